@@ -4,7 +4,7 @@
 
 namespace kdl::targets {
 
-/// The families of kernelc itself: the one place that names them.
+/// Returns a registry with kernelc's own families. This is the only place that names them.
 Registry BuiltinFamilies();
 
 }  // namespace kdl::targets

@@ -7,10 +7,10 @@
 
 namespace kdl::targets {
 
-/// The architecture of the machine that kernelc runs on: `x86-64`.
+/// Returns the architecture of the machine that kernelc runs on, for example `x86-64`.
 std::string_view OwnArch();
 
-/// The least processor of an architecture that programs run on; nothing: none do.
+/// Returns the baseline processor of an architecture, or nothing if programs do not run on that architecture.
 std::optional<codegen::Processor> HostProcessor(std::string_view arch);
 
 }  // namespace kdl::targets

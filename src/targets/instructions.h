@@ -5,8 +5,9 @@
 
 namespace kdl::targets {
 
-/// What `dot` of bf16 is on every machine that takes its units from the language's definition, with an instruction for it or
-/// without: neighbours along the folded axis, the odd one first, what is subnormal flushed.
+/// The bf16 `dot` that the language defines. Machines that follow the definition use it whether or not they
+/// have an instruction for it. It adds pairs of neighbours along the reduced axis, the odd term first, and
+/// flushes subnormals.
 inline constexpr ir::MatrixInstruction kBf16Pairs{.name = "cpu.bf16_pairs",
                                                   .a = kdl::Scalar::BF16,
                                                   .b = kdl::Scalar::BF16,

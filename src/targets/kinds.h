@@ -2,16 +2,16 @@
 
 #include <string_view>
 
-// Kinds of device spec that are taken where nobody names one. The families behind the registry have them; everybody else
-// knows them by what they are for.
+// The kinds of device spec that are used by default. Families in the registry provide them; other code refers
+// to them by purpose.
 
 namespace kdl::targets {
 
-/// This machine: where programs without devices run.
+/// This machine: where programs run that name no device.
 inline constexpr std::string_view kOwnKind = "host";
-/// Finds mistakes: poisoned memory, cores in any order, contracts checked.
+/// Finds mistakes: poisons memory, runs cores in any order and checks contracts.
 inline constexpr std::string_view kDebugKind = "debug";
-/// The interpreter: what results are compared with. Its images hold KIR.
+/// The interpreter, which defines the correct results. Its images contain KIR.
 inline constexpr std::string_view kReferenceKind = "reference";
 
 }  // namespace kdl::targets

@@ -17,7 +17,7 @@ namespace kdl::targets {
 
 namespace {
 
-/// `words` are separated by single spaces.
+/// Whether `words`, which are separated by single spaces, include `word`.
 bool Contains(std::string_view words, std::string_view word) {
   for (size_t begin = 0; begin <= words.size();) {
     size_t end = std::min(words.find(' ', begin), words.size());
@@ -27,7 +27,8 @@ bool Contains(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// Refuses keys that neither the compiler nor the runtime has for the kind; what a plugin knows it alone says.
+/// Fails for a key that neither the compiler nor the runtime has for the kind. Only the plugin knows a
+/// plugin's keys.
 Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   if (!spec.path.empty()) return {};
   std::vector<std::string_view> known = KeysOf(kind);
@@ -43,7 +44,7 @@ Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   return {};
 }
 
-/// Why a family cannot join.
+/// The reason why a family cannot be added.
 template <class... Args>
 Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&... args) {
   return {
@@ -207,9 +208,9 @@ Result<std::vector<Target>> Registry::ParseTargets(std::string_view text) const 
   if (!checked.ok()) return checked.failure();
   Result<std::vector<Target>> targets = row->make(*spec);
   if (!targets) return targets;
-  KDL_CHECK(!targets->empty(), "kind '{}' made nothing of '{}'", row->kind, text);
+  KDL_CHECK(!targets->empty(), "kind '{}' has made no targets for '{}'", row->kind, text);
   Spec device = *spec;
-  // A plugin knows no keys of kernelc's.
+  // Plugins do not know kernelc's own keys.
   std::string_view shared = spec->path.empty() ? row->runtime_keys : "";
   std::erase_if(device.options, [&](const auto& option) {
     return Contains(row->keys, option.first) && !Contains(shared, option.first);

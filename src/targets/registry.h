@@ -14,50 +14,56 @@
 
 namespace kdl::targets {
 
-/// All keys that a spec of the kind may have, each once.
+/// Returns all keys that a spec of the kind may have, without duplicates.
 std::vector<std::string_view> KeysOf(const TargetKind& kind);
 
-/// The family's kind whose code the same devices load, and that no file has to describe; empty: there is none.
+/// Returns the family's first kind that needs no description file, or an empty string.
 std::string_view KindWithoutFile(const Family& family);
 
-/// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
+/// The families that a compiler knows. The compiler makes it at startup and passes it on; builtin.h adds
+/// kernelc's own families.
 class Registry {
  public:
-  /// Refuses a family whose passes do not find what they need or run twice, or that has a kind, a unit or a pass of another's name;
-  /// the registry is of no use then. The family has to outlive it.
+  /// Adds a family, which must outlive the registry. Fails if a pass of the family runs twice or lacks
+  /// something it needs, or if the name of a kind, an instruction or a pass is already in use. The registry
+  /// is unusable after a failure.
   Status Add(const Family& family);
 
   std::span<const Family* const> families() const { return families_; }
   std::span<const ir::MatrixInstruction* const> instructions() const { return instructions_; }
-  /// Of all families, and those that run whatever the target is; in the order in which they run.
+  /// All passes in the order in which they run: those of every family, and those that run for every target.
   std::span<const passes::Pass* const> passes() const { return passes_; }
 
-  /// The targets that a spec names, the lowest level first; the same code for all but the processor.
-  /// `host?isa=x86-64-v3&threads=4` is one; `host` and `debug?seed=7` are every level of kernelc's own architecture, of
-  /// which the runtime takes the best that the processor has.
+  /// Returns the targets that a spec names, the lowest level first. They differ only in the processor.
+  /// `host?isa=x86-64-v3&threads=4` names one target. `host` and `debug?seed=7` name every level of kernelc's
+  /// own architecture; the runtime chooses the best one that the processor supports.
   Result<std::vector<Target>> ParseTargets(std::string_view text) const;
-  /// Whether the text is a spec of a kind that some family has.
+  /// Whether the text is a spec whose kind belongs to some family.
   bool Knows(std::string_view text) const;
 
-  /// Where a file describes the machine that the text names, the kind of one that kernelc itself describes; empty: no file does.
+  /// If a file describes the machine that `text` names, returns the kind of a similar machine that kernelc
+  /// itself describes. Otherwise returns an empty string.
   std::string_view DescribedExample(std::string_view text) const;
 
-  /// The file whose code a spec runs here, a plugin's or one that names programs; empty: there is none.
+  /// Returns the file whose code a spec runs on this machine (a plugin, or a file that names programs), or an
+  /// empty string.
   std::string CodeFile(std::string_view text) const;
-  /// A source may name such a file, and so may somebody else's. The code runs where this was told of the file, or of all.
+  /// Permits a spec to run the code of a file. Sources, including those of third parties, may name such
+  /// files, so nothing runs without permission for that file or for all files.
   void Allow(const std::string& file) { allowed_.insert(file); }
   void AllowAll() { allows_all_ = true; }
   bool Allows(std::string_view text) const;
 
-  /// What `build --emit` calls the texts that devices load.
+  /// The names that `build --emit` uses for the texts that devices load.
   std::vector<std::string_view> texts() const;
 
-  /// Who says which kind of images, a target's kind, a plugin of a path takes; without one no plugin can be named.
+  /// Returns the kind of image (the name of a target's kind) that the plugin at `path` accepts. Without such
+  /// a function no spec can name a plugin.
   using ImageKindOf = std::function<Result<std::string>(const std::string& path)>;
   void AskPlugins(ImageKindOf image_kind_of) { image_kind_of_ = std::move(image_kind_of); }
 
  private:
-  /// What makes the code for a spec's device.
+  /// Returns the kind that makes the code for the spec's device.
   Result<const TargetKind*> KindFor(const Spec& spec) const;
   Status AddPasses(const Family& family, std::span<const passes::Pipeline> pipelines);
   const TargetKind* FindKind(std::string_view kind) const;

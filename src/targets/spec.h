@@ -8,7 +8,7 @@
 
 namespace kdl::targets {
 
-/// A device spec, and its text as given.
+/// A device spec and its original text.
 struct Spec : DeviceSpec {
   std::string text;
 };

@@ -6,8 +6,8 @@
 
 namespace kdl::targets {
 
-/// The code of kinds that are interpreted: a family's `generate`. The payload is the KIR of the kernels as the family's last
-/// pass leaves them, the entries their names in it; the image is of the kind that the targets' specs name.
+/// The `generate` function for interpreted kinds. The payload is the kernels' KIR as the family's last pass
+/// leaves it, and each entry is the kernel's name in it. The image has the kind that the targets' specs name.
 Result<codegen::CompiledModule> GenerateText(std::span<const TargetKernels> kernels,
                                              const codegen::CompileOptions& options);
 

@@ -20,13 +20,13 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// Adds up what the block copies move, from loop to loop.
+/// Adds up the bytes that block copies move, loop by loop.
 class ByteCounter {
  public:
   ByteCounter(ir::Module& module, const ir::Function& kernel)
       : kernel_(kernel), sizes_(module.types().sizes()), total_(sizes_.Constant(0)) {}
 
-  std::string Run() {
+  std::string CountBytes() {
     Visit(kernel_.body);
     if (!open_) return fmt::format("{} bytes", ToString(total_));
     return fmt::format("as many bytes as '{}' in line {} decides", open_->info().spelling,
@@ -34,7 +34,8 @@ class ByteCounter {
   }
 
  private:
-  /// The elements that a loop walks, and the block that a turn has of them; null: it is an index.
+  /// A loop around the current op: its induction variable (a block or an index), and the number of elements
+  /// that it covers, or of steps for a `loop`.
   struct Walk {
     const Value* binder;
     Size length;
@@ -52,7 +53,7 @@ class ByteCounter {
     }
   }
 
-  /// Goes into the regions of an op; of those of one whose turns no size tells nothing is known.
+  /// Enters the regions of an op. If their number of iterations does not follow from sizes, sets `closed_`.
   void Enter(const Op* op) {
     if (op->regions().empty() || op->kind() == OpKind::Stage) return;
     bool walks =
@@ -103,7 +104,8 @@ class ByteCounter {
     }
   }
 
-  /// Of an axis that no loop walks.
+  /// Multiplies `bytes` by the size of an axis that no enclosing loop covers. Returns null if the size is
+  /// unknown.
   Size Times(const Op* op, Size bytes, ir::AxisId axis) {
     const Value* block = ir::FindBlock(op, axis);
     const Op* made = block ? block->def() : nullptr;
@@ -117,14 +119,16 @@ class ByteCounter {
   Size total_;
   std::vector<Walk> walks_;
   StagedLoads loads_;
-  const Op* closed_ = nullptr;  ///< around, or at, what is visited: its turns no size tells
-  const Op* open_ = nullptr;    ///< the first one of those in which something is copied
+  /// The op at or around the current one whose number of iterations does not follow from sizes; null: there
+  /// is none.
+  const Op* closed_ = nullptr;
+  const Op* open_ = nullptr;  ///< the first such op that contains a copy
 };
 
 }  // namespace
 
 std::string CopiedBytes(ir::Module& module, const ir::Function& kernel) {
-  return ByteCounter(module, kernel).Run();
+  return ByteCounter(module, kernel).CountBytes();
 }
 
 }  // namespace kdl::cluster

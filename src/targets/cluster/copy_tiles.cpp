@@ -9,8 +9,9 @@
 #include "proofs/proofs.h"
 #include "targets/cluster/passes.h"
 
-// copy-tiles: a load or store of a tile whose elements are a box of a tensor becomes a block copy. It goes as early, or as late, as
-// its block lets it, so that what is computed between stays together. What a source loads twice is copied once.
+// copy-tiles: a load or store of a tile that is a rectangular region of a tensor becomes a block copy. Loads
+// move as early, and stores as late, as their region allows, so that the computation between them stays
+// together. If the source loads a tile twice, it is copied only once.
 //
 //   %u = add %t, %t                        ->   %v = load %x[%j] {copied = 1}
 //   %v = load %x[%j]                            %u = add %t, %t
@@ -25,23 +26,24 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-std::span<Value* const> IndexOf(const Op* op) {
+std::span<Value* const> AccessIndices(const Op* op) {
   return op->Segment(op->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
                                                 : size_t{ir::StoreOp::at_index});
 }
 
-const Value* TensorOf(const Op* op) {
+const Value* AccessedTensor(const Op* op) {
   return op->operand(op->kind() == OpKind::Load ? op->SegmentBegin(ir::LoadOp::at_tensor)
                                                 : op->SegmentBegin(ir::StoreOp::at_tensor));
 }
 
-/// The axes that the indices walk, each along a dimension of its own with a step of 1; empty: they are no such box.
+/// Returns the axes that the indices cover, each along its own dimension with a step of 1. Returns an empty
+/// list if the elements do not form such a rectangular region.
 std::vector<AxisId> BoxAxes(const Op* op) {
   std::vector<AxisId> axes;
   for (const ir::AccessDim& dim : op->attr<AttrKey::Access>().dims) {
     int walked = 0;
     for (const ir::AccessTerm& term : dim.terms) {
-      ir::Type type = IndexOf(op)[term.operand]->type();
+      ir::Type type = AccessIndices(op)[term.operand]->type();
       if (type->kind != ir::TypeKind::Block) {
         if (!type->axes.empty()) return {};
         continue;
@@ -54,15 +56,16 @@ std::vector<AxisId> BoxAxes(const Op* op) {
   return axes;
 }
 
-/// Whether the access is one of memory that all clusters see, and touches nothing but what exists. A bool that is true may be any
-/// byte but 0 in a caller's memory, and is 1 in ours: bytes as they are will not do.
+/// Whether the op accesses only existing elements of memory that all clusters see, without a mask. A `bool`
+/// that is true may be any nonzero byte in a caller's memory but is 1 in ours, so such bytes cannot be copied
+/// unchanged.
 bool IsPlain(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   bool inside = bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven;
   bool masked = op->kind() == OpKind::Load ? !op->Segment(ir::LoadOp::at_mask).empty()
                                            : !op->Segment(ir::StoreOp::at_mask).empty();
-  return inside && !masked && TensorOf(op)->type()->scalar != Scalar::Bool &&
-         !op->HasAttr(AttrKey::Leading) && !ir::MemoryOf(TensorOf(op))->def();
+  return inside && !masked && AccessedTensor(op)->type()->scalar != Scalar::Bool &&
+         !op->HasAttr(AttrKey::Leading) && !ir::MemoryOf(AccessedTensor(op))->def();
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ bool IsStaged(const Op* op) {
 }
 
 Op* StagedLoads::Find(Op* load) {
-  if (!proofs::IsInput(TensorOf(load))) return nullptr;
+  if (!proofs::IsInput(AccessedTensor(load))) return nullptr;
   std::vector<Op*>& loads = loads_[load->parent_region()];
   auto same = std::ranges::find_if(loads, [&](const Op* other) {
     return other->operands() == load->operands() &&
@@ -100,13 +103,13 @@ bool Touches(const Op* op, const Value* memory, bool only_changes) {
   return touches;
 }
 
-/// Whether the load may stand before the other op, or the store after it.
+/// Whether `moved` may be moved past `other`: a load to before it, a store to after it.
 bool MayPass(const Op* moved, const Op* other) {
   if (!other->regions().empty() || other->info().has(ir::kTerminator) ||
       other->info().has(ir::kSyncs) || other->info().has(ir::kSuspends))
     return false;
   bool loads = moved->kind() == OpKind::Load;
-  if (Touches(other, ir::MemoryOf(TensorOf(moved)), loads)) return false;
+  if (Touches(other, ir::MemoryOf(AccessedTensor(moved)), loads)) return false;
   auto uses = [&](const Op* user, const Op* made) {
     return std::ranges::any_of(user->operands(),
                                [&](const Value* operand) { return operand->def() == made; });

@@ -7,14 +7,16 @@
 
 namespace kdl::cluster {
 
-/// Whether a block copy moves what the access touches: a whole tile, whose elements are a box of a tensor in memory that all clusters
-/// see.
+/// Whether a block copy can do the load or store: it accesses a whole tile, which is a rectangular region of
+/// a tensor in memory that all clusters see.
 bool IsStaged(const ir::Op* op);
 
-/// Staged loads, of which a block needs equal ones of what the kernel cannot change but once.
+/// Finds duplicates among staged loads. Within a region, equal loads of memory that the kernel cannot change
+/// need only one copy.
 class StagedLoads {
  public:
-  /// One that has the same elements and stands before `load` in its block; null: there is none, and `load` is it from now on.
+  /// Returns an earlier load of the same elements in the same region. If there is none, remembers `load` and
+  /// returns null.
   ir::Op* Find(ir::Op* load);
 
  private:

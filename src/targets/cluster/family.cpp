@@ -37,7 +37,7 @@ constexpr std::string_view kOwnText =
 #include "cluster_riscv64.inc"
     ;
 
-/// What images are for; the machine's name is their architecture.
+/// The kind of the images. Their architecture is the machine's name.
 constexpr std::string_view kImageKind = "cluster";
 
 struct ClusterFacts : simt::SimtFacts {
@@ -45,14 +45,15 @@ struct ClusterFacts : simt::SimtFacts {
   codegen::Processor processor;
 };
 
-/// What a description may name: all of them take the same steps on each machine.
+/// The instructions that a description may name. Each has the same result on every machine.
 constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&targets::kBf16Pairs};
 
-/// Of a product what one small processor may hold: half of 32 registers of floats, or of the least vectors that RISC-V has.
+/// Bytes of a product's accumulators per processor. They fill half of 32 float registers, or half of 32
+/// vector registers of the minimum length that RISC-V allows.
 constexpr int64_t kHeldBytes = 64;
 constexpr int64_t kHeldInVectors = 256;
 
-codegen::Processor ProcessorOf(const ClusterDescription& machine) {
+codegen::Processor DescribedProcessor(const ClusterDescription& machine) {
   codegen::Processor processor;
   processor.arch = processor.level = machine.name;
   processor.triple = machine.triple;
@@ -61,7 +62,7 @@ codegen::Processor ProcessorOf(const ClusterDescription& machine) {
   return processor;
 }
 
-/// Whether the LLVM in kernelc makes code for what the description says, key by key.
+/// Checks key by key that kernelc's LLVM can generate code for the described processor.
 Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Processor& processor) {
   static constexpr std::pair<const char*, std::string codegen::Processor::*> kSaid[] = {
       {"triple", &codegen::Processor::triple},
@@ -76,8 +77,9 @@ Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Proce
   return {};
 }
 
-/// What images are made from besides kernels: of the words of the tools those that are paths of files.
-std::vector<std::string> FilesOf(const ClusterDescription& machine) {
+/// Returns the files, besides the kernels, from which images are made: the boot code and the paths of files
+/// in the tools' command lines.
+std::vector<std::string> ImageFiles(const ClusterDescription& machine) {
   std::vector<std::string> files;
   auto add = [&](const std::string& path) {
     std::error_code error;
@@ -90,7 +92,7 @@ std::vector<std::string> FilesOf(const ClusterDescription& machine) {
   return files;
 }
 
-/// Kernels of one machine, as its own LLVM, another one or a compiler of C makes an object of them.
+/// Makes an object of one machine's kernels, with kernelc's LLVM, another LLVM or a C compiler.
 Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels,
                                            const ClusterFacts& facts,
                                            const codegen::CompileOptions& options) {
@@ -110,16 +112,16 @@ Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels
   return compiled;
 }
 
-Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view text,
-                                      std::string spec) {
-  // A compiler runs in a folder of its own.
+Result<std::vector<Target>> DescribedTargets(std::string_view file, std::string_view text,
+                                             std::string spec) {
+  // The machine's compiler runs in another folder, so paths must be absolute.
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
   ClusterDescriptionReader reader(file, text, folder.string() + "/");
   if (!reader.error.empty()) return Failure{reader.error, FailureKind::User};
   auto facts = std::make_shared<ClusterFacts>();
   facts->machine = std::move(reader.description);
-  facts->processor = ProcessorOf(facts->machine);
+  facts->processor = DescribedProcessor(facts->machine);
   if (facts->machine.code == ClusterCode::Llvm) {
     if (Status known = CheckForLlvm(reader, facts->processor); !known) return known.failure();
   }
@@ -128,7 +130,7 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   const bool has_vectors = codegen::HasRiscvVectors(facts->processor);
   facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
-  facts->walks_blocks = false;  // copies begin turns ahead
+  facts->walks_blocks = false;  // so that earlier iterations can begin copies
   facts->workgroup_bytes = facts->workgroup_limit = facts->machine.launch_scratchpad_bytes();
   facts->global_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.instructions) {
@@ -145,12 +147,12 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   }
   std::vector<Target> made;
   made.push_back({&kFamily, facts, simt::MakeTileSelector(*facts), std::move(spec), ""});
-  made[0].files = FilesOf(facts->machine);
+  made[0].files = ImageFiles(facts->machine);
   return made;
 }
 
 Result<std::vector<Target>> MakeOwn(const Spec&) {
-  return TargetsOf("cluster-riscv64", kOwnText, "cluster-riscv64");
+  return DescribedTargets("cluster-riscv64", kOwnText, "cluster-riscv64");
 }
 
 Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
@@ -158,7 +160,7 @@ Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
     if (key != "description") continue;
     Result<std::string> text = ReadFile(value, kMostOfDescription);
     if (!text) return text.failure();
-    auto made = TargetsOf(value, *text, fmt::format("cluster?description={}", value));
+    auto made = DescribedTargets(value, *text, fmt::format("cluster?description={}", value));
     if (made) (*made)[0].files.insert((*made)[0].files.begin(), value);
     return made;
   }
@@ -170,7 +172,7 @@ Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
 
 Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> targets,
                                          const codegen::CompileOptions& options) {
-  KDL_CHECK(targets.size() == 1, "{} machines of one name", targets.size());
+  KDL_CHECK(targets.size() == 1, "{} machines have the same name", targets.size());
   const auto& facts = static_cast<const ClusterFacts&>(*targets[0].target->facts);
   codegen::CompileOptions of_kind = options;
   of_kind.kind = kImageKind;
@@ -191,8 +193,8 @@ Result<std::string> Describe(const Spec& spec) {
   return std::string(kOwnText);
 }
 
-std::vector<targets::Trait> TraitsOf(const passes::TargetFacts& facts) {
-  return simt::TraitsOf(static_cast<const ClusterFacts&>(facts));
+std::vector<targets::Trait> ClusterTraits(const passes::TargetFacts& facts) {
+  return simt::SimtTraits(static_cast<const ClusterFacts&>(facts));
 }
 
 constexpr targets::TargetKind kKinds[] = {
@@ -218,6 +220,6 @@ const targets::Family kFamily = {.name = "cluster",
                                  .generate = Generate,
                                  .copied_bytes = CopiedBytes,
                                  .describe = Describe,
-                                 .traits = TraitsOf};
+                                 .traits = ClusterTraits};
 
 }  // namespace kdl::cluster

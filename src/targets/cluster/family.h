@@ -4,7 +4,8 @@
 
 namespace kdl::cluster {
 
-/// Machines of clusters of small processors, each cluster with a scratchpad; files describe them.
+/// Machines that consist of clusters of small processors, where each cluster has a scratchpad. Files describe
+/// them.
 extern const targets::Family kFamily;
 
 }  // namespace kdl::cluster

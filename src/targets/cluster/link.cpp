@@ -10,7 +10,7 @@
 #include "support/io.h"
 #include "support/process.h"
 
-// What boots a cluster is compiled with kernelc (runtime/cluster/guest), and lies in it as bytes.
+// The boot code of a cluster (runtime/cluster/guest) is compiled with kernelc and embedded in it as bytes.
 asm(R"(
   .section .rodata
   .globl kdl_cluster_boot_object
@@ -32,15 +32,16 @@ std::string_view BootObject() {
           static_cast<size_t>(kdl_cluster_boot_object_end - kdl_cluster_boot_object)};
 }
 
-/// What stands for a word of the machine's: files, or the word itself.
+/// Placeholder words of the machine's commands, each with the files that replace it.
 using Files = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
 
-/// Runs a program of the machine's, in `folder` where that is not empty. `does`: for messages.
+/// Runs one of the machine's programs, in `folder` unless it is empty. `does` says what the program does, for
+/// messages.
 Status RunTool(const ClusterDescription& machine, const std::vector<std::string>& words,
                std::string_view does, const Files& files, const std::string& folder = {}) {
   ProcessRequest request;
   request.folder = folder;
-  // The folder has another name each time, and compilers write into objects how their own is called.
+  // The folder's name changes with each run, and compilers write the name of the current folder into objects.
   if (!folder.empty()) request.environment = {"PWD=/proc/self/cwd"};
   for (const std::string& word : words) {
     auto stands = std::ranges::find(files, word, &Files::value_type::first);
@@ -66,7 +67,7 @@ Status RunTool(const ClusterDescription& machine, const std::vector<std::string>
       FailureKind::Environment};
 }
 
-/// What a program of the machine's has made at `path`.
+/// Returns the contents of the file that one of the machine's programs has written to `path`.
 Result<std::string> MadeBy(const ClusterDescription& machine, const std::string& program,
                            std::string_view does, const std::string& path) {
   Result<std::string> bytes = ReadFile(path, kMostOfTool);
@@ -105,7 +106,7 @@ Result<std::string> Link(const ClusterDescription& machine, const std::string& o
     boot = folder->path() + "/boot.o";
     if (Status written = WriteFileWhole(boot, BootObject()); !written) return written.failure();
   } else if (Result<std::string> read = ReadFile(boot, kMostOfTool); !read) {
-    return read.failure();  // a linker would go on to read what does not end
+    return read.failure();  // a linker would not stop reading a file without an end
   }
   Status linked = RunTool(machine, machine.link, kLinks,
                           {{"{image}", {image}}, {"{objects}", {kernels, boot}}});

@@ -7,10 +7,12 @@
 
 namespace kdl::cluster {
 
-/// The object that the machine's own compiler makes of kernels, which are LLVM's IR or C as its `code` says.
+/// Compiles kernels to an object with the machine's own compiler. `text` is LLVM IR or C, depending on the
+/// machine's `code`.
 Result<std::string> CompileText(const ClusterDescription& machine, const std::string& text);
 
-/// The image of an object of kernels: linked, by the machine's linker, with what boots a cluster and serves the host.
+/// Links an object of kernels with the boot code, which starts a cluster and serves the host, and returns the
+/// image. Uses the machine's own linker.
 Result<std::string> Link(const ClusterDescription& machine, const std::string& object);
 
 }  // namespace kdl::cluster

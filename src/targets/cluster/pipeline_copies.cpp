@@ -14,8 +14,9 @@
 #include "targets/simt/facts.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// pipeline-copies: what a turn of a loop copies begins turns before, so that it comes while others are computed. The buffer gets a slot
-// for each turn that is under way. Without a word of the source it is one turn, where the scratchpad has room.
+// pipeline-copies: a loop begins the copies of an iteration one or more iterations earlier, so that they run
+// while others are computed. The buffer gets a slot for each iteration in flight. Unless the source says
+// otherwise, that is one iteration ahead, if the scratchpad has room.
 //
 //   loop %k in 0 .. %K step 16 {           ->   %A = buffer_new : buffer<f32,[2,64,16]; workgroup>
 //     %A = buffer_new : …[64,16]; team          loop {team} { if 0 < %K { copy_in %a[%i, 0] to %A[0, 0, 0] … } }
@@ -42,16 +43,17 @@ bool HasKind(const ir::Region* region, std::initializer_list<OpKind> kinds) {
   return has;
 }
 
-/// The tiles that a turn of a loop brings: of each the loop of the team's that copies and awaits.
+/// Finds the tiles that each iteration of a loop copies, each with the workgroup loop that begins and awaits
+/// its copy.
 class LoopStudy {
  public:
-  /// `kernel`: all of it.
+  /// `kernel`: the kernel's whole body.
   LoopStudy(const ir::Region* kernel, Op* loop)
       : loop_(loop), changing_(Waits(loop->region()) ? kernel : loop->region()) {}
 
   std::vector<Fetched> Find() {
     if (HasKind(loop_->region(), {OpKind::Sync}))
-      return {};  // what other cores did is seen after it
+      return {};  // other cores' writes are visible only after it
     return simt::FetchedBy(loop_, [this](Op* op) { return At(op); });
   }
 
@@ -81,23 +83,23 @@ class LoopStudy {
     return changes;
   }
 
-  /// Whether other stages go on while a turn waits.
+  /// Whether other stages can run while an iteration waits.
   static bool Waits(const ir::Region* region) {
     return HasKind(region, {OpKind::Acquire, OpKind::Wait});
   }
 
   Op* loop_;
-  const ir::Region* changing_;  ///< what runs between a copy's beginning and its use
+  const ir::Region* changing_;  ///< the code that may run between the start of a copy and its use
 };
 
 /// Rewrites one loop.
 class LoopRewriter {
  public:
-  /// `brief`: the launch goes on after barriers of all its cores, none of them in the loop.
+  /// `brief`: the launch has grid-wide barriers, none of them in the loop.
   LoopRewriter(ir::Module& module, Op* loop, int64_t ahead, bool brief)
       : b_(module), ahead_(ahead), brief_(brief), ring_(b_, loop, ahead) {}
 
-  void Run(const std::vector<Fetched>& all) {
+  void RewriteAll(const std::vector<Fetched>& all) {
     for (const Fetched& brought : all) Rewrite(brought);
   }
 
@@ -127,7 +129,7 @@ class LoopRewriter {
     MakeWorkgroupLoop(b_, {zero, one}, [&](Value*) { effect(); });
   }
 
-  /// What a turn copies, at the builder's place, into a slot.
+  /// Emits at the builder's position the copies of iteration `at` into `slot`.
   void CopyAt(const Fetched& brought, Value* buffer, Value* at, Value* slot) {
     ir::ValueMap map;
     map[ring_.iteration()] = at;
@@ -157,13 +159,13 @@ class LoopRewriter {
   simt::RingLoop ring_;
 };
 
-int64_t BytesOf(const std::vector<Fetched>& all) {
+int64_t FetchedBytes(const std::vector<Fetched>& all) {
   int64_t bytes = 0;
   for (const Fetched& brought : all) bytes += ir::WorkgroupBytes(brought.buffer->result()->type());
   return bytes;
 }
 
-/// What the slots of pipes will take: they are no buffers yet.
+/// Returns the bytes that the slots of pipes will need. They are not buffers yet.
 int64_t PipeBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   for (const Op* pipe : ir::PipesOf(kernel))
@@ -174,17 +176,17 @@ int64_t PipeBytes(const ir::Function& kernel) {
 }  // namespace
 
 void RunPipelineCopies(PassContext& context, ir::Function& kernel) {
-  const auto& facts = simt::FactsOf(context);
+  const auto& facts = simt::SimtFactsOf(context);
   int64_t room = facts.workgroup_limit - ir::WorkgroupBytes(kernel);
   if (!facts.global_pipes) room -= PipeBytes(kernel);
   bool goes_on = HasKind(kernel.body, {OpKind::Sync});
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = LoopStudy(kernel.body, loop).Find();
     int64_t ahead = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : 1;
-    bool fits = ahead * BytesOf(all) <= room;
+    bool fits = ahead * FetchedBytes(all) <= room;
     if (all.empty() || (!fits && !loop->HasAttr(AttrKey::Ahead))) continue;
-    room -= ahead * BytesOf(all);
-    LoopRewriter(context.module, loop, ahead, goes_on).Run(all);
+    room -= ahead * FetchedBytes(all);
+    LoopRewriter(context.module, loop, ahead, goes_on).RewriteAll(all);
   }
 }
 

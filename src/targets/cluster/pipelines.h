@@ -5,7 +5,8 @@
 #include "targets/cluster/passes.h"
 #include "targets/simt/pipelines.h"
 
-// The passes of teams, and those that move tiles by block copies. The order is proven as it is compiled.
+// The passes of the simt family, and those that move tiles by block copies. Their order is checked at compile
+// time.
 
 namespace kdl::cluster {
 

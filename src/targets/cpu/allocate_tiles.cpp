@@ -16,8 +16,9 @@
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
-// allocate-tiles: every tile gets a tile buffer, whose type says how it lies in memory. After the op that makes a tile it is put there,
-// and before each op that reads it, it is got from there; loops and branches carry tiles no more.
+// allocate-tiles: every tile gets a tile buffer, whose type says how the tile is laid out in memory. A tile
+// is stored in it after the op that makes it and loaded before each op that reads it. Loops and branches no
+// longer carry tiles.
 //
 //   %s = loop %n in … carry(%t = %z) {             %h = tile_buffer : tile_buffer<f32; i j>
 //     %u = contraction %a, %b into %t over k       store_tile %z to %h
@@ -26,9 +27,10 @@
 //                                                    yield }
 //                                                  %s = load_tile %h
 //
-// A tile buffer is decided where its tile is made. To save copies it is the one that the tile is needed in: a carried tile's is that
-// of its predecessor, a branch's that of the branch's result, and a elementwise loop that keeps most of a tile that nothing else needs
-// stands in that tile's tile buffer. Where the reader walks a tile along another axis than it lies, a copy is made that lies so.
+// A tile's buffer is chosen where the tile is made. To save copies it is the buffer in which the tile is
+// needed: a carried tile uses that of its predecessor, a branch's tile that of the branch's result, and an
+// elementwise loop that keeps most elements of a tile that nothing else needs uses that tile's buffer. If a
+// reader needs the tile contiguous along another axis, a copy is made with that layout.
 
 namespace kdl::cpu {
 
@@ -40,18 +42,18 @@ bool IsUsedBehind(const Value* tile, const Op* op) {
   });
 }
 
-/// Whether `op` is the last that looks at `tile`, so that its result may stand in the same place.
+/// Whether `op` is the last reader of `tile`, so that its result may use the same buffer.
 bool DiesAt(const Value* tile, const Op* op) {
   return passes::MadeIn(tile) == op->parent_region() && !IsUsedBehind(tile, op);
 }
 
-/// Whether the loop alone goes on with the tile: nothing in it or after it looks at what the tile was.
+/// Whether only the loop uses the tile: nothing in it or after it reads the initial value.
 bool IsHandedOver(const Value* init, const Op* loop) {
   auto in_loop = [&](const ir::Use& use) { return IsInside(use.user, loop); };
   return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
 }
 
-/// What a loop carries in a tile: the number of an init and of a result, and the parameter in the body.
+/// A tile that a loop carries: the number of its init and result, its init, and the parameter in the body.
 struct Carried {
   size_t number;
   Value* init;
@@ -74,7 +76,7 @@ class TileAllocator {
   TileAllocator(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), kernel_{kernel, facts, AxisOrder(kernel)}, b_(module) {}
 
-  void Run(ir::Region* body) {
+  void AllocateAll(ir::Region* body) {
     PlaceRegion(body);
     StoreAndLoad();
     for (Op* op : carriers_) ForgetTiles(op);
@@ -82,7 +84,7 @@ class TileAllocator {
   }
 
  private:
-  // -- What has which tile buffer ----------------------------------------------------------------------
+  // -- Choice of buffers -------------------------------------------------------------------------
 
   Value* NewTileBuffer(const Op* at, ir::Type tile, std::optional<AxisId> last = std::nullopt,
                        Panel panel = {}) {
@@ -91,16 +93,17 @@ class TileAllocator {
       std::erase(axes, *last);
       axes.push_back(*last);
     }
-    int64_t pad = axes.size() == 1 ? 0 : PadOf(axes, panel, Bytes(tile->scalar));
+    int64_t pad = axes.size() == 1 ? 0 : RowPadding(axes, panel, Bytes(tile->scalar));
     b_.set_loc(at->loc());
     ir::Type type =
         module_.types().TileBuffer(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
     return b_.Make(OpKind::TileBuffer, {}, type);
   }
 
-  /// Rows whose distance is a multiple of many cache lines fall into few sets of a cache and push each other out; one line
-  /// more spreads them. So do panels, into which a row's elements go one after the other; those take a row more.
-  int64_t PadOf(const AxisList& axes, Panel panel, int64_t bytes) const {
+  /// Rows whose distance is a multiple of many cache lines map to few sets of the cache and evict each other.
+  /// One line of padding per row avoids that. The same holds for panels, since a row is spread over all of
+  /// them; each panel gets one more row.
+  int64_t RowPadding(const AxisList& axes, Panel panel, int64_t bytes) const {
     int64_t line = kernel_.facts.cache_line_bytes;
     int64_t columns = panel.columns ? panel.columns : kernel_.Extent(axes.back());
     int64_t rows = panel.columns ? kernel_.Extent(axes[axes.size() - 2]) : 1;
@@ -113,17 +116,18 @@ class TileAllocator {
     if (from != to) b_.Create(OpKind::Move, {{from}, {to}}, {});
   }
 
-  static AxisId LastOf(const Value* tile_buffer) { return tile_buffer->type()->axes.back(); }
+  static AxisId LastAxisOf(const Value* tile_buffer) { return tile_buffer->type()->axes.back(); }
 
-  /// Whether no tile that stands in the tile buffer is looked at after `op` in its block. Uses outside that block are those of the
-  /// loop or branch around, which come before it or see what it yields.
+  /// Whether no tile in the buffer is read after `op` in its region. Uses outside the region are those of the
+  /// enclosing loop or branch, which come earlier or read what the region yields.
   bool IsFreeBehind(const Value* tile_buffer, const Op* op) const {
     return std::ranges::none_of(tile_buffers_, [&](const auto& entry) {
       return entry.second == tile_buffer && IsUsedBehind(entry.first, op);
     });
   }
 
-  /// A elementwise loop reads an element before it writes it; the other ops read elements that they have overwritten.
+  /// Whether writing to the buffer would destroy elements that `maker` still reads. An elementwise loop reads
+  /// each element before it writes it, but other ops do not.
   bool Disturbs(const Op* maker, const Value* tile_buffer) const {
     if (maker->kind() == OpKind::Elementwise) return false;
     return std::ranges::any_of(maker->operands(), [&](const Value* operand) {
@@ -132,7 +136,8 @@ class TileAllocator {
     });
   }
 
-  /// The tile buffer of the place to which the only use of the tile yields it; null where there is none yet.
+  /// If the tile's only use yields it, returns the buffer of the value that it becomes, unless there is none
+  /// yet or it is in use. Otherwise returns null.
   Value* YieldTarget(const Value* tile, const Op* maker) const {
     if (tile->uses().size() != 1) return nullptr;
     const ir::Use& use = tile->uses()[0];
@@ -154,7 +159,8 @@ class TileAllocator {
     return usable ? tile_buffer->second : nullptr;
   }
 
-  /// The tile buffer of a tile that the result of a elementwise loop is but for some elements, where nothing needs that tile any more.
+  /// Returns the buffer of a tile that the elementwise loop's result equals in all but some elements, if
+  /// nothing needs that tile any more. Otherwise returns null.
   Value* KeptTileBuffer(const Op* elementwise, size_t i) const {
     if (elementwise->kind() != OpKind::Elementwise ||
         PanelOf(kernel_, module_.context(), elementwise->result(i)).columns)
@@ -173,7 +179,7 @@ class TileAllocator {
     return nullptr;
   }
 
-  /// The tile buffer of a result, before the op.
+  /// Returns the buffer of a result. If it is a new one, it is made before the op.
   Value* ResultTileBuffer(const Op* op, size_t i) {
     Value* result = op->result(i);
     if (auto chosen = tile_buffers_.find(result); chosen != tile_buffers_.end())
@@ -188,18 +194,18 @@ class TileAllocator {
     return tile_buffers_[result] = tile_buffer;
   }
 
-  /// Where the tile lies along the axis: its own tile buffer, or a copy's.
+  /// Returns a buffer in which the tile is contiguous along the axis: its own, or a copy's.
   Value* Along(const Op* at, Value* tile, AxisId last) {
     Value* own = tile_buffers_.at(tile);
-    if (LastOf(own) == last) return own;
+    if (LastAxisOf(own) == last) return own;
     Value* copy = NewTileBuffer(at, tile->type(), last);
     MoveTileBuffer(own, copy);
     return copy;
   }
 
-  // -- What is to be changed, once all is decided ------------------------------------------------
+  // -- Changes to make once everything is decided -----------------------------------------------
 
-  /// The operand is read from there, before `at`.
+  /// The operand will be loaded from this buffer, before `at`.
   void Read(Op* at, Op* user, size_t operand, Value* tile_buffer) {
     reads_.push_back({at, user, operand, tile_buffer});
   }
@@ -207,7 +213,8 @@ class TileAllocator {
     Value* tile = user->operand(operand);
     if (IsTileValue(tile)) Read(user, user, operand, tile_buffers_.at(tile));
   }
-  /// The tile is made there; a copy in its own tile buffer follows where that is another one.
+  /// The tile will be stored in this buffer. If that is not the tile's own buffer, it will then be copied
+  /// there.
   void Write(Op* maker, Value* tile, Value* tile_buffer) {
     writes_.push_back({maker, tile, tile_buffer});
     Value* own = tile_buffers_.at(tile);
@@ -258,13 +265,14 @@ class TileAllocator {
     }
   }
 
-  /// A factor that is spread lies as memory has it, which costs nothing to make, as long as register blocks find it in L1, else
-  /// along their terms.
+  /// Chooses the layout of a factor whose elements are splat. The layout of the tensor costs nothing, so it
+  /// is kept if L1 can hold the factor's lines for the register blocks; otherwise the factor is made
+  /// contiguous along the terms.
   void WalkForReaders(Op* elementwise) {
     std::optional<Splat> splat = SplatOf(kernel_, elementwise->result());
     if (!splat) return;
     for (const Op* op : *elementwise->region()) {
-      // The first that traps stays the first, and folded axes stay the last.
+      // The first op that traps must remain the first, and reduced axes must remain the last.
       if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
         return;
     }
@@ -293,7 +301,7 @@ class TileAllocator {
     tile_buffers_[result]->set_name(result->name());
   }
 
-  /// The elementwise loop walks the axis at another place of its order.
+  /// Moves an axis of the elementwise loop to another position.
   static void MoveAxis(Op* elementwise, size_t from, size_t to) {
     ir::Region* body = elementwise->region();
     while (from != to) {
@@ -316,8 +324,9 @@ class TileAllocator {
     b->set_name(name);
   }
 
-  /// Chunks of the elementwise loop's last axis are read and stored side by side, where vectors run it: where a tile lies along another
-  /// axis, since the elementwise loop walks its axes in an order of its own as it may trap, a copy is read or written.
+  /// An elementwise loop that runs on vectors loads and stores chunks that are contiguous along its last
+  /// axis. The loop has an order of axes of its own because it may trap, so a tile may be contiguous along
+  /// another axis. In that case a copy is loaded or stored.
   void PlaceElementwiseLoop(Op* elementwise) {
     if (elementwise->results().size() == 1) WalkForReaders(elementwise);
     LastAxis last(elementwise);
@@ -329,7 +338,7 @@ class TileAllocator {
       Value* result = elementwise->result(i);
       if (result->uses().empty() || !IsTileValue(result) || IsFolded(yield->operand(i))) continue;
       Value* tile_buffer = ResultTileBuffer(elementwise, i);
-      bool lies = !by_vectors || LastOf(tile_buffer) == axis;
+      bool lies = !by_vectors || LastAxisOf(tile_buffer) == axis;
       made.emplace_back(result,
                         lies ? tile_buffer : NewTileBuffer(elementwise, result->type(), axis));
     }
@@ -354,9 +363,10 @@ class TileAllocator {
     for (const auto& [tile, tile_buffer] : made) Write(elementwise, tile, tile_buffer);
   }
 
-  /// Register blocks read what walks their columns by vectors, and go on from what stands in the result's tile buffer, if they can.
+  /// Register blocks load tiles that have their column axis as vectors, and accumulate in the buffer of the
+  /// result if they can.
   void PlaceSequence(Op* op) {
-    std::optional<AxisId> column = RegisterBlock::Of(kernel_, *op).column;
+    std::optional<AxisId> column = RegisterBlock::ChooseFor(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
     size_t terms = into ? size_t{ir::ContractionOp::at_into} : op->operands().size();
     for (size_t i = 0; i < op->operands().size(); ++i) {
@@ -370,7 +380,7 @@ class TileAllocator {
     if (!IsTileValue(result)) return;
     bool starts = into && IsTileValue(into);
     bool in_place = starts && DiesAt(into, op) && into->uses().size() == 1 &&
-                    LastOf(tile_buffers_.at(into)) == *column;
+                    LastAxisOf(tile_buffers_.at(into)) == *column;
     Value* tile_buffer =
         in_place ? tile_buffers_[result] = tile_buffers_.at(into) : ResultTileBuffer(op, 0);
     if (starts) Read(op, op, terms, Along(op, into, *column));
@@ -389,7 +399,7 @@ class TileAllocator {
     if (IsTileValue(op->result())) Write(op, op->result(), ResultTileBuffer(op, 0));
   }
 
-  /// Vectors lie along the last axis that is kept.
+  /// Vectors run along the last axis that is kept.
   void PlaceCombined(Op* op) {
     bool by_vectors = CombinedLanes(kernel_, op) > 1;
     AxisList kept = KeptAxes(kernel_, op);
@@ -403,7 +413,7 @@ class TileAllocator {
       Value* result = op->result(i);
       if (!IsTileValue(result)) continue;
       Value* tile_buffer = ResultTileBuffer(op, i);
-      bool lies = !by_vectors || LastOf(tile_buffer) == kept.back();
+      bool lies = !by_vectors || LastAxisOf(tile_buffer) == kept.back();
       made.emplace_back(result,
                         lies ? tile_buffer : NewTileBuffer(op, result->type(), kept.back()));
     }
@@ -413,8 +423,8 @@ class TileAllocator {
   bool IsReadInPlace(const Value* tile, const Op* fold) const {
     const Op* sliding_window = tile->def();
     return sliding_window && sliding_window->kind() == OpKind::SlidingWindow &&
-           SlidingWindowInPlace(kernel_, tile, LastOf(tile_buffers_.at(sliding_window->operand(0))),
-                                fold);
+           SlidingWindowInPlace(kernel_, tile,
+                                LastAxisOf(tile_buffers_.at(sliding_window->operand(0))), fold);
   }
 
   void PlaceSlidingWindow(Op* sliding_window) {
@@ -425,7 +435,7 @@ class TileAllocator {
       Write(sliding_window, result, ResultTileBuffer(sliding_window, 0));
   }
 
-  /// Indices are computed, not read.
+  /// Tiles of indices that can be computed are not loaded.
   void PlaceGather(Op* take) {
     auto index = take->Segment(ir::GatherOp::at_index);
     size_t first = take->SegmentBegin(ir::GatherOp::at_index);
@@ -436,7 +446,7 @@ class TileAllocator {
     if (IsTileValue(take->result())) Write(take, take->result(), ResultTileBuffer(take, 0));
   }
 
-  /// A carried tile's tile buffer is that of the first one where nothing else needs it, else a copy's.
+  /// A carried tile uses the buffer of its initial value if nothing else needs that, otherwise a copy.
   void PlaceLoop(Op* loop) {
     std::vector<Carried> tiles = CarriedTiles(loop);
     for (const Carried& tile : tiles) {
@@ -463,8 +473,8 @@ class TileAllocator {
     if (carries) carriers_.push_back(op);
   }
 
-  /// Moves what is yielded to where it is wanted, all at once: what is overwritten and still needed goes through a tile buffer of its
-  /// own first.
+  /// Moves yielded tiles to their destinations as if all at once. A buffer that is overwritten although it is
+  /// still needed is first copied to a temporary one.
   void PlaceYield(Op* yield) {
     struct Pending {
       Value* from;
@@ -522,7 +532,7 @@ class TileAllocator {
     op->SetSegment(segment, scalars);
   }
 
-  /// Neither starts from tiles nor yields any.
+  /// Removes tiles from the op's inits and from what its regions yield.
   static void ForgetTiles(Op* op) {
     if (op->kind() != OpKind::If)
       KeepScalars(op, op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}
@@ -531,7 +541,7 @@ class TileAllocator {
       KeepScalars(region->terminator(), ir::YieldOp::at_values);
   }
 
-  /// The op without the tiles that it carries, which nothing reads any more.
+  /// Replaces the op by one without the tiles that it carries, which nothing reads any more.
   void DropTiles(Op* op) {
     std::vector<ir::Type> types;
     for (const Value* result : op->results()) {
@@ -573,17 +583,17 @@ class TileAllocator {
   ir::Module& module_;
   KernelShape kernel_;
   ir::Builder b_;
-  Op* behind_ = nullptr;                                   ///< the op after the one that is placed
-  std::unordered_map<const Value*, Value*> tile_buffers_;  ///< of tiles
+  Op* behind_ = nullptr;                                   ///< the op after the current one
+  std::unordered_map<const Value*, Value*> tile_buffers_;  ///< tile -> its buffer
   std::vector<PlannedRead> reads_;
   std::vector<PlannedWrite> writes_;
-  std::vector<Op*> carriers_;  ///< of tiles: inner ones first
+  std::vector<Op*> carriers_;  ///< loops and branches that carry tiles, inner ones first
 };
 
 }  // namespace
 
 void RunAllocateTiles(PassContext& context, ir::Function& kernel) {
-  TileAllocator(context.module, kernel, FactsOf(context)).Run(kernel.body);
+  TileAllocator(context.module, kernel, ProcessorFactsOf(context)).AllocateAll(kernel.body);
 }
 
 }  // namespace kdl::cpu

@@ -14,9 +14,11 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// block-products: what is folded in one chain an element is cut into blocks whose accumulators stay in registers while the
-// folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
-// by smaller blocks, of which the last one may lack some, columns by single vectors, the last one with a mask. The result's other axes are walked one by one.
+// block-products: splits reductions in sequential order into blocks whose accumulators stay in registers
+// while the reduced axes are traversed. A block has rows of the result and vectors along its last axis; the
+// loop over columns encloses the loop over rows. Smaller blocks process the remaining rows, and the last of
+// these may lack some rows. Single vectors process the remaining columns, the last one with a mask. Loops run
+// over the result's other axes one by one.
 //
 //   %x = load_tile %a : tile<f32; i k>             cut %c: block<jr> in %j {sizes = [32, 16]} {
 //   %y = load_tile %b : tile<f32; j k>               cut %r: block<ir> in %i {sizes = [14, 4, 2]} {
@@ -24,9 +26,9 @@
 //   %u = contraction %x, %y into %t              %t = load_tile %h : tile<f32; ir jr>
 //   store_tile %u to %h                                 %u = contraction %x, %y into %t ; store_tile %u to %h } }
 //
-// Where terms of a unit flush what is small and no instruction does it, it is asked once of each factor, and of what a panel's
-// sums start from, whether there is anything to flush. Where there is not, FMAs do; what does flush hardly ever runs, and goes row
-// by row: it takes little code then.
+// If a unit's terms flush subnormals and no instruction does that, the code first checks each factor, and the
+// values from which a panel's sums start, for anything to flush. If there is nothing, ordinary FMAs are used.
+// The flushing code hardly ever runs, so it processes single rows to be small.
 //
 //   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { cut … { %u = contraction … {plain = 1} ; store_tile %u to %h } }
 //   store_tile %u to %h                             else { cut … { cut %r: … {sizes = [1]} { %u = contraction … ; store_tile %u to %h } } }
@@ -35,21 +37,27 @@ namespace kdl::cpu {
 
 namespace {
 
-// Where all factors and sums of an f32 chain are far above the least normal number, or 0, no sum of it is subnormal:
-// factors of 8 digits from 2^-56 on have products that are multiples of 2^-126, the least normal number, and f32 from 2^-103
-// on are such multiples, too; so is every sum, rounded or not. A unit that flushes has nothing to flush then.
+// If all factors and sums of an f32 chain are 0 or far above the least normal number, no sum is subnormal.
+// Factors of 8 digits that are at least 2^-56 have products that are multiples of 2^-126, the least normal
+// number. All f32 that are at least 2^-103 are such multiples, too, and so is every sum, rounded or not. A
+// unit that flushes then has nothing to flush.
 constexpr float kLeastFactor = 0x1p-56F;
 constexpr float kLeastSum = 0x1p-103F;
 
-/// How much code there is for what the largest blocks leave of the rows.
+/// How blocks for the remaining rows must be chosen.
 enum class Rest : uint8_t {
-  Waiting,  ///< terms wait for each other: fewer rows than keep a processor busy take as long as those
-  Adding,  ///< they hardly do: less rows take less time
-  Whole,  ///< each block has to have all its rows: there is a height for each number between two others
+  /// The latency of sums decides, so a block with too few rows to keep a processor busy takes as long as one
+  /// with enough rows.
+  Waiting,
+  /// Latency hardly matters, so fewer rows take less time.
+  Adding,
+  /// Blocks cannot lack rows, so every smaller height is needed.
+  Whole,
 };
 
-/// The largest blocks, then what they leave. Few heights serve all numbers of rows: a block may lack some. A sum takes in a term in
-/// about four cycles, and two sums begin in each, or one where vectors are long: four rows of two vectors, or two, keep it busy.
+/// Returns the heights of the largest blocks and of those for the remaining rows. A few heights suffice,
+/// because a block may lack rows. A sum takes about four cycles per term, and two sums can begin in each
+/// cycle, or one if vectors are long. Four rows of two vectors, or two rows, therefore keep a processor busy.
 ir::NumberList Heights(int64_t largest, Rest rest) {
   ir::NumberList heights = {largest};
   constexpr std::array<int64_t, 4> kLess = {4, 3, 2, 1};
@@ -71,14 +79,14 @@ class ProductBlocker {
   ProductBlocker(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : b_(module), kernel_(kernel), facts_(facts) {}
 
-  /// All is decided before the first fold is cut: what is cut looks otherwise.
-  void Run() {
+  /// Decides everything before the first reduction is split, because splitting changes the ops.
+  void SplitReductions() {
     KernelShape shape{kernel_, facts_, AxisOrder(kernel_)};
     std::vector<std::pair<Op*, RegisterBlock>> found;
     for (OpKind kind : {OpKind::Reduce, OpKind::Contraction}) {
       for (Op* fold : OpsOfKind(kernel_, kind)) {
         if (!IsWhole(fold)) continue;
-        RegisterBlock block = RegisterBlock::Of(shape, *fold);
+        RegisterBlock block = RegisterBlock::ChooseFor(shape, *fold);
         if (block.column) found.emplace_back(fold, block);
       }
     }
@@ -86,7 +94,7 @@ class ProductBlocker {
   }
 
  private:
-  /// Whether all of the fold's chains run at once, and nothing else than what follows it reads what it makes.
+  /// Whether the reduction is in sequential order, and only the ops that follow it read its result.
   static bool IsWhole(const Op* fold) {
     if (fold->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return false;
     std::vector<Op*> followers = FollowersOf(fold);
@@ -97,9 +105,9 @@ class ProductBlocker {
   }
 
   void SplitReduction(Op* fold, const RegisterBlock& block) {
-    ir::NumberList heights = Heights(block.largest.rows, RestOf(fold));
+    ir::NumberList heights = Heights(block.largest.rows, ChooseRest(fold));
     b_.StandAt(fold);
-    Value* plain = PlainOf(fold);
+    Value* plain = NothingToFlush(fold);
     if (!plain) return Cut(fold, block, heights);
     Op* ways = MakeBranch(b_, plain);
     ways->SetAttr(ir::MakeAttr<AttrKey::Likely>(1));
@@ -112,8 +120,8 @@ class ProductBlocker {
     Cut(fold, block, heights);
   }
 
-  /// Tiles of rows are loaded as a whole. An addition alone takes a cycle.
-  Rest RestOf(const Op* fold) const {
+  /// Matrix tiles are loaded with all their rows. A separate addition takes only one cycle.
+  Rest ChooseRest(const Op* fold) const {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     bool is_native = IsNative(facts_, instruction);
     if (is_native && instruction->tile_groups > 0) return Rest::Whole;
@@ -129,7 +137,7 @@ class ProductBlocker {
     cutter.Move();
   }
 
-  /// A copy of the fold and of what follows it.
+  /// Copies the reduction and the ops that follow it into the region.
   Op* CopyInto(ir::Region* region, Op* fold) {
     ir::ValueMap map;
     b_.SetInsertionPoint(region->terminator());
@@ -138,8 +146,9 @@ class ProductBlocker {
     return copy;
   }
 
-  /// Whether no factor of the contraction is small, and nothing that it goes on from; null: it is not asked.
-  Value* PlainOf(Op* fold) {
+  /// Emits whether no factor of the contraction, and no value from which its sums start, is small. Returns
+  /// null if no check is needed or possible.
+  Value* NothingToFlush(Op* fold) {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     if (!instruction || !instruction->flushes || IsNative(facts_, instruction)) return nullptr;
     ir::ContractionOp contraction(fold);
@@ -153,13 +162,13 @@ class ProductBlocker {
     return b_.And(plain, IsNone(SmallStart(fold, contraction.into())));
   }
 
-  /// Whether nothing was found.
+  /// Emits whether nothing was found.
   Value* IsNone(Value* found) { return b_.Lt(found, Constant(1)); }
 
   Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }
 
-  /// 1 where the number is small and not 0, else 0.
-  Value* SmallOf(Value* number, float limit) {
+  /// Emits 1 if the number is small but not 0, otherwise 0.
+  Value* OneIfSmall(Value* number, float limit) {
     Value* none = Constant(0);
     Value* magnitude = b_.Unary(OpKind::Abs, number);
     Value* is_less = b_.Lt(magnitude, Constant(limit));
@@ -168,20 +177,21 @@ class ProductBlocker {
     return b_.Select(is_small, Constant(1), none);
   }
 
-  /// The same of what the sums start from.
+  /// The same for the values from which the sums start.
   Value* SmallStart(Op* fold, Value* start) {
-    if (!IsTileValue(start)) return SmallOf(start, kLeastSum);
+    if (!IsTileValue(start)) return OneIfSmall(start, kLeastSum);
     ir::LoadTileOp get(start->def());
     if (!get.value()) return SmallIn(fold, start, kLeastSum);
     return MakeIf(
         b_, get.condition(), {b_.types().ScalarOf(kdl::Scalar::F32)},
-        [&] { return std::vector{SmallOf(get.value(), kLeastSum)}; },
+        [&] { return std::vector{OneIfSmall(get.value(), kLeastSum)}; },
         [&] { return std::vector{SmallIn(fold, start, kLeastSum)}; })[0];
   }
 
-  /// At least 1 where an element of the factor is. It is asked outside of the cuts that the tile has nothing to do with.
+  /// Emits a number that is at least 1 if an element of the factor is small. It is computed outside the cuts
+  /// that do not affect the tile.
   Value* SmallFactor(Op* fold, Value* factor) {
-    if (!IsTileValue(factor)) return SmallOf(factor, kLeastFactor);
+    if (!IsTileValue(factor)) return OneIfSmall(factor, kLeastFactor);
     Op* at = AskedAt(fold, factor);
     b_.SetInsertionPoint(at);
     Value* small = SmallIn(at, factor, kLeastFactor);
@@ -189,7 +199,8 @@ class ProductBlocker {
     return small;
   }
 
-  /// How many elements of what is got are, or many. `at`: where its blocks are in scope.
+  /// Emits the number of small elements of a loaded tile; a large number may be inexact. `at`: where the
+  /// tile's blocks are in scope.
   Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
     ir::LoadTileOp get(ir::Clone(got->def(), b_, map));
@@ -207,13 +218,13 @@ class ProductBlocker {
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
     FillRegion(b_, elementwise->region(), [&] {
       ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
-      Value* small = SmallOf(MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
-      return std::vector{FoldOf(small, walked)};
+      Value* small = OneIfSmall(MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
+      return std::vector{SumInLoop(small, walked)};
     });
     return elementwise->result();
   }
 
-  Value* FoldOf(Value* small, const AxisList& walked) {
+  Value* SumInLoop(Value* small, const AxisList& walked) {
     return MakeOne(
         b_, OpKind::ReduceInLoop, {{small}, {}}, small->type(),
         {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
@@ -244,7 +255,7 @@ class ProductBlocker {
 }  // namespace
 
 void RunBlockProducts(PassContext& context, ir::Function& kernel) {
-  ProductBlocker(context.module, kernel, FactsOf(context)).Run();
+  ProductBlocker(context.module, kernel, ProcessorFactsOf(context)).SplitReductions();
 }
 
 }  // namespace kdl::cpu

@@ -9,15 +9,17 @@
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
-// cache-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
-// many times. The window becomes a tile of its own, loaded once; the relation between its axes and the fold's stays one.
+// cache-windows: a reduction over a load whose index adds several ranges, as in a convolution, reads each
+// element of a window many times. The window becomes a tile of its own, which is loaded once. The op `sliding_window`
+// keeps the relation between its axes and those of the reduction.
 //
 //   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_block S*start(i) + start(r) - P, its size, 0
 //   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
 //                                                          %x = sliding_window %w[S*%i + %r - P] over u : tile<f32; i r>
 //
-// The window reaches from the least to the greatest index that the blocks have, so it lies inside where they do.
-// Along the axis that becomes vectors only neighbours slide: with steps between them they would not lie side by side.
+// The window extends from the least to the greatest index of the blocks, so it is inside the tensor if they
+// are. Along the axis that becomes vectors, the step must be 1; otherwise the elements of a vector would not
+// be contiguous.
 
 namespace kdl::cpu {
 
@@ -25,7 +27,7 @@ namespace {
 
 using ir::AccessDim;
 
-/// A dimension of the load: its terms over blocks, with constant coefficients that are not 0.
+/// A term of a dimension's index: a block and its constant coefficient, which is not 0.
 struct Term {
   Value* block;
   int64_t coefficient;
@@ -40,7 +42,7 @@ class Sharing {
         types_(module.types()),
         name_(module.context().names.Intern("window")) {}
 
-  void Run() {
+  void CacheAllWindows() {
     for (Op* op : OpsOfKind(kernel_, OpKind::Load)) Share(ir::LoadOp(op));
   }
 
@@ -56,7 +58,7 @@ class Sharing {
     Rewrite(load, access, shared);
   }
 
-  static std::optional<std::vector<Term>> TermsOf(ir::LoadOp load, const AccessDim& dim) {
+  static std::optional<std::vector<Term>> WindowTerms(ir::LoadOp load, const AccessDim& dim) {
     std::vector<Term> terms;
     for (const ir::AccessTerm& term : dim.terms) {
       Value* operand = load.index()[term.operand];
@@ -68,7 +70,7 @@ class Sharing {
   }
 
   bool IsWindow(ir::LoadOp load, const AccessDim& dim) const {
-    std::optional<std::vector<Term>> terms = TermsOf(load, dim);
+    std::optional<std::vector<Term>> terms = WindowTerms(load, dim);
     if (!terms || terms->size() < 2) return false;
     AxisId last = order_.Sorted(load.result()->type()->axes).back();
     return std::none_of(terms->begin(), terms->end(), [&](const Term& term) {
@@ -76,7 +78,7 @@ class Sharing {
     });
   }
 
-  int64_t ExtentOf(AxisId axis) const {
+  int64_t ConstantExtent(AxisId axis) const {
     Size extent = kernel_.axis(axis).extent;
     return IsConstant(extent) ? extent->value : 0;
   }
@@ -84,23 +86,24 @@ class Sharing {
   int64_t WindowExtent(const std::vector<Term>& terms) const {
     int64_t extent = 1;
     for (const Term& term : terms)
-      extent += std::abs(term.coefficient) * (ExtentOf(term.block->type()->axes[0]) - 1);
+      extent += std::abs(term.coefficient) * (ConstantExtent(term.block->type()->axes[0]) - 1);
     return extent;
   }
 
-  /// Whether the window has fewer elements than what is seen of it.
+  /// Whether the window has fewer elements than the reduction reads.
   bool Saves(ir::LoadOp load, const ir::Access& access, const std::vector<size_t>& shared) const {
     double seen = 1;
     double window = 1;
     std::vector<AxisId> axes = KeptAxes(load, access, shared);
-    for (AxisId axis : load.result()->type()->axes) seen *= static_cast<double>(ExtentOf(axis));
-    for (AxisId axis : axes) window *= static_cast<double>(ExtentOf(axis));
+    for (AxisId axis : load.result()->type()->axes)
+      seen *= static_cast<double>(ConstantExtent(axis));
+    for (AxisId axis : axes) window *= static_cast<double>(ConstantExtent(axis));
     for (size_t d : shared)
-      window *= static_cast<double>(WindowExtent(*TermsOf(load, access.dims[d])));
+      window *= static_cast<double>(WindowExtent(*WindowTerms(load, access.dims[d])));
     return window < seen;
   }
 
-  /// The axes that the other dimensions have.
+  /// Returns the axes of the other dimensions.
   static std::vector<AxisId> KeptAxes(ir::LoadOp load, const ir::Access& access,
                                       const std::vector<size_t>& shared) {
     std::vector<AxisId> axes;
@@ -117,7 +120,7 @@ class Sharing {
     return term.coefficient > 0 ? start : builder_.Add(start, Reach(term));
   }
 
-  /// How far the block's last element is from its first.
+  /// Emits the distance from the block's first element to its last.
   Value* Reach(const Term& term) {
     Value* size = builder_.BlockSize(term.block);
     return builder_.Sub(size, builder_.I64(1));
@@ -127,7 +130,8 @@ class Sharing {
     return factor == 1 ? value : builder_.Mul(value, builder_.I64(factor));
   }
 
-  /// The block of the window: from the least index to the greatest; empty where one of the blocks is.
+  /// Makes the block of the window, from the least index to the greatest. It is empty if one of the blocks
+  /// is.
   Value* MakeWindow(const std::vector<Term>& terms, const AccessDim& dim, AxisId axis) {
     Value* start = builder_.SizeValue(dim.offset);
     Value* size = builder_.I64(1);
@@ -152,7 +156,7 @@ class Sharing {
     ir::AxisList window_axes;
     ir::Access relation;
     for (size_t d : shared) {
-      std::vector<Term> terms = *TermsOf(load, access.dims[d]);
+      std::vector<Term> terms = *WindowTerms(load, access.dims[d]);
       int64_t extent = WindowExtent(terms);
       AxisId axis = kernel_.AddAxis({name_, types_.sizes().Constant(extent), nullptr, {}});
       Value* block = MakeWindow(terms, access.dims[d], axis);
@@ -168,7 +172,7 @@ class Sharing {
     SlidingWindow(load, window, relation, window_axes);
   }
 
-  /// The operands that the access names, each once, and the access in their numbers.
+  /// Returns the operands that the access names, each once, and renumbers the access accordingly.
   static std::vector<Value*> Compact(ir::Access& access, const std::vector<Value*>& operands) {
     std::vector<Value*> used;
     for (AccessDim& dim : access.dims) {
@@ -194,7 +198,7 @@ class Sharing {
                    {{load.tensor()}, index, OneOrNone(load.otherwise()), {}}, type, attrs);
   }
 
-  /// Behind what fits the elements, if there is something: the window is fitted once, too.
+  /// Inserts the slide after any conversions of the elements, so that the window is also converted only once.
   void SlidingWindow(ir::LoadOp load, Value* window, ir::Access relation,
                      const ir::AxisList& over) {
     std::vector<Value*> operands(load.index().begin(), load.index().end());
@@ -224,7 +228,7 @@ class Sharing {
 }  // namespace
 
 void RunCacheWindows(PassContext& context, ir::Function& kernel) {
-  Sharing(context.module, kernel).Run();
+  Sharing(context.module, kernel).CacheAllWindows();
 }
 
 }  // namespace kdl::cpu

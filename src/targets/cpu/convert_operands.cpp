@@ -5,14 +5,15 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/passes.h"
 
-// convert-operands: what a contraction multiplies is made as its unit takes it, once, where it is made, not at every
-// multiplication. Where no instruction takes narrow floats that is the accumulator's type, and flushed where the unit
-// flushes.
+// convert-operands: converts the factors of a contraction to the types that its matrix instruction accepts,
+// once where they are made and not at every multiplication. If the processor has no instruction for narrow
+// floats, that is the accumulator's type, and subnormals are flushed if the instruction flushes them.
 //
 //   contraction %a, %b into %c {acc = f32}   ->   %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
 //
-// Integers go in as narrow as an instruction takes them. The one that multiplies u8 by i8 takes two i8 as well: one of them is
-// moved up by 128, and 128 times the sum of the other's elements is too much.
+// Integers remain as narrow as an instruction accepts them. The instruction that multiplies u8 by i8 can also
+// multiply two i8: one of them is increased by 128, and 128 times the sum of the other one's elements is
+// subtracted from the result.
 //
 //   %x = cast %a : tile<i32; i k>                     %y = cast (xor %b, -128) : tile<u8; j k>
 //   %y = cast %b : tile<i32; j k>                ->   %s = reduce sum (cast %a : tile<i32; i k>) over k
@@ -27,8 +28,8 @@ class IntegerFitter {
   IntegerFitter(ir::Builder& b, Op* op, const ir::MatrixInstruction& instruction)
       : b_(b), op_(op), instruction_(instruction) {}
 
-  /// False where the factors do not say that they are narrow, as those that came through a pipe.
-  bool Run() {
+  /// Returns false if the factors do not show that they are narrow, for example after a pipe.
+  bool ConvertFactors() {
     std::optional<ir::FittedFactors> fitted = ir::FitFactors(instruction_, *op_);
     if (!fitted) return false;
     if (fitted->moves_a || fitted->moves_b) {
@@ -49,17 +50,17 @@ class IntegerFitter {
     op_->SetOperand(ir::ContractionOp::at_b, b);
   }
 
-  /// Half of as many numbers as the type has.
-  static int64_t HalfOf(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
+  /// Returns half of the number of values of the type.
+  static int64_t HalfOfRange(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
 
-  /// The factor with the other sign: half of its type's numbers above what it was, or below.
+  /// Returns the factor with the other signedness, shifted up or down by half of its type's range.
   Value* Moved(Value* factor, kdl::Scalar to) {
     kdl::Scalar from = Element(factor);
-    Value* half = b_.Int(from, IsSigned(from) ? -HalfOf(from) : HalfOf(from));
+    Value* half = b_.Int(from, IsSigned(from) ? -HalfOfRange(from) : HalfOfRange(from));
     return b_.Cast(b_.Xor(factor, half), to);
   }
 
-  /// What is too much, or missing, where the other factor is moved.
+  /// Returns the term that corrects the result for the shift of the other factor.
   Value* Correction(Value* factor, kdl::Scalar moved) {
     AxisList over = op_->attr<AttrKey::Axes>();
     AxisList kept = factor->type()->axes;
@@ -70,7 +71,7 @@ class IntegerFitter {
                 {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
                  ir::MakeAttr<AttrKey::Axes>(over), ir::MakeAttr<AttrKey::Acc>(instruction_.acc),
                  ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
-    Value* each = b_.Int(instruction_.acc, HalfOf(moved));
+    Value* each = b_.Int(instruction_.acc, HalfOfRange(moved));
     if (IsSigned(moved)) each = b_.Sub(b_.Int(instruction_.acc, 0), each);
     return b_.Mul(sum, each);
   }
@@ -96,10 +97,10 @@ void RunConvertOperands(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*op, context.module.context());
     builder.StandAt(op);
-    bool is_native = IsNative(FactsOf(context), instruction);
+    bool is_native = IsNative(ProcessorFactsOf(context), instruction);
     bool is_any = is_native && instruction->order == ir::StepOrder::Any;
-    if (is_any && !IntegerFitter(builder, op, *instruction).Run()) {
-      op->RemoveAttr(AttrKey::Instruction);  // the bits are the same without it
+    if (is_any && !IntegerFitter(builder, op, *instruction).ConvertFactors()) {
+      op->RemoveAttr(AttrKey::Instruction);  // the result is the same without it
       is_native = false;
     }
     if (!is_native) Widen(builder, op, instruction);

@@ -9,28 +9,31 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/walks.h"
 
-// deal: blocks become numbers, and each core takes a run of them: neighbours share lines of memory, and what its processor
-// fetches ahead is its own. Of the binders the one that walks the stored tensors' outermost dimension counts slowest. A `for`
-// over blocks walks their starts.
+// distribute-blocks: blocks become block numbers, and each core processes a consecutive range of them.
+// Neighbouring blocks share lines of memory, and what the core's processor prefetches is then its own. The
+// binder of the stored tensors' outermost dimension counts slowest. A `for` over blocks becomes a loop over
+// their starts.
 //
-//   spmd (%i: block<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
-//                                                   %begin .. %end: its part of them, the first cores' one longer
+//   spmd (%i: block<i> in %lo .. %hi) { … }      ->   %count = the number of blocks in lo .. hi
+//                                                   %begin .. %end: the core's share; the first cores may have one more
 //                                                   loop %n in %begin .. %end step 1 {
 //                                                     %start = lo + n * extent
 //                                                     %i = make_block %start, min(extent, hi - start), n ; … }
 //   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
+// Blocks with dynamic scheduling go to any core that is free: each core gets its next number from a counter
+// of the launch.
 //
 //   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {dynamic_counter = 0} { … }
 //
-// Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
-// and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile. Rows that
-// take several turns of a loop are taken one by one: memory is read in longer runs.
+// If no result depends on the length of an spmd's blocks, they are made equally long and numerous enough for
+// the cores. If a block reads rows several times, it is shorter if so many rows would not stay in the nearest
+// cache. If a row takes several iterations of a loop, blocks have one row, so that memory is read in longer
+// runs.
 //
-// Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
+// If cores without blocks do nothing at all, the kernel states how many blocks there can be: busy_cores.
 //
-// All of it is exact for every lo and hi: where lo may be negative, hi - lo is taken as a u64.
+// All of this is exact for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
 
 namespace kdl::cpu {
 
@@ -85,7 +88,7 @@ class Distributor {
     ir::ForOp loop_over_blocks(op);
     Value* binder = op->region()->param(0);
     builder_.StandAt(op);
-    Value* extent = builder_.I64(ExtentOf(binder));
+    Value* extent = builder_.I64(BinderExtent(binder));
     BlockRange range(builder_, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
     Op* loop = MakeLoopInPlace(builder_, op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
     Value* start = loop->region()->param(0);
@@ -99,15 +102,15 @@ class Distributor {
     ir::Erase(op);
   }
 
-  /// The shortest blocks that BlockSizes may cut the binder's blocks into.
+  /// Returns the length of the shortest blocks into which BlockSizes may split the binder's blocks.
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
     return walk.rereads[b].empty() && walk.row_loops[b].empty()
-               ? std::min(walk.granule[b], ExtentOf(binder))
+               ? std::min(walk.granule[b], BinderExtent(binder))
                : 1;
   }
 
  private:
-  /// A name that says what the number is for: `i.count`.
+  /// Names the value after the binder and its meaning, for example `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what) {
     if (binder->name().empty() || !value->name().empty() || !value->def()) return;
     std::string name = binder->name().str() + "." + std::string(what);
@@ -121,7 +124,7 @@ class Distributor {
     return block;
   }
 
-  /// A loop in place of `op` over all blocks, each of which one core takes.
+  /// Replaces `op` by a loop over all blocks, each of which is executed by one core.
   Op* MakeDynamicLoop(Op* op, Value* total) {
     Value* zero = builder_.I64(0);
     Op* loop = MakeLoopInPlace(builder_, op, zero, total, builder_.I64(1));
@@ -135,9 +138,10 @@ class Distributor {
     return builder_.Div(last, b);
   }
 
-  /// `size`, or fewer: as many rows as stay in the nearest cache from pass to pass, and at least one.
+  /// Returns `size`, or fewer rows if only so many stay in the nearest cache from pass to pass, but at least
+  /// 1.
   Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again) {
-    constexpr int64_t kShare = 2;  // of the cache: other things pass through it
+    constexpr int64_t kShare = 2;  // half of the cache, because other data passes through it
     Value* bytes = builder_.I64(0);
     for (const Rereads::Rows& rows : again)
       bytes = builder_.Add(bytes, BytesPerIndex(builder_, rows.tensor, rows.dim));
@@ -146,7 +150,7 @@ class Distributor {
     return builder_.Min(size, AtLeastOne(fitting));
   }
 
-  /// `size`, or 1 where the loop along rows has more than one turn.
+  /// Returns `size`, or 1 if the loop along rows has more than one iteration.
   Value* OneWhereLong(Value* size, const Iterations& along) {
     auto here = [&](Value* end) {
       std::optional<int64_t> constant = ConstantOf(end);
@@ -161,8 +165,8 @@ class Distributor {
     return builder_.Select(is_long, one, size);
   }
 
-  /// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
-  /// allows where that gives every core work, down to a granule.
+  /// Returns the size of each binder's blocks. If no result depends on it, the blocks are made equally long,
+  /// and shorter than their axis allows if that gives every core work, but not shorter than a granule.
   std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num) {
     const std::vector<Value*>& binders = op->region()->params();
     std::vector<Value*> sizes;
@@ -172,16 +176,16 @@ class Distributor {
       return AtLeastOne(range.Count());
     };
     for (size_t b = 0; b < binders.size(); ++b) {
-      sizes.push_back(builder_.I64(ExtentOf(binders[b])));
+      sizes.push_back(builder_.I64(BinderExtent(binders[b])));
       counts.push_back(count_of(b));
     }
     for (size_t b : walk.order) {
-      if (!walk.free[b] || LeastLength(walk, b, binders[b]) == ExtentOf(binders[b])) continue;
+      if (!walk.free[b] || LeastLength(walk, b, binders[b]) == BinderExtent(binders[b])) continue;
       BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
       Value* length = AtLeastOne(range.Length());
-      Value* granule = builder_.I64(std::min(walk.granule[b], ExtentOf(binders[b])));
-      // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
-      // (Numbers that overflow choose a poor size, but still one of 1 or more.)
+      Value* granule = builder_.I64(std::min(walk.granule[b], BinderExtent(binders[b])));
+      // Aim for a total number of blocks that is a multiple of the number of cores, as far as granules allow.
+      // (Numbers that overflow result in a poor size, but it is still at least 1.)
       Value* others = builder_.I64(1);
       for (size_t o = 0; o < counts.size(); ++o)
         if (o != b) others = builder_.Mul(others, counts[o]);
@@ -202,7 +206,7 @@ class Distributor {
     return sizes;
   }
 
-  int64_t ExtentOf(const Value* binder) const { return BlockExtent(kernel_, binder); }
+  int64_t BinderExtent(const Value* binder) const { return BlockExtent(kernel_, binder); }
   Value* AtLeastOne(Value* a) { return builder_.Max(a, builder_.I64(1)); }
 
   ir::Function& kernel_;
@@ -214,8 +218,8 @@ class Distributor {
 }  // namespace
 
 void RunDistributeBlocks(PassContext& context, ir::Function& kernel) {
-  Distributor distributor(context.module, kernel, FactsOf(context));
-  Walks walks = WalksOf(kernel, FactsOf(context));
+  Distributor distributor(context.module, kernel, ProcessorFactsOf(context));
+  Walks walks = BlockOrdersOf(kernel, ProcessorFactsOf(context));
   ir::Builder builder(context.module);
   StateBusyCores(builder, kernel, [&](const Op* op, size_t b) {
     auto of_op = [&](const auto& walk) { return walk.first == op; };

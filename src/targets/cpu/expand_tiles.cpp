@@ -7,14 +7,15 @@
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
 
-// expand-tiles: a kernel of elementwise loops, reductions and contractions becomes loops over scalars and scratch. The body is
-// rebuilt: the folder expand/ holds a file for each kind of op.
+// expand-tiles: a kernel of elementwise loops, reductions and contractions becomes loops over scalars and
+// scratch memory. The body is rebuilt; the folder expand/ has a file for each kind of op.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Vectors go to and from tile buffers in one piece: no panel is narrower.
+/// Checks that no panel is narrower than a vector, because vectors are loaded from and stored to tile buffers
+/// as a whole.
 bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   bool hold = true;
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::TileBuffer)) {
@@ -28,7 +29,7 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   return hold;
 }
 
-/// What folds in a elementwise loop takes in are vectors.
+/// Checks that the reductions in elementwise loops get vectors.
 bool ElementwiseFoldsVectors(PassContext& context, const KernelShape& shape) {
   bool fold = true;
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::ReduceInLoop)) {
@@ -43,7 +44,7 @@ bool ElementwiseFoldsVectors(PassContext& context, const KernelShape& shape) {
 }  // namespace
 
 void RunExpandTiles(PassContext& context, ir::Function& kernel) {
-  KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
+  KernelShape shape{kernel, ProcessorFactsOf(context), AxisOrder(kernel)};
   if (!PanelsHoldVectors(context, shape) || !ElementwiseFoldsVectors(context, shape)) return;
   ir::Region* old = kernel.body;
   ir::Region* body = context.module.arena().Make<ir::Region>();

@@ -4,9 +4,9 @@
 
 namespace kdl::cpu {
 
-const ProcessorFacts& FactsOf(const passes::PassContext& context) {
+const ProcessorFacts& ProcessorFactsOf(const passes::PassContext& context) {
   const auto* facts = dynamic_cast<const ProcessorFacts*>(context.facts);
-  KDL_CHECK(facts, "a pass of the processor's family runs for a processor");
+  KDL_CHECK(facts, "a pass of the cpu family needs its facts");
   return *facts;
 }
 

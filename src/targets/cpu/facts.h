@@ -9,39 +9,41 @@
 
 namespace kdl::cpu {
 
-// Its passes use the shared ones' tools freely.
+// The passes of this family use the shared passes' tools freely.
 using namespace passes;
 
-/// A processor, besides what every target has: one thread with vectors is a core, and memory is near it in caches.
+/// A processor. A core is one thread with vectors, whose memory is cached.
 struct ProcessorFacts : passes::TargetFacts {
   codegen::Processor processor;
   int vector_registers = 16;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
-  int64_t last_level_bytes = 0;  ///< an output above this goes past the caches; 0: none does
+  int64_t last_level_bytes = 0;  ///< larger outputs bypass the caches; 0: none do
   int64_t cache_line_bytes = 64;
-  bool asks_for_reads =
-      true;  ///< what is read once, side by side, comes sooner where it is asked for ahead; else along several rows at once,
-             ///< and hints are few
+  /// Whether software prefetches pay for contiguous data that is read once. If not, few are emitted, and it
+  /// is faster to read several rows at once.
+  bool asks_for_reads = true;
 };
 
-/// Of a pass of this family's.
-const ProcessorFacts& FactsOf(const passes::PassContext& context);
+/// Returns the facts for a pass of this family.
+const ProcessorFacts& ProcessorFactsOf(const passes::PassContext& context);
 
-/// Whether a step of the unit is an instruction; not where there is no unit.
+/// Whether the processor has the matrix instruction. If not, other instructions execute its steps. False if
+/// `unit` is null.
 bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruction);
 
-/// A block of accumulators that is `columns` vectors wide may be so many rows high: they, a vector a column and one of a
-/// spread scalar fill the registers.
+/// Returns how many rows a block of accumulators that is `columns` vectors wide may have. The accumulators,
+/// one vector for each column and one for a splat scalar fill the registers.
 inline int64_t BlockRows(const ProcessorFacts& facts, int64_t columns) {
   return (facts.vector_registers - 1 - columns) / columns;
 }
-/// As far a processor looks ahead along what it reads.
+/// How far a processor's own prefetcher looks ahead: to the end of a page.
 inline constexpr int64_t kPageBytes = 4096;
-/// So many rows that are read once go together, where they lie in pages of their own: accumulators pass between registers and the
-/// nearest cache once for all.
+/// How many rows are processed together if they are read once and each is in pages of its own. Their
+/// accumulators then move between registers and the nearest cache only once for all rows.
 inline constexpr int64_t kRowsAtOnce = 4;
-/// The columns of a block: with two each spread scalar is used twice, and many rows still fit.
+/// The number of columns of a register block, in vectors. With two, each splat scalar is used twice, and many
+/// rows still fit.
 inline constexpr int64_t kBlockColumns = 2;
 
 }  // namespace kdl::cpu

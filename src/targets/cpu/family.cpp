@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kKeys = "isa engines pipes dot";
 
-/// The interpreter runs what the processor's levels would compute.
+/// Makes targets for the interpreter, which runs the kernels as compiled for the processor's levels.
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
   Result<std::vector<targets::Target>> levels = MakeLevels(spec);
   if (!levels) return levels;
@@ -67,7 +67,7 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   return codegen::CompileKernels(*backend, sources, of_kind);
 }
 
-std::vector<targets::Trait> TraitsOf(const passes::TargetFacts& target) {
+std::vector<targets::Trait> ProcessorTraits(const passes::TargetFacts& target) {
   const auto& facts = static_cast<const ProcessorFacts&>(target);
   std::vector<std::string_view> instructions;
   for (const ir::MatrixInstruction* instruction : facts.instructions)
@@ -80,7 +80,7 @@ std::vector<targets::Trait> TraitsOf(const passes::TargetFacts& target) {
            instructions.empty() ? "none" : fmt::format("{}", fmt::join(instructions, " "))}};
 }
 
-/// Whether the op rounds to f16 one operation on numbers of f16, as instructions for it do.
+/// Whether the op rounds the result of one operation on f16 numbers to f16, as f16 instructions do.
 bool RoundsOneOfHalf(const ir::Op* op) {
   constexpr ir::OpKind kOperations[] = {ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul,
                                         ir::OpKind::Div, ir::OpKind::Sqrt};
@@ -93,7 +93,7 @@ bool RoundsOneOfHalf(const ir::Op* op) {
   });
 }
 
-/// Whether the level computes in f16 where the one that it extends does not, and the kernel has use for it.
+/// Whether the level has f16 arithmetic, the one that it extends does not, and the kernel can use it.
 bool Differs(const ir::Function& kernel, const passes::TargetFacts& facts,
              const passes::TargetFacts& extended) {
   auto computes_half = [](const passes::TargetFacts& level) {
@@ -114,7 +114,7 @@ const targets::Family kFamily = {.name = "cpu",
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
                                  .instructions = kMatrixInstructions,
-                                 .traits = TraitsOf,
+                                 .traits = ProcessorTraits,
                                  .differs = Differs};
 
 }  // namespace kdl::cpu

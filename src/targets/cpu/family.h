@@ -7,11 +7,12 @@
 
 namespace kdl::cpu {
 
-/// Processors: this one, the debug device and the interpreter, which both take the host's code or tiles.
+/// Processors: the host, the debug device, which runs the host's code, and the interpreter, which uses the
+/// host's tiles.
 extern const targets::Family kFamily;
 
-/// Processors. The key `isa` chooses a row of isa.def; left out, it is all rows of kernelc's own architecture that have an FMA
-/// and conversions of f16.
+/// Returns the levels of a processor. The key `isa` selects a row of isa.def. Without it, these are all rows
+/// of kernelc's own architecture that have an FMA and conversions of f16.
 Result<std::vector<targets::Target>> MakeLevels(const targets::Spec& spec);
 
 }  // namespace kdl::cpu

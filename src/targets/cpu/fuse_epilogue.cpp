@@ -12,8 +12,9 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/passes.h"
 
-// fuse-epilogue: a elementwise loop that stores what a loop of contractions has made follows the contraction in the loop's last turn: its
-// elements come from registers then, or from a part of the tile buffer that was written just before.
+// fuse-epilogue: an elementwise loop that stores the result of a loop of contractions moves to the end of the
+// contraction in the loop's last iteration. Its elements then come from registers, or from a subtile of the
+// buffer that has just been written.
 //
 //   loop %n in %lo .. %hi {                         %long = … ; loop %n in %lo .. %hi {
 //     %t = load_tile %h                                     %last = …
@@ -22,29 +23,31 @@
 //   %s = load_tile %h                                       else { store_tile %u to %h } }
 //   elementwise loop { %e = element %s ; store %e to … }        if %long { } else { %s = load_tile %h ; elementwise loop { … } }
 //
-// A elementwise loop of many ops would take the accumulators' registers: it reads what is put, %s = load_tile %h, in the last turn.
+// An elementwise loop with many ops would take registers from the accumulators. In the last iteration it
+// therefore reads the stored tile, %s = load_tile %h.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// A elementwise loop after a loop, for what one contraction in it has made.
+/// An elementwise loop after a loop, which processes the result of one contraction in it.
 struct Epilogue {
   Op* elementwise;
   Op* contraction;
-  Value* tile;  ///< what the elementwise loop has got of the contraction's tile buffer
+  Value* tile;  ///< what the elementwise loop loads from the contraction's buffer
 };
 
 bool Writes(const Op* op) { return op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move; }
 
-/// Whether the loop writes this tile buffer alone of those around it.
+/// Whether `tile_buffer` is the only buffer from outside the loop that the loop writes.
 bool WritesOnly(const Op* loop, const Value* tile_buffer) {
   return !AnyBelow(loop->region(), [&](const Op* op) {
     return Writes(op) && op->operand(1) != tile_buffer && !IsInside(op->operand(1)->def(), loop);
   });
 }
 
-/// What the one elementwise loop after the loop that reads the tile buffer has got of it, where nothing else does.
+/// Returns the tile that is loaded from the buffer after the loop, if that is the only use of the buffer
+/// there. Otherwise returns null.
 Value* OnlyReading(const Value* tile_buffer, const Op* loop) {
   if (tile_buffer->def()->parent_region() != loop->parent_region()) return nullptr;
   Value* tile = nullptr;
@@ -72,10 +75,11 @@ Op* OnlyReader(const Value* tile) {
   return reader;
 }
 
-/// Whether the elementwise loop finds before the loop's end what it finds after it, but for that tile.
+/// Whether the elementwise loop would read the same values before the loop's end as after it, except for that
+/// tile.
 bool DependsOnNothingLater(const Op* loop, const Op* elementwise, const Value* tile) {
   std::unordered_set<const Value*> later;
-  std::unordered_set<const Value*> changed;  // tile buffers
+  std::unordered_set<const Value*> changed;  // tile buffers that are written in between
   for (const Op* op = loop->next(); op != elementwise; op = op->next()) {
     if (!op || !(op->info().has(ir::kPure) || IsPlacing(op))) return false;
     if (Writes(op)) changed.insert(op->operand(1));
@@ -89,7 +93,8 @@ bool DependsOnNothingLater(const Op* loop, const Op* elementwise, const Value* t
   });
 }
 
-/// Whether the loop stores nothing, suspends nowhere, and loads from no tensor that the elementwise loop stores to.
+/// Whether the loop stores nothing, does not suspend, and loads from no tensor that the elementwise loop
+/// stores to.
 bool LeavesMemoryTo(const Op* loop, const Op* elementwise) {
   std::unordered_set<const Value*> stored;
   for (Op* op : *elementwise->region()) {
@@ -105,7 +110,7 @@ bool LeavesMemoryTo(const Op* loop, const Op* elementwise) {
 
 std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
   std::vector<const Value*> tile_buffers = AccumulatedIn(loop);
-  // Of several each would store alone.
+  // Several accumulators would each need a separate loop for their stores.
   if (tile_buffers.size() != 1 || !loop->results().empty() || !WritesOnly(loop, tile_buffers[0]))
     return {};
   Value* tile = OnlyReading(tile_buffers[0], loop);
@@ -118,13 +123,14 @@ std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
     if (MayTrap(op)) return {};
   }
   Op* contraction = AccumulatorOf(loop, tile_buffers[0]);
-  RegisterBlock block = RegisterBlock::Of(e, *contraction);
+  RegisterBlock block = RegisterBlock::ChooseFor(e, *contraction);
   bool by_rows = block.row && block.outer.empty() && WalkedAxes(elementwise)[0] == *block.row;
   if (!by_rows || !UsesVectors(e, elementwise, block)) return {};
   return Epilogue{elementwise, contraction, tile};
 }
 
-/// Few enough ops that a copy for each vector of a block is small, and leaves the accumulators in registers.
+/// Whether the elementwise loop has so few ops that a copy for each vector of a block is small and leaves the
+/// accumulators in registers.
 bool IsShort(const Op* elementwise) {
   constexpr int kFew = 4;
   int count = 0;
@@ -132,13 +138,13 @@ bool IsShort(const Op* elementwise) {
   return count <= kFew;
 }
 
-/// The distance of two numbers as a u64, which holds every one.
+/// Returns the distance between two numbers as a u64, which can represent every distance.
 Value* Distance(ir::Builder& b, Value* from, Value* to) {
   return b.Cast(b.Sub(to, from), kdl::Scalar::U64);
 }
 
-/// Whether the loop has so many terms that stores to memory, a register block at a time, hide behind them. With fewer the
-/// memory's speed counts, which likes long rows better.
+/// Emits whether the loop has enough terms to hide stores of single register blocks to memory. With fewer
+/// terms the speed of memory matters more, and it is higher for long rows.
 Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   constexpr int64_t kLong = 128;
   Value* terms = Distance(b, loop.lo(), loop.hi());
@@ -146,13 +152,14 @@ Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   return b.And(b.Lt(loop.lo(), loop.hi()), enough);
 }
 
-/// Whether no number comes after the loop's present one.
+/// Emits whether the current iteration of the loop is the last one.
 Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   Value* left = Distance(b, loop->region()->param(0), loop.hi());
   return b.Le(left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
-/// The elementwise loop once more, and what it gets of other tile buffers than the contraction's; the tile is what `map` has for it.
+/// Copies the elementwise loop, and the loads from buffers other than the contraction's that it needs. `map`
+/// has the replacement of the tile.
 void CopyElementwiseLoop(ir::Builder& b, const Op* elementwise, ir::ValueMap map) {
   for (Value* value : passes::OutsideOperands(elementwise)) {
     bool is_got = value->def() && value->def()->kind() == OpKind::LoadTile && !map.contains(value);
@@ -190,7 +197,7 @@ void Finish(ir::Builder& b, Op* op, const Epilogue& epilogue) {
 }  // namespace
 
 void RunFuseEpilogue(PassContext& context, ir::Function& kernel) {
-  KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
+  KernelShape shape{kernel, ProcessorFactsOf(context), AxisOrder(kernel)};
   ir::Builder b(context.module);
   for (Op* loop : passes::OpsOfKind(kernel, OpKind::Loop)) {
     std::optional<Epilogue> epilogue = EpilogueOf(shape, loop);

@@ -10,13 +10,15 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
-// fuse-reductions: what a fold in lanes reads and a elementwise loop makes need not become a tile: each point goes into the accumulators as
-// soon as the elementwise loop's body has made it. The fold reads nothing else that comes after the elementwise loop, so it may happen there.
+// fuse-reductions: if an elementwise loop makes the operand of a reduction in 64-lane order, that operand
+// need not become a tile. Each point is added to the accumulators as soon as the loop's body has computed it.
+// This is possible if the reduction reads nothing else that is made after the elementwise loop.
 //
 //   %t = elementwise (%p of %i, %q of %j) { … yield %e }          %s = elementwise (%p of %i, %q of %j) {
 //   %s = reduce sum %t over j                         ->     … ; %f = reduce_in_loop sum %e over j ; yield %f }
 //
-// The folds of one elementwise loop fold the same axes, those that it walks last, and vectors can run its body.
+// All reductions in an elementwise loop reduce the same axes, which are its last ones, and its body must be
+// able to run on vectors.
 
 namespace kdl::cpu {
 
@@ -26,7 +28,7 @@ bool EndsWith(const AxisList& axes, const AxisList& end) {
   return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
 }
 
-/// Whether the number, or each element of a tile that a elementwise loop fills with it, is +0.
+/// Whether the number, or every element of a tile that an elementwise loop fills with it, is +0.
 bool IsZero(const Value* value) {
   const Op* def = value->def();
   if (def && def->kind() == OpKind::Elementwise) {
@@ -36,8 +38,9 @@ bool IsZero(const Value* value) {
   return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == 0;
 }
 
-/// What the fold starts from; null: from the identity, which sums are that start from +0.
-Value* StartOf(const Op* fold) {
+/// Returns the value from which the reduction starts. Null: it starts from the identity, or it is a sum that
+/// starts from +0.
+Value* InitialValue(const Op* fold) {
   if (fold->kind() != OpKind::Contraction) return nullptr;
   Value* into = ir::ContractionOp(const_cast<Op*>(fold)).into();
   return IsZero(into) ? nullptr : into;
@@ -48,14 +51,14 @@ class ReductionFuser {
   ReductionFuser(ir::Module& module, const ir::Function& kernel)
       : module_(module), order_(kernel) {}
 
-  void Run(Op* elementwise) {
+  void FuseInto(Op* elementwise) {
     if (!LastAxis(elementwise).Vectorizes()) return;
-    std::vector<Op*> folds = FoldsOf(elementwise);
+    std::vector<Op*> folds = FusibleReductions(elementwise);
     if (!folds.empty()) Take(elementwise, folds);
   }
 
  private:
-  std::vector<Op*> FoldsOf(const Op* elementwise) const {
+  std::vector<Op*> FusibleReductions(const Op* elementwise) const {
     std::vector<Op*> folds;
     for (const Value* result : elementwise->results()) {
       for (const ir::Use& use : result->uses()) {
@@ -81,20 +84,20 @@ class ReductionFuser {
     kept.resize(walked.size() - fold->attr<AttrKey::Axes>().size());
     if (order_.Sorted(kept) != order_.Sorted(fold->result(0)->type()->axes)) return false;
     std::vector<Value*> read = TermsOf(fold);
-    if (Value* start = StartOf(fold)) read.push_back(start);
+    if (Value* start = InitialValue(fold)) read.push_back(start);
     return std::ranges::all_of(read, [&](const Value* operand) {
-      bool made_here = operand->def() == elementwise && operand != StartOf(fold);
+      bool made_here = operand->def() == elementwise && operand != InitialValue(fold);
       bool is_there = operand->def() != elementwise && !ComesAfter(operand->def(), elementwise);
       return made_here || (is_there && LiesAlong(operand, walked.back()));
     });
   }
 
-  /// Whether elements that are neighbours along the axis, if it has it, can lie side by side.
+  /// Whether elements that are neighbours along the axis can be contiguous, if the value has that axis.
   bool LiesAlong(const Value* value, ir::AxisId axis) const {
     return !HasAxis(value, axis) || order_.Sorted(value->type()->axes).back() == axis;
   }
 
-  /// A elementwise loop with the folds in it takes the place of the elementwise loop.
+  /// Replaces the elementwise loop by one that contains the reductions.
   void Take(Op* elementwise, const std::vector<Op*>& folds) {
     std::vector<Value*> kept;
     std::vector<ir::Type> types;
@@ -133,20 +136,21 @@ class ReductionFuser {
     for (Value* term : TermsOf(fold)) {
       const Op* yield = taking->region()->terminator();
       terms.push_back(term->def() == elementwise ? yield->operand(term->index())
-                                                 : ElementOf(b, term, taking));
+                                                 : ElementAtPoint(b, term, taking));
     }
     auto acc = fold->attr<AttrKey::Acc>();
     auto kind =
         fold->kind() == OpKind::Reduce ? fold->attr<AttrKey::Reduction>() : ir::ReductionKind::Sum;
     return MakeOne(
-        b, OpKind::ReduceInLoop, {terms, passes::OneOrNone(StartOf(fold))}, b.types().ScalarOf(acc),
+        b, OpKind::ReduceInLoop, {terms, passes::OneOrNone(InitialValue(fold))},
+        b.types().ScalarOf(acc),
         {ir::MakeAttr<AttrKey::Reduction>(kind),
          ir::MakeAttr<AttrKey::Axes>(fold->attr<AttrKey::Axes>()), ir::MakeAttr<AttrKey::Acc>(acc),
          ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});
   }
 
-  /// A value of the elementwise loop's surroundings at the point.
-  static Value* ElementOf(ir::Builder& b, Value* value, const Op* elementwise) {
+  /// Returns the element of an outside value at the elementwise loop's point.
+  static Value* ElementAtPoint(ir::Builder& b, Value* value, const Op* elementwise) {
     if (value->type()->axes.empty()) return value;
     AxisList walked = WalkedAxes(elementwise);
     std::vector<Value*> point;
@@ -165,7 +169,8 @@ class ReductionFuser {
 
 void RunFuseReductions(PassContext& context, ir::Function& kernel) {
   ReductionFuser taker(context.module, kernel);
-  for (Op* elementwise : passes::OpsOfKind(kernel, OpKind::Elementwise)) taker.Run(elementwise);
+  for (Op* elementwise : passes::OpsOfKind(kernel, OpKind::Elementwise))
+    taker.FuseInto(elementwise);
 }
 
 }  // namespace kdl::cpu

@@ -9,8 +9,10 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// insert-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
-// the last turn. Only in the largest blocks, of rows and of columns: what comes after the others is near the end.
+// insert-prefetches: a block of rows prefetches its share of the next panel and, in the last iteration, the
+// memory that the block will store to. Only the largest blocks of rows and columns do so, because smaller
+// ones are near the end.
+//
 //
 //   cut %p in %j { if %few { } else { %y = elementwise loop { load %b[%k, %p] } ; store_tile %y to %h }
 //     cut %c in %p { cut %r in %i {
@@ -23,7 +25,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The accesses of the kind whose elements are known without the elementwise loop's other ops.
+/// Returns the accesses of this kind whose indices do not depend on other ops in the elementwise loop.
 std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   auto made_here = [&](const Value* index) {
     return index->def() && index->def()->parent_region() == elementwise->region();
@@ -35,7 +37,8 @@ std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   return accesses;
 }
 
-/// The elementwise loop in the branch that has nothing else but what brings its tiles there and back; null: there is none.
+/// Returns the elementwise loop in the region, or null if there is none. Besides it the region only loads and
+/// stores its tiles.
 const Op* ElementwiseLoopIn(const ir::Region* region) {
   const Op* elementwise = nullptr;
   for (const Op* op : *region) {
@@ -44,14 +47,14 @@ const Op* ElementwiseLoopIn(const ir::Region* region) {
   return elementwise;
 }
 
-/// The branch of two ways that the op is in, of which the first one runs nearly always.
+/// Returns the branch around the op if its first region is marked as likely, otherwise null.
 const Op* WaysAround(const Op* op) {
   const Op* parent = op->parent_region()->parent();
   return parent && parent->kind() == OpKind::If && parent->HasAttr(AttrKey::Likely) ? parent
                                                                                     : nullptr;
 }
 
-/// The cut whose blocks, or whose blocks' ways, an op stands in.
+/// Returns the cut whose body contains the op, directly or in such a branch, otherwise null.
 Op* SplitAround(const Op* op) {
   if (const Op* ways = WaysAround(op)) op = ways;
   Op* parent = op->parent_region()->parent();
@@ -66,7 +69,7 @@ class Prefetcher {
     panels_ = columns_ ? SplitAround(columns_) : nullptr;
   }
 
-  void Run() {
+  void InsertPrefetches() {
     if (!columns_ || IsRare()) return;
     first_ = contraction_;
     while (first_->prev()) first_ = first_->prev();
@@ -81,20 +84,20 @@ class Prefetcher {
     return ways && columns_->parent_region() == ways->region(1);
   }
 
-  static Value* BlockOf(const Op* cut) { return cut->region()->param(0); }
+  static Value* CutBlock(const Op* cut) { return cut->region()->param(0); }
   static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
 
-  /// Whether it is one of the largest blocks: the others, which are few, need no code for it.
+  /// Emits whether this is one of the largest blocks. The others are few and need no code for prefetches.
   Value* IsLargest() {
     auto has_most = [&](const Op* cut) {
-      return b_.Eq(b_.BlockSize(BlockOf(cut)), b_.I64(Most(cut)));
+      return b_.Eq(b_.BlockSize(CutBlock(cut)), b_.I64(Most(cut)));
     };
     Value* columns = has_most(columns_);
     Value* rows = has_most(rows_);
     return b_.And(columns, rows);
   }
 
-  /// A block over a new axis of `extent` elements in that of `block`.
+  /// Makes a block inside `block`, over a new axis of `extent` elements.
   Value* MakeBlock(const Value* block, int64_t extent, Value* start, Value* size) {
     AxisId whole = block->type()->axes[0];
     AxisId axis = kernel_.AddAxis(
@@ -102,7 +105,8 @@ class Prefetcher {
     return b_.Make(OpKind::MakeBlock, {start, size, b_.I64(0)}, b_.types().Block(axis));
   }
 
-  /// Of each element that these accesses of the elementwise loop touch, where it walks the blocks.
+  /// Emits prefetches of all elements that these accesses of the elementwise loop touch for the blocks
+  /// `blocks`.
   void Ask(const Op* elementwise, const std::vector<const Op*>& accesses,
            const std::vector<Value*>& blocks, ir::IntentKind intent) {
     Op* asking = b_.Create(OpKind::Elementwise, {blocks}, {});
@@ -123,7 +127,7 @@ class Prefetcher {
     });
   }
 
-  /// The branch of the panels' cut that packs one where rows are not few.
+  /// Returns the branch in the panels' cut that packs a panel unless there are few rows.
   const Op* PackingBranch() const {
     for (const Op* op : *panels_->region()) {
       if (op->kind() == OpKind::If && ElementwiseLoopIn(op->region(1))) return op;
@@ -137,11 +141,11 @@ class Prefetcher {
     if (!elementwise || elementwise->operands().size() != 2 || !LastAxis(elementwise).Vectorizes())
       return;
     std::vector<const Op*> loads = PlainAccesses(elementwise, OpKind::Load);
-    if (loads.empty() || elementwise->operand(1) != BlockOf(panels_)) return;
+    if (loads.empty() || elementwise->operand(1) != CutBlock(panels_)) return;
     Value* of_row = ShareOfRow(elementwise->operand(0));
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
-      Value* columns = BlockOf(columns_);
+      Value* columns = CutBlock(columns_);
       Value* next = b_.Add(b_.BlockStart(columns), b_.BlockSize(columns));
       Value* share = Share(elementwise->operand(0), of_row);
       Ask(elementwise, loads,
@@ -150,7 +154,8 @@ class Prefetcher {
     });
   }
 
-  /// How many elements of the block a row asks for, so that those of the largest blocks together ask for all.
+  /// Emits how many elements of the block each row prefetches, so that the rows of the largest blocks
+  /// together prefetch all of it.
   Value* ShareOfRow(Value* block) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);
@@ -160,10 +165,10 @@ class Prefetcher {
     return b_.Div(last, rows);
   }
 
-  /// The part of the block that the block of rows asks for.
+  /// Returns the part of the block that this block of rows prefetches.
   Value* Share(Value* block, Value* of_row) {
     Value* all = rows_->operand(0);
-    Value* rows = BlockOf(rows_);
+    Value* rows = CutBlock(rows_);
     Value* size = b_.BlockSize(block);
     auto share = [&](Value* row) { return b_.Min(b_.Mul(of_row, row), size); };
     Value* before = b_.Sub(b_.BlockStart(rows), b_.BlockStart(all));
@@ -199,7 +204,7 @@ class Prefetcher {
 
 void RunInsertPrefetches(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction))
-    Prefetcher(context.module, kernel, op).Run();
+    Prefetcher(context.module, kernel, op).InsertPrefetches();
 }
 
 }  // namespace kdl::cpu

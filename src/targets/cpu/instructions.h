@@ -12,10 +12,11 @@
 
 namespace kdl::cpu {
 
-/// What `vdpbf16ps` of AVX-512 BF16 computes.
+/// What the instruction `vdpbf16ps` of AVX-512 BF16 computes.
 using targets::kBf16Pairs;
 
-/// Integers are multiplied exactly and added up in 32 bits that wrap, whatever takes how many of them at once.
+/// An integer instruction. It multiplies exactly and adds with wraparound in 32 bits, no matter how many
+/// terms it adds at once.
 constexpr ir::MatrixInstruction IntegerInstruction(std::string_view name, Scalar a, Scalar b,
                                                    Scalar acc) {
   return {.name = name,
@@ -27,14 +28,14 @@ constexpr ir::MatrixInstruction IntegerInstruction(std::string_view name, Scalar
           .flushes = false,
           .term = ir::OpKind::Mul};
 }
-/// AMX's: a tile has rows for 16 steps of a column.
+/// An AMX instruction, whose tiles have 16 groups of terms in each row and column.
 constexpr ir::MatrixInstruction TileInstruction(std::string_view name, Scalar a, Scalar b,
                                                 Scalar acc) {
   ir::MatrixInstruction instruction = IntegerInstruction(name, a, b, acc);
   instruction.tile_groups = 16;
   return instruction;
 }
-/// Those of aarch64, which multiply two rows by two columns of eight terms.
+/// An aarch64 matrix instruction, which multiplies two rows by two columns of eight terms each.
 constexpr ir::MatrixInstruction BlockInstruction(std::string_view name, Scalar a, Scalar b,
                                                  Scalar acc) {
   ir::MatrixInstruction instruction = IntegerInstruction(name, a, b, acc);
@@ -54,7 +55,8 @@ inline constexpr ir::MatrixInstruction kMadd =
     IntegerInstruction("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::MatrixInstruction kMaddU32 =
     IntegerInstruction("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
-/// Taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
+/// Used for tiles of accumulators if the factors have the required layout. The results are the same as with
+/// vpdpbusd.
 inline constexpr ir::MatrixInstruction kTileBytes =
     TileInstruction("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::MatrixInstruction kTileBytesU32 =
@@ -67,7 +69,8 @@ inline constexpr ir::MatrixInstruction kTileUnsigned =
     TileInstruction("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kTileUnsignedI32 =
     TileInstruction("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
-/// What TDPBF16PS computes of tiles with 16 pairs in a row: their even and their odd terms in chains of FMAs, which flush.
+/// What TDPBF16PS computes for tiles with 16 pairs in a row: the even and the odd terms in separate chains of
+/// FMAs that flush subnormals.
 inline constexpr ir::MatrixInstruction kTileBf16{.name = "x86.tdpbf16ps",
                                                  .a = Scalar::BF16,
                                                  .b = Scalar::BF16,
@@ -90,7 +93,8 @@ inline constexpr ir::MatrixInstruction kUnsignedMatrix =
     BlockInstruction("aarch64.ummla", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kMixedMatrix =
     BlockInstruction("aarch64.usmmla", Scalar::U8, Scalar::I8, Scalar::I32);
-/// What BFDOT computes where FPCR.EBF is 0: two products and their sum, then the accumulator's, each rounded to odd.
+/// What BFDOT computes if FPCR.EBF is 0: the sum of two products, then its sum with the accumulator. Each
+/// result is rounded to odd.
 inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
                                                 .a = Scalar::BF16,
                                                 .b = Scalar::BF16,
@@ -100,7 +104,7 @@ inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
                                                 .flushes = true,
                                                 .term = ir::OpKind::Mul,
                                                 .to_odd = true};
-/// What BFMMLA computes of a row and a column, or two BFDOTs, one after the other.
+/// What BFMMLA computes for one row and one column: two BFDOTs, one after the other.
 inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .a = Scalar::BF16,
                                                    .b = Scalar::BF16,
@@ -112,22 +116,25 @@ inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .to_odd = true,
                                                    .tile_groups = 1};
 
-using SumIntrinsics = std::array<std::string_view, 3>;  ///< of sums of 128, 256 and 512 bits
+using SumIntrinsics = std::array<std::string_view, 3>;  ///< for 128, 256 and 512 bits
 
-/// Of tiles; the first factor has the rows, or the columns.
+/// The intrinsics for tiles where the first factor has the rows, and where it has the columns.
 using TileIntrinsics = std::array<std::string_view, 2>;
 
-/// A unit whose step is an instruction of the architecture's processors with the features, bits of abi.def.
+/// An instruction that executes a step of `unit` on processors of the architecture that have these features
+/// (bits of abi.def).
 struct Instruction {
   std::string_view arch;
   const ir::MatrixInstruction* instruction;
   uint64_t features;
   std::string_view intrinsic;
-  SumIntrinsics sums = {};  ///< where an addition of its own follows
+  SumIntrinsics sums = {};  ///< if a separate addition follows
   TileIntrinsics tiles = {};
-  const ir::MatrixInstruction* by =
-      nullptr;  ///< whose the intrinsic is, of other signs or fewer terms; null: the unit's
-  std::string_view scalable = {};  ///< where vectors of more than 128 bits are scalable ones
+  /// The instruction that the intrinsic computes, if it differs from `unit` in signs or in the number of
+  /// terms. Null: `unit` itself.
+  const ir::MatrixInstruction* by = nullptr;
+  /// For processors whose vectors of more than 128 bits are scalable.
+  std::string_view scalable = {};
 };
 
 inline constexpr std::string_view kBf16Step = "llvm.x86.avx512bf16.dpbf16ps";
@@ -167,7 +174,7 @@ inline constexpr uint64_t kSve256 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_SVE25
 inline constexpr std::string_view kX86 = "x86-64";
 inline constexpr std::string_view kAarch64 = "aarch64";
 
-/// The best one first, of those that multiply the same.
+/// If several instructions compute the same product, the best one comes first.
 inline constexpr Instruction kInstructions[] = {
     {kX86, &kTileBf16, features::kAmxBf16, kBf16Step, {}, kBf16Tiles},
     {kX86, &kBf16Pairs, features::kAvx512Bf16, kBf16Step},
@@ -201,16 +208,16 @@ inline constexpr Instruction kInstructions[] = {
     {kAarch64, &kBf16Dot, features::kBf16, kBfdot},
 };
 
-/// Whether what the unit's instruction multiplies is added to the accumulator by another one.
+/// Whether a separate instruction adds the products to the accumulator.
 constexpr bool AddsAlone(const ir::MatrixInstruction* instruction) {
   return std::ranges::any_of(kInstructions, [instruction](const Instruction& row) {
     return row.instruction == instruction && !row.sums[0].empty();
   });
 }
 
-/// Of every processor: the language's definitions are.
+/// The instructions that every processor has or emulates, because the language defines them.
 inline constexpr const ir::MatrixInstruction* kDefined[] = {&kBf16Pairs};
-/// All that one of them may have.
+/// All instructions that some processor may have.
 inline constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {
     &kBf16Pairs,    &kBytes,           &kBytesU32,     &kWords,         &kWordsU32,
     &kMadd,         &kMaddU32,         &kSignedBytes,  &kUnsignedBytes, &kMixedBytes,

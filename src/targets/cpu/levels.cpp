@@ -47,7 +47,7 @@ constexpr Isa kIsas[] = {
 };
 #undef F
 
-/// Whether the processor has every instruction that the language's floats take.
+/// Whether the level has these x86 features. Levels of other architectures always have their equivalents.
 bool HasAll(const Isa& isa, uint64_t of_x86) {
   return isa.arch != "x86-64" || (isa.required_features & of_x86) == of_x86;
 }
@@ -62,7 +62,7 @@ bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
   return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !is_asked_for;
 }
 
-/// A key with the one value that it may have.
+/// A key that accepts only one value.
 struct Option {
   std::string_view key;
   std::string_view value;
@@ -78,7 +78,8 @@ struct Wanted {
   std::optional<std::string_view> isa;
   bool split_engines = false;
   bool pipes_on_chip = false;
-  bool own_orders = true;  ///< units may add in an order that other processors have not
+  /// Whether instructions may add in orders that other processors do not use.
+  bool own_orders = true;
 };
 
 Result<Wanted> WantedBy(const Spec& spec) {
@@ -98,8 +99,8 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
-/// The last level before it that is the same processor of LLVM's, without instructions that this one lacks: this one adds
-/// instructions of units to it.
+/// Returns the last earlier level that has the same LLVM cpu and no features that this level lacks. This
+/// level adds instructions to it.
 std::string ExtendedBy(const Isa& isa) {
   std::string found;
   for (const Isa& other : kIsas) {
@@ -112,9 +113,9 @@ std::string ExtendedBy(const Isa& isa) {
   return found;
 }
 
-ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
+ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   std::optional<codegen::Processor> host = targets::HostProcessor(isa.arch);
-  KDL_CHECK(host, "isa {} is of no architecture of hosts.def", isa.name);
+  KDL_CHECK(host, "the architecture of isa {} is not in hosts.def", isa.name);
   ProcessorFacts facts;
   facts.arch = isa.arch;
   facts.level = isa.name;
@@ -167,8 +168,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   return facts;
 }
 
-/// The spec of one level; the host's code is that of all kinds.
-std::string SpecOf(const Spec& spec, const Isa& isa) {
+/// Returns the spec of one level. All kinds use the host's code.
+std::string LevelSpec(const Spec& spec, const Isa& isa) {
   Spec of_level;
   of_level.kind = "host";
   of_level.options = {{"isa", std::string(isa.name)}};
@@ -187,8 +188,8 @@ Result<std::vector<Target>> MakeLevels(const Spec& spec) {
   std::vector<Target> levels;
   for (const Isa& isa : kIsas) {
     if (!IsMeant(isa, wanted->isa)) continue;
-    auto facts = std::make_shared<const ProcessorFacts>(FactsOf(isa, *wanted));
-    levels.push_back({&kFamily, facts, MakeTileSelector(*facts), SpecOf(spec, isa), ""});
+    auto facts = std::make_shared<const ProcessorFacts>(LevelFacts(isa, *wanted));
+    levels.push_back({&kFamily, facts, MakeTileSelector(*facts), LevelSpec(spec, isa), ""});
   }
   if (!levels.empty()) return levels;
   std::string known;

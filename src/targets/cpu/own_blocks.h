@@ -12,22 +12,24 @@
 
 namespace kdl::cpu {
 
-// Blocks that a launch takes where its sizes say so: an `spmd` stands twice then.
+// Alternative blocks that a launch uses if its sizes call for them. The kernel then has two copies of an
+// `spmd`.
 
-/// The binder of the axis, where no result depends on how long its blocks are.
+/// Returns the number of the axis's binder if no result depends on the length of its blocks.
 std::optional<size_t> FreeBinderOf(const ir::Function& kernel, const ir::Op* spmd, ir::AxisId axis);
 
-/// What an axis like that one is, with blocks of so many elements.
+/// Returns an axis like the given one, with blocks of `extent` elements.
 ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axis,
                   std::string_view suffix, int64_t extent);
 
-/// Whether tiles that the spmd makes stay in the second-level cache where blocks of these axes have so many elements, or take no
-/// more than before. What `passing` makes, no block keeps.
+/// Whether the tiles that the spmd computes stay in the second-level cache, or need no more space than
+/// before, if blocks of these axes have the given extents. Results of the ops in `passing` are not kept.
 bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
                       const std::map<ir::AxisId, int64_t>& extents,
                       const std::vector<const ir::Op*>& passing = {});
 
-/// The spmd becomes `if condition { its copy, over the other axes } else { the spmd }`; the builder stands before it.
+/// Replaces the spmd by `if condition { its copy, over the other axes } else { the spmd }`. The builder must
+/// be before the spmd.
 void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others);
 
 }  // namespace kdl::cpu

@@ -10,8 +10,9 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// pack-late: what a contraction reads in panels of columns is packed panel by panel, right before the rows pass over it: the
-// panel is in the nearest cache then, and all take turns in one place that stays there.
+// pack-late: a factor that a contraction reads in panels of columns is packed panel by panel, right before
+// rows are multiplied with it. The panel is then in the nearest cache, and all panels use the same memory in
+// turn, which stays there.
 //
 //   %y = elementwise loop { … load %b[%k, %j] … }               if %few { %y = elementwise loop { … } ; store_tile %y to %h } else { }
 //   store_tile %y to %h                                    cut %p: block<jr> in %j {sizes = [32, 31]} {
@@ -20,15 +21,17 @@
 //   store_tile %u to %c                                      %b = load_tile %h panel %n : tile<f32; jr k>
 //                                                     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
-// A panel serves all rows. Where they are few, packing takes most of the time, and memory gives long rows sooner than pieces
-// of them: all columns are packed at once. So they are where a panel of groups has less than a line of each row: the line would
-// be gone when the next panel wants the rest of it.
+// A panel serves all rows. If there are few rows, packing takes most of the time, and memory delivers long
+// rows faster than chunks of them, so all columns are packed at once. The same is done if a panel of groups
+// has less than a cache line of each row, because the line would be evicted before the next panel needs the
+// rest of it.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Runs with the same result at any time at which what it loads has not changed, without a trap.
+/// Whether the elementwise loop gives the same result at any time, as long as the memory that it loads is
+/// unchanged, and cannot trap.
 bool CanWait(const Op* elementwise) {
   for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
@@ -38,7 +41,7 @@ bool CanWait(const Op* elementwise) {
   return true;
 }
 
-/// Whether the op changes tensors: a elementwise loop does where an access in it does more than load.
+/// Whether the op changes tensors. An elementwise loop does if it contains accesses other than loads.
 bool ChangesMemory(const Op* op) {
   if (op->info().has(ir::kPure) || IsPlacing(op)) return false;
   if (op->kind() != OpKind::Elementwise) return true;
@@ -54,7 +57,8 @@ bool ChangesMemoryBetween(const Op* first, const Op* last) {
   return false;
 }
 
-/// The put of what a elementwise loop makes that alone puts to the tile buffer.
+/// Returns the op that stores the result of an elementwise loop in the buffer, if nothing else writes to the
+/// buffer. Otherwise returns null.
 Op* OnlyStored(const Value* tile_buffer) {
   Op* put = nullptr;
   for (const ir::Use& use : tile_buffer->uses()) {
@@ -65,7 +69,8 @@ Op* OnlyStored(const Value* tile_buffer) {
   return put && put->operand(0)->def()->kind() == OpKind::Elementwise ? put : nullptr;
 }
 
-/// What packs the operand that the contraction alone reads; null: nothing does that may wait.
+/// Returns the op that packs the operand, if only the contraction reads it and packing can wait. Otherwise
+/// returns null.
 Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operand) {
   const Op* get = operand->def();
   if (!get || get->kind() != OpKind::LoadTile || operand->uses().size() != 1) return nullptr;
@@ -80,12 +85,12 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
   if (contraction->parent_region() != elementwise->parent_region() ||
       ChangesMemoryBetween(elementwise, contraction))
     return nullptr;
-  RegisterBlock block = RegisterBlock::Of(kernel, *contraction);
+  RegisterBlock block = RegisterBlock::ChooseFor(kernel, *contraction);
   bool fits = block.row && tile_buffer->type()->panel % (block.largest.columns * block.lanes) == 0;
   return fits && block.outer.empty() ? put : nullptr;
 }
 
-/// Whole panels, and what is left behind them.
+/// Returns the sizes of whole panels and of the remainder.
 ir::NumberList Panels(int64_t panel) {
   if (panel == 1) return {panel};
   return {panel, panel - 1};
@@ -102,7 +107,7 @@ class MoveSinker {
   MoveSinker(ir::Module& module, const Sinking& sinking)
       : b_(module), sinking_(sinking), cutter_(module, sinking.contraction) {}
 
-  void Run() {
+  void SinkPacking() {
     b_.StandAt(sinking_.contraction);
     Value* few = HasFewRows();
     Op* all = MakeBranch(b_, few);
@@ -150,18 +155,18 @@ class MoveSinker {
 }  // namespace
 
 void RunPackLate(PassContext& context, ir::Function& kernel) {
-  KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
+  KernelShape shape{kernel, ProcessorFactsOf(context), AxisOrder(kernel)};
   std::vector<Sinking> found;
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
     if (op->attr<ir::AttrKey::Order>() != ir::OrderKind::Sequential) continue;
     for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
       if (Op* put = PackOf(shape, op, op->operand(i))) {
-        found.push_back({op, put, RegisterBlock::Of(shape, *op)});
+        found.push_back({op, put, RegisterBlock::ChooseFor(shape, *op)});
         break;
       }
     }
   }
-  for (const Sinking& sinking : found) MoveSinker(context.module, sinking).Run();
+  for (const Sinking& sinking : found) MoveSinker(context.module, sinking).SinkPacking();
 }
 
 }  // namespace kdl::cpu

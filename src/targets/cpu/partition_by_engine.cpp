@@ -13,11 +13,11 @@
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/passes.h"
 
-// partition-by-engine: for a device with a matrix unit and a vector unit of its own, a kernel without stages becomes two stages,
-// one for each unit. Both walk the same loops; scalars, and loads of tensors that nobody writes, are made where they are
-// needed. A tile that one unit makes and the other uses goes through a pipe: it is pushed after where it is made, and
-// popped at the same place of the other walk. So a pipe never holds more than one tile in the order of the source, and no
-// depth can block.
+// partition-by-engine: for a device with separate matrix and vector engines, a kernel without stages becomes
+// two stages, one for each engine. Both run the same loops, and each computes the scalars, and loads of
+// tensors that nobody writes, that it needs. A tile that one engine computes and the other one uses goes
+// through a pipe: it is pushed right after it is computed, and popped at the same place in the other stage.
+// In the order of the source, a pipe therefore never contains more than one tile, and no depth can block.
 //
 //   spmd (%i, %j) { %s = contraction %a, %b … ; %e = exp %s ; store %e to %y }
 //   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
@@ -30,18 +30,18 @@ namespace {
 using ir::MakeAttr;
 using ir::Region;
 
-constexpr int64_t kDepth = 2;  // so that the units overlap
+constexpr int64_t kDepth = 2;  // so that the engines overlap
 
 enum class Engine : uint8_t { Either, Matrix, Vector };
 
 Engine Other(Engine engine) { return engine == Engine::Matrix ? Engine::Vector : Engine::Matrix; }
 
-/// Whether both units walk what the op has inside. A fold by a region belongs to one of them as a whole.
+/// Whether both engines execute the op's regions. A reduction with a region belongs to a single engine.
 bool IsWalked(const Op* op) {
   return !op->regions().empty() && op->kind() != OpKind::MultiReduce && op->kind() != OpKind::Scan;
 }
 
-/// Which unit makes each value, runs each op.
+/// Assigns an engine to each value and each op.
 class Assignment {
  public:
   explicit Assignment(const ir::Function& kernel) {
@@ -49,20 +49,20 @@ class Assignment {
       if (op->kind() == OpKind::Store)
         written_.insert(ir::MemoryOf(op->operand(ir::StoreOp::at_tensor)));
     });
-    // What loops carry depends on what their bodies yield.
+    // What loops carry depends on what their bodies yield, so iterate.
     do changed_ = false, Visit(kernel.body);
     while (changed_);
-    // Once and for all: the stages' own stores are no part of it.
+    // Assigned once, before the stages have stores of their own.
     for (const Op* op : OpsOfKind(kernel, OpKind::Store)) stores_[op] = StoreEngine(op);
   }
 
-  Engine Of(const Value* value) const {
+  Engine EngineOf(const Value* value) const {
     auto found = values_.find(value);
     return found == values_.end() ? Engine::Either : found->second;
   }
 
-  /// The unit that runs an op; regions are walked by both.
-  Engine Of(const Op* op) const {
+  /// Returns the engine that runs an op. Ops with regions are run by both.
+  Engine EngineOf(const Op* op) const {
     if (IsWalked(op)) return Engine::Either;
     switch (op->kind()) {
       case OpKind::Contraction:
@@ -87,26 +87,27 @@ class Assignment {
   }
 
  private:
-  /// `unit`, but where an operand is made by the vector unit alone, so is what comes of it; and what the matrix unit has
-  /// made is worked on by the vector unit.
+  /// Returns `unit` if neither engine has made an operand. Otherwise returns the vector engine, even for
+  /// results of the matrix engine.
   Engine Made(const Op* op, Engine engine) const {
-    bool bound = std::any_of(op->operands().begin(), op->operands().end(),
-                             [&](const Value* operand) { return Of(operand) != Engine::Either; });
+    bool bound =
+        std::any_of(op->operands().begin(), op->operands().end(),
+                    [&](const Value* operand) { return EngineOf(operand) != Engine::Either; });
     return bound ? Engine::Vector : engine;
   }
 
-  /// Accumulators go to memory without a detour, unless the vector unit touches the tensor too.
+  /// The matrix engine stores its accumulators itself, unless the vector engine also accesses the tensor.
   Engine StoreEngine(const Op* op) const {
     const Value* tensor = op->operand(ir::StoreOp::at_tensor);
     for (const Op* user : ir::UsersOfMemory(tensor)) {
-      bool matrix = user->kind() == OpKind::Store && Of(user->operand(0)) == Engine::Matrix;
+      bool matrix = user->kind() == OpKind::Store && EngineOf(user->operand(0)) == Engine::Matrix;
       if (!matrix) return Engine::Vector;
     }
     return Engine::Matrix;
   }
 
   void Set(const Value* value, Engine engine) {
-    if (Of(value) == engine) return;
+    if (EngineOf(value) == engine) return;
     values_[value] = engine;
     changed_ = true;
   }
@@ -119,7 +120,7 @@ class Assignment {
   void Visit(const Region* region) {
     for (const Op* op : *region) {
       if (!IsWalked(op)) {
-        Engine engine = Of(op);
+        Engine engine = EngineOf(op);
         for (const Value* result : op->results()) Set(result, engine);
         continue;
       }
@@ -128,15 +129,15 @@ class Assignment {
     }
   }
 
-  /// A carried tile is at tile buffer where the loop makes its next value.
+  /// A carried tile belongs to the engine that computes its next value.
   void VisitCarried(const Op* op) {
     for (const Value* result : op->results()) {
       Engine engine = Engine::Either;
       for (const Region* region : op->regions())
-        engine = Join(engine, Of(region->terminator()->operand(result->index())));
+        engine = Join(engine, EngineOf(region->terminator()->operand(result->index())));
       if (op->kind() != OpKind::If && engine == Engine::Either) {
         size_t first = op->operands().size() - op->results().size();
-        engine = Of(op->operand(first + result->index()));
+        engine = EngineOf(op->operand(first + result->index()));
       }
       Set(result, engine);
       if (op->kind() == OpKind::If) continue;
@@ -146,25 +147,27 @@ class Assignment {
   }
 
   std::unordered_map<const Value*, Engine> values_;
-  std::unordered_map<const Op*, Engine> stores_;  ///< once the values are known
+  std::unordered_map<const Op*, Engine> stores_;  ///< assigned once the values are known
   std::unordered_set<const Value*> written_;
   bool changed_ = false;
 };
 
-/// Who needs a value: the unit of the op that uses it, or of what a yield or an init becomes.
+/// Returns the engine that needs a value: that of the op that uses it or, for a yield or an init, that of the
+/// resulting value.
 Engine UserEngine(const Assignment& engines, const ir::Use& use) {
   const Op* op = use.user;
   if (op->kind() == OpKind::Yield) {
     const Op* outer = op->parent_region()->parent();
-    return outer->results().empty() ? Engine::Either : engines.Of(outer->result(use.operand));
+    return outer->results().empty() ? Engine::Either : engines.EngineOf(outer->result(use.operand));
   }
-  if (!IsWalked(op)) return engines.Of(op);
+  if (!IsWalked(op)) return engines.EngineOf(op);
   size_t first = op->operands().size() - op->results().size();
   bool init = op->kind() != OpKind::If && use.operand >= first && !op->results().empty();
-  return init ? engines.Of(op->result(use.operand - first)) : Engine::Either;
+  return init ? engines.EngineOf(op->result(use.operand - first)) : Engine::Either;
 }
 
-/// How the kernel is to be cut; nothing: a unit would need a scalar that the other makes, or only one has work.
+/// Partitions a kernel. That is impossible if one engine would need a scalar that the other one computes, or
+/// if only one engine has work.
 class Cut {
  public:
   Cut(ir::Module& module, ir::Function& kernel)
@@ -174,21 +177,21 @@ class Cut {
     bool works[3] = {};
     bool possible = true;
     auto look = [&](Value* value) {
-      Engine engine = engines_.Of(value);
+      Engine engine = engines_.EngineOf(value);
       if (engine == Engine::Either) return;
       for (const ir::Use& use : value->uses()) {
         Engine user = UserEngine(engines_, use);
         if (user == engine) continue;
-        // Both walks need bounds and conditions; a pipe carries tiles.
+        // Both stages need bounds and conditions, and a pipe can only carry tiles.
         if (user == Engine::Either || !IsTileValue(value)) possible = false;
         crossing_.insert(value);
       }
     };
     ir::Walk(kernel_.body, [&](const Op* op) {
-      works[static_cast<size_t>(engines_.Of(op))] = true;
-      // Both walks end by themselves: what ends them is known to both.
+      works[static_cast<size_t>(engines_.EngineOf(op))] = true;
+      // Both stages end on their own, so both must know what ends their loops.
       bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
-      if (ends_early && engines_.Of(op->result(0)) != Engine::Either) possible = false;
+      if (ends_early && engines_.EngineOf(op->result(0)) != Engine::Either) possible = false;
       for (Value* result : op->results()) look(result);
       for (const Region* region : op->regions()) {
         for (Value* param : region->params()) look(param);
@@ -198,13 +201,14 @@ class Cut {
            works[static_cast<size_t>(Engine::Vector)];
   }
 
-  void Run() {
+  void MakeStages() {
     Region* old = module_.arena().Make<Region>();
     MoveOps(kernel_.body, old);
     b_.SetInsertionPoint(kernel_.body);
     for (Op* op : *old) {
       if (op->kind() != OpKind::Require && op->kind() != OpKind::View)
-        continue;  // a launch asks once
+        // A launch checks requirements and makes views only once, outside the stages.
+        continue;
       old->Remove(op);
       kernel_.body->InsertBefore(op, nullptr);
     }
@@ -247,7 +251,7 @@ class Cut {
     DropUnused(stage->region());
   }
 
-  /// The walk of one unit over a block, with the yield that the unit's values need.
+  /// Emits one engine's copy of a region, with a yield of the values that the engine needs.
   void Fill(Region* into, const Region* from, Engine engine) {
     Region* outer = b_.region();
     b_.SetInsertionPoint(into);
@@ -258,7 +262,7 @@ class Cut {
         Yield(op, engine);
       } else if (IsWalked(op)) {
         CopyWalk(op, engine);
-      } else if (engines_.Of(op) != Other(engine)) {
+      } else if (engines_.EngineOf(op) != Other(engine)) {
         ir::Clone(op, b_, map_);
       }
       for (Value* result : op->results()) Hand(result, engine);
@@ -266,11 +270,11 @@ class Cut {
     b_.SetInsertionPoint(outer);
   }
 
-  /// A value that crosses is pushed by the one walk and popped by the other.
+  /// One stage pushes a value that crosses, and the other one pops it.
   void Hand(Value* value, Engine engine) {
     if (!crossing_.contains(value)) return;
     ir::Attr axes = MakeAttr<AttrKey::Axes>(value->type()->axes);
-    if (engines_.Of(value) == engine) {
+    if (engines_.EngineOf(value) == engine) {
       b_.Create(OpKind::Push, {{map_.at(value)}, {pipes_.at(value)}}, {}, {axes});
     } else {
       map_[value] = b_.Create(OpKind::Pop, {{pipes_.at(value)}}, {value->type()}, {axes})->result();
@@ -278,7 +282,7 @@ class Cut {
   }
 
   bool Keeps(const Value* value, Engine engine) const {
-    return engines_.Of(value) != Other(engine);
+    return engines_.EngineOf(value) != Other(engine);
   }
 
   void Yield(const Op* op, Engine engine) {
@@ -290,7 +294,8 @@ class Cut {
     b_.Create(OpKind::Yield, {values}, {});
   }
 
-  /// Both units walk the same blocks in the same order: those of one domain, whatever each does with them.
+  /// Gives the spmd a domain, so that both engines get the same blocks in the same order, whatever each does
+  /// with them.
   void WalkAlike(Op* spmd) {
     spmd->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
     std::string name = fmt::format("engines.{}", walks_++);
@@ -298,7 +303,7 @@ class Cut {
       spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
   }
 
-  /// A loop or branch, which carries what the unit keeps.
+  /// Copies a loop or branch, which carries only the values that the engine keeps.
   void CopyWalk(const Op* op, Engine engine) {
     size_t carried = op->kind() == OpKind::If ? 0 : op->results().size();
     size_t fixed = op->operands().size() - carried;
@@ -342,14 +347,14 @@ class Cut {
   std::unordered_map<const Value*, Value*> pipes_;
   std::unordered_set<std::string> taken_;
   ir::ValueMap map_;
-  int walks_ = 0;  ///< of the stage so far, which both have in one order
+  int walks_ = 0;  ///< spmds of the stage so far; both stages have the same ones in order
 };
 
 }  // namespace
 
 namespace {
 
-/// What the cores of a launch share does not go together with stages.
+/// Whether the cores of a launch share memory, which is not possible with stages.
 bool SharesMemory(const ir::Function& kernel) {
   return std::ranges::any_of(std::array{OpKind::Sync, OpKind::LaunchTensor, OpKind::Update},
                              [&](OpKind kind) { return !OpsOfKind(kernel, kind).empty(); });
@@ -358,11 +363,11 @@ bool SharesMemory(const ir::Function& kernel) {
 }  // namespace
 
 void RunPartitionByEngine(PassContext& context, ir::Function& kernel) {
-  KDL_CHECK(context.facts, "partition-by-engine runs for a target");
+  KDL_CHECK(context.facts, "partition-by-engine needs a target");
   if (SharesMemory(kernel)) return;
   if (!context.facts->split_engines || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
   Cut cut(context.module, kernel);
-  if (cut.Plan()) cut.Run();
+  if (cut.Plan()) cut.MakeStages();
 }
 
 }  // namespace kdl::cpu

@@ -5,8 +5,9 @@
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/passes.h"
 
-// peel-first-iteration: a tile buffer that a contraction goes on from, turn by turn, and that is filled with one value before is not filled: the
-// first turn starts from the value. Where the loop has no turn it is filled after all.
+// peel-first-iteration: if a loop's contraction accumulates in a buffer that is filled with one value before
+// the loop, the first iteration starts from that value instead. The buffer is filled only if the loop has no
+// iterations.
 //
 //   %z = elementwise loop { yield %v } ; store_tile %z to %h          if %lo < %hi { } else { %z = elementwise loop { yield %v } ; store_tile %z to %h }
 //   loop %n in %lo .. %hi {                   ->   loop %n in %lo .. %hi {
@@ -18,8 +19,9 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The elementwise loop that makes what is put, where it only yields one value, the same at all points: an index is another one at each.
-Op* FillOf(const Op* put) {
+/// Returns the elementwise loop that makes the stored tile, if it yields a single value that is the same at
+/// all points. Otherwise returns null. An index differs between points.
+Op* FillLoop(const Op* put) {
   Op* elementwise = put->kind() == OpKind::StoreTile ? put->operand(0)->def() : nullptr;
   bool fills = elementwise && elementwise->kind() == OpKind::Elementwise &&
                elementwise->results().size() == 1 &&
@@ -28,15 +30,16 @@ Op* FillOf(const Op* put) {
   return fills ? elementwise : nullptr;
 }
 
-/// What only fills the tile buffer before the loop, the last to touch it there; null: there is no such put.
+/// Returns the op that fills the buffer before the loop, if it is the last one to access the buffer there.
+/// Otherwise returns null.
 Op* FillingStore(const Op* loop, const Value* tile_buffer) {
   Op* before = loop->prev();
   while (before && !Touches(before, tile_buffer)) before = before->prev();
-  return before && FillOf(before) ? before : nullptr;
+  return before && FillLoop(before) ? before : nullptr;
 }
 
 void FillWithoutIterations(ir::Builder& b, ir::LoopOp loop, Op* put) {
-  Op* fill = FillOf(put);
+  Op* fill = FillLoop(put);
   b.SetInsertionPoint(loop.op);
   b.set_loc(fill->loc());
   Value* runs = b.Lt(loop.lo(), loop.hi());
@@ -64,7 +67,7 @@ void RunPeelFirstIteration(PassContext& context, ir::Function& kernel) {
       Op* put = FillingStore(op, tile_buffer);
       if (!put) continue;
       Op* get = AccumulatorOf(op, tile_buffer)->Segment(ir::ContractionOp::at_into)[0]->def();
-      StartFirstIteration(b, loop, get, FillOf(put)->region()->terminator()->operand(0));
+      StartFirstIteration(b, loop, get, FillLoop(put)->region()->terminator()->operand(0));
       FillWithoutIterations(b, loop, put);
     }
   }

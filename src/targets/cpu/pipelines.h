@@ -5,17 +5,17 @@
 #include "passes/pipelines.h"
 #include "targets/cpu/passes.h"
 
-// From the tiles of the source to loops over vectors. The order is proven as it is compiled.
+// The passes that lower the source's tiles to loops over vectors. Their order is checked at compile time.
 
 namespace kdl::cpu {
 
-/// The result is what the interpreter runs to compare.
+/// The interpreter runs the result of these passes as the reference.
 inline constexpr std::array kTilePipeline = {&kSelectInstructions, &kSelectTiles};
-/// Which pipes there are, and how they lie in memory.
+/// Decides which pipes exist and how they are laid out in memory.
 inline constexpr std::array kPipePipeline = {
     &kPartitionByEngine, &kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,
     &kCheckStatics,      &kFuseStages,  &kPrivatizeUpdates,  &kLowerGroupReductions};
-/// Down to what code generation takes.
+/// Lowers kernels to what code generation accepts.
 inline constexpr std::array kLoopPipeline = {
     &kLowerPipes,      &kSplitFewRows,      &kSplitChannels,       &kDistributeBlocks,
     &kConvertOperands, &kCanonicalize,      &kStreamRowReductions, &kCacheWindows,

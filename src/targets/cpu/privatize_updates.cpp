@@ -16,9 +16,9 @@
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/passes.h"
 
-// privatize-updates: a core keeps what it updates of a tensor of integers to itself while it walks its blocks, and updates
-// the tensor once. Of integers no order of updates can be told from another, so what groups would fold is updated, too,
-// where it is not cut into tiles.
+// privatize-updates: a core collects its updates of an integer tensor in private memory while it processes
+// its blocks, and then updates the tensor once. The order of integer updates cannot be observed, so group
+// reductions become such updates, too, unless they are split into tiles.
 //
 //   spmd (…) { … update %v into %t[%e] {how = add, scope = launch} … }
 //   -> %own = launch_tensor "t" : tensor<i32,[core_num * pays, 2, sizes of t]>
@@ -31,8 +31,8 @@
 //        update %own[%core, 0, …] into %t[…] {how = add, scope = launch} where it is not the identity
 //      }
 //
-// A core has one block of a domain of core_num blocks: the one of its number. `pays` is 1 where there are several updates
-// for each element that is filled and emptied, else 0.
+// In a domain of core_num blocks, each core has one block, the one with its number. `pays` is 1 if there are
+// several updates for each element that is filled and merged, otherwise 0.
 
 namespace kdl::cpu {
 
@@ -43,13 +43,14 @@ using ir::MakeAttr;
 using ir::ScopeKind;
 using ir::UpdateKind;
 
-/// What to fill with, so that an update with it changes nothing, as bits.
-std::optional<uint64_t> NeutralOf(UpdateKind how, Scalar scalar) {
+/// Returns, as bits, a value whose update changes nothing, if there is one.
+std::optional<uint64_t> NeutralBits(UpdateKind how, Scalar scalar) {
   bool has = IsInteger(scalar) && how != UpdateKind::Set;
   return has ? std::optional(ir::UpdateIdentity(how, scalar)) : std::nullopt;
 }
 
-/// All that an spmd does with a tensor's memory: updates with one operator.
+/// Returns the updates of the tensor's memory in the spmd. Returns nothing if anything else accesses that
+/// memory, or if the updates have different operators.
 std::vector<ir::UpdateOp> OnlyUpdatesOf(const Op* spmd, const Value* tensor) {
   std::vector<ir::UpdateOp> updates;
   bool only = true;
@@ -76,7 +77,7 @@ class Privatizer {
   Privatizer(ir::Module& module, ir::Function& kernel, Op* spmd)
       : kernel_(kernel), types_(module.types()), builder_(module), spmd_(spmd) {}
 
-  void Run() {
+  void PrivatizeAll() {
     std::vector<Value*> tensors;
     ir::Walk(spmd_->region(), [&](Op* op) {
       if (op->kind() != OpKind::Update) return;
@@ -88,7 +89,7 @@ class Privatizer {
       if (!updates.empty()) Privatize(tensor, updates);
     }
     bool grouped = spmd_->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped;
-    // walks over one domain are dealt alike: another one of them may have groups
+    // All spmds over a domain are distributed in the same way, and another one of them may have groups.
     bool alone = !spmd_->HasAttr(AttrKey::Domain);
     if (grouped && alone && !HasGroups())
       spmd_->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
@@ -103,7 +104,7 @@ class Privatizer {
 
   void Privatize(Value* tensor, const std::vector<ir::UpdateOp>& updates) {
     auto how = updates[0]->attr<AttrKey::How>();
-    std::optional<uint64_t> neutral = NeutralOf(how, tensor->type()->scalar);
+    std::optional<uint64_t> neutral = NeutralBits(how, tensor->type()->scalar);
     if (!neutral) return;
     builder_.StandAt(spmd_);
     if (HasScope(updates[0], ScopeKind::Group)) {
@@ -112,7 +113,7 @@ class Privatizer {
       for (ir::UpdateOp update : updates)
         update->SetAttr(MakeAttr<AttrKey::Scope>(ScopeKind::Launch));
     }
-    Size points = PointsOf(updates[0]);
+    Size points = LeastUpdates(updates[0]);
     if (!points) return;
     Own own = MakeOwn(tensor, how, *neutral, points);
     ForRows(own, [&](const Place&, const Place& in_own, const ir::AxisList&) {
@@ -126,17 +127,18 @@ class Privatizer {
     for (ir::UpdateOp update : updates) Redirect(update, own);
   }
 
-  /// What the cores have of one tensor.
+  /// The cores' private memory for one tensor.
   struct Own {
     Value* tensor;
     UpdateKind how;
     uint64_t neutral;
     Value* memory = nullptr;
-    Value* rows = nullptr;  ///< core_num, or 0 where it does not pay
+    Value* rows = nullptr;  ///< core_num, or 0 if it does not pay
   };
 
-  /// How many updates the spmd makes with one op, at least: those of the points of its blocks. Null: no size says so.
-  Size PointsOf(ir::UpdateOp update) {
+  /// Returns how many updates the spmd makes with one op, at least: one for each point of its blocks. Null:
+  /// the number does not follow from sizes.
+  Size LeastUpdates(ir::UpdateOp update) {
     SizeTable& sizes = types_.sizes();
     ir::AxisList axes = PointAxes(update.op);
     Size points = sizes.Constant(1);
@@ -151,9 +153,11 @@ class Privatizer {
     return points;
   }
 
-  /// A row for each core, and after it as much that nobody uses, a line at least: cores share no line.
+  /// Makes a row for each core, followed by as much unused memory or a cache line, whichever is more, so that
+  /// cores share no line.
   Own MakeOwn(Value* tensor, UpdateKind how, uint64_t neutral, Size points) {
-    // Filling and emptying an element costs about as much as three updates that other cores may make, too.
+    // Filling and merging an element costs about as much as three updates of memory that other cores may
+    // update, too.
     constexpr int64_t kUpdatesAnElement = 4;
     constexpr int64_t kLine = 64;
     SizeTable& sizes = types_.sizes();
@@ -175,13 +179,13 @@ class Privatizer {
     own.memory =
         builder_.Make(OpKind::LaunchTensor, {}, types_.Tensor(tensor->type()->scalar, dims),
                       {MakeAttr<AttrKey::Name>(tensor->name())});
-    // There are no more rows than updates; to say so tells how many cores may have one.
+    // There are never more rows than updates. Stating that limits the number of cores that may have a row.
     Value* as_many = builder_.SizeValue(rows);
     own.rows = builder_.Min(as_many, builder_.SizeValue(points));
     return own;
   }
 
-  /// `place` of the tensor in a core's row.
+  /// Returns `place` of the tensor in a core's row.
   Place InOwn(const Place& place, Value* core) {
     SizeTable& sizes = types_.sizes();
     Place own = place;
@@ -193,7 +197,7 @@ class Privatizer {
     return own;
   }
 
-  /// What `body` makes, for the elements of the core's row: it has one block.
+  /// Emits an spmd with one block for each core, in which `body` handles the elements of the core's row.
   template <typename Body>
   void ForRows(const Own& own, Body body) {
     ir::Region* here = builder_.region();
@@ -251,7 +255,7 @@ class Privatizer {
 
 void RunPrivatizeUpdates(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
-    if (!StageOf(op)) Privatizer(context.module, kernel, op).Run();
+    if (!StageOf(op)) Privatizer(context.module, kernel, op).PrivatizeAll();
   }
 }
 

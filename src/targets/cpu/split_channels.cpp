@@ -12,10 +12,11 @@
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 
-// split-channels: a convolution walks the output's columns as vectors, as memory has them. Images are often as wide as no whole number
-// of vectors, and channels are not: where register blocks of channels take less time, launches walk those, and turn what they store.
-// That pays where much is summed up for an element; how much, the launch knows. Blocks are as high then as the second-level cache has
-// room for their accumulators.
+// split-channels: a convolution has vectors along the output's columns, which are contiguous in memory. Image
+// widths are often not a whole number of vectors, but numbers of channels are. If register blocks with
+// vectors of channels take less time, a launch uses those and transposes what it stores. That pays if an
+// element is the sum of many terms; how many is known at launch. Blocks are then as high as the second-level
+// cache has room for their accumulators.
 //
 //   spmd (%o: block<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: block<o.wide> …, %i.1: block<i.high> …, %j.1: …) { … } }
 //   { … contraction … : tile<o i j> }        else { spmd (%o: block<o> …, %i: …, %j: …) { … } }
@@ -24,28 +25,28 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr int64_t kPanels = 2;           // of register blocks' columns in a block of channels
-constexpr int64_t kTerms = 128;          // of an element; fewer do not pay for what is transposed
-constexpr int64_t kIndependentSums = 8;  // of sums keep a processor busy
+constexpr int64_t kPanels = 2;   // panels of register-block columns in a block of channels
+constexpr int64_t kTerms = 128;  // terms of an element; with fewer, transposing does not pay
+constexpr int64_t kIndependentSums = 8;  // sums in flight that keep a processor busy
 
 struct Convolution {
   const Op* contraction;
-  size_t channels;  ///< the numbers of the spmd's binders
+  size_t channels;  ///< number of the spmd's binder; likewise for `columns`
   size_t columns;
-  std::optional<AxisId> rows;  ///< of the output, whose blocks may be higher
-  int64_t high = 0;            ///< so many elements
+  std::optional<AxisId> rows;  ///< the output's row axis, if its blocks may be higher
+  int64_t high = 0;            ///< the height of those blocks
 };
 
-/// What brings the factor's elements; null: no load does.
-const Op* LoadOf(const Value* factor) {
+/// Returns the op that loads the factor, or null if it is not loaded.
+const Op* FindLoad(const Value* factor) {
   while (factor->def() && factor->def()->kind() == OpKind::Cast) factor = factor->def()->operand(0);
   const Op* load = factor->def();
   return load && load->kind() == OpKind::Load ? load : nullptr;
 }
 
-/// Whether a dimension of what is loaded adds up several ranges.
+/// Whether a dimension of the load's index adds several ranges.
 bool LoadsWindow(const Value* factor) {
-  const Op* load = LoadOf(factor);
+  const Op* load = FindLoad(factor);
   if (!load) return false;
   const ir::Access access = load->attr<AttrKey::Access>();
   auto index = IndexOf(load);
@@ -62,33 +63,33 @@ class Splitter {
   Splitter(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), function_(kernel), kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  /// Nothing where the spmd is no convolution, or has others next to it.
+  /// Returns nothing if the spmd is not a convolution, has other contractions, or shares its domain.
   std::optional<Convolution> Find(const Op* spmd) const {
     auto contractions =
         OpsIn(spmd->region(), [](const Op* op) { return op->kind() == OpKind::Contraction; });
     if (spmd->HasAttr(AttrKey::Domain) || contractions.size() != 1) return std::nullopt;
-    return Of(contractions[0], spmd);
+    return MatchConvolution(contractions[0], spmd);
   }
 
-  /// Whether the launch's sizes are such that register blocks of channels take less time.
+  /// Emits whether register blocks with vectors of channels take less time for the launch's sizes.
   Value* FillsBetter(ir::Builder& b, const Op* spmd, const Convolution& found) const {
     auto size = [&](size_t binder) {
       return b.Sub(spmd->operand(2 * binder + 1), spmd->operand(2 * binder));
     };
     Value* channels = size(found.channels);
     Value* columns = size(found.columns);
-    Value* ours = TimeOf(b, found, channels, columns);
-    Value* theirs = TimeOf(b, found, columns, channels);
+    Value* ours = BlockTime(b, found, channels, columns);
+    Value* theirs = BlockTime(b, found, columns, channels);
     Value* better = b.Gt(ours, theirs);
     Value* terms = Terms(b, found.contraction);
     Value* enough = b.Ge(terms, b.I64(kTerms));
     return b.And(enough, better);
   }
 
-  /// Of register blocks, with so many rows and elements along vectors: of blocks of one vector or few rows, whose sums wait for each
-  /// other, as long as they wait.
-  Value* TimeOf(ir::Builder& b, const Convolution& found, Value* rows, Value* along) const {
-    int64_t lanes = LanesOf(found.contraction);
+  /// Emits the time of register blocks with this many rows and elements along vectors. In blocks of a single
+  /// vector or with few rows, the latency of the sums decides.
+  Value* BlockTime(ir::Builder& b, const Convolution& found, Value* rows, Value* along) const {
+    int64_t lanes = AccumulatorLanes(found.contraction);
     int64_t high = BlockRows(kernel_.facts, kBlockColumns);
     auto blocks = [&](Value* elements, int64_t block, int64_t of_block, int64_t part,
                       int64_t of_part) {
@@ -126,11 +127,11 @@ class Splitter {
   }
 
  private:
-  int64_t LanesOf(const Op* contraction) const {
+  int64_t AccumulatorLanes(const Op* contraction) const {
     return kernel_.facts.vector_bits / 8 / Bytes(contraction->attr<AttrKey::Acc>());
   }
 
-  std::optional<Convolution> Of(const Op* contraction, const Op* spmd) const {
+  std::optional<Convolution> MatchConvolution(const Op* contraction, const Op* spmd) const {
     bool plain = contraction->attr<AttrKey::Order>() == ir::OrderKind::Sequential &&
                  !contraction->HasAttr(AttrKey::Instruction);
     const Value* weights = contraction->operand(ir::ContractionOp::at_a);
@@ -155,27 +156,27 @@ class Splitter {
     if (kept.empty() || !FreeBinderOf(function_, spmd, kept.back())) return found;
     found.high = HighExtent(contraction, channels, kept.back());
     extents[kept.back()] = found.high;
-    bool fits = WindowBytes(LoadOf(window), extents) <= MostBytes() &&
+    bool fits = WindowBytes(FindLoad(window), extents) <= MostBytes() &&
                 TilesStayInCache(kernel_, spmd, extents, SharedMakers(window));
     if (fits) found.rows = kept.back();
     return found;
   }
 
-  /// What brings a window of which a tile holds each element once.
+  /// Returns the ops that make a window, if it can be a tile that contains each element once.
   static std::vector<const Op*> SharedMakers(const Value* window) {
-    if (!MayShareWindow(LoadOf(window))) return {};
+    if (!MayShareWindow(FindLoad(window))) return {};
     std::vector<const Op*> makers;
     for (const Op* op = window->def(); op->kind() == OpKind::Cast; op = op->operand(0)->def())
       makers.push_back(op);
-    makers.push_back(LoadOf(window));
+    makers.push_back(FindLoad(window));
     return makers;
   }
 
   int64_t WideExtent(const Op* contraction) const {
-    return kPanels * kBlockColumns * LanesOf(contraction);
+    return kPanels * kBlockColumns * AccumulatorLanes(contraction);
   }
 
-  /// What the accumulators of a block of channels take.
+  /// Returns the bytes of the accumulators of a block of channels.
   double AccumulatorBytes(const Op* contraction, AxisId channels) const {
     double bytes = Bytes(contraction->attr<AttrKey::Acc>());
     for (AxisId axis : contraction->result()->type()->axes)
@@ -184,15 +185,16 @@ class Splitter {
     return bytes;
   }
 
-  /// Of what accumulators, and windows, may take each.
+  /// Returns the most bytes that accumulators may need; windows may need as many.
   double MostBytes() const { return static_cast<double>(kernel_.facts.l2_bytes / 2); }
 
-  /// Whether they leave room for factors in the second-level cache.
+  /// Whether the accumulators leave room for factors in the second-level cache.
   bool StaysInCache(const Op* contraction, AxisId channels) const {
     return AccumulatorBytes(contraction, channels) <= MostBytes();
   }
 
-  /// What the load reads, each element once, where blocks of these axes have so many elements.
+  /// Returns the bytes that the load reads, counting each element once, if blocks of these axes have the
+  /// given extents.
   double WindowBytes(const Op* load, const std::map<AxisId, int64_t>& extents) const {
     const ir::Access access = load->attr<AttrKey::Access>();
     auto index = IndexOf(load);
@@ -212,13 +214,14 @@ class Splitter {
     return bytes;
   }
 
-  /// As many rows as accumulators have room for: weights are transposed once for all of them, and windows overlap less.
+  /// Returns as many rows as there is room for accumulators. Weights are then transposed once for all of
+  /// them, and windows overlap less.
   int64_t HighExtent(const Op* contraction, AxisId channels, AxisId rows) const {
     double times = MostBytes() / AccumulatorBytes(contraction, channels);
     return static_cast<int64_t>(static_cast<double>(kernel_.Extent(rows)) * times);
   }
 
-  /// How many terms an element is the sum of.
+  /// Emits how many terms an element is the sum of.
   Value* Terms(ir::Builder& b, const Op* contraction) const {
     Value* terms = b.I64(1);
     for (AxisId axis : contraction->attr<AttrKey::Axes>())
@@ -226,7 +229,7 @@ class Splitter {
     return terms;
   }
 
-  /// Of the loop over the axis's blocks, where the launch knows it; else of a block.
+  /// Emits the length of the loop over the axis's blocks if it is known at launch, otherwise that of a block.
   Value* Length(ir::Builder& b, const Op* contraction, AxisId axis) const {
     for (const Op* op = contraction->parent_region()->parent(); op;
          op = op->parent_region()->parent()) {
@@ -239,7 +242,7 @@ class Splitter {
     return b.I64(kernel_.Extent(axis));
   }
 
-  /// The number as it is before the spmd; null: it is made inside.
+  /// Returns the number as it is available before the spmd, or null if it is computed inside.
   Value* Known(ir::Builder& b, Value* number) const {
     if (std::optional<int64_t> constant = ConstantOf(number)) return b.I64(*constant);
     return number->parent_region() == function_.body ? number : nullptr;
@@ -247,13 +250,13 @@ class Splitter {
 
   ir::Module& module_;
   ir::Function& function_;
-  KernelShape kernel_;  ///< of the function
+  KernelShape kernel_;  ///< shape of `function_`
 };
 
 }  // namespace
 
 void RunSplitChannels(PassContext& context, ir::Function& kernel) {
-  const ProcessorFacts& facts = FactsOf(context);
+  const ProcessorFacts& facts = ProcessorFactsOf(context);
   for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
     Splitter splitter(context.module, kernel, facts);
     if (std::optional<Convolution> found = splitter.Find(spmd)) splitter.Split(spmd, *found);

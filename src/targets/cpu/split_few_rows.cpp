@@ -11,9 +11,10 @@
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 
-// split-few-rows: a product of few rows uses each element of its second factor but a few times, so packing costs more than multiplying, and
-// memory's rate decides. For launches with few rows blocks are walked by axes of their own: stream-row-reductions takes such blocks, and they
-// are as long along the columns as the nearest cache has room for a row of accumulators.
+// split-few-rows: a product with few rows uses each element of its second factor only a few times, so packing
+// would cost more than multiplying, and memory bandwidth is the limit. For launches with few rows, blocks get
+// axes of their own: stream-row-reductions handles such blocks, and along the columns they are as long as a
+// row of accumulators that stays in the nearest cache.
 //
 //   spmd (%i: block<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: block<i.few> in 0 .. %M, %j.1: block<j.few> in …) { … }
 //   { … }                                      } else { spmd (%i: block<i> …) { … } }
@@ -22,14 +23,14 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The binders of an spmd that walk rows and columns of all its products.
+/// The binders of an spmd for the rows and columns of all its products.
 struct Product {
   size_t rows;
   size_t columns;
-  int64_t bytes;                   ///< of an accumulator
-  std::vector<const Op*> passing;  ///< what makes factors that are read from where they lie
+  int64_t bytes;                   ///< size of an accumulator
+  std::vector<const Op*> passing;  ///< ops that make factors which need no memory
 
-  /// Of a block.
+  /// The columns of a block.
   int64_t Columns(const ProcessorFacts& facts) const { return MostAccumulatorBytes(facts) / bytes; }
 };
 
@@ -38,13 +39,14 @@ class Chooser {
   Chooser(const ir::Function& kernel, const ProcessorFacts& facts)
       : kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  /// Nothing where the spmd has no product, or one that is no fold of rows if rows are few.
+  /// Returns nothing if the spmd has no product, or one that could not be reduced row by row if it had few
+  /// rows.
   std::optional<Product> Find(const Op* spmd) const {
     std::optional<Product> found;
     bool all = !spmd->HasAttr(AttrKey::Domain);
     ir::Walk(spmd->region(), [&](const Op* op) {
       if (!all || op->kind() != OpKind::Contraction) return;
-      std::optional<Product> one = Of(op, spmd);
+      std::optional<Product> one = MatchProduct(op, spmd);
       bool agrees = one && (!found || (one->rows == found->rows && one->columns == found->columns));
       if (agrees && found) {
         one->bytes = std::max(one->bytes, found->bytes);
@@ -65,7 +67,7 @@ class Chooser {
         product.passing);
   }
 
-  std::optional<Product> Of(const Op* op, const Op* spmd) const {
+  std::optional<Product> MatchProduct(const Op* op, const Op* spmd) const {
     AxisList axes = kernel_.order.Sorted(op->result()->type()->axes);
     if (axes.size() != 2) return std::nullopt;
     std::optional<size_t> rows = FreeBinderOf(kernel_.function, spmd, axes[0]);
@@ -103,7 +105,7 @@ void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& pr
 }  // namespace
 
 void RunSplitFewRows(PassContext& context, ir::Function& kernel) {
-  const ProcessorFacts& facts = FactsOf(context);
+  const ProcessorFacts& facts = ProcessorFactsOf(context);
   for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
     std::optional<Product> product = Chooser(kernel, facts).Find(spmd);
     if (product) Split(context.module, kernel, spmd, *product, facts);

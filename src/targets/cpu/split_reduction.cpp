@@ -12,8 +12,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// What brings the tiles that the fold reads.
-std::vector<Op*> BringersOf(const Op* fold) {
+/// Returns the ops that load the tiles that the reduction reads.
+std::vector<Op*> TileLoaders(const Op* fold) {
   std::vector<Op*> bringers;
   for (const Value* operand : fold->operands()) {
     if (!IsTileValue(operand) || Contains(bringers, operand->def())) continue;
@@ -57,7 +57,7 @@ void ReductionSplitter::Open(AxisId axis, const ir::NumberList& sizes) {
   b_.SetInsertionPoint(b_.Create(OpKind::Yield, {{}}, {}));
 }
 
-ir::Type ReductionSplitter::PartOf(ir::Type tile, const ir::AxisList& but) const {
+ir::Type ReductionSplitter::ChunkType(ir::Type tile, const ir::AxisList& but) const {
   ir::AxisList axes = tile->axes;
   for (AxisId& axis : axes) {
     auto part = parts_.find(axis);
@@ -70,7 +70,7 @@ Op* ReductionSplitter::Copy(const Op* op, const ir::AxisList& but) {
   Op* copy = ir::Clone(op, b_, map_);
   auto retype = [&](const Op* made) {
     for (Value* result : made->results()) {
-      if (IsTileValue(result)) result->set_type(PartOf(result->type(), but));
+      if (IsTileValue(result)) result->set_type(ChunkType(result->type(), but));
     }
   };
   for (const ir::Region* region : copy->regions()) ir::Walk(region, retype);
@@ -79,7 +79,7 @@ Op* ReductionSplitter::Copy(const Op* op, const ir::AxisList& but) {
 }
 
 Op* ReductionSplitter::Move() {
-  std::vector<Op*> bringers = BringersOf(fold_);
+  std::vector<Op*> bringers = TileLoaders(fold_);
   std::vector<Op*> followers = FollowersOf(fold_);
   for (const Op* op : bringers) {
     const Op* sliding_window = op->result()->uses()[0].user;

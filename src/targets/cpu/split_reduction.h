@@ -7,34 +7,36 @@
 
 namespace kdl::cpu {
 
-/// The ops after a fold that go where it goes: what is done with each part of its tile as soon as the part is made.
+/// Returns the ops after a reduction that process each subtile of its result as soon as it is computed. They
+/// go wherever the reduction goes.
 std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
-/// Opens cuts around a fold that goes from tile buffers to tile buffers, one inside of the other, and moves it into them, with what brings its
-/// tiles and what follows it: all are then over the cuts' axes.
+/// Wraps a reduction between tile buffers in nested cuts, and moves it into them together with the ops that
+/// load its tiles and those that follow it. All of these then work on the cuts' axes.
 class ReductionSplitter {
  public:
   ReductionSplitter(ir::Module& module, ir::Op* fold);
 
-  /// A cut of the axis' block, inside of those that are open.
+  /// Opens a cut of the axis's block inside those that are already open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);
-  /// A copy of the op where the builder stands. Tiles are over the cuts' axes, but for those that stay.
+  /// Copies the op to the builder's position. Its tiles are over the cuts' axes, except for the axes in
+  /// `but`.
   ir::Op* Copy(const ir::Op* op, const ir::AxisList& but = {});
-  /// The copy of the fold that stands in the cuts. The fold is gone.
+  /// Moves the reduction into the cuts and returns its copy there. The original is erased.
   ir::Op* Move();
 
-  /// Before the innermost cut's yield.
+  /// A builder, positioned before the innermost cut's yield.
   ir::Builder& b() { return b_; }
   /// The innermost cut's block.
   ir::Value* block() const { return block_; }
 
  private:
-  ir::Type PartOf(ir::Type tile, const ir::AxisList& but) const;
+  ir::Type ChunkType(ir::Type tile, const ir::AxisList& but) const;
 
   ir::Builder b_;
   ir::Op* fold_;
   ir::Value* block_ = nullptr;
-  std::map<ir::AxisId, ir::AxisId> parts_;  ///< of axes that are cut
+  std::map<ir::AxisId, ir::AxisId> parts_;  ///< axis that is cut -> axis of its chunks
   ir::ValueMap map_;
 };
 

@@ -13,17 +13,20 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
-// stream-row-reductions: what a fold reads once it takes from where it lies, row by row, into accumulators that stay in the nearest cache: no
-// copy of the terms is made, and memory is read as it lies.
+// stream-row-reductions: a reduction that reads its terms once reads them row by row, directly from the
+// tensor, into accumulators that stay in the nearest cache. The terms are not copied, and memory is read in
+// its own order.
 //
 //   %t = load %b[%k, %j] : tile<f32; j k>                 %s = loop %p in start(k) .. end(k) carry(%a = %zero) {
 //   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
 //                                                           %n = fma %e, %r, %a ; yield %n }
 //
-// The order of a chain is that of the loop. A factor of numbers, one a row, that stands there as a tile is indexed by the row.
+// The loop adds in sequential order. A factor that has one number for each row, in a tile, is indexed by the
+// row.
 //
-// A fold in lanes is taken by the elementwise loop that makes its larger factor (fuse-reductions). The smaller one is spread over the points of
-// that elementwise loop, so that it is made there, too: it stays near, and what is read once needs no copy.
+// A reduction in 64-lane order is fused into the elementwise loop that makes its larger factor
+// (fuse-reductions). The smaller factor is broadcast to the points of that loop, so that it is computed
+// there, too: it stays in the nearest cache, and data that is read once needs no copy.
 //
 //   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k   ->   %y = broadcast %x : tile<f32; i k> ; … %t, %y …
 
@@ -36,7 +39,7 @@ class RowFolder {
   RowFolder(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  void Run(Op* fold) {
+  void StreamRows(Op* fold) {
     std::optional<RowFold> found = RowFoldOf(fold, kernel_);
     if (!found || !StaysInCache(fold)) return;
     rows_ = std::move(*found);
@@ -56,7 +59,7 @@ class RowFolder {
     Value* start = b.BlockStart(rows_.block);
     Value* size = b.BlockSize(rows_.block);
     Value* end = b.Add(start, size);
-    passes::Values result = {StartOf(b, fold)};
+    passes::Values result = {InitialAccumulators(b, fold)};
     if (Value* together = GoTogether(b, fold)) {
       Value* whole = b.Sub(size, b.Rem(size, b.I64(kRowsAtOnce)));
       Value* rest = b.Add(start, b.Select(together, whole, b.I64(0)));
@@ -70,7 +73,8 @@ class RowFolder {
     for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
   }
 
-  /// Whether several rows go together: those of one page would come from memory in no order that a processor knows. Null: never.
+  /// Emits whether several rows may be processed together. If rows share a page, memory would be read in an
+  /// order that the processor's prefetcher does not recognize. Null: never.
   Value* GoTogether(ir::Builder& b, const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
     Value* together = nullptr;
@@ -89,7 +93,7 @@ class RowFolder {
     return together;
   }
 
-  /// Takes in so many rows a turn, in their order.
+  /// Reduces `bounds.step` rows in each iteration, in order.
   passes::Values Rows(ir::Builder& b, const Op* fold, const passes::LoopBounds& bounds,
                       const passes::Values& before) {
     return passes::MakeLoop(b, bounds, before, [&](Value* first, const passes::Values& carried) {
@@ -100,7 +104,8 @@ class RowFolder {
     });
   }
 
-  /// Of so many rows; numbers stand before all tiles, which one elementwise loop can take then.
+  /// Returns the terms of `count` rows. Numbers come before all tiles, so that one elementwise loop can
+  /// contain all ops on tiles.
   std::vector<passes::Values> TermsFrom(ir::Builder& b, const Op* fold, Value* first,
                                         int64_t count) {
     auto acc = fold->attr<AttrKey::Acc>();
@@ -113,14 +118,14 @@ class RowFolder {
       for (size_t i = 0; i < rows.size(); ++i) {
         for (size_t t = 0; t < whole.size(); ++t) {
           if ((whole[t]->type()->axes.size() > 1) == tiles)
-            rows[i][t] = b.Cast(RowOf(b, whole[t], at_rows[i]), acc);
+            rows[i][t] = b.Cast(TermRow(b, whole[t], at_rows[i]), acc);
         }
       }
     }
     return rows;
   }
 
-  Value* StartOf(ir::Builder& b, const Op* fold) const {
+  Value* InitialAccumulators(ir::Builder& b, const Op* fold) const {
     ir::Type type = fold->result()->type();
     if (fold->kind() == OpKind::Contraction) return ir::ContractionOp(const_cast<Op*>(fold)).into();
     auto acc = fold->attr<AttrKey::Acc>();
@@ -128,7 +133,7 @@ class RowFolder {
     return b.Make(OpKind::Broadcast, {identity}, type);
   }
 
-  /// The accumulators after one more row.
+  /// Returns the accumulators after one more row.
   static Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) {
     if (fold->kind() == OpKind::Reduce)
       return b.Binary(ir::CombineOf(fold->attr<AttrKey::Reduction>()), before, terms[0]);
@@ -137,21 +142,21 @@ class RowFolder {
     return b.Add(before, b.Mul(terms[0], terms[1]));
   }
 
-  Value* RowOf(ir::Builder& b, Value* term, ir::ValueMap& at_row) {
+  Value* TermRow(ir::Builder& b, Value* term, ir::ValueMap& at_row) {
     const Op* def = term->def();
     if (!Contains(rows_.makers, def)) {
       AxisId folded = rows_.block->type()->axes[0];
-      return HasAxis(term, folded) ? ElementOf(b, term, at_row.at(rows_.block)) : term;
+      return HasAxis(term, folded) ? RowElement(b, term, at_row.at(rows_.block)) : term;
     }
     if (auto known = at_row.find(term); known != at_row.end()) return known->second;
     for (Value* operand : def->operands()) {
-      if (IsTileValue(operand)) at_row[operand] = RowOf(b, operand, at_row);
+      if (IsTileValue(operand)) at_row[operand] = TermRow(b, operand, at_row);
     }
     return at_row[term] = CloneRetyped(def, b, at_row)->result();
   }
 
-  /// Of a tile of numbers, one a row, that of the row.
-  static Value* ElementOf(ir::Builder& b, Value* tile, Value* row) {
+  /// Returns the row's element of a tile that has one number for each row.
+  static Value* RowElement(ir::Builder& b, Value* tile, Value* row) {
     return MakeOne(b, OpKind::Gather, {{tile}, {row}, {}, {}},
                    b.types().ScalarOf(tile->type()->scalar),
                    {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
@@ -163,7 +168,7 @@ class RowFolder {
   RowFold rows_;
 };
 
-/// Whether a elementwise loop will make the tile, next to the fold.
+/// Whether an elementwise loop next to the reduction will make the tile.
 bool IsMadeByElementwiseLoop(const Value* tile, const Op* fold) {
   const Op* def = tile->def();
   return def && def->parent_region() == fold->parent_region() && passes::IsPointwise(def) &&
@@ -187,7 +192,8 @@ void SplatFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
-  // One elementwise loop makes both then; what is loaded is loaded again where it is read. What traps stays before what may trap later.
+  // One elementwise loop then makes both. A loaded factor need not move, because it is loaded where it is
+  // read. An op that traps must stay before ops that may trap later.
   bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
   if (comes_later && may_wait && factors[0]->uses().size() == 1) {
     fold->parent_region()->Remove(maker);
@@ -198,9 +204,9 @@ void SplatFactor(ir::Module& module, Op* fold) {
 }  // namespace
 
 void RunStreamRowReductions(PassContext& context, ir::Function& kernel) {
-  RowFolder folder(context.module, kernel, FactsOf(context));
+  RowFolder folder(context.module, kernel, ProcessorFactsOf(context));
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
-    for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.Run(fold);
+    for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.StreamRows(fold);
   for (Op* fold : passes::OpsOfKind(kernel, OpKind::Contraction)) {
     if (fold->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) SplatFactor(context.module, fold);
   }

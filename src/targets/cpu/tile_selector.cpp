@@ -23,20 +23,24 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/facts.h"
 
-// The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
-// comes back to its operands. Loops one after the other have their tiles one after the other. Extents grow in turns, each
-// to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
-// runs waste cache lines. In a contraction
-//   folded axes    stop where a panel of register blocks' columns fills L1, so that accumulators come and go seldom: it passes
-//                  from L2 as fast as it is used, where the rows' elements push it out; what an instruction takes narrow lies there so.
-//                  256 floats are enough
-//   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
+// The model. A kernel's tiles should fit into a cache: L1 if the kernel streams, L2 if it contracts, because
+// a contraction reads its operands several times. Tiles of loops that follow each other are not needed at the
+// same time. Extents grow in turns, each to its next step, until they reach the limit of their role or fill
+// the cache. Extents along contiguous memory grow first, because short runs waste cache lines. In a
+// contraction,
+//   reduced axes   stop where a panel of register-block columns fills L1, so that accumulators are rarely loaded and stored.
+//                  If elements of the rows evict the panel, L2 delivers it as fast as it is used. Factors that an
+//                  instruction accepts in a narrow type are stored in that type. 256 floats are enough
+//   columns        (kept, contiguous) and rows (kept) stop where their operands use their share of L2; rows are whole
 //                  register blocks
-// Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
-// stored side by side as far as a few lines; the block stays in L2.
-// Where a product's least blocks take more than half of that, as with a factor that is there whole, blocks may take half of it
-// more than those, or all of it once not even those stay near: a block reads the whole factor, so blocks of one row are the worst.
-// Everything is counted from the kernel alone, so the same kernel gives the same tiles on every run.
+// If rows become columns, extents along contiguous reads grow far, so that the processor prefetches along
+// them, and extents along contiguous stores grow to a few lines. The block stays in L2.
+//
+// The smallest blocks of a product may already need more than half of the cache, for example if they read all
+// of a factor. Blocks may then need half a cache more than those, or a whole cache more if not even those
+// fit: each block reads the whole factor, so blocks of one row would be the worst.
+//
+// All numbers are derived from the kernel alone, so a kernel gets the same tiles in every run.
 
 namespace kdl::cpu {
 
@@ -44,33 +48,33 @@ namespace {
 
 constexpr int64_t kFloatBytes = 4;
 
-/// How a kernel uses the axes whose extent is one generic.
+/// How a kernel uses the axes whose extent is one given generic.
 struct Role {
-  int64_t factor_bytes = kFloatBytes;  ///< of what is multiplied, where contracted
-  bool contracted = false;             ///< summed over by a contraction
-  bool in_blocks = false;              ///< the same, in register blocks
-  bool kept = false;                   ///< stays in the result of a contraction
+  int64_t factor_bytes = kFloatBytes;  ///< size of a factor's elements, if contracted
+  bool contracted = false;             ///< reduced by a contraction
+  bool in_blocks = false;              ///< reduced in register blocks
+  bool kept = false;                   ///< in the result of a contraction
   bool contiguous = false;             ///< the last index of some access
   bool strided = false;                ///< an earlier index of some access
-  bool read_along = false;             ///< the last index of several of a load
+  bool read_along = false;             ///< the last of several indices of a load
   bool written_along = false;          ///< the last index of a store
 
-  /// Rows become columns: what is read side by side is stored far apart.
+  /// Whether rows become columns: contiguous reads are stored far apart.
   bool transposed() const { return read_along && !written_along && strided; }
 
-  /// Long runs pay: memory holds the elements side by side wherever the axis indexes.
+  /// Whether long runs pay: elements are contiguous in memory wherever the axis is an index.
   bool runs() const { return contiguous && !strided; }
 };
 
-/// How far an extent grows: at first, while others have not grown at all, and in the end.
+/// How far an extent grows: in its first step, in a first round, and in the end.
 struct Steps {
   int64_t first;
   int64_t early;
   int64_t late;
-  int64_t between = 0;  ///< no step passes over it
+  int64_t between = 0;  ///< an extent that no step skips
 };
 
-/// How the block's model calls it.
+/// Returns the role's description for the explanation of the choice.
 std::string_view RoleText(const Role& role) {
   if (role.contracted)
     return role.kept ? "summed over by one product, kept by another" : "summed over by a product";
@@ -86,15 +90,17 @@ struct Choice {
   Steps steps = {1, 1, 1};
 };
 
-constexpr int64_t kUnknownExtent = 256;   // stands for a size that only the launch knows
-constexpr int64_t kRun = 64;              // elements side by side that use whole cache lines
-constexpr int64_t kLongRun = 2048;        // elements over which what a row costs once is little
-constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
-constexpr int64_t kManyTermBytes = 1024;  // of a column: accumulators come and go seldom then
-constexpr int64_t kManyRows = 256;        // over which what packing a panel costs is little
+constexpr int64_t kUnknownExtent = 256;  // assumed for sizes that are known only at launch
+constexpr int64_t kRun = 64;             // contiguous elements that use whole cache lines
+constexpr int64_t kLongRun = 2048;       // elements that make the fixed cost of a row small
+// Elements that are read contiguously while as many rows are written, a line of each.
+constexpr int64_t kTransposedRun = 1024;
+// Bytes of a column's terms, so that accumulators are rarely loaded and stored.
+constexpr int64_t kManyTermBytes = 1024;
+constexpr int64_t kManyRows = 256;  // rows that make the cost of packing a panel small
 
-/// `chained`: what one product makes, another one takes, so that rows pass over what a turn of both has made.
-Steps StepsOf(const Role& role, const ProcessorFacts& facts, bool chained) {
+/// `chained`: one product uses the result of another one, so all rows use what each iteration computes.
+Steps GrowthSteps(const Role& role, const ProcessorFacts& facts, bool chained) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
   int64_t of_column = facts.l1_bytes / columns;
   if (role.in_blocks) of_column = std::min(of_column, kManyTermBytes);
@@ -134,12 +140,13 @@ class Selection {
     budget_ = static_cast<double>(contracts_    ? facts.l2_bytes * 3 / 2 + facts.l1_bytes
                                   : transposes_ ? facts.l2_bytes / 4
                                                 : facts.l1_bytes * 3 / 2);
-    for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts, IsChained());
+    for (Choice& choice : choices_) choice.steps = GrowthSteps(choice.role, facts, IsChained());
     least_ = MostBytes();
     room_ = RoomOfBlocks();
   }
 
-  /// What was decided before extents grew: how constants are used, and how much their tiles may take.
+  /// Describes what was decided before extents grew: how the kernel uses its constants, and how much memory
+  /// tiles may need.
   std::string Roles() const {
     std::string text;
     for (const Choice& choice : choices_)
@@ -157,10 +164,10 @@ class Selection {
     return text;
   }
 
-  /// What was tried, in lines of text, in that order.
+  /// All attempts in their order, as lines of text.
   const std::string& steps_text() const { return trace_; }
 
-  std::vector<int64_t> Run() {
+  std::vector<int64_t> GrowExtents() {
     auto runs = [](const Choice& choice) { return choice.role.runs(); };
     GrowStepwise(runs, &Steps::early);
     GrowStepwise([](const Choice&) { return true; }, &Steps::early);
@@ -172,13 +179,13 @@ class Selection {
   }
 
  private:
-  /// What comes back to nothing gains nothing by more rows.
+  /// Without a contraction nothing is read again, so more rows gain nothing.
   double RoomOfBlocks() const {
     if (!contracts_) return budget_;
     return least_ > budget_ ? least_ + budget_ : std::max(budget_, least_ + budget_ / 2);
   }
 
-  /// Whether a product sums over an axis that another one keeps.
+  /// Whether a product reduces an axis that another one keeps.
   bool IsChained() const {
     return std::ranges::any_of(summed_, [&](AxisId axis) { return kept_.contains(axis); });
   }
@@ -193,7 +200,7 @@ class Selection {
     if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis))) choice->role.*flag = true;
   }
 
-  /// Of what the contraction multiplies, as it lies in memory for it.
+  /// Returns the bytes of an element of the contraction's factors, as they are stored for it.
   int64_t FactorBytes(const ir::Op* contraction) const {
     if (!contraction->HasAttr(ir::AttrKey::Instruction)) return kFloatBytes;
     Name name = contraction->attr<ir::AttrKey::Instruction>();
@@ -201,7 +208,8 @@ class Selection {
     return instruction == facts_.native.end() ? kFloatBytes : Bytes((*instruction)->a);
   }
 
-  /// Whether an instruction takes what is cast as it was.
+  /// Whether instructions accept the elements in the type that they had before a cast, so that the cast needs
+  /// no tile.
   bool IsNarrowed(const ir::Value* tile) const {
     if (tile->uses().empty()) return false;
     return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
@@ -211,7 +219,8 @@ class Selection {
     });
   }
 
-  /// Whether it is made of what is loaded, point by point, for folds in lanes alone, which take it as it is made.
+  /// Whether the tile is a cast that only reductions in 64-lane order use. They are fused with it, so it
+  /// needs no memory.
   static bool IsTaken(const ir::Value* tile) {
     const ir::Op* def = tile->def();
     if (!def || def->kind() != ir::OpKind::Cast || tile->uses().empty()) return false;
@@ -222,7 +231,8 @@ class Selection {
     });
   }
 
-  /// What folds by rows takes no copy of them. Extents are the least yet: fixed ones may make accumulators too long as it is.
+  /// Finds reductions by rows, which do not copy the rows. Extents are still minimal here, but fixed ones may
+  /// already make accumulators too long.
   void FindRowFolds() {
     KernelShape kernel{kernel_, facts_, AxisOrder(kernel_)};
     ir::Walk(kernel_.body, [&](const ir::Op* op) {
@@ -234,7 +244,7 @@ class Selection {
     });
   }
 
-  /// Enters the tiles of a block that are made outside of its loops.
+  /// Adds the tiles of a region that are made outside its loops, and collects those loops.
   void AddTiles(const ir::Region* region, std::set<ir::Type>& tiles,
                 std::vector<const ir::Op*>& loops) const {
     for (const ir::Op* op : *region) {
@@ -311,12 +321,12 @@ class Selection {
     return bytes;
   }
 
-  /// Whether stream-row-reductions takes the fold.
+  /// Whether stream-row-reductions handles the reduction.
   bool StaysInCache(const ir::Op* fold) {
     return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
   }
 
-  /// Of the block that takes most.
+  /// Returns the bytes of tiles in and around the innermost loop that needs the most.
   double MostBytes() {
     double most = 0;
     for (const std::set<ir::Type>& tiles : scopes_) {
@@ -333,7 +343,7 @@ class Selection {
     return by_rows && MostBytes() <= room_;
   }
 
-  /// The extents as they are now, and whether they may stay so.
+  /// Records the current extents and whether they fit.
   void Note(bool fits) {
     std::string extents;
     for (const Choice& choice : choices_)
@@ -343,7 +353,7 @@ class Selection {
     if (trace_.find(line) == std::string::npos) trace_ += line;
   }
 
-  /// The next larger extent up to `cap`, or the present one where there is none.
+  /// Returns the next larger extent up to `cap`, or the current one if there is none.
   static int64_t Next(const Choice& choice, int64_t cap) {
     if (choice.generic->choices.empty()) {
       int64_t next = std::max(choice.extent * 2, choice.steps.first);
@@ -360,7 +370,7 @@ class Selection {
     return next;
   }
 
-  /// True where it grew.
+  /// Returns whether the extent has grown.
   bool Grow(Choice& choice, int64_t cap) {
     int64_t before = choice.extent;
     choice.extent = Next(choice, cap);
@@ -384,18 +394,18 @@ class Selection {
   const ir::Function& kernel_;
   const ProcessorFacts& facts_;
   std::vector<Choice> choices_;
-  std::vector<std::set<ir::Type>>
-      scopes_;               ///< the tiles of a loop without loops, and of what is around it
-  std::set<AxisId> summed_;  ///< of products
+  std::vector<std::set<ir::Type>> scopes_;  ///< for each innermost loop, the tiles in and around it
+  std::set<AxisId> summed_;                 ///< axes that products reduce
   std::set<AxisId> kept_;
   std::set<const ir::Op*> row_folds_;
-  std::vector<const ir::Op*> cached_folds_;  ///< of them, those whose accumulators can stay near
-  std::set<const ir::Value*> passing_;       ///< tiles of which rows are made one by one
+  /// Those reductions whose accumulators may stay in the nearest cache.
+  std::vector<const ir::Op*> cached_folds_;
+  std::set<const ir::Value*> passing_;  ///< tiles whose rows are made one by one
   bool contracts_ = false;
   bool transposes_ = false;
-  double budget_ = 0;  ///< bytes of tiles that stay near
-  double least_ = 0;   ///< of the least blocks
-  double room_ = 0;    ///< what blocks may take
+  double budget_ = 0;  ///< bytes of tiles that fit the caches
+  double least_ = 0;   ///< bytes of the smallest blocks
+  double room_ = 0;    ///< bytes that blocks may need
   std::string trace_;
 };
 
@@ -404,13 +414,13 @@ class CacheTileSelector final : public passes::TileSelector {
   explicit CacheTileSelector(const ProcessorFacts& facts) : facts_(facts) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
-    return Selection(kernel, facts_).Run();
+    return Selection(kernel, facts_).GrowExtents();
   }
 
   std::string Explain(const ir::Function& kernel) const override {
     Selection selection(kernel, facts_);
     std::string roles = selection.Roles();
-    selection.Run();
+    selection.GrowExtents();
     return roles + selection.steps_text();
   }
 

@@ -7,7 +7,8 @@
 
 namespace kdl::cpu {
 
-/// Chooses blocks so that the tiles of a kernel fit the caches. See the source for the model.
+/// Returns a selector that chooses blocks such that a kernel's tiles fit into the caches. The source file
+/// describes the model.
 std::unique_ptr<const passes::TileSelector> MakeTileSelector(const ProcessorFacts& facts);
 
 }  // namespace kdl::cpu

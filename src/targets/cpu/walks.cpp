@@ -16,7 +16,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether each block does it once, however many elements along the axis it has: a line that is printed, an update without the axis.
+/// Whether the op has its effect once for each block, no matter how long the block is along the axis: it
+/// prints, or updates an element that does not depend on the axis.
 bool CountsBlocks(const Op* op, ir::AxisId axis) {
   if (op->kind() == OpKind::Print) return true;
   return op->kind() == OpKind::Update &&
@@ -46,7 +47,8 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
 
 namespace {
 
-/// Which dimension of the stored tensors a binder walks, the outermost one; SIZE_MAX where none is stored along it.
+/// Returns the outermost dimension of the stored tensors that the binder indexes, or SIZE_MAX if there is
+/// none.
 size_t StoredDimension(Op* op, const Value* binder) {
   size_t least = SIZE_MAX;
   ir::Walk(op->region(), [&](Op* inner) {
@@ -62,7 +64,7 @@ size_t StoredDimension(Op* op, const Value* binder) {
   return least;
 }
 
-/// Whether a block stores less than that at a stretch: along the last dimension walks a binder with short blocks.
+/// Whether a block stores short runs, because the binder that indexes the last dimension has short blocks.
 bool IsNarrow(const ir::Function& kernel, Op* op) {
   constexpr int64_t kRunBytes = 1024;
   const std::vector<Value*>& binders = op->region()->params();
@@ -84,7 +86,7 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
   return narrow;
 }
 
-/// Two vectors along the axis that becomes vectors, a few rows along the others.
+/// Returns the length of two vectors for the axis that becomes vectors, and a few rows for other axes.
 int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ProcessorFacts& facts) {
   constexpr int64_t kRows = 8;
@@ -98,7 +100,7 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
   return is_last ? 2 * facts.vector_bits / kElementBits : kRows;
 }
 
-/// Whether the value is there wherever the spmd is.
+/// Whether the value is available before the spmd.
 bool IsBefore(const Value* value, const Op* spmd) {
   for (const Op* op = spmd; op; op = op->parent_region()->parent()) {
     if (op->parent_region() == passes::MadeIn(value)) return true;
@@ -106,7 +108,7 @@ bool IsBefore(const Value* value, const Op* spmd) {
   return false;
 }
 
-/// The loops in the spmd whose turns fold pieces of the binder's rows in lanes.
+/// Returns the loops in the spmd whose iterations reduce chunks of the binder's rows in lanes.
 std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Block) return {};
   std::vector<Iterations> iterations;
@@ -130,7 +132,7 @@ std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Val
   return iterations;
 }
 
-/// What is known of a kernel's blocks.
+/// What is known about a kernel's blocks.
 struct KernelFacts {
   const ir::Function& kernel;
   const ProcessorFacts& target;
@@ -138,9 +140,9 @@ struct KernelFacts {
   Rereads rereads;
 };
 
-/// Of ops that walk one domain. Cores that have whole rows of what they store stay out of each other's way: next to lines
-/// that one core writes, its processor fetches more than those.
-Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
+/// Returns the block order of spmds over the same domain. Cores that store whole rows do not disturb each
+/// other, whereas a processor also fetches lines next to those that its core writes.
+Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);
   Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
@@ -172,7 +174,7 @@ Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
 
 }  // namespace
 
-Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target) {
+Walks BlockOrdersOf(const ir::Function& kernel, const ProcessorFacts& target) {
   const KernelFacts facts{kernel, target, AxisOrder(kernel), Rereads(kernel)};
   std::map<Name, std::vector<Op*>> domains;
   Walks walks;
@@ -180,11 +182,11 @@ Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target) {
     if (op->HasAttr(ir::AttrKey::Domain)) {
       domains[op->attr<ir::AttrKey::Domain>()].push_back(op);
     } else {
-      walks.emplace_back(op, WalkOf(facts, {op}));
+      walks.emplace_back(op, BlockOrderOf(facts, {op}));
     }
   }
   for (const auto& [name, ops] : domains) {
-    Walk walk = WalkOf(facts, ops);
+    Walk walk = BlockOrderOf(facts, ops);
     for (Op* op : ops) walks.emplace_back(op, walk);
   }
   return walks;

@@ -10,38 +10,41 @@
 
 namespace kdl::cpu {
 
-/// A loop's range, and how much of it a turn takes.
+/// The range of a loop, and how many elements an iteration covers.
 struct Iterations {
-  ir::Value* lo;  ///< there where the spmd is, or a constant, as is hi
+  ir::Value* lo;  ///< available at the spmd, or a constant; likewise hi
   ir::Value* hi;
   int64_t extent;
 };
 
-/// How the blocks of an `spmd` may be made and numbered. All that walk one domain have the same: a core gets the same
-/// blocks of each.
+/// How the blocks of an `spmd` may be formed and numbered. All `spmd`s over the same domain have the same
+/// order, so a core gets the same blocks in each of them.
 struct Walk {
-  /// The binders' numbers, outermost first, as the dimensions of what is stored have them.
+  /// The binders' numbers, outermost first, in the order of the dimensions of the stored tensors.
   std::vector<size_t> order;
-  /// Per binder: no result depends on how long its blocks are.
+  /// For each binder: whether no result depends on the length of its blocks.
   std::vector<bool> free;
-  /// Per binder: blocks shorter than this waste what a core does at once.
+  /// For each binder: the length below which blocks waste part of what a core processes at once.
   std::vector<int64_t> granule;
-  /// Per binder: what its blocks go over again.
+  /// For each binder: the rows that its blocks read several times.
   std::vector<std::vector<Rereads::Rows>> rereads;
-  /// Per binder: the loops along rows that are folded in lanes, each read once. Blocks of several rows would go on with the
-  /// next row where a turn ends, and a processor that is asked to fetches ahead along one.
+  /// For each binder: the loops along rows that are reduced in lanes, where each row is read once. With
+  /// blocks of several rows, a core would go to the next row after each iteration, but prefetches are
+  /// effective only along a single row.
   std::vector<std::vector<Iterations>> row_loops;
-  /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
+  /// Whether blocks store only short runs of memory. Each core should then have its own part of the outermost
+  /// binder.
   bool narrow = false;
 };
 
-/// Of each `spmd` of a kernel.
+/// The block order of each `spmd` of a kernel.
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
-/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it, asks for its facts, or is done
-/// once for each block, and no index reads or writes again what another one of its block writes.
+/// Whether no result depends on the length of a binder's blocks. Nothing may reduce over its axis, split it,
+/// use a block's start, size or index, or run once per block, and no index may access an element that another
+/// index of the same block writes.
 bool IsFree(const ir::Function& kernel, const ir::Value* binder);
 
-Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target);
+Walks BlockOrdersOf(const ir::Function& kernel, const ProcessorFacts& target);
 
 }  // namespace kdl::cpu

@@ -12,9 +12,11 @@
 #include "targets/simt/analysis/tile_buffers.h"
 #include "targets/simt/passes.h"
 
-// assign-thread-layouts: a product of two tiles becomes one of blocks, each a worker's, whose factors it reads once for each term. ElementwiseLoops
-// that make or read its tile have the same map, so that the tile stays in the workers' registers. Bits do not change: of each
-// element one worker takes the terms in their order; where the product names a matrix unit, the map is that of its steps.
+// assign-thread-layouts: the result of a product of two tiles is split into blocks, one for each GPU thread,
+// which reads its factors once for each term. Elementwise loops that produce or read the result's tile get
+// the same layout (the attribute `map`), so that the tile stays in registers. Results do not change, because
+// one thread adds the terms of an element in order. If the product names a matrix instruction, the layout is
+// that of the instruction.
 //
 //   %u = contraction %a, %b into %t over k   ->   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
 //   elementwise (%i in %bi, %j in %bj) { … }        ->   elementwise (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
@@ -27,16 +29,17 @@ using ir::AxisDigits;
 using ir::LaneMap;
 using ir::Value;
 
-constexpr int64_t kSideBytes = 16;  // what a worker reads at once
-constexpr int64_t kMostHeld = 8;    // along an axis: a block of 8 x 8 does 64 steps for 16 factors
-constexpr int64_t kMostUnrolled =
-    4096;  // ops of a elementwise loop, written out for each of a worker's points
+constexpr int64_t kSideBytes = 16;  // bytes that a thread reads at once
+// Elements along an axis: a block of 8 x 8 takes 64 steps for 16 factors.
+constexpr int64_t kMostHeld = 8;
+// Ops of an elementwise loop after unrolling it for each of a thread's elements.
+constexpr int64_t kMostUnrolled = 4096;
 
 class MapAssigner {
  public:
   MapAssigner(const SimtFacts& facts, ir::Function& kernel) : facts_(facts), kernel_(kernel) {}
 
-  void Run() {
+  void AssignLayouts() {
     for (Op* op : OpsOfKind(kernel_, OpKind::Contraction)) {
       std::optional<LaneMap> map = BestMap(op);
       if (map) op->SetAttr(ir::MapAttr(*map));
@@ -56,14 +59,14 @@ class MapAssigner {
     if (const MmaShape* instruction = NamedMmaShape(op)) return MatrixMap(facts_, *instruction, op);
     if (op->HasAttr(AttrKey::Instruction)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
-    // Threads next to each other have columns next to each other: the second factor's rows lie so.
+    // Neighbouring threads have neighbouring columns, because rows of the second factor are contiguous.
     size_t column = axes[0] == (*kept)[1] ? 0 : 1;
     int64_t bytes = Bytes(op->attr<AttrKey::Acc>());
     for (int64_t threads : {facts_.threads, facts_.most_threads}) {
       std::optional<LaneMap> map =
           SmallestMap(Extent(axes[1 - column]), Extent(axes[column]), bytes, threads);
       if (!map) continue;
-      // Of a small tile single points are dealt to more workers.
+      // The elements of a small tile are distributed one by one, to more threads.
       if (2 * ir::ThreadsOf(*map) < facts_.threads) return std::nullopt;
       if (column == 0) std::swap((*map)[0], (*map)[1]);
       return map;
@@ -71,7 +74,8 @@ class MapAssigner {
     return std::nullopt;
   }
 
-  /// Of rows and columns; that with the fewest points of a worker, and of those the squarest one: the fewest factors a term.
+  /// Returns the layout of rows and columns with the fewest elements in each thread. Among equals, the
+  /// squarest block needs the fewest factors for each term.
   std::optional<LaneMap> SmallestMap(int64_t rows, int64_t columns, int64_t bytes,
                                      int64_t threads) const {
     std::optional<LaneMap> best;
@@ -97,7 +101,8 @@ class MapAssigner {
     return {held / side, (extent + held - 1) / held, 1, side};
   }
 
-  /// Whether the elementwise loop's points may be dealt so: they have few ops, in any order.
+  /// Whether the elementwise loop may have this layout: it has few ops, and its elements can be computed in
+  /// any order.
   static bool MayTake(const Op* elementwise, const AxisMap& map) {
     int64_t ops = 0;
     ir::Walk(elementwise->region(), [&](const Op*) { ++ops; });
@@ -109,21 +114,21 @@ class MapAssigner {
     const AxisMap* map = nullptr;
     for (const ir::Value* result : elementwise->results()) {
       if (IsTileValue(result) && tile_buffers.IsInRegisters(result))
-        map = &tile_buffers.MapOf(result);
+        map = &tile_buffers.RegisterLayout(result);
     }
     ir::Walk(elementwise->region(), [&](const Op* op) {
       if (op->kind() == OpKind::Element && tile_buffers.IsInRegisters(op->operand(0)))
-        map = &tile_buffers.MapOf(op->operand(0));
+        map = &tile_buffers.RegisterLayout(op->operand(0));
     });
     if (!map) return;
     SetMap(elementwise, *map);
   }
 
-  /// What it folds stays where it is.
+  /// A reduction reads its operand where it is, so it gets the operand's layout.
   static void MapFold(Op* fold, const TileBuffers& tile_buffers) {
     const Value* value = fold->operand(0);
     if (IsTileValue(value) && tile_buffers.IsInRegisters(value))
-      SetMap(fold, tile_buffers.MapOf(value));
+      SetMap(fold, tile_buffers.RegisterLayout(value));
   }
 
   static void SetMap(Op* op, const AxisMap& map) {
@@ -139,7 +144,7 @@ class MapAssigner {
 }  // namespace
 
 void RunAssignThreadLayouts(PassContext& context, ir::Function& kernel) {
-  MapAssigner(FactsOf(context), kernel).Run();
+  MapAssigner(SimtFactsOf(context), kernel).AssignLayouts();
 }
 
 }  // namespace kdl::simt

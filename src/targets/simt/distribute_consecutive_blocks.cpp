@@ -10,21 +10,21 @@
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/passes.h"
 
-// distribute-consecutive-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.
+// distribute-consecutive-blocks: blocks become block numbers, of which each core processes a consecutive
+// range. A `for` over blocks becomes a loop over their starts.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
 //                                                     %i = make_block lo + n * extent, min(extent, hi - start), n ; … }
 //   spmd (%i: …, %j: …) { … }                  ->   loop … carry(%ni = begin div count j, %nj = begin rem count j) { …
 //                                                     yield those of the next block }
 //   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
+// If cores without blocks do nothing at all, the kernel states how many blocks there can be: busy_cores.
 //
-// Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
+// With dynamic scheduling any core may execute a block; here such blocks are assigned like all others.
 //
-// Which core takes a block that is dealt dynamically is open: here the same as of the others.
-//
-// Where all that a kernel deals are a product's blocks, those that cores work on at a time share rows and columns, which stay in
-// the cache before memory: a core's numbers are as many apart as there are cores, and numbers go down groups of rows, column by
-// column.
+// If a kernel distributes nothing but the blocks of one product, the blocks that cores process at the same
+// time share rows and columns, so that these stay in the cache. The numbers of a core's blocks are then as
+// far apart as there are cores, and numbers run through groups of rows, column by column.
 //
 //   spmd (%i: block<i> in …, %j: …) { … }        ->   loop %n in core .. count i * count j step cores {
 //                                                     %r = n rem (16 count j) ; %h = min(16, count i - n div (16 count j) * 16)
@@ -35,10 +35,11 @@ namespace kdl::simt {
 
 namespace {
 
-constexpr int64_t kGroupRows =
-    2048;  // of tensors, as large as squares of those blocks that are under way
+// Rows of the tensor in a group; the blocks in flight then cover about a square.
+constexpr int64_t kGroupRows = 2048;
 
-/// Whether the kernel does nothing with cores but give them the blocks of a product of two tiles, along the last two axes of `spmd`.
+/// Whether the kernel uses cores only for the blocks of a product of two tiles, along the last two axes of
+/// `spmd`.
 bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
   const std::vector<Value*> binders = spmd->region()->params();
   if (binders.size() < 2) return false;
@@ -86,10 +87,11 @@ class Distributor {
       return ir::Erase(op);
     }
     CoreShare share = CoreShareOf(b_, core, total, cores);
-    bool walks = facts_.walks_blocks && counts.size() > 1;  // else the loop's numbers tell
-    Values firsts = walks ? NumbersOf(share.begin, counts) : Values();
+    // If the loop does not carry the block's numbers, they are computed from its index.
+    bool walks = facts_.walks_blocks && counts.size() > 1;
+    Values firsts = walks ? BlockNumbers(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
-      Values numbers = walks ? carried : NumbersOf(block, counts);
+      Values numbers = walks ? carried : BlockNumbers(block, counts);
       ir::Erase(op->region()->terminator());
       EnterBlock(op, ranges, numbers);
       return walks ? NextNumbers(op, ranges, numbers) : Values();
@@ -112,10 +114,11 @@ class Distributor {
   }
 
  private:
-  /// Where there is a block there are some along each axis: who divides by their number keeps nothing to ask for zero by.
+  /// If there is a block at all, there is at least one along each axis. This lets later code divide by the
+  /// number of blocks without a check for zero.
   Value* AtLeastOne(Value* count) { return b_.Max(count, b_.I64(1)); }
 
-  /// Moves what is done of each block to the loop around the builder's place.
+  /// Moves the body of `spmd` into the loop at the builder's position.
   void EnterBlock(Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     const std::vector<Value*> binders = spmd->region()->params();
     b_.region()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
@@ -123,7 +126,8 @@ class Distributor {
     MoveOps(spmd->region(), b_.region());
   }
 
-  /// Of a block that there is along each axis, where the last two go in groups of rows.
+  /// Returns the block's number along each axis, where the blocks of the last two axes are ordered in groups
+  /// of rows.
   Values NumbersInGroups(const Op* spmd, Value* block, const Values& counts) {
     size_t at = counts.size() - 2;
     const Value* binder = spmd->region()->param(at);
@@ -132,7 +136,7 @@ class Distributor {
     Values outer(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at));
     Values numbers;
     if (!outer.empty()) {
-      numbers = NumbersOf(b_.Div(block, layer), outer);
+      numbers = BlockNumbers(b_.Div(block, layer), outer);
       block = b_.Rem(block, layer);
     }
     Value* of_group = AtLeastOne(b_.Mul(most, counts[at + 1]));
@@ -144,8 +148,8 @@ class Distributor {
     return numbers;
   }
 
-  /// Of a block along each axis.
-  Values NumbersOf(Value* block, const Values& counts) {
+  /// Returns the block's number along each axis.
+  Values BlockNumbers(Value* block, const Values& counts) {
     Values numbers(counts.size());
     Value* rest = block;
     for (size_t i = counts.size(); i-- > 1;) {
@@ -157,13 +161,15 @@ class Distributor {
     return numbers;
   }
 
-  /// Of the block after: along the last axis the next one, and at its end the first one again, and so on.
+  /// Returns the numbers of the next block: the last axis advances by one, and an axis that has reached its
+  /// end restarts at 0 and advances the axis before it.
   Values NextNumbers(const Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     Values next(numbers.size());
-    Value* moves = nullptr;  // whether the axes after have come to their ends; null: there are none
+    Value* moves = nullptr;  // whether all later axes are at their ends; null: there are none
     for (size_t i = numbers.size(); i-- > 0;) {
       Value* behind = b_.Add(numbers[i], b_.I64(1));
-      // What the block says anyway tells its axis' end: no worker keeps a count for it.
+      // Whether the block ends at the axis's end can be computed from the block itself, so no register is
+      // needed for the number of blocks.
       Value* is_last = i > 0 ? IsLast(spmd->operand(2 * i + 1), ranges[i], numbers[i]) : nullptr;
       next[i] = is_last ? b_.Select(is_last, b_.I64(0), behind) : behind;
       if (moves) next[i] = b_.Select(moves, next[i], numbers[i]);
@@ -199,7 +205,7 @@ class Distributor {
 }  // namespace
 
 void RunDistributeConsecutiveBlocks(PassContext& context, ir::Function& kernel) {
-  Distributor distributor(context.module, kernel, FactsOf(context));
+  Distributor distributor(context.module, kernel, SimtFactsOf(context));
   ir::Builder builder(context.module);
   StateBusyCores(builder, kernel, [&](const Op* op, size_t binder) {
     int64_t extent = BlockExtent(kernel, op->region()->param(binder));

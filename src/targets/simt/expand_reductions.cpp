@@ -11,14 +11,16 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/passes.h"
 
-// expand-reductions: what folds, multiplies or takes elements of tiles becomes a elementwise loop over the points that it makes, each of which
-// loops over what it folds. What is left over tiles are elementwise loops, scans, and products and folds with a map.
+// expand-reductions: an op that reduces, multiplies or gathers elements of tiles becomes an elementwise loop
+// over its result, which loops over the reduced elements. The ops that remain on tiles are elementwise loops,
+// scans, and products and reductions with a thread layout.
 //
 //   %u = contraction %a, %b into %t over k     ->   %u = elementwise (%i in %bi, %j in %bj) {
 //                                                     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
 //                                                     yield %s }
 //
-// A fold in lanes becomes two: each of 64 lanes folds its elements, then their results fold as the order says.
+// A reduction in 64-lane order becomes two steps: each of 64 lanes reduces its elements, then the lanes'
+// results are combined in the specified order.
 //
 //   %m = reduce max %x over c {order = lanes64}   ->   %l = elementwise (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
 //                                                      %m = elementwise (%r in %br) { max of %l[%r, 0], … }
@@ -28,9 +30,9 @@ namespace kdl::simt {
 namespace {
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kParts = 8;  // of them, which fold side by side
+constexpr int64_t kParts = 8;  // groups of lanes that are combined in parallel
 
-/// The absolute index along each axis.
+/// A point: the absolute index along each axis.
 using Point = std::map<AxisId, Value*>;
 
 class PointFolder {
@@ -38,7 +40,7 @@ class PointFolder {
   PointFolder(ir::Module& module, ir::Function& kernel)
       : module_(module), kernel_(kernel), order_(kernel), b_(module) {}
 
-  void Run(Op* op) {
+  void ExpandOp(Op* op) {
     b_.StandAt(op);
     at_ = op;
     ranges_.clear();
@@ -69,9 +71,10 @@ class PointFolder {
     Value* end;
   };
 
-  // -- ElementwiseLoops ------------------------------------------------------------------------------------
+  // -- Elementwise loops -------------------------------------------------------------------------
 
-  /// The values that `make` gives of each point over the axes, as tiles; of none: as they are, at this place.
+  /// Computes the values of `make` for each point over the axes and returns them as tiles. Without axes, the
+  /// values are computed at the builder's position.
   Values ElementwiseLoop(const AxisList& axes, const std::function<Values(const Point&)>& make) {
     if (axes.empty()) return make({});
     AxisList sorted = order_.Sorted(axes);
@@ -82,7 +85,8 @@ class PointFolder {
 
   Values ElementwiseLoop(const AxisList& axes, const std::vector<Value*>& blocks,
                          const std::function<Values(const Point&)>& make) {
-    // The results' types are known once the body is made: it is made in a elementwise loop without results, whose region moves.
+    // The types of the results are known only once the body exists. It is therefore built in a temporary
+    // elementwise loop without results, and then moved.
     Op* draft = b_.Create(OpKind::Elementwise, {blocks}, {});
     Point point;
     for (AxisId axis : axes) point[axis] = b_.AddParam(draft->region(), b_.I64Type(), Name());
@@ -98,7 +102,7 @@ class PointFolder {
     return elementwise->results();
   }
 
-  /// An element of a tile, or a scalar.
+  /// Returns an element of a tile, or the value itself if it is a scalar.
   Value* Element(Value* value, const Point& point) {
     if (ir::IsScalar(value->type())) return value;
     std::vector<Value*> index;
@@ -108,7 +112,7 @@ class PointFolder {
         ->result();
   }
 
-  /// Those that the op walks, before what is made.
+  /// Records the ranges of the op's axes, before any code is emitted for it.
   void FindRanges() {
     for (AxisId axis : at_->attr<AttrKey::Axes>()) {
       Value* block = ir::FindBlock(at_, axis);
@@ -118,21 +122,21 @@ class PointFolder {
     }
   }
 
-  /// The elements of an axis's block.
-  Range RangeOf(AxisId axis) const { return ranges_.at(axis); }
+  /// The range of an axis's block.
+  Range BlockRangeOf(AxisId axis) const { return ranges_.at(axis); }
 
-  /// Loops over the axes, the last one fastest.
+  /// Emits loops over the axes, the last one innermost.
   Values Loops(const AxisList& axes, size_t depth, Point& point, const Values& carried,
                const std::function<Values(const Point&, const Values&)>& step) {
     if (depth == axes.size()) return step(point, carried);
-    Range range = RangeOf(axes[depth]);
+    Range range = BlockRangeOf(axes[depth]);
     return MakeLoop(b_, {range.begin, range.end}, carried, [&](Value* index, const Values& inner) {
       point[axes[depth]] = index;
       return Loops(axes, depth + 1, point, inner, step);
     });
   }
 
-  // -- Folds of values and products ---------------------------------------------------------------
+  // -- Reductions of values, and products ---------------------------------------------------------
 
   bool IsProduct() const { return at_->kind() == OpKind::Contraction; }
   Scalar Acc() const { return at_->attr<AttrKey::Acc>(); }
@@ -147,8 +151,8 @@ class PointFolder {
     return b_.Binary(kind, a, b);
   }
 
-  /// The accumulator after the term at the point.
-  Value* Step(Value* acc, const Point& point) {
+  /// Returns the accumulator after the term at the point.
+  Value* AccumulateTerm(Value* acc, const Point& point) {
     Value* a = b_.Cast(Element(at_->operand(0), point), Acc());
     if (!IsProduct()) return Together(acc, a);
     Value* b = b_.Cast(Element(at_->operand(1), point), Acc());
@@ -176,16 +180,17 @@ class PointFolder {
       Values inits = {Start(point)};
       if (instruction) return VectorMma(*instruction, folded, point, inits);
       return Loops(folded, 0, point, inits, [&](const Point& term, const Values& acc) -> Values {
-        return {Step(acc[0], term)};
+        return {AccumulateTerm(acc[0], term)};
       });
     });
   }
 
-  /// Steps of neighbours along the last axis; after its block's end both factors are 0, and count.
+  /// Emits steps of a matrix instruction over neighbouring terms along the last axis. After the end of the
+  /// axis's block both factors are 0, and such terms count.
   Values VectorMma(const ir::MatrixInstruction& instruction, const AxisList& folded, Point& point,
                    const Values& inits) {
     AxisList slow(folded.begin(), folded.end() - 1);
-    Range range = RangeOf(folded.back());
+    Range range = BlockRangeOf(folded.back());
     return Loops(slow, 0, point, inits, [&](const Point& row, const Values& before) {
       return MakeLoop(b_, {range.begin, range.end, instruction.depth}, before,
                       [&](Value* index, const Values& acc) -> Values {
@@ -196,7 +201,7 @@ class PointFolder {
     });
   }
 
-  /// The accumulator after the step whose first term is at the point.
+  /// Returns the accumulator after the step whose first term is at the point.
   Value* VectorMma(const ir::MatrixInstruction& instruction, Value* acc, Point point, AxisId axis,
                    Value* end) {
     Value* first = point.at(axis);
@@ -221,7 +226,7 @@ class PointFolder {
     return instruction.flushes ? b_.Unary(OpKind::Flush, value) : value;
   }
 
-  /// Those of the term at the point, as the accumulator.
+  /// Returns the factors of the term at the point, cast to the accumulator's type.
   Values InstructionFactors(const ir::MatrixInstruction& instruction, const Point& point,
                             AxisId axis, Value* end) {
     ir::Type type = b_.types().ScalarOf(instruction.acc);
@@ -244,15 +249,16 @@ class PointFolder {
     AxisList kept = order_.Sorted(op->result()->type()->axes);
     std::vector<Value*> blocks;
     for (AxisId axis : kept) blocks.push_back(ir::FindBlock(op, axis));
-    blocks.push_back(BlockOf(lane, kLanes));
+    blocks.push_back(MakeBlockOf(lane, kLanes));
     AxisList axes = kept;
     axes.push_back(lane);
     Value* in_lanes = ElementwiseLoop(axes, blocks, [&](const Point& point) -> Values {
       return {FoldLane(folded, point, point.at(lane))};
     })[0];
-    // Lanes that are a whole number of parts apart are folded by one worker each, then what these have.
+    // One thread combines all lanes that are a multiple of `kParts` apart; then the `kParts` results are
+    // combined.
     AxisId part = NewAxis(kParts);
-    blocks.back() = BlockOf(part, kParts);
+    blocks.back() = MakeBlockOf(part, kParts);
     axes.back() = part;
     Value* in_parts = ElementwiseLoop(axes, blocks, [&](const Point& point) -> Values {
       return {Tree({in_lanes, lane, kLanes / kParts, kParts}, point, point.at(part))};
@@ -266,13 +272,13 @@ class PointFolder {
     return kernel_.AddAxis({Name(), b_.types().sizes().Constant(extent), nullptr, {}});
   }
 
-  Value* BlockOf(AxisId axis, int64_t extent) {
+  Value* MakeBlockOf(AxisId axis, int64_t extent) {
     Value* zero = b_.I64(0);
     Value* all = b_.I64(extent);
     return b_.Make(OpKind::MakeBlock, {zero, all, zero}, b_.types().Block(axis));
   }
 
-  /// Of each row the elements whose number is the lane's, mod 64.
+  /// Reduces the elements of each row whose position is `lane` modulo 64.
   Value* FoldLane(const AxisList& folded, Point point, Value* lane) {
     Value* start = Identity();
     if (IsProduct()) {
@@ -281,19 +287,19 @@ class PointFolder {
       start = b_.Select(is_first, into, start);
     }
     AxisList slow(folded.begin(), folded.end() - 1);
-    Range range = RangeOf(folded.back());
+    Range range = BlockRangeOf(folded.back());
     Value* first = b_.Add(range.begin, lane);
     return Loops(slow, 0, point, {start}, [&](const Point& row, const Values& before) {
       return MakeLoop(b_, {first, range.end, kLanes}, before,
                       [&](Value* index, const Values& acc) -> Values {
                         Point term = row;
                         term[folded.back()] = index;
-                        return {Step(acc[0], term)};
+                        return {AccumulateTerm(acc[0], term)};
                       });
     })[0];
   }
 
-  /// Some elements of a tile along an axis.
+  /// Equally spaced elements of a tile along an axis.
   struct Leaves {
     Value* tile;
     AxisId axis;
@@ -301,7 +307,8 @@ class PointFolder {
     int64_t apart;
   };
 
-  /// Lane l takes lane l + 32, then + 16, … + 1: so do those that are equally far apart.
+  /// Combines lane l with lane l + 32, then with l + 16, … and l + 1. Elements that are equally far apart can
+  /// be combined in the same way.
   Value* Tree(const Leaves& leaves, Point point, Value* first) {
     Values lanes;
     for (int64_t number = 0; number < leaves.count; ++number) {
@@ -315,7 +322,7 @@ class PointFolder {
     return lanes[0];
   }
 
-  // -- Folds by a region ----------------------------------------------------------------------------
+  // -- Reductions with a region -------------------------------------------------------------------
 
   void Combined(Op* op) {
     ir::MultiReduceOp fold(op);
@@ -341,14 +348,14 @@ class PointFolder {
     for (size_t i = 0; i < made.size(); ++i) op->result(i)->ReplaceAllUsesWith(made[i]);
   }
 
-  // -- Elements by their indices --------------------------------------------------------------------
+  // -- Gathers ------------------------------------------------------------------------------------
 
   void Taken(ir::GatherOp take) {
     Values made = ElementwiseLoop(take.result()->type()->axes, [&](const Point& point) -> Values {
       auto element = [&] { return Unmasked(take, point); };
       if (!take.mask()) return {element()};
       Scalar scalar = take.result()->type()->scalar;
-      // Where the mask says no, the element is unspecified: zero.
+      // An element is unspecified where the mask is false: use zero.
       return MakeIf(
           b_, Element(take.mask(), point), {b_.types().ScalarOf(scalar)},
           [&]() -> Values { return {element()}; },
@@ -362,7 +369,7 @@ class PointFolder {
     Point point = at;
     Value* inside = b_.Bool(true);
     for (size_t i = 0; i < over.size(); ++i) {
-      Range range = RangeOf(over[i]);
+      Range range = BlockRangeOf(over[i]);
       Value* index = b_.Cast(Element(take.index()[i], at), Scalar::I64);
       point[over[i]] = index;
       Value* place = b_.Sub(index, range.begin);
@@ -387,8 +394,8 @@ class PointFolder {
   ir::Function& kernel_;
   AxisOrder order_;
   ir::Builder b_;
-  Op* at_ = nullptr;                ///< the op that is replaced
-  std::map<AxisId, Range> ranges_;  ///< of the axes that it walks
+  Op* at_ = nullptr;                ///< the op to replace
+  std::map<AxisId, Range> ranges_;  ///< the ranges of its axes
 };
 
 }  // namespace
@@ -397,7 +404,7 @@ void RunExpandReductions(PassContext& context, ir::Function& kernel) {
   PointFolder folder(context.module, kernel);
   std::vector<Op*> ops;
   ir::Walk(kernel.body, [&](Op* op) { ops.push_back(op); });
-  for (Op* op : ops) folder.Run(op);
+  for (Op* op : ops) folder.ExpandOp(op);
 }
 
 }  // namespace kdl::simt

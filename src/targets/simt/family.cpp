@@ -26,16 +26,17 @@ using codegen::CompiledModule;
 using codegen::CompileOptions;
 using targets::TargetKernels;
 
-/// A machine with the code generator that makes its text.
+/// A machine with the generator of its code.
 struct DeviceFacts : SimtFacts {
-  std::string kind;  ///< of the images
+  std::string kind;  ///< the kind of its images
   Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
                                      const CompileOptions& options) = nullptr;
-  int64_t multiprocessor_bytes = 0;  ///< of near memory
-  codegen::Processor processor;      ///< LLVM's, where that makes the text
+  /// Workgroup memory of a multiprocessor, which its workgroups share.
+  int64_t multiprocessor_bytes = 0;
+  codegen::Processor processor;  ///< LLVM's, if LLVM generates the code
 };
 
-Target TargetOf(std::shared_ptr<DeviceFacts> facts, std::string spec) {
+Target MakeTarget(std::shared_ptr<DeviceFacts> facts, std::string spec) {
   facts->instructions = {&targets::kBf16Pairs};
   return {&kFamily, facts, MakeTileSelector(*facts), std::move(spec), ""};
 }
@@ -53,23 +54,25 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
   facts->generate = GenerateOpencl;
   facts->vector_bytes = 16;
   facts->vectors_anywhere = true;
-  return std::vector<Target>{TargetOf(std::move(facts), "opencl")};
+  return std::vector<Target>{MakeTarget(std::move(facts), "opencl")};
 }
 
 // -- CUDA -------------------------------------------------------------------------------------------
 
-/// Values of `dot`: whether its products take units that only some machines have.
+/// Values of `dot`, which says whether products may use instructions that only some machines have.
 constexpr std::string_view kDots[] = {"native", "portable"};
 
-/// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run. Workgroup
-/// memory is what the least of all those has: of 8.6, 8.9 and 12.0 a core may have 99 KiB, a multiprocessor 100; 9.0 has 227 and
-/// 228, and the driver takes 1 for itself. Registers are weighed for the machine of the level's number, 8.0 has 164.
+/// A level of NVIDIA's machines. Code for `sm_80` and `sm_90` also runs on later machines; code for `sm_90a`
+/// runs only on such machines. Workgroup memory is therefore the least that any of them has: on 8.6, 8.9 and
+/// 12.0 a core may have 99 KiB of a multiprocessor's 100 KiB, on 9.0 227 of 228 KiB, since the driver
+/// reserves 1 KiB. Register use is weighed for the level's own machine, whose multiprocessor has 164 KiB on
+/// 8.0.
 struct CudaLevel {
   std::string_view name;
   int64_t workgroup_bytes;
   int64_t multiprocessor_bytes;
   int64_t ring_bytes;
-  size_t first_instruction;  ///< of the table
+  size_t first_instruction;  ///< index in the table of matrix instructions
 };
 constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kGroupInstructions},
                                      {"sm_90", 99 << 10, 228 << 10, 49 << 10, kGroupInstructions},
@@ -117,7 +120,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   for (const MmaShape& instruction : facts->mma_shapes)
     facts->processor.steps.push_back(
         {instruction.instruction->name, instruction.instruction->depth, instruction.intrinsic, {}});
-  return std::vector<Target>{TargetOf(
+  return std::vector<Target>{MakeTarget(
       std::move(facts), fmt::format("cuda?isa={}{}", level, is_native ? "" : "&dot=portable"))};
 }
 
@@ -133,16 +136,16 @@ constexpr targets::TargetKind kKinds[] = {
 
 Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
                                 const CompileOptions& options) {
-  KDL_CHECK(targets.size() == 1, "{} machines of one name", targets.size());
+  KDL_CHECK(targets.size() == 1, "{} machines have the same name", targets.size());
   const auto& facts = static_cast<const DeviceFacts&>(*targets[0].target->facts);
   CompileOptions of_kind = options;
   of_kind.kind = facts.kind;
   return facts.generate(targets[0], facts, of_kind);
 }
 
-std::vector<targets::Trait> TraitsOfDevice(const passes::TargetFacts& target) {
+std::vector<targets::Trait> DeviceTraits(const passes::TargetFacts& target) {
   const auto& facts = static_cast<const DeviceFacts&>(target);
-  std::vector<targets::Trait> traits = TraitsOf(facts);
+  std::vector<targets::Trait> traits = SimtTraits(facts);
   if (facts.multiprocessor_bytes > 0)
     traits.push_back(
         {"bytes near the teams of a multiprocessor", fmt::to_string(facts.multiprocessor_bytes)});
@@ -151,9 +154,9 @@ std::vector<targets::Trait> TraitsOfDevice(const passes::TargetFacts& target) {
 
 }  // namespace
 
-const SimtFacts& FactsOf(const passes::PassContext& context) {
+const SimtFacts& SimtFactsOf(const passes::PassContext& context) {
   const auto* facts = dynamic_cast<const SimtFacts*>(context.facts);
-  KDL_CHECK(facts, "a pass of the family of teams runs for a team");
+  KDL_CHECK(facts, "a pass of the simt family needs its facts");
   return *facts;
 }
 
@@ -164,6 +167,6 @@ const targets::Family kFamily = {.name = "simt",
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
                                  .instructions = kMatrixInstructions,
-                                 .traits = TraitsOfDevice};
+                                 .traits = DeviceTraits};
 
 }  // namespace kdl::simt

@@ -4,7 +4,8 @@
 
 namespace kdl::simt {
 
-/// Machines whose cores are teams of workers that run one code: GPUs, by OpenCL or CUDA.
+/// Machines whose cores are workgroups of GPU threads that all run one kernel, programmed with OpenCL or
+/// CUDA.
 extern const targets::Family kFamily;
 
 }  // namespace kdl::simt

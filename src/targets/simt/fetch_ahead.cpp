@@ -11,9 +11,10 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// fetch-ahead: the factors that a turn of a loop brings by copies past the registers are fetched turns before, so that they come
-// while products of others are made. A factor's buffer becomes a ring, with a slot for each turn that is under way. One barrier a turn
-// does: after it all see what the workers have awaited, and nobody reads the slot any more that is filled next.
+// fetch-ahead: the factors that an iteration brings by asynchronous copies are fetched some iterations
+// earlier, so that the copies run while other products are computed. A factor's buffer becomes a ring with a
+// slot for each iteration in flight. One barrier per iteration is enough: after it, all threads see the
+// copies that each of them has awaited, and nobody reads the slot that is filled next.
 //
 //   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; workgroup>
 //     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
@@ -31,9 +32,10 @@ namespace {
 
 using ir::AttrKey;
 
-constexpr int64_t kMostAhead = 3;  // where the source does not say
+constexpr int64_t kMostAhead = 3;  // unless the source says otherwise
 
-/// The factors that a turn of a loop brings: of each the branch that begins its copies, or brings it otherwise.
+/// Finds the factors that each iteration of a loop brings, each with the branch that begins its copies or
+/// else loads it in another way.
 class FetchStudy {
  public:
   explicit FetchStudy(Op* loop) : loop_(loop) {}
@@ -45,7 +47,7 @@ class FetchStudy {
  private:
   std::optional<Fetched> At(Op* op) const {
     if (op->kind() != OpKind::If || !op->results().empty()) return std::nullopt;
-    Op* buffer = BufferOf(op);
+    Op* buffer = FilledBuffer(op);
     if (!buffer || buffer->parent_region() != loop_->region() || !HasPlainUses(buffer))
       return std::nullopt;
     Fetched fetched{op, buffer, {}};
@@ -54,8 +56,8 @@ class FetchStudy {
     return repeats ? std::optional(std::move(fetched)) : std::nullopt;
   }
 
-  /// What the copies in the branch fill; null: there are none.
-  static Op* BufferOf(const Op* branch) {
+  /// Returns the buffer that the branch's copies fill, or null if it has no copies.
+  static Op* FilledBuffer(const Op* branch) {
     Op* buffer = nullptr;
     ir::Walk(branch->region(0), [&](const Op* op) {
       if (op->kind() == OpKind::AsyncCopy)
@@ -70,7 +72,7 @@ class FetchStudy {
     });
   }
 
-  /// Whether nothing in the branch stops the core, and no turn changes what it reads.
+  /// Whether the branch cannot trap and no iteration changes the memory that it reads.
   bool KeepsSources(const Op* branch) const {
     bool keeps = true;
     for (const ir::Region* region : branch->regions()) {
@@ -98,7 +100,7 @@ class FetchRewriter {
         first_(loop->region()->first()),
         ring_(b_, loop, ahead) {}
 
-  void Run(const std::vector<Fetched>& all) {
+  void RewriteLoop(const std::vector<Fetched>& all) {
     for (const Fetched& fetched : all) rings_.push_back(ring_.NewRing(fetched.buffer->result()));
     b_.SetInsertionPoint(loop_);
     Value* zero = b_.I64(0);
@@ -119,7 +121,7 @@ class FetchRewriter {
   }
 
  private:
-  /// What a turn brings, at the builder's place, into slots.
+  /// Emits at the builder's position the fetches of iteration `at` into `slot`.
   void Fetch(const std::vector<Fetched>& all, Value* at, Value* slot) {
     for (size_t i = 0; i < all.size(); ++i) {
       ir::ValueMap map;
@@ -135,7 +137,7 @@ class FetchRewriter {
     }
   }
 
-  /// The turn's own slot takes the place of the buffer.
+  /// Replaces the buffer by the iteration's own slot of the ring.
   void Replace(const Fetched& fetched, Value* ring) {
     const Value* old = fetched.buffer->result();
     ir::Erase(fetched.fetch);
@@ -158,7 +160,7 @@ class FetchRewriter {
     others.empty() ? ir::Erase(await) : await->SetSegment(ir::AsyncCopyWaitOp::at_buffers, others);
   }
 
-  /// Whether the branch writes to slots of the turn's own, and to no other buffers.
+  /// Whether the branch writes to the iteration's own slots and to no other buffers.
   bool FillsRings(const Op* branch) const {
     bool fills = false;
     bool others = false;
@@ -171,7 +173,8 @@ class FetchRewriter {
     return fills && !others;
   }
 
-  /// What only some turns write, as zeros after a block's end, all see where the branch ends: other turns need no barrier.
+  /// Ends a branch that only some iterations enter (for example, one that writes zeros after the end of a
+  /// block) with a barrier, so that other iterations need none.
   void ShowToAll(Op* branch) {
     b_.SetInsertionPoint(branch->region(0)->terminator());
     b_.Create(OpKind::Barrier, {}, {});
@@ -185,7 +188,7 @@ class FetchRewriter {
   std::vector<Value*> rings_;
 };
 
-int64_t BytesOf(const std::vector<Fetched>& all) {
+int64_t FetchedBytes(const std::vector<Fetched>& all) {
   int64_t bytes = 0;
   for (const Fetched& fetched : all) bytes += ir::WorkgroupBytes(fetched.buffer->result()->type());
   return bytes;
@@ -194,17 +197,17 @@ int64_t BytesOf(const std::vector<Fetched>& all) {
 }  // namespace
 
 void RunFetchAhead(PassContext& context, ir::Function& kernel) {
-  // What outlives a part between barriers of the launch, or a turn of a stage, is not near.
+  // Memory that must survive a grid-wide barrier, or an iteration of a stage, is not workgroup memory.
   if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
-  int64_t room = FactsOf(context).ring_bytes - ir::WorkgroupBytes(kernel);
+  int64_t room = SimtFactsOf(context).ring_bytes - ir::WorkgroupBytes(kernel);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = FetchStudy(loop).Find();
     if (all.empty()) continue;
     int64_t wanted = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : kMostAhead;
-    int64_t ahead = std::min(wanted, room / BytesOf(all));
+    int64_t ahead = std::min(wanted, room / FetchedBytes(all));
     if (ahead < 1) continue;
-    room -= ahead * BytesOf(all);
-    FetchRewriter(context.module, loop, ahead).Run(all);
+    room -= ahead * FetchedBytes(all);
+    FetchRewriter(context.module, loop, ahead).RewriteLoop(all);
   }
 }
 

@@ -17,11 +17,14 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// insert-barriers: a barrier stands before each op that touches memory which other workers may have touched since the last
-// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too; what only its first
-// turn needs stands before a loop. Loops of one turn
-// are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
-// worker. Of a ring (rings/ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
+// insert-barriers: inserts a barrier before each op that accesses memory which other threads may have
+// accessed since the last barrier, if one of the accesses is a write. In a loop, the accesses of the previous
+// iteration count, too; a barrier that only the first iteration needs is placed before the loop.
+//
+// A loop with one iteration runs on the first thread, and iterations of different loops run on the same thread
+// if their numbers are equal. Loops that access each element in iterations of equal number therefore need no
+// barrier between them. Slots of a ring (rings/ring_loop.h) are separate memory; the slot of the previous iteration is the
+// last one as seen from this iteration.
 //
 //   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
 //   loop {team} { buffer_load %m … }                 barrier
@@ -33,11 +36,12 @@ namespace {
 
 using ir::Effect;
 
-/// How a loop of the team's touches memory: as text who does, where it has one turn, or the indices as functions of the turn's
-/// number, where they tell it; empty: otherwise.
+/// How a workgroup loop accesses memory, as text: its only thread if it has one iteration, or the indices as
+/// functions of the iteration's number if they determine that number. Otherwise empty.
 using Way = std::string;
 
-/// Memory that is touched. Of a ring only a slot, counted from that of the present turn of its loop; without a loop: any of them.
+/// Memory that is accessed. For a ring, one slot, counted from the slot of the loop's current iteration;
+/// without a loop, any slot.
 struct Spot {
   const Value* memory;
   const Op* loop = nullptr;
@@ -52,7 +56,7 @@ struct Spot {
 
 using Ways = std::map<Spot, std::set<Way>>;
 
-/// What has been touched since the last barrier.
+/// The accesses since the last barrier.
 struct Touched {
   Ways read;
   Ways changed;
@@ -64,7 +68,8 @@ struct Touched {
     Add(read, other.read);
     Add(changed, other.changed);
   }
-  /// As the loop's next turn counts slots, or, where it has ended, who is after it.
+  /// Renumbers slots for the next iteration of the loop. After the end of the loop, an access may have been
+  /// to any slot.
   void Leave(const Op* loop, bool has_ended) {
     for (Ways* ways : {&read, &changed}) {
       Ways counted;
@@ -77,7 +82,7 @@ struct Touched {
       *ways = std::move(counted);
     }
   }
-  /// What blocks do to tensors other blocks do not see.
+  /// Blocks do not see other blocks' accesses to tensors.
   void ForgetTensors() {
     auto is_tensor = [](const auto& entry) {
       return entry.first.memory->type()->kind == ir::TypeKind::Tensor;
@@ -88,7 +93,7 @@ struct Touched {
   bool operator==(const Touched&) const = default;
 };
 
-/// Whether different workers may touch one element.
+/// Whether different threads may access the same element.
 bool Meet(const Ways& a, const Ways& b) {
   auto meet = [](const Ways::value_type& one, const Ways::value_type& other) {
     bool same =
@@ -105,38 +110,38 @@ bool Collide(const Touched& before, const Touched& now) {
          Meet(before.read, now.changed);
 }
 
-/// Memory that workers share; null: the operand is none.
+/// Returns the memory of an operand if threads share it, otherwise null.
 const Value* SharedMemory(const Value* operand) {
   if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
   bool is_workgroup = operand->type()->kind == ir::TypeKind::Buffer &&
                       operand->type()->space == ir::Space::Workgroup;
-  // Who waits at gates needs no barrier.
+  // mbarriers synchronize accesses to such a buffer.
   return is_workgroup && !operand->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ? operand : nullptr;
 }
 
-bool Is(const Op* op, OpKind kind) { return op && op->kind() == kind; }
+bool IsOfKind(const Op* op, OpKind kind) { return op && op->kind() == kind; }
 
-/// The loop whose turns the value counts, from 0; null: it counts none.
+/// Returns the loop whose iterations the value counts from 0, or null.
 const Op* CountedLoop(const Value* number) {
   const Op* div = number->def();
-  const Op* sub = Is(div, OpKind::Div) ? div->operand(0)->def() : nullptr;
-  if (!Is(sub, OpKind::Sub) || sub->operand(0)->def()) return nullptr;
+  const Op* sub = IsOfKind(div, OpKind::Div) ? div->operand(0)->def() : nullptr;
+  if (!IsOfKind(sub, OpKind::Sub) || sub->operand(0)->def()) return nullptr;
   const Op* loop = sub->operand(0)->parent_region()->parent();
-  bool counts = Is(loop, OpKind::Loop) && sub->operand(0) == loop->region()->param(0) &&
+  bool counts = IsOfKind(loop, OpKind::Loop) && sub->operand(0) == loop->region()->param(0) &&
                 sub->operand(1) == loop->operand(ir::LoopOp::at_lo) &&
                 div->operand(1) == loop->operand(ir::LoopOp::at_step);
   return counts ? loop : nullptr;
 }
 
-Spot SpotOf(const Op* op, const Value* memory) {
+Spot AccessedSpot(const Op* op, const Value* memory) {
   const Value* index =
       memory->type()->kind == ir::TypeKind::Buffer ? SlotIndexOf(op, memory) : nullptr;
   const Op* rem = index ? index->def() : nullptr;
   int64_t slots = index ? memory->type()->dims[0]->value : 0;
-  if (!Is(rem, OpKind::Rem) || ConstantOf(rem->operand(1)) != slots) return {memory};
+  if (!IsOfKind(rem, OpKind::Rem) || ConstantOf(rem->operand(1)) != slots) return {memory};
   const Value* number = rem->operand(0);
   int64_t slot = 0;
-  if (Is(number->def(), OpKind::Add) && ConstantOf(number->def()->operand(1))) {
+  if (IsOfKind(number->def(), OpKind::Add) && ConstantOf(number->def()->operand(1))) {
     slot = *ConstantOf(number->def()->operand(1));
     number = number->def()->operand(0);
   }
@@ -144,7 +149,8 @@ Spot SpotOf(const Op* op, const Value* memory) {
   return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
 }
 
-/// A value as the turn's number `p` divided and cut by constants; empty: it is something else.
+/// Returns, as text, how the value is computed from the iteration's number `p` by divisions and remainders by
+/// constants. Empty: it is computed in another way.
 std::string DigitText(const Value* value, const Value* iteration) {
   if (!value) return "";
   if (value == iteration) return "p";
@@ -156,7 +162,7 @@ std::string DigitText(const Value* value, const Value* iteration) {
   return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
 }
 
-/// Whether the digits are all of a number's: no other number has them.
+/// Whether the digits determine the number `p`: no two numbers have the same digits.
 bool TellNumber(std::set<std::string> digits) {
   for (std::string rest = "p"; !digits.empty();) {
     if (digits.size() == 1 && *digits.begin() == rest) return true;
@@ -170,16 +176,17 @@ bool TellNumber(std::set<std::string> digits) {
   return false;
 }
 
-/// Of the first index of a vector that is a multiple of its lanes which one it is; null: it is none.
+/// If the start `index` of a vector is known to be a multiple of its lanes, returns the vector's number,
+/// otherwise null.
 const Value* NumberOfVector(const Value* index, int64_t lanes) {
   if (lanes == 1) return index;
   const Op* def = index->def();
-  bool is_multiple = Is(def, OpKind::Mul) && ConstantOf(def->operand(1)) == lanes;
+  bool is_multiple = IsOfKind(def, OpKind::Mul) && ConstantOf(def->operand(1)) == lanes;
   return is_multiple ? def->operand(0) : nullptr;
 }
 
-/// How the op touches memory in a loop of the team's from 0 on.
-Way WayOf(const Op* op, const Op* loop) {
+/// Returns how the op accesses memory in a workgroup loop that starts at 0. `loop` may be null.
+Way AccessWay(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
   if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first worker's";
   if (!from_0 || (op->kind() != OpKind::BufferLoad && op->kind() != OpKind::BufferStore)) return "";
@@ -199,7 +206,7 @@ Way WayOf(const Op* op, const Op* loop) {
   return TellNumber(std::move(digits)) ? way : "";
 }
 
-/// Of one op, not of what is inside of it.
+/// Returns the accesses of the op itself, without those of its regions.
 Touched TouchedBy(const Op* op, const Op* loop) {
   Touched touched;
   for (size_t s = 0; s < op->info().operands.size(); ++s) {
@@ -209,7 +216,7 @@ Touched TouchedBy(const Op* op, const Op* loop) {
       const Value* memory = SharedMemory(operand);
       if (!memory) continue;
       Ways& ways = effect == Effect::Read ? touched.read : touched.changed;
-      ways[SpotOf(op, memory)].insert(WayOf(op, loop));
+      ways[AccessedSpot(op, memory)].insert(AccessWay(op, loop));
     }
   }
   return touched;
@@ -219,7 +226,8 @@ class BarrierPlacer {
  public:
   explicit BarrierPlacer(ir::Module& module) : b_(module) {}
 
-  /// What is open after the block, where `open` is before it. Barriers are made only where `places`.
+  /// Returns the accesses since the last barrier at the end of the region, if those at its start are `open`.
+  /// Inserts barriers only if `places`.
   Touched Block(const ir::Region* region, Touched open, bool places) {
     for (Op* op : *region) open = One(op, std::move(open), places);
     return open;
@@ -238,7 +246,8 @@ class BarrierPlacer {
     return Loop(op, std::move(open), places);
   }
 
-  /// One barrier before the branches takes the place of one in each that what is open there asks for.
+  /// If the accesses in `open` require a barrier in both branches, one barrier before the branches replaces
+  /// them.
   Touched Branches(Op* op, Touched open, bool places) {
     auto asks = [&](const ir::Region* region) {
       return Wanted(region, open) > Wanted(region, Touched());
@@ -252,7 +261,7 @@ class BarrierPlacer {
     return behind;
   }
 
-  /// How many barriers a region takes after what is open.
+  /// Returns how many barriers a region needs after the accesses in `open`.
   int64_t Wanted(const ir::Region* region, const Touched& open) {
     const int64_t before = std::exchange(wanted_, 0);
     Block(region, open, false);
@@ -260,7 +269,7 @@ class BarrierPlacer {
   }
 
   Touched Loop(Op* op, Touched open, bool places) {
-    // Loops around it ask again and again.
+    // Enclosing loops ask for the same loop again and again.
     std::vector<Answer>& known = answers_[op];
     auto same = std::ranges::find(known, open, &Answer::open);
     if (!places && same != known.end()) {
@@ -274,7 +283,8 @@ class BarrierPlacer {
     return answer.behind;
   }
 
-  /// One barrier before the loop takes the place of those in its turns that only what is open there asks for.
+  /// One barrier before the loop replaces barriers in its body that only the accesses before the loop
+  /// require.
   Touched Walked(Op* op, Touched open, bool places) {
     auto [entry, inside] = Iterations(op, open);
     if (inside > 0 && open != Touched()) {
@@ -291,7 +301,8 @@ class BarrierPlacer {
     return behind;
   }
 
-  /// What may be open where a turn begins, and how many barriers stand in one.
+  /// Returns the accesses since the last barrier that are possible at the start of an iteration, and the
+  /// number of barriers in the body.
   std::pair<Touched, int64_t> Iterations(const Op* op, const Touched& open) {
     const int64_t before = wanted_;
     Touched entry = open;
@@ -317,7 +328,7 @@ class BarrierPlacer {
 
   Touched Next(Op* op, Touched open, const Touched& now, bool places) {
     if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
-    // What a worker awaits it has begun itself.
+    // A thread awaits only copies that it has begun itself.
     if (op->kind() != OpKind::AsyncCopyWait && Collide(open, now)) {
       Place(op, places);
       open = {};
@@ -326,7 +337,7 @@ class BarrierPlacer {
     return open;
   }
 
-  /// What was open before a loop, what was then after it, and how many barriers that took.
+  /// The accesses before a loop, those after it, and the number of barriers in the loop.
   struct Answer {
     Touched open;
     Touched behind;
@@ -334,7 +345,7 @@ class BarrierPlacer {
   };
 
   ir::Builder b_;
-  int64_t wanted_ = 0;  ///< barriers, made or not
+  int64_t wanted_ = 0;  ///< barriers so far, whether inserted or not
   std::unordered_map<const Op*, std::vector<Answer>> answers_;
 };
 

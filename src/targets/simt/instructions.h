@@ -5,8 +5,8 @@
 
 namespace kdl::simt {
 
-/// What NVIDIA's machines add in which order, nobody says. The model: products, then sums of neighbours; factors and sums may be
-/// subnormal.
+/// NVIDIA does not document the order in which its machines add. The model: products are rounded, then
+/// neighbours are added in pairs. Factors and sums may be subnormal.
 inline constexpr ir::MatrixInstruction kMmaBf16{.name = "simt.mma_bf16",
                                                 .a = kdl::Scalar::BF16,
                                                 .b = kdl::Scalar::BF16,
@@ -26,7 +26,8 @@ inline constexpr ir::MatrixInstruction kMmaF16{.name = "simt.mma_f16",
                                                .term = ir::OpKind::Mul,
                                                .modelled = true};
 
-/// The same of a group of warps, which goes on while the unit reads near memory.
+/// Returns the variant of an instruction that a group of warps executes asynchronously while it reads
+/// workgroup memory.
 constexpr ir::MatrixInstruction GoesOn(ir::MatrixInstruction instruction, std::string_view name) {
   instruction.name = name;
   instruction.goes_on = true;
@@ -35,7 +36,7 @@ constexpr ir::MatrixInstruction GoesOn(ir::MatrixInstruction instruction, std::s
 inline constexpr ir::MatrixInstruction kGroupBf16 = GoesOn(kMmaBf16, "simt.wgmma_bf16");
 inline constexpr ir::MatrixInstruction kGroupF16 = GoesOn(kMmaF16, "simt.wgmma_f16");
 
-/// f32 that are numbers of tf32: their products are exact in f32.
+/// The factors are f32 values that tf32 can represent, so their products are exact in f32.
 inline constexpr ir::MatrixInstruction kMmaTf32{.name = "simt.mma_tf32",
                                                 .a = kdl::Scalar::F32,
                                                 .b = kdl::Scalar::F32,
@@ -48,7 +49,7 @@ inline constexpr ir::MatrixInstruction kMmaTf32{.name = "simt.mma_tf32",
                                                 .of_tf32 = true};
 inline constexpr ir::MatrixInstruction kGroupTf32 = GoesOn(kMmaTf32, "simt.wgmma_tf32");
 
-/// Integers of a byte are multiplied exactly; sums of 32 bits wrap.
+/// An instruction for byte integers. They are multiplied exactly, and 32-bit sums wrap around.
 constexpr ir::MatrixInstruction ByteMatrixInstruction(std::string_view name, kdl::Scalar a,
                                                       kdl::Scalar b, kdl::Scalar acc) {
   return {.name = name,
@@ -73,8 +74,9 @@ inline constexpr ir::MatrixInstruction kGroupU8I8 =
     GoesOn(ByteMatrixInstruction("", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32),
            "simt.wgmma_u8_i8");
 
-/// Floats of a byte, whose products an f32 holds. The model is that of other floats; machines are said to move a step's terms to
-/// the exponent of the largest one, f32 so far included, and to cut them off after some 14 bits: so workers add each 128 terms' sum.
+/// 8-bit floats, whose products are exact in f32. They are modelled like the other floats. Real machines are
+/// said to align a step's terms, and the f32 sum so far, to the largest exponent, and to truncate them after
+/// about 14 bits. Threads therefore add up the sums of 128 terms each.
 constexpr ir::MatrixInstruction ByteFloatMatrixInstruction(std::string_view name, kdl::Scalar a,
                                                            kdl::Scalar b) {
   return {.name = name,

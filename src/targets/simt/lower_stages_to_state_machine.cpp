@@ -13,15 +13,17 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/pipe_rings.h"
 
-// lower-stages-to-state-machine: workers cannot wait for other stages, nor for other cores. A kernel that does becomes one that is called again: a
-// loop whose turns go on where the last one has left, until nothing is left to do. Stages take turns within a core; between
-// turns of a kernel with `sync` all cores meet.
+// lower-stages-to-state-machine: GPU threads cannot wait for other stages or other cores. A kernel that waits
+// becomes a state machine, which is resumed: a loop whose iterations continue where the last one stopped,
+// until nothing is left to do. Stages of a core take turns, and all cores synchronize between the iterations
+// of a kernel with `sync`.
 //
 //   stage "a" { … acquire %q … }      ->   while (some stage has not ended) {
 //   stage "b" { … wait %q … }                if (a has not ended) { … }
 //                                            if (b has not ended) { … } }
 //
-// A block in which something waits becomes steps, and a cell of each worker's own says which is next:
+// A region in which something waits is divided into steps. A private variable of each thread, called a cell,
+// says which step is next:
 //
 //   x ; wait %q ; y       ->   do {
 //                                if (step < 1) { x ; step = 1 }
@@ -29,12 +31,14 @@
 //                                else { y ; step = 0 }
 //                              } while (runs and step != 0)
 //
-// One step is a turn of the loop, chosen among all: PoCL copies what follows a branch in which workers meet, up to the loop's end,
-// and steps that are branches one after the other make its copies grow by a factor for each. A loop's own steps are turns of that loop:
-// the last one says whether the first one follows.
+// Each iteration of the loop executes one step, chosen by a binary decision. A sequence of branches instead
+// would grow the code exponentially on PoCL, which copies everything between a branch with a barrier and the
+// end of the loop. The steps of a loop are iterations of that loop: the last step says whether the first one
+// follows.
 //
-// What a step makes and another needs lies in cells, and so do a loop's index and what it carries. Outside of elementwise loops all workers
-// compute alike: their cells are equal, and all of them take the same way.
+// Cells also contain values that one step computes and another needs, a loop's index, and the values that it
+// carries. Outside elementwise loops all threads compute the same values, so their cells are equal and all
+// threads take the same path.
 
 namespace kdl::simt {
 
@@ -44,7 +48,7 @@ using ir::Region;
 
 bool Waits(const Region* region);
 
-/// Whether something in the op waits, seen from outside of it.
+/// Whether the op, or anything in its regions, waits. A stage does not wait, as seen from outside.
 bool Waits(const Op* op) {
   switch (op->kind()) {
     case OpKind::Sync:
@@ -64,13 +68,13 @@ bool Waits(const Region* region) {
   return waits;
 }
 
-/// What is made again wherever it is needed.
+/// Whether the op is computed again wherever its result is needed.
 bool IsMadeAgain(const Op* op) {
   return op->kind() == OpKind::Const || op->kind() == OpKind::CoreId ||
          op->kind() == OpKind::CoreNum;
 }
 
-/// What stands at the kernel's beginning, once and for all.
+/// Whether the op belongs at the beginning of the kernel and is executed only once.
 bool IsDeclared(const Op* op) {
   return op->kind() == OpKind::BufferNew || op->kind() == OpKind::LaunchTensor ||
          op->kind() == OpKind::View || op->kind() == OpKind::Table ||
@@ -82,7 +86,7 @@ class StageLowering {
   StageLowering(ir::Module& module, ir::Function& kernel, bool global_pipes)
       : module_(module), kernel_(kernel), b_(module), global_pipes_(global_pipes) {}
 
-  void Run() {
+  void LowerKernel() {
     rings_ = OpenRings(module_, kernel_, global_pipes_);
     Region* old = kernel_.body;
     Region* body = module_.arena().Make<Region>();
@@ -96,7 +100,8 @@ class StageLowering {
     cells_end_ = b_.I64(0)->def();
     runs_ = NewCell(Scalar::Bool);
     again_ = NewCell(Scalar::Bool);
-    Set(again_, false);  // loops read it after each step, also before their last one has set it
+    // Loops read this cell after each step, even before their last step has set it.
+    Set(again_, false);
     ir::Walk(old, [&](const Op* op) {
       if (IsDeclared(op)) ir::Clone(op, b_, values_);
     });
@@ -107,7 +112,8 @@ class StageLowering {
   }
 
  private:
-  /// With barriers of the launch: the turns of a loop, between which the cores meet.
+  /// Lowers the body. With grid-wide barriers it becomes a loop between whose iterations the cores
+  /// synchronize.
   void Kernel(const Region* old) {
     PlanCells(old);
     if (!Waits(old)) return Steps(old, [](const Op*) {});
@@ -139,7 +145,7 @@ class StageLowering {
     b_.SetInsertionPoint(region, before);
     return cell;
   }
-  /// One that is 0 before the first turn.
+  /// Returns a new cell that is 0 before the first iteration.
   Value* NewState() {
     states_.push_back(NewCell(Scalar::I64));
     return states_.back();
@@ -147,12 +153,12 @@ class StageLowering {
   Value* Get(Value* cell) { return LoadCell(b_, cell); }
   void Set(Value* cell, bool value) { StoreCell(b_, b_.Bool(value), cell); }
   void SetState(Value* cell, int64_t value) { StoreCell(b_, b_.I64(value), cell); }
-  Value* Is(Value* cell, int64_t value) {
+  Value* CellEquals(Value* cell, int64_t value) {
     Value* held = Get(cell);
     return b_.Eq(held, b_.I64(value));
   }
 
-  /// Sets the states that have been made since to 0, before the op.
+  /// Sets the states made since the last call to 0, before the given op.
   void ResetCells(Op* before) {
     Region* region = b_.region();
     Op* here = b_.before();
@@ -161,7 +167,7 @@ class StageLowering {
     b_.SetInsertionPoint(region, here);
   }
 
-  /// Gives what one step makes and another needs a cell.
+  /// Makes a cell for each value that one step computes and another needs.
   void PlanCells(const Region* region) {
     if (!Waits(region)) {
       for (const Op* op : *region) {
@@ -196,74 +202,74 @@ class StageLowering {
     if (needed) cells_[value] = NewCell(value->type()->scalar);
   }
 
-  /// The value, at this place.
-  Value* Of(Value* old) {
+  /// Returns the new value at the builder's position.
+  Value* NewValue(Value* old) {
     if (auto known = values_.find(old); known != values_.end()) return known->second;
     if (auto cell = cells_.find(old); cell != cells_.end()) return values_[old] = Get(cell->second);
     Op* def = old->def();
     KDL_CHECK(def && IsMadeAgain(def), "'{}' has no cell", old->name().text());
-    for (Value* operand : def->operands()) Of(operand);
+    for (Value* operand : def->operands()) NewValue(operand);
     ir::Clone(def, b_, values_);
     return values_.at(old);
   }
-  Values Of(std::span<Value* const> old) {
+  Values NewValues(std::span<Value* const> old) {
     Values values;
-    for (Value* value : old) values.push_back(Of(value));
+    for (Value* value : old) values.push_back(NewValue(value));
     return values;
   }
 
-  /// Runs `make`, after which the values that it has found are out of reach.
-  void Within(const std::function<void()>& make) {
+  /// Runs `make`. Values that it loads or computes are not visible afterwards.
+  void WithLocalValues(const std::function<void()>& make) {
     ir::ValueMap outer = values_;
     make();
     values_ = std::move(outer);
   }
 
   void If(Value* condition, const std::function<void()>& make) {
-    passes::MakeIf(b_, condition, [&] { Within(make); });
+    passes::MakeIf(b_, condition, [&] { WithLocalValues(make); });
   }
 
   // -- Steps --------------------------------------------------------------------------------------
 
-  /// The block's ops, as steps where some wait; `end` sees its terminator.
+  /// Emits the ops of a region, in steps if some of them wait. Calls `end` with the region's terminator.
   void Steps(const Region* region, const std::function<void(const Op*)>& end) {
     const Op* last = region->last();
     if (!Waits(region)) {
       for (Op* op : *region) {
-        if (op != last) Plain(op);
+        if (op != last) EmitPlainOp(op);
       }
       return end(last);
     }
     TakeSteps(region, end, b_.Bool(true), /*repeats=*/false);
   }
 
-  /// A step each turn, beginning where `begins` holds, until one waits or the last one has ended. If the block repeats, the first one
-  /// follows the last one where `end` has set `again_`.
+  /// Executes one step per iteration, starting if `begins` is true, until a step waits or the last step has
+  /// ended. With `repeats`, the first step follows the last one if `end` has set `again_`.
   void TakeSteps(const Region* region, const std::function<void(const Op*)>& end, Value* begins,
                  bool repeats) {
     Value* state = NewState();
-    std::vector<std::function<void()>> steps = StepsOf(region, end, state);
+    std::vector<std::function<void()>> steps = StepEmitters(region, end, state);
     Op* iterations = b_.Create(OpKind::While, {{begins}}, {begins->type()});
     b_.AddParam(iterations->region(), begins->type(), {});
     passes::FillRegion(b_, iterations->region(), [&]() -> Values {
       Choose(Get(state), 0, steps);
-      Value* goes_on = b_.Unary(OpKind::Not, Is(state, 0));
+      Value* goes_on = b_.Unary(OpKind::Not, CellEquals(state, 0));
       if (repeats) goes_on = b_.Or(goes_on, Get(again_));
       return {b_.And(goes_on, Get(runs_))};
     });
   }
 
-  /// What makes each step; its state names the next one.
-  std::vector<std::function<void()>> StepsOf(const Region* region,
-                                             const std::function<void(const Op*)>& end,
-                                             Value* state) {
+  /// Returns functions that emit the steps. Each step sets the state to the next one.
+  std::vector<std::function<void()>> StepEmitters(const Region* region,
+                                                  const std::function<void(const Op*)>& end,
+                                                  Value* state) {
     const Op* last = region->last();
     std::vector<std::function<void()>> steps;
     std::vector<Op*> plain;
     auto add_plain = [&](bool is_last) {
       int64_t next = is_last ? 0 : static_cast<int64_t>(steps.size()) + 1;
       steps.emplace_back([this, ops = std::exchange(plain, {}), is_last, &end, last, state, next] {
-        for (Op* op : ops) Plain(op);
+        for (Op* op : ops) EmitPlainOp(op);
         if (is_last) end(last);
         SetState(state, next);
       });
@@ -282,9 +288,10 @@ class StageLowering {
     return steps;
   }
 
-  /// The step of this number, of those from `first` on: by halves, so that branches are not nested deeply.
+  /// Emits a choice of the step with this number; `steps` begins with number `first`. A binary search keeps
+  /// the branches from being nested deeply.
   void Choose(Value* number, int64_t first, std::span<const std::function<void()>> steps) {
-    if (steps.size() == 1) return Within(steps[0]);
+    if (steps.size() == 1) return WithLocalValues(steps[0]);
     size_t half = steps.size() / 2;
     int64_t middle = first + static_cast<int64_t>(half);
     passes::MakeIf(
@@ -292,7 +299,7 @@ class StageLowering {
         [&] { Choose(number, middle, steps.subspan(half)); });
   }
 
-  void Plain(Op* op) {
+  void EmitPlainOp(Op* op) {
     if (IsDeclared(op) || op->kind() == OpKind::Pipe) return;
     b_.set_loc(op->loc());
     if (op->kind() == OpKind::Stage) {
@@ -303,7 +310,7 @@ class StageLowering {
       if (is_last) Stages(std::exchange(stages_, {}));
       return;
     }
-    for (Value* value : passes::OutsideOperands(op)) Of(value);
+    for (Value* value : passes::OutsideOperands(op)) NewValue(value);
     ir::Clone(op, b_, values_);
     for (Value* result : op->results()) {
       if (auto cell = cells_.find(result); cell != cells_.end())
@@ -311,7 +318,7 @@ class StageLowering {
     }
   }
 
-  /// What waits: once it has ended, step `next` follows.
+  /// Emits an op that waits. When it has ended, step `next` follows.
   void Waiting(Op* op, Value* state, int64_t next) {
     b_.set_loc(op->loc());
     switch (op->kind()) {
@@ -334,14 +341,14 @@ class StageLowering {
         Branch(op);
         break;
       default:
-        KDL_UNREACHABLE("'{}' waits", op->info().spelling);
+        KDL_UNREACHABLE("'{}' cannot wait", op->info().spelling);
     }
     If(Get(runs_), [&] { SetState(state, next); });
   }
 
   // -- Loops and branches ---------------------------------------------------------------------------
 
-  /// Cells for values of a region that are results of its op, too.
+  /// Makes cells for values of a region that are also results of its op.
   void PlanCarried(const Op* op, size_t first_param, Values& cells) {
     for (size_t i = 0; i < op->results().size(); ++i) {
       cells.push_back(NewCell(op->result(i)->type()->scalar));
@@ -353,7 +360,8 @@ class StageLowering {
     for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
   }
 
-  /// Iterations of a region that goes on until it waits, or `end`, after its last step, says in `again_` that no turn follows.
+  /// Emits iterations of a region until it waits, or until `end`, after its last step, sets `again_` to
+  /// false.
   void Iterations(Value* condition, const Region* region,
                   const std::function<void(const Op*)>& end) {
     TakeSteps(region, end, condition, /*repeats=*/true);
@@ -364,19 +372,19 @@ class StageLowering {
     PlanCarried(loop.op, 1, carried);
     Value* index = cells_[loop->region()->param(0)] = NewCell(Scalar::I64);
     Value* active = NewState();
-    Value* hi = Of(loop.hi());
-    Value* step = Of(loop.step());
-    If(Is(active, 0), [&] {
+    Value* hi = NewValue(loop.hi());
+    Value* step = NewValue(loop.step());
+    If(CellEquals(active, 0), [&] {
       CheckStep(loop);
-      Values inits = Of(loop.inits());
-      StoreCell(b_, Of(loop.lo()), index);
+      Values inits = NewValues(loop.inits());
+      StoreCell(b_, NewValue(loop.lo()), index);
       StoreAll(inits, carried);
       SetState(active, 1);
     });
     Iterations(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
-      StoreAll(Of(yield->operands()), carried);
+      StoreAll(NewValues(yield->operands()), carried);
       Value* at = Get(index);
-      // The index is below the end, perhaps by more than an i64 counts.
+      // The index is below the end, but their distance may exceed the range of i64.
       Value* left = b_.Cast(b_.Sub(hi, at), Scalar::U64);
       Value* again = b_.Gt(left, b_.Cast(step, Scalar::U64));
       if (loop->HasAttr(AttrKey::Breaks)) again = b_.And(again, Get(carried[0]));
@@ -386,11 +394,11 @@ class StageLowering {
     If(Get(runs_), [&] { SetState(active, 0); });
   }
 
-  /// Traps where the loop would, which takes no turn here.
+  /// Emits an empty loop, which traps for the same step values as the original loop.
   void CheckStep(ir::LoopOp loop) {
     if (passes::ConstantOf(loop.step())) return;
-    Value* lo = Of(loop.lo());
-    Op* none = b_.Create(OpKind::Loop, {{lo}, {lo}, {Of(loop.step())}, {}}, {});
+    Value* lo = NewValue(loop.lo());
+    Op* none = b_.Create(OpKind::Loop, {{lo}, {lo}, {NewValue(loop.step())}, {}}, {});
     b_.AddParam(none->region(), lo->type(), loop->region()->param(0)->name());
     passes::FillRegion(b_, none->region(), [] { return Values(); });
   }
@@ -399,12 +407,12 @@ class StageLowering {
     Values carried;
     PlanCarried(op, 0, carried);
     Value* active = NewState();
-    If(Is(active, 0), [&] {
-      StoreAll(Of(op->operands()), carried);
+    If(CellEquals(active, 0), [&] {
+      StoreAll(NewValues(op->operands()), carried);
       SetState(active, 1);
     });
     Iterations(Get(carried[0]), op->region(), [&](const Op* yield) {
-      StoreAll(Of(yield->operands()), carried);
+      StoreAll(NewValues(yield->operands()), carried);
       StoreCell(b_, Get(carried[0]), again_);
     });
     If(Get(runs_), [&] { SetState(active, 0); });
@@ -415,26 +423,26 @@ class StageLowering {
     for (const Value* result : op->results())
       results.push_back(cells_[result] = NewCell(result->type()->scalar));
     Value* taken = NewState();
-    Value* condition = Of(op->operand(0));
-    If(Is(taken, 0), [&] {
+    Value* condition = NewValue(op->operand(0));
+    If(CellEquals(taken, 0), [&] {
       Value* not_taken = b_.I64(2);
       StoreCell(b_, b_.Select(condition, b_.I64(1), not_taken), taken);
     });
     auto fill = [&](const Region* region) {
       return [&, region]() -> Values {
-        Within([&] {
-          Steps(region, [&](const Op* yield) { StoreAll(Of(yield->operands()), results); });
+        WithLocalValues([&] {
+          Steps(region, [&](const Op* yield) { StoreAll(NewValues(yield->operands()), results); });
         });
         return {};
       };
     };
-    passes::MakeIf(b_, Is(taken, 1), {}, fill(op->region(0)), fill(op->region(1)));
+    passes::MakeIf(b_, CellEquals(taken, 1), {}, fill(op->region(0)), fill(op->region(1)));
     If(Get(runs_), [&] { SetState(taken, 0); });
   }
 
   // -- Stages -------------------------------------------------------------------------------------
 
-  /// Each in its turn, until all have ended.
+  /// Runs the stages in turn until all have ended.
   void Stages(const std::vector<Op*>& stages) {
     Values outer = std::exchange(states_, {});
     Values ended;
@@ -448,13 +456,13 @@ class StageLowering {
       Value* some_moved = b_.Bool(false);
       Value* some_left = b_.Bool(false);
       for (size_t i = 0; i < stages.size(); ++i) {
-        Value* was_left = Is(ended[i], 0);
+        Value* was_left = CellEquals(ended[i], 0);
         If(was_left, [&] {
           Set(runs_, true);
           Steps(stages[i]->region(), [](const Op*) {});
           If(Get(runs_), [&] { SetState(ended[i], 1); });
         });
-        Value* is_left = Is(ended[i], 0);
+        Value* is_left = CellEquals(ended[i], 0);
         some_left = b_.Or(some_left, is_left);
         Value* stays = b_.Eq(was_left, is_left);
         some_moved = b_.Or(some_moved, b_.Unary(OpKind::Not, stays));
@@ -476,19 +484,19 @@ class StageLowering {
   ir::Builder b_;
   bool global_pipes_;
   Rings rings_;
-  ir::ValueMap values_;                             ///< old -> new, at this place
-  std::unordered_map<const Value*, Value*> cells_;  ///< of old values
-  Values states_;                                   ///< to be 0 before the first turn
+  ir::ValueMap values_;  ///< old values -> new ones that are available here
+  std::unordered_map<const Value*, Value*> cells_;  ///< cells of old values
+  Values states_;  ///< cells that must be 0 before the first iteration
   std::vector<Op*> stages_;
   Op* cells_end_ = nullptr;
-  Value* runs_ = nullptr;   ///< false once something waits in this turn
-  Value* again_ = nullptr;  ///< whether another turn of a loop follows
+  Value* runs_ = nullptr;   ///< false once something waits in this iteration
+  Value* again_ = nullptr;  ///< whether another iteration of a loop follows
 };
 
 }  // namespace
 
 void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
-  // What lives in a block in which nothing waits is gone when cores meet.
+  // If no op of a region waits, its buffers are dead when cores synchronize.
   bool waits = Waits(kernel.body);
   std::unordered_map<const Region*, bool> waits_in;
   for (Op* buffer : waits ? OpsOfKind(kernel, OpKind::BufferNew) : std::vector<Op*>()) {
@@ -497,7 +505,7 @@ void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
     if (!known->second) buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
   }
   if (waits || !OpsOfKind(kernel, OpKind::Stage).empty())
-    StageLowering(context.module, kernel, FactsOf(context).global_pipes).Run();
+    StageLowering(context.module, kernel, SimtFactsOf(context).global_pipes).LowerKernel();
 }
 
 }  // namespace kdl::simt

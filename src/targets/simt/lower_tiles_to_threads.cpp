@@ -6,26 +6,28 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/passes.h"
 
-// lower-tiles-to-threads: every tile gets a buffer of the team's, and the points of a elementwise loop are dealt to the workers. Everything outside
-// of elementwise loops all workers compute alike; its effects are worker 0's.
+// lower-tiles-to-threads: every tile gets a buffer of the workgroup, and the elements of an elementwise loop
+// are distributed to the GPU threads. Outside elementwise loops all threads compute the same values, and
+// thread 0 has the effects.
 //
 //   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; workgroup>
 //                                                          loop %p in 0 .. size(bi) * 32 step 1 {threads = 1} {
 //                                                            if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
-// A tile that a loop carries has one buffer; what a turn makes goes there at once where the turn reads no other element of it.
+// A tile that a loop carries has a single buffer. An iteration writes its new value there directly if it
+// reads no other element of it.
 
 namespace kdl::simt {
 
 namespace {
 
-/// Whether the op does nothing but compute scalars.
+/// Whether the op only computes scalars.
 bool IsOfScalars(const Op* op) {
   return op->info().has(ir::kPure) && std::ranges::none_of(op->operands(), IsTileValue) &&
          std::ranges::none_of(op->results(), IsTileValue);
 }
 
-TileBuffers TileBuffersOf(const ir::Function& kernel) {
+TileBuffers FindTileBuffers(const ir::Function& kernel) {
   return {kernel,
           [](const Op* elementwise, const AxisMap& map) { return AxisMapOf(*elementwise) == map; }};
 }
@@ -39,12 +41,12 @@ WorkgroupExpander::WorkgroupExpander(ir::Module& module, ir::Function& kernel,
       facts_(facts),
       threads_(threads),
       b_(module),
-      tiles_(b_, kernel, TileBuffersOf(kernel)),
+      tiles_(b_, kernel, FindTileBuffers(kernel)),
       rows_(b_),
       factor_copies_(facts, b_, tiles_),
       block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
 
-void WorkgroupExpander::Run() {
+void WorkgroupExpander::ExpandKernel() {
   ir::Region* old = kernel_.body;
   ir::Walk(old, [&](const Op* op) { has_maps_ |= op->HasAttr(AttrKey::Map); });
   ir::Region* body = module_.arena().Make<ir::Region>();
@@ -54,7 +56,7 @@ void WorkgroupExpander::Run() {
     scalars_[param] = b_.AddParam(body, param->type(), param->name());
   kernel_.body = body;
   ExpandRegion(old);
-  // What is asked of the old ops is asked by the old parameters.
+  // Queries about the old ops look up the old parameters, so these are replaced only now.
   for (ir::Param& param : kernel_.params) param.value = scalars_.at(param.value);
   b_.Create(OpKind::Return, {{}}, {});
   while (old->last()) ir::Erase(old->last());
@@ -79,25 +81,25 @@ void WorkgroupExpander::ExpandOp(Op* op) {
       return;
     }
     case OpKind::BlockStart:
-      scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).start;
+      scalars_[op->result()] = tiles_.FactsForBlock(op->operand(0)).start;
       return;
     case OpKind::BlockSize:
-      scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).size;
+      scalars_[op->result()] = tiles_.FactsForBlock(op->operand(0)).size;
       return;
     case OpKind::BlockIndex:
-      scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).index;
+      scalars_[op->result()] = tiles_.FactsForBlock(op->operand(0)).index;
       return;
     case OpKind::Elementwise:
       return ExpandElementwiseLoop(op);
     case OpKind::Contraction:
       if (iterations_ && iterations_->loop() == op->parent_region()->parent() &&
           GroupMultiplies(op))
-        return iterations_->Multiply(op, BufferOf(op, op->result()));
+        return iterations_->Multiply(op, ResultBuffer(op, op->result()));
       if (op->HasAttr(AttrKey::Instruction))
-        return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
-      return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()), facts_.in_vectors);
+        return ExpandMatrixProduct(b_, tiles_, op, ResultBuffer(op, op->result()));
+      return ExpandProduct(b_, tiles_, op, ResultBuffer(op, op->result()), facts_.in_vectors);
     case OpKind::Reduce:
-      return ExpandMappedFold(b_, tiles_, op, BufferOf(op, op->result()));
+      return ExpandMappedFold(b_, tiles_, op, ResultBuffer(op, op->result()));
     case OpKind::Scan:
       return ExpandScan(op);
     case OpKind::Element:
@@ -109,13 +111,13 @@ void WorkgroupExpander::ExpandOp(Op* op) {
       return ExpandIf(op);
     case OpKind::Load:
       if (op->HasAttr(AttrKey::Copied)) return block_copies_.Load(op);
-      scalars_[op->result()] = ExpandLoad(b_, AccessOf(op));
+      scalars_[op->result()] = ExpandLoad(b_, NewAccess(op));
       return;
     case OpKind::Store:
       if (op->HasAttr(AttrKey::Copied)) return block_copies_.Store(op);
-      return Once([&] { ExpandStore(b_, AccessOf(op), Scalar(op->operand(0))); });
+      return Once([&] { ExpandStore(b_, NewAccess(op), Scalar(op->operand(0))); });
     case OpKind::Update:
-      return Once([&] { ExpandUpdate(b_, AccessOf(op), Scalar(op->operand(0))); });
+      return Once([&] { ExpandUpdate(b_, NewAccess(op), Scalar(op->operand(0))); });
     case OpKind::Print:
       return ExpandPrint(op);
     case OpKind::Stage:
@@ -125,7 +127,7 @@ void WorkgroupExpander::ExpandOp(Op* op) {
   }
 }
 
-ElementAccess WorkgroupExpander::AccessOf(const Op* op) const {
+ElementAccess WorkgroupExpander::NewAccess(const Op* op) const {
   return passes::ElementAccessOf(op, [&](Value* operand) { return Scalar(operand); });
 }
 
@@ -149,12 +151,12 @@ void WorkgroupExpander::ExpandPrint(const Op* op) {
 }
 
 void RunLowerTilesToThreads(PassContext& context, ir::Function& kernel) {
-  const SimtFacts& facts = FactsOf(context);
+  const SimtFacts& facts = SimtFactsOf(context);
   int64_t threads = facts.threads;
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->HasAttr(ir::AttrKey::Map)) threads = std::max(threads, ir::ThreadsOf(ir::MapOf(*op)));
   });
-  WorkgroupExpander(context.module, kernel, facts, threads).Run();
+  WorkgroupExpander(context.module, kernel, facts, threads).ExpandKernel();
   kernel.workgroup = threads;
 }
 

@@ -5,7 +5,7 @@
 #include "passes/pipelines.h"
 #include "targets/simt/passes.h"
 
-// From the tiles of the source to loops of workers. The order is proven as it is compiled.
+// The passes that lower the source's tiles to loops of GPU threads. Their order is checked at compile time.
 
 namespace kdl::simt {
 

@@ -3,15 +3,16 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/passes.h"
 
-// select-matrix-instructions: a product of two tiles whose blocks are made of whole steps of one of the machine's matrix units takes
-// those steps; the interpreter does so, too. Integers go there as they are, not as the accumulator's type.
+// select-matrix-instructions: a product of two tiles gets one of the machine's matrix instructions if its
+// blocks consist of whole instruction steps. The interpreter then computes the same steps. Integer factors
+// keep their own type instead of the accumulator's.
 //
 //   contraction %a, %b into %c over k {acc = f32, …, instruction = "cpu.bf16_pairs"}   ->   … {acc = f32, …, instruction = "simt.mma_bf16"}
 
 namespace kdl::simt {
 
 void RunSelectMatrixInstructions(PassContext& context, ir::Function& kernel) {
-  SimtFacts facts = FactsOf(context);
+  SimtFacts facts = SimtFactsOf(context);
   for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
     const MmaShape* instruction = BestMmaShape(facts, op);
     if (!instruction) continue;

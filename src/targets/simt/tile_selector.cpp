@@ -21,13 +21,19 @@
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
 
-// The model. What a contraction folds stays short, since near memory holds both operands; what it keeps makes squares. Elsewhere
-// what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds
-// is a sum of outer products, the result lies in registers, and squares are as large as those are: 64 KiB of f32, for 8 x 8 steps
-// of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps. Where
-// boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of as many columns as its registers hold, 256
-// or, where workers add sums, 128, and a row of terms 128 bytes; of 128 columns where the loop does more, which needs registers, too.
-// Other blocks become smaller until what folds read and make has room near the workers.
+// The model. Axes that a contraction reduces get short blocks, because workgroup memory contains both
+// operands. The axes that it keeps get square blocks. In other kernels the axis that is contiguous in memory
+// is distributed to the threads, and other axes get a few rows.
+//
+// If a kernel's only reduction is a sum of outer products, the result stays in registers, and the square is
+// as large as those allow: 64 KiB of f32, with 8 x 8 elements for each of 256 threads. With a matrix
+// instruction, each of 128 threads has 128 elements of the square, and reduced blocks span two instructions.
+// If tensor tiles are copied asynchronously to workgroup memory, each of two groups of 128 threads has 64
+// rows of as many columns as its registers can hold: 256, or 128 if threads add partial sums. Rows of terms
+// then have 128 bytes. If the loop does more than multiply, it needs registers for that, and there are 128
+// columns.
+//
+// Other blocks shrink until the tiles that reductions read and produce fit into workgroup memory.
 
 namespace kdl::simt {
 
@@ -35,20 +41,20 @@ namespace {
 
 using ir::AttrKey;
 
-/// How a kernel uses the axes whose extent is one generic.
+/// How a kernel uses the axes whose extent is one given generic.
 struct Role {
-  bool folded = false;   ///< by a contraction
-  bool kept = false;     ///< in the result of one
+  bool folded = false;   ///< reduced by a contraction
+  bool kept = false;     ///< in the result of a contraction
   bool along = false;    ///< the last index of some access
   bool columns = false;  ///< the last axis of a contraction's result
 };
 
-/// The one thing that a kernel folds.
+/// What a kernel's only reduction is.
 enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 
-constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
+constexpr int64_t kRowBytes = 128;  // bytes of a row of terms, if tensor tiles are copied
 
-/// `unit`: that of a product of matrices.
+/// Returns the extent to aim for. `unit`: the product's matrix instruction, or null.
 int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
                const MmaShape* instruction) {
   bool has_panels = product == Product::TensorTiles || product == Product::Iteration;
@@ -56,11 +62,11 @@ int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
   if (product == Product::TensorTiles && role.columns) return instruction->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
-  // Of 256 elements in vectors each of 128 workers has four then, all of which are under way at once.
+  // With 8 rows of 256 elements, each of 128 threads has four vectors, all of them in flight at once.
   return role.along ? 256 : facts.vector_bytes > 0 ? 8 : 4;
 }
 
-Role RoleOf(const ir::Function& kernel, Name generic) {
+Role FindRole(const ir::Function& kernel, Name generic) {
   Role role;
   auto is_extent = [&](ir::AxisId axis) {
     Size extent = kernel.axis(axis).extent;
@@ -97,9 +103,10 @@ bool Multiplies(const ir::Function& kernel) {
   return found;
 }
 
-/// What all that the kernel folds is, where that is one sum of outer products, of a matrix `unit` or not.
-Product ProductOf(const SimtFacts& facts, const ir::Function& kernel,
-                  const MmaShape*& instruction) {
+/// Classifies the kernel's only reduction, if that is a sum of outer products. Sets `unit` to its matrix
+/// instruction, or to null.
+Product OnlyProduct(const SimtFacts& facts, const ir::Function& kernel,
+                    const MmaShape*& instruction) {
   const ir::Op* sum = nullptr;
   int folds = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -115,7 +122,7 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel,
   return sum->HasAttr(AttrKey::Instruction) ? Product::None : Product::Outer;
 }
 
-/// The largest choice that is not above what is wanted, or the smallest.
+/// Returns the largest choice that does not exceed `wanted`, or the smallest choice.
 int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   if (generic.choices.empty()) return wanted;
   int64_t chosen = *std::ranges::min_element(generic.choices);
@@ -125,10 +132,10 @@ int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   return chosen;
 }
 
-/// The kernel's auto generics by their names.
+/// The values of the kernel's `auto` generics.
 using Constants = std::unordered_map<Name, int64_t>;
 
-double BytesOf(const ir::Function& kernel, ir::Type type, const Constants& values) {
+double TileBytes(const ir::Function& kernel, ir::Type type, const Constants& values) {
   auto bytes = static_cast<double>(Bytes(type->scalar));
   for (ir::AxisId axis : type->axes) {
     Size extent = kernel.axis(axis).extent;
@@ -144,7 +151,7 @@ bool IsTile(const ir::Value* value) {
   return value->type()->kind == ir::TypeKind::Tile && !value->type()->axes.empty();
 }
 
-/// All tiles that the kernel names: more than are kept at once.
+/// Returns all tiles of the kernel, which need not be live at once.
 std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
   std::vector<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -153,7 +160,8 @@ std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
   return tiles;
 }
 
-/// Those that folds read and make: of others elementwise loops keep an element at a time. What a fold goes on from lies where its result does.
+/// Returns the tiles that reductions read and produce. Of other tiles, elementwise loops only keep one
+/// element at a time. The tile that a contraction adds to shares the memory of its result.
 std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   std::unordered_set<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -167,7 +175,7 @@ std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   return {tiles.begin(), tiles.end()};
 }
 
-/// Takes the next smaller choice, or half; whether there is one.
+/// Sets `value` to the next smaller choice, or to half of it. Returns whether there is one.
 bool Shrink(const ir::Generic& generic, int64_t& value) {
   int64_t smaller = value / 2;
   if (!generic.choices.empty()) {
@@ -181,13 +189,13 @@ bool Shrink(const ir::Generic& generic, int64_t& value) {
   return true;
 }
 
-std::string_view NameOf(const Role& role) {
+std::string_view DescribeRole(const Role& role) {
   if (role.folded) return "summed over by a product";
   if (role.kept) return role.columns ? "columns of a product" : "rows of a product";
   return role.along ? "side by side in memory" : "rows";
 }
 
-std::string_view NameOf(Product product) {
+std::string_view DescribeProduct(Product product) {
   switch (product) {
     case Product::None:
       return "";
@@ -198,7 +206,7 @@ std::string_view NameOf(Product product) {
     case Product::TensorTiles:
       return "the one product is a matrix unit's, whose result lies in the workers' registers";
   }
-  KDL_UNREACHABLE("product {}", static_cast<int>(product));
+  KDL_UNREACHABLE("unknown product {}", static_cast<int>(product));
 }
 
 class TileSelector final : public passes::TileSelector {
@@ -219,23 +227,23 @@ class TileSelector final : public passes::TileSelector {
  private:
   std::vector<int64_t> Decide(const ir::Function& kernel, std::string& trace) const {
     const MmaShape* instruction = nullptr;
-    Product product = ProductOf(facts_, kernel, instruction);
+    Product product = OnlyProduct(facts_, kernel, instruction);
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
-      Role role = RoleOf(kernel, generic.name);
+      Role role = FindRole(kernel, generic.name);
       extents.push_back(Chosen(generic, Wanted(facts_, role, product, instruction)));
-      trace +=
-          fmt::format("  {}: {}, {} at first\n", generic.name.text(), NameOf(role), extents.back());
+      trace += fmt::format("  {}: {}, {} at first\n", generic.name.text(), DescribeRole(role),
+                           extents.back());
     }
-    if (product != Product::None) trace += fmt::format("  {}\n", NameOf(product));
-    if (facts_.workgroup_limit > 0) {  // tiles have to lie in one memory
+    if (product != Product::None) trace += fmt::format("  {}\n", DescribeProduct(product));
+    if (facts_.workgroup_limit > 0) {  // all tiles must be in one memory
       MakeFit(kernel, AllTiles(kernel), facts_.workgroup_limit, extents, trace);
-    } else if (product ==
-               Product::None) {  // what finds no room near the workers lies far from them
+    } else if (product == Product::None) {
+      // Tiles that do not fit into workgroup memory are in global memory.
       std::vector<int64_t> first = extents;
       bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.workgroup_bytes, extents, trace);
-      // Blocks of products that no choice brings near are those that read the least from afar.
+      // If no choice makes a product's tiles fit, the first choice reads the least from global memory.
       if (!fits && Multiplies(kernel)) {
         extents = first;
         trace += "  none fit, and the first ones read the least from afar\n";
@@ -244,7 +252,7 @@ class TileSelector final : public passes::TileSelector {
     return extents;
   }
 
-  /// The largest extent is halved until the tiles fit; false: nothing is left to halve.
+  /// Halves the largest extent until the tiles fit. Returns false if no extent can shrink any more.
   static bool MakeFit(const ir::Function& kernel, const std::vector<const ir::Value*>& tiles,
                       int64_t most, std::vector<int64_t>& extents, std::string& trace) {
     Constants values;
@@ -256,7 +264,7 @@ class TileSelector final : public passes::TileSelector {
     }
     auto bytes = [&] {
       double sum = 0;
-      for (const ir::Value* tile : tiles) sum += BytesOf(kernel, tile->type(), values);
+      for (const ir::Value* tile : tiles) sum += TileBytes(kernel, tile->type(), values);
       return sum;
     };
     trace += fmt::format("  what lies near the workers may take {} KiB\n", most >> 10);

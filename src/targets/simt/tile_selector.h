@@ -7,7 +7,8 @@
 
 namespace kdl::simt {
 
-/// Chooses blocks whose tiles fit near memory and have a few points for each worker. See the source for the model.
+/// Returns a selector that chooses blocks whose tiles fit into workgroup memory and give each GPU thread a
+/// few elements. The source file describes the model.
 std::unique_ptr<const passes::TileSelector> MakeTileSelector(const SimtFacts& facts);
 
 }  // namespace kdl::simt

@@ -9,7 +9,7 @@
 
 namespace kdl::simt {
 
-std::vector<targets::Trait> TraitsOf(const SimtFacts& facts) {
+std::vector<targets::Trait> SimtTraits(const SimtFacts& facts) {
   auto bytes = [](int64_t count) { return count == 0 ? "-" : fmt::to_string(count); };
   std::vector<std::string_view> instructions;
   for (const MmaShape& instruction : facts.mma_shapes)

@@ -7,7 +7,7 @@
 
 namespace kdl::simt {
 
-/// What tiles and teams are chosen by.
-std::vector<targets::Trait> TraitsOf(const SimtFacts& facts);
+/// Returns the properties that determine tiles and workgroups.
+std::vector<targets::Trait> SimtTraits(const SimtFacts& facts);
 
 }  // namespace kdl::simt

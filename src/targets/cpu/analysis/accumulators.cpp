@@ -9,12 +9,12 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The only use of a value, where it has one.
+/// Returns the value's use if it has exactly one, otherwise null.
 const ir::Use* OnlyUse(const Value* value) {
   return value->uses().size() == 1 ? &value->uses()[0] : nullptr;
 }
 
-/// The contraction that goes on from what is got.
+/// Returns the contraction that accumulates onto the loaded tile, or null.
 Op* ContractionFrom(const Op* get) {
   const ir::Use* into = OnlyUse(get->result());
   bool starts = into && into->user->kind() == OpKind::Contraction &&

@@ -7,17 +7,17 @@
 
 namespace kdl::cpu {
 
-/// The contraction in the loop's body that alone touches the tile buffer in the loop: it goes on from what stands there. Null: there
-/// is none.
+/// Returns the contraction in the loop's body that accumulates onto the tile in the buffer `tile_buffer`, if nothing
+/// else in the loop accesses that buffer. Otherwise returns null.
 ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* tile_buffer);
 
-/// The tile buffers that the loop has such contractions for, in their order.
+/// Returns the tile buffers for which the loop has such contractions, in the ops' order.
 std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
 
-/// Whether the op, or one inside of it, reads the value; of a tile buffer also whether it changes that.
+/// Whether the op, or one inside it, uses the value. For a tile buffer this includes writing to it.
 bool Touches(const ir::Op* op, const ir::Value* value);
 
-/// Whether the op makes a tile buffer or says what stands in one, and computes nothing.
+/// Whether the op only makes a tile buffer, accesses it or moves its contents, and computes nothing.
 inline bool IsPlacing(const ir::Op* op) {
   return op->kind() == ir::OpKind::TileBuffer || op->kind() == ir::OpKind::LoadTile ||
          op->kind() == ir::OpKind::StoreTile || op->kind() == ir::OpKind::Move;

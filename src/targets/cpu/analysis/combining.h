@@ -4,10 +4,11 @@
 
 namespace kdl::cpu {
 
-/// The axes of what a fold or scan by a region gives along which nothing is folded, outermost first.
+/// Returns the axes of the result of a reduction or scan with a region, except for the axis that is scanned.
+/// Outermost first.
 ir::AxisList KeptAxes(const KernelShape& kernel, const ir::Op* op);
 
-/// How many elements of the last kept axis its region takes at once; 1: it runs on scalars.
+/// Returns how many elements along the last kept axis the region processes at once; 1: it runs on scalars.
 int64_t CombinedLanes(const KernelShape& kernel, const ir::Op* op);
 
 }  // namespace kdl::cpu

@@ -8,29 +8,31 @@
 
 namespace kdl::cpu {
 
-/// What the passes that lower a kernel ask of it and of the processor, so that they agree.
+/// What the lowering passes ask about the kernel and the processor. They share it so that their decisions
+/// agree.
 struct KernelShape {
   const ir::Function& function;
   const ProcessorFacts& facts;
   AxisOrder order;
 
-  /// The constant extent of an axis.
+  /// Returns the constant extent of an axis.
   int64_t Extent(ir::AxisId axis) const;
-  /// How many scalars of `bytes` each a vector along `axis` takes: a register's worth, fewer where blocks are shorter.
+  /// Returns how many scalars of `bytes` bytes a vector along `axis` has: as many as fit into a register, or
+  /// fewer if blocks are shorter.
   int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
 };
 
-/// A tile with axes, which has a tile buffer; not a scalar.
+/// Whether the value is a tile with axes, which has a tile buffer, and not a scalar.
 inline bool IsTileValue(const ir::Value* value) {
   return ir::IsTile(value->type()) && !value->type()->axes.empty();
 }
 
-/// Whether the value is a tile with the axis.
+/// Whether the value is a tile that has the axis.
 inline bool HasAxis(const ir::Value* value, ir::AxisId axis) {
   return IsTileValue(value) && Contains(value->type()->axes, axis);
 }
 
-/// The axes of a elementwise loop's loops.
+/// Returns the axes over which an elementwise loop runs.
 ir::AxisList WalkedAxes(const ir::Op* elementwise);
 
 }  // namespace kdl::cpu

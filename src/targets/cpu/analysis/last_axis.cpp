@@ -12,7 +12,7 @@ namespace {
 
 using ir::BoundsMode;
 
-/// How one access walks an axis.
+/// How an access moves along an axis.
 enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
@@ -26,7 +26,8 @@ LastAxis::LastAxis(const Op* elementwise)
   }
 }
 
-/// What may trap, writes or varies, and what needs a value of such an op.
+/// Whether the op must stay in the loop over the axis: it may trap, writes or varies, or needs the result of
+/// such an op.
 bool LastAxis::MustStay(const Op* op) const {
   if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
       op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
@@ -36,7 +37,8 @@ bool LastAxis::MustStay(const Op* op) const {
                              [&](const Value* v) { return staying_.contains(v->def()); });
 }
 
-/// What a while carries varies where its first value or a later one does, or where elements end at different turns.
+/// A value that a `while` carries varies if its initial value or a later one does, or if elements need
+/// different numbers of iterations.
 void LastAxis::StudyWhile(const Op* op) {
   const ir::Region* region = op->region();
   const Op* yield = region->terminator();
@@ -52,7 +54,8 @@ void LastAxis::StudyWhile(const Op* op) {
     for (const Op* inner : *region) Study(inner);
   }
   for (const Value* result : op->results()) Count(result->type()->scalar);
-  if (MayTrap(op) && !IsUniform(region->param(0))) scattered_ = true;  // one after the other
+  // Such a loop must run element by element.
+  if (MayTrap(op) && !IsUniform(region->param(0))) scattered_ = true;
 }
 
 void LastAxis::Study(const Op* op) {
@@ -68,7 +71,7 @@ void LastAxis::Study(const Op* op) {
   } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
     scattered_ = true;
   }
-  if (op->kind() == OpKind::ReduceInLoop) return;  // its accumulators are no part of the body
+  if (op->kind() == OpKind::ReduceInLoop) return;  // its accumulators are not part of the body
   for (const Value* result : op->results()) {
     if (varies) varying_.insert(result);
     Count(result->type()->scalar);
@@ -82,7 +85,7 @@ void LastAxis::Study(const Op* op) {
   }
 }
 
-/// Indices and conditions are as wide as they must be; they do not decide.
+/// Takes a type into account. Indices and conditions adapt to the other widths and are ignored.
 void LastAxis::Count(Scalar scalar) {
   if (scalar != Scalar::I64 && scalar != Scalar::Bool)
     bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
@@ -118,8 +121,10 @@ void LastAxis::StudyAccess(const Op* op) {
   }
 }
 
-/// Whether the access's last dimension is the index of another axis, by itself, no element can be outside, and its index is
-/// known before the body begins: rows are loaded before it, or stored after. All of Across() are loads, or stores.
+/// Whether the accesses of rows can be transposed. The last dimension must be just the index of another axis,
+/// no element may be outside, and the indices must be known before the body begins, so that rows can be
+/// loaded before the body or stored after it. The accesses in Across() must be either all loads or all
+/// stores.
 bool LastAxis::WalksRows(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;

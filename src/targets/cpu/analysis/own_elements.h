@@ -6,8 +6,9 @@
 
 namespace kdl::cpu {
 
-/// Whether no two indices of a binder's axis touch one element that either of them writes, but by atomic updates: then it does
-/// not matter which of them a block has. `binders`: one of each loop whose blocks run with no barrier between.
+/// Whether no two indices of a binder's axis access the same element if one of them writes it other than by
+/// an atomic update. It then does not matter which indices are in the same block. `binders`: one for each
+/// loop whose blocks run without a barrier between them.
 bool HaveOwnElements(const std::vector<const ir::Value*>& binders);
 
 }  // namespace kdl::cpu

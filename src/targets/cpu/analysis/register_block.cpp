@@ -11,7 +11,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether an operand that walks the columns stands still along `row`.
+/// Whether an operand with the axis `column` does not depend on `row`.
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
   size_t terms = fold.kind() == OpKind::Contraction ? 2 : fold.operands().size();
   return std::ranges::any_of(std::span(fold.operands()).first(terms), [&](const Value* operand) {
@@ -28,7 +28,7 @@ RegisterBlock::Shape LargestShape(const KernelShape& kernel, const RegisterBlock
 
 }  // namespace
 
-RegisterBlock RegisterBlock::Of(const KernelShape& kernel, const Op& fold) {
+RegisterBlock RegisterBlock::ChooseFor(const KernelShape& kernel, const Op& fold) {
   RegisterBlock block;
   block.outer = kernel.order.Sorted(fold.result()->type()->axes);
   if (block.outer.empty()) return block;
@@ -46,10 +46,10 @@ RegisterBlock RegisterBlock::Of(const KernelShape& kernel, const Op& fold) {
 
 namespace {
 
-/// How many neighbours along `along` an instruction takes of the tile, which register blocks walk along `column`, where the elementwise loop
-/// that makes it can lay them side by side.
-int64_t GroupOf(const KernelShape& kernel, const ir::MatrixInstruction* instruction,
-                const Op* elementwise, AxisId along, AxisId column) {
+/// Returns how many neighbours along `along` an instruction reads as a group, if the elementwise loop `elementwise`
+/// that makes the tile can store them contiguously. Register blocks read the tile along `column`.
+int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instruction,
+                  const Op* elementwise, AxisId along, AxisId column) {
   bool by_rows = elementwise && elementwise->kind() == OpKind::Elementwise &&
                  elementwise->results().size() == 1 && WalkedAxes(elementwise).back() == column &&
                  Contains(WalkedAxes(elementwise), along) && LastAxis(elementwise).Vectorizes();
@@ -61,10 +61,10 @@ int64_t GroupOf(const KernelShape& kernel, const ir::MatrixInstruction* instruct
   return ir::TermsPerGroup(*instruction);
 }
 
-/// How one of its users wants the tile.
+/// Returns the panels that one user of the tile wants.
 Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& fold,
                const Value* tile) {
-  RegisterBlock block = RegisterBlock::Of(kernel, fold);
+  RegisterBlock block = RegisterBlock::ChooseFor(kernel, fold);
   const ir::MatrixInstruction* instruction = ir::InstructionOf(fold, context);
   AxisList axes = kernel.order.Sorted(tile->type()->axes);
   AxisId along = fold.attr<AttrKey::Axes>().back();
@@ -75,14 +75,15 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   if (axes.back() != *block.column) return {};
   Panel panel{block.largest.columns * block.lanes, 1};
   if (axes.size() >= 2 && axes[axes.size() - 2] == along)
-    panel.group = GroupOf(kernel, instruction, tile->def(), along, *block.column);
+    panel.group = TileGroup(kernel, instruction, tile->def(), along, *block.column);
   bool narrow = panel.columns < kernel.LanesAlong(*block.column, Bytes(tile->type()->scalar));
   return narrow && panel.group == 1 ? Panel() : panel;
 }
 
-/// Whether L1 keeps the lines that the rows of a block take a few elements of each, a line a term, until the next rows come.
+/// Whether L1 can keep, until the next rows, the cache lines from which a block's rows read a few elements
+/// each. Each term needs one line.
 bool LinesStayInCache(const KernelShape& kernel, const Op& fold, const Value* tile) {
-  constexpr int64_t kShare = 4;  // the columns' panel takes half
+  constexpr int64_t kShare = 4;  // the columns' panel uses half
   int64_t lines = 1;
   for (AxisId axis : fold.attr<AttrKey::Axes>()) {
     if (HasAxis(tile, axis)) lines *= kernel.Extent(axis);
@@ -113,7 +114,7 @@ std::optional<Splat> SplatOf(const KernelShape& kernel, const Value* tile) {
     if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
         fold.HasAttr(AttrKey::Instruction))
       return {};
-    std::optional<AxisId> column = RegisterBlock::Of(kernel, fold).column;
+    std::optional<AxisId> column = RegisterBlock::ChooseFor(kernel, fold).column;
     AxisId along = fold.attr<AttrKey::Axes>().back();
     if (!column || HasAxis(tile, *column) || !HasAxis(tile, along)) return {};
     if (splat && splat->along != along) return {};

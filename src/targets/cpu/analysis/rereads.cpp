@@ -13,8 +13,9 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The block that an index of a load stands for: itself, or in a elementwise loop the block that its point walks; else null.
-const Value* BlockOf(const Value* index, const Op* load) {
+/// Returns the block that an index of a load refers to: the index itself or, in an elementwise loop, the
+/// block of the loop's point. Otherwise returns null.
+const Value* IndexedBlock(const Value* index, const Op* load) {
   if (index->type()->kind == ir::TypeKind::Block) return index;
   const Op* elementwise = load->parent_region()->parent();
   if (!elementwise || elementwise->kind() != OpKind::Elementwise) return nullptr;
@@ -24,7 +25,7 @@ const Value* BlockOf(const Value* index, const Op* load) {
                                : elementwise->operand(static_cast<size_t>(found - points.begin()));
 }
 
-/// Whether the ops stand in different branches of one condition, so that one of them runs.
+/// Whether the ops are in different branches of the same condition, so that only one of them runs.
 bool Exclude(const Op* a, const Op* b) {
   for (const ir::Region* of_a = a->parent_region(); of_a->parent();
        of_a = of_a->parent()->parent_region()) {
@@ -39,7 +40,8 @@ bool Exclude(const Op* a, const Op* b) {
   return false;
 }
 
-/// The rows that a load walks: its outermost dimension that one block alone indexes, and that is not the last.
+/// The rows that a load reads: its outermost dimension that only one block indexes, except the last
+/// dimension.
 struct RowIndex {
   size_t operand;
   size_t dim;
@@ -50,21 +52,21 @@ std::optional<RowIndex> RowIndexOf(const Op* load) {
   for (size_t d = 0; d + 1 < access.dims.size(); ++d) {
     const auto& terms = access.dims[d].terms;
     if (terms.size() == 1 && IsConstant(terms[0].coefficient, 1) &&
-        BlockOf(index[terms[0].operand], load))
+        IndexedBlock(index[terms[0].operand], load))
       return RowIndex{terms[0].operand, d};
   }
   return std::nullopt;
 }
 
-/// Loads of the same rows of a tensor, by the passes that they are in.
+/// Loads of the same rows of a tensor, grouped by pass over the rows.
 struct Group {
   Rereads::Rows rows;
   ir::Access access;
   struct Pass {
     const Op* pass;
-    const Op* load;  ///< its first one
+    const Op* load;  ///< its first one of these rows
   };
-  std::vector<Pass> passes;  ///< in the order of the program
+  std::vector<Pass> passes;  ///< in program order
 };
 
 }  // namespace
@@ -73,7 +75,7 @@ Rereads::Rereads(const ir::Function& kernel) {
   std::vector<Group> groups;
   auto group_of = [&](const Op* op, RowIndex row) -> Group& {
     ir::LoadOp load(const_cast<Op*>(op));
-    const Value* block = BlockOf(load.index()[row.operand], op);
+    const Value* block = IndexedBlock(load.index()[row.operand], op);
     ir::Access access = op->attr<AttrKey::Access>();
     for (Group& group : groups) {
       if (group.rows.block == block && group.rows.tensor == load.tensor() && group.access == access)
@@ -99,7 +101,7 @@ Rereads::Rereads(const ir::Function& kernel) {
   }
 }
 
-const Rereads::Again* Rereads::Of(const Op* load) const {
+const Rereads::Again* Rereads::FindAgain(const Op* load) const {
   auto found = again_.find(load);
   return found == again_.end() ? nullptr : &found->second;
 }

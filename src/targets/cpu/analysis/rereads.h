@@ -10,34 +10,34 @@
 
 namespace kdl::cpu {
 
-/// Rows of tensors over which a block goes several times, pass after pass.
+/// Rows of tensors that a block reads several times, in several passes over the rows.
 ///
 ///   for c in C by BC { s += sum(x[r, c] over c); }       the first pass over the rows r
-///   for c in C by BC { y[r, c] = x[r, c] / s; }          one that comes back
+///   for c in C by BC { y[r, c] = x[r, c] / s; }          a later pass
 class Rereads {
  public:
   explicit Rereads(const ir::Function& kernel);
 
-  /// A load in a pass that comes back. Of a pass's loads of the same elements only the first counts.
+  /// A load in a later pass. If a pass loads the same elements several times, only the first load counts.
   struct Again {
-    size_t operand;  ///< of the load's indices: the rows' one
-    size_t dim;      ///< of the tensor: the one that it indexes
-    bool first;      ///< among the passes that come back
+    size_t operand;  ///< the load's index that selects the rows
+    size_t dim;      ///< the tensor's dimension that it indexes
+    bool first;      ///< whether this is the first of the later passes
     bool last;
   };
-  /// Null: nothing was there before.
-  const Again* Of(const ir::Op* load) const;
+  /// Returns null if the load is not in a later pass.
+  const Again* FindAgain(const ir::Op* load) const;
 
-  /// Rows of `tensor`, dimension `dim` of which `block` indexes.
+  /// Rows of `tensor`. `block` indexes its dimension `dim`.
   struct Rows {
     const ir::Value* block;
     ir::Value* tensor;
     size_t dim;
   };
-  /// All over which blocks go several times.
+  /// All rows that blocks read several times.
   const std::vector<Rows>& rows() const { return rows_; }
   bool HasRows(const ir::Value* block) const;
-  /// Whether some pass comes back to rows of the tensor.
+  /// Whether a later pass reads rows of the tensor.
   bool HasRowsOf(const ir::Value* tensor) const;
 
  private:
@@ -45,7 +45,7 @@ class Rereads {
   std::vector<Rows> rows_;
 };
 
-/// The bytes of `tensor` for each index of dimension `dim`.
+/// Emits the number of bytes of `tensor` for each index of dimension `dim`.
 ir::Value* BytesPerIndex(ir::Builder& b, const ir::Value* tensor, size_t dim);
 
 }  // namespace kdl::cpu

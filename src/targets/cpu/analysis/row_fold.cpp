@@ -19,7 +19,8 @@ bool IsPlainLoad(const Op* op) {
          !load.mask() && !load.otherwise();
 }
 
-/// Whether the factor that has rows is read a few times at most: once for each element of the axes that it does not have.
+/// Whether the factor that has rows is read only a few times, once for each element of the axes that it does
+/// not have.
 bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisId few) {
   if (fold->kind() == OpKind::Reduce) return true;
   std::vector<Value*> terms = TermsOf(fold);
@@ -35,7 +36,7 @@ bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisI
   return times <= kFewRows;
 }
 
-/// The axis along which elements of a load are side by side; invalid: none.
+/// Returns the axis along which the load's elements are contiguous; invalid: none.
 AxisId LastIndexed(const Op* load) {
   const ir::Access access = load->attr<AttrKey::Access>();
   auto index = load->Segment(ir::LoadOp::at_index);
@@ -51,7 +52,7 @@ class Finder {
  public:
   explicit Finder(const Op* fold) : fold_(fold), folded_(fold->attr<AttrKey::Axes>()[0]) {}
 
-  /// Whether rows of the terms can be made by themselves, and nothing else uses the terms.
+  /// Whether rows of the terms can be computed separately, and nothing else uses the terms.
   bool Find() {
     for (const Value* term : TermsOf(fold_)) {
       if (!Collects(term) && !IsOneARow(term)) return false;
@@ -67,7 +68,7 @@ class Finder {
     return found_.block != nullptr;
   }
 
-  /// Whether elements of the loads are side by side along the axis; of one at least.
+  /// Whether the loads' elements are contiguous along the axis, and some load has that axis.
   bool LieAlong(AxisId last) const {
     bool some = false;
     for (const Op* op : found_.makers) {
@@ -81,7 +82,7 @@ class Finder {
   const RowFold& found() const { return found_; }
 
  private:
-  /// Collects what makes the term, or nothing of it.
+  /// Collects all ops that compute the term, or none of them if that is not possible.
   bool Collects(const Value* term) {
     std::set<const Op*> reached = reached_;
     ir::Value* block = found_.block;
@@ -91,14 +92,15 @@ class Finder {
     return false;
   }
 
-  /// Whether the term is a number a row, next to one that has rows.
+  /// Whether the term has one number for each row, and the other term has whole rows.
   bool IsOneARow(const Value* term) const {
     return fold_->kind() == OpKind::Contraction && term->type()->axes.size() == 1;
   }
 
-  /// Reaches what makes the term, up to its loads.
+  /// Marks the ops that compute the term, back to its loads.
   bool Collect(const Value* term) {
-    constexpr size_t kMost = 256;  // in a block of thousands, each fold would reach all of them
+    // With thousands of ops in a region, each reduction would reach all of them.
+    constexpr size_t kMost = 256;
     if (!HasAxis(term, folded_)) return true;
     const Op* def = term->def();
     if (reached_.size() == kMost || !def || def->parent_region() != fold_->parent_region() ||
@@ -110,7 +112,7 @@ class Finder {
            std::ranges::all_of(def->operands(), [&](const Value* one) { return Collect(one); });
   }
 
-  /// False where a row is looked up, by a tile of indices.
+  /// Records the load's block along the reduced axis. Returns false if a tile of indices selects the rows.
   bool NoteBlock(const Op* load) {
     for (Value* index : load->Segment(ir::LoadOp::at_index)) {
       if (HasAxis(index, folded_)) return false;
@@ -131,7 +133,7 @@ class Finder {
 }  // namespace
 
 bool NothingWritesBetween(const Op* op, const Op* fold) {
-  constexpr int kFar = 4096;  // ops: longer ways are not walked for each fold
+  constexpr int kFar = 4096;  // ops; searching farther for each reduction would be slow
   int walked = 0;
   for (const Op* next = op->next(); next != fold; next = next->next()) {
     bool harmless = next && ++walked < kFar && next->regions().empty() &&

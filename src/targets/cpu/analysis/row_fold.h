@@ -8,27 +8,30 @@
 
 namespace kdl::cpu {
 
-/// A fold in one chain that reads its terms once, each row where it lies: rows lie along the result's last axis, and a factor has
-/// axes of its own, which read the other one again, for a few elements at most. A factor of numbers alone, one a row, may have been made before.
+/// A reduction in sequential order that reads its terms only once, row by row, from where they are in memory.
+/// Rows run along the result's last axis. If a factor has an axis of its own, the other factor is read again
+/// for each element of that axis, so there must be few of them. A factor with only one number per row may
+/// already have been computed.
 struct RowFold {
-  ir::Value* block = nullptr;  ///< what is folded, row by row
-  std::vector<const ir::Op*>
-      makers{};  ///< of the terms, from their loads on; those that come last first
+  ir::Value* block = nullptr;  ///< the block along the reduced axis
+  /// The ops that compute the terms, from their loads on; the last one comes first.
+  std::vector<const ir::Op*> makers{};
 };
 
-/// The values that a reduction or contraction folds.
+/// Returns the values that a reduction or contraction reduces.
 std::vector<ir::Value*> TermsOf(const ir::Op* fold);
 
-/// Whether nothing from the op up to the fold, in one block, writes what the op may read.
+/// Whether no op between `op` and `multi_reduce`, which are in the same region, writes what `op` may read.
 bool NothingWritesBetween(const ir::Op* op, const ir::Op* fold);
 
-/// So often what lies in rows is read at most: packing it would take longer.
+/// The most times that rows are read from memory. If they are read more often, it is faster to pack them.
 inline constexpr int64_t kFewRows = 4;
 
-/// What a row of accumulators takes at most, so that it stays in the nearest cache.
+/// Returns the largest size of a row of accumulators that stays in the nearest cache.
 inline int64_t MostAccumulatorBytes(const ProcessorFacts& facts) { return facts.l1_bytes / 2; }
 
-/// Nothing where the op is no such fold. As if blocks of axis `few`, where it is valid, had few elements. Extents may be unknown yet.
+/// Returns nothing if the op is not such a reduction. Blocks of the axis `few`, if that is valid, are assumed
+/// to have few elements. Extents may still be unknown.
 std::optional<RowFold> RowFoldOf(const ir::Op* op, const KernelShape& kernel, ir::AxisId few = {});
 
 }  // namespace kdl::cpu

@@ -53,7 +53,7 @@ const Op* SlidingWindowInPlace(const KernelShape& kernel, const Value* tile, Axi
                   tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
   if (!is_sequential || is_start || fold->parent_region() != sliding_window->parent_region())
     return nullptr;
-  std::optional<AxisId> column = RegisterBlock::Of(kernel, *fold).column;
+  std::optional<AxisId> column = RegisterBlock::ChooseFor(kernel, *fold).column;
   bool fits = !column || !HasAxis(sliding_window->result(), *column) ||
               RunsAlong(sliding_window, window, *column);
   return fits ? sliding_window : nullptr;

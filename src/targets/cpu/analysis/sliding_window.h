@@ -4,22 +4,22 @@
 
 namespace kdl::cpu {
 
-/// Makes an element as a fold takes it.
+/// Whether the op only converts an element for a reduction.
 bool FitsElement(const ir::Op* op);
 
-/// Whether a window of what is loaded may be a tile of its own: a fold in one chain alone reads it, if fitted, and all its
-/// elements whatever happens.
+/// Whether a sliding window of the loaded elements may be a tile of its own. The only reader must be a
+/// reduction in sequential order, possibly after conversions, that always reads all elements.
 bool MayShareWindow(const ir::Op* load);
 
-/// The axis of which the term counts the positions.
+/// Returns the axis whose positions the term counts.
 ir::AxisId AxisOfTerm(const ir::Op* sliding_window, const ir::AccessTerm& term);
 
-/// Whether what a slide gives for neighbours along `axis` are neighbours in the window, whose elements lie side by side along
-/// `window`.
+/// Whether results of the `sliding_window` that are neighbours along `axis` are neighbours in the window, too. The
+/// window's elements are contiguous along `window`.
 bool RunsAlong(const ir::Op* sliding_window, ir::AxisId window, ir::AxisId axis);
 
-/// The slide that makes the tile, where the fold, its only reader, reads the window in its place: what becomes vectors lies
-/// side by side there. Else null.
+/// Returns the `sliding_window` that makes the tile, if the reduction that is its only reader can read the window
+/// instead, because elements of a vector are contiguous there. Otherwise returns null.
 const ir::Op* SlidingWindowInPlace(const KernelShape& kernel, const ir::Value* tile,
                                    ir::AxisId window, const ir::Op* fold);
 

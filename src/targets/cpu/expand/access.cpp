@@ -2,7 +2,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// What a processor's caches are told of accesses.
+// Hints to the caches about accesses.
 
 namespace kdl::cpu {
 

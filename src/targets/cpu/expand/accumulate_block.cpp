@@ -4,14 +4,15 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/block_steps.h"
 
-// A fold in one chain an element, whose elements all have an accumulator at once: what block-products cuts folds into.
+// Reductions in sequential order whose elements all have accumulators at the same time. block-products splits
+// reductions into such blocks.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// So many elements a block has in the code that is made; 0: that is not known.
-int64_t MostOf(const BlockFacts& block) {
+/// Returns how many elements the block has at most, or 0 if that is unknown.
+int64_t MostElements(const BlockFacts& block) {
   return block.most ? block.most : ConstantOf(block.size).value_or(0);
 }
 
@@ -20,10 +21,10 @@ class RegisterFold {
   RegisterFold(Expander& e, const Accumulation& what)
       : e_(e),
         what_(what),
-        tile_{{}, RegisterBlock::Of(e, *what.op), {}, {}, {}},
-        steps_(StepsOf(e, what, tile_.block)) {}
+        tile_{{}, RegisterBlock::ChooseFor(e, *what.op), {}, {}, {}},
+        steps_(RegisterBlockSteps(e, what, tile_.block)) {}
 
-  void Run() {
+  void ExpandToRegisters() {
     if (!tile_.block.column) {
       e_.scalars[what_.op->result()] = steps_(tile_)[0];
       return;
@@ -36,19 +37,20 @@ class RegisterFold {
  private:
   const BlockFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
 
-  /// Rows, of which some may lack, by whole vectors, or one vector of which a part exists.
+  /// Whether the block consists of rows of whole vectors, or of a single partial vector each. Some rows may
+  /// not exist. Reports an error if not.
   bool FitsRegisters() {
     auto& [values, block, shape, chunk, partial] = tile_;
     const BlockFacts& columns = Facts(*block.column);
     chunk.lanes = block.lanes;
-    shape.columns = MostOf(columns) / block.lanes;
-    bool fits = MostOf(columns) % block.lanes == 0;
-    if (ConstantOf(columns.size) != MostOf(columns)) {
+    shape.columns = MostElements(columns) / block.lanes;
+    bool fits = MostElements(columns) % block.lanes == 0;
+    if (ConstantOf(columns.size) != MostElements(columns)) {
       fits = fits && shape.columns == 1;
       chunk = ChunkOf(e_, columns.size, block.lanes);
     }
     if (block.row) NoteRows(Facts(*block.row));
-    for (AxisId axis : block.outer) fits = fits && MostOf(Facts(axis)) == 1;
+    for (AxisId axis : block.outer) fits = fits && MostElements(Facts(axis)) == 1;
     int64_t most = e_.facts.vector_registers;
     fits = fits && shape.columns > 0 && shape.rows > 0 && shape.columns <= most &&
            shape.rows <= most && shape.rows * shape.columns <= most;
@@ -78,6 +80,8 @@ class RegisterFold {
 
 }  // namespace
 
-void AccumulateBlock(Expander& e, const Accumulation& what) { RegisterFold(e, what).Run(); }
+void AccumulateBlock(Expander& e, const Accumulation& what) {
+  RegisterFold(e, what).ExpandToRegisters();
+}
 
 }  // namespace kdl::cpu

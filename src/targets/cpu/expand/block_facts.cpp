@@ -2,14 +2,14 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Blocks are no values at loop level: what is known of them are scalars.
+// At loop level, blocks are not values. What is known about them is in scalars.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// The old value as `shifted` has it for another turn of the loop around `block`: what depends on the turn is computed
-/// again.
+/// Returns the old value as it is in another iteration of the loop around `block`, for which `shifted` has
+/// values. What depends on the iteration is computed again.
 Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap& shifted) {
   if (auto known = shifted.find(old); known != shifted.end()) return known->second;
   Op* def = old->def();
@@ -21,7 +21,8 @@ Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap
   return shifted.at(old);
 }
 
-/// Where the block starts in the next turn of its loop; null where none makes it, or another core may get that turn.
+/// Returns where the block starts in the next iteration of its loop. Null: no loop makes it, or another core
+/// may get that iteration.
 Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   const ir::Region* region = block->parent_region();
   Op* parent = region->parent();
@@ -33,7 +34,7 @@ Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   return ShiftedTo(e, block.start(), region, shifted);
 }
 
-/// Whether the block is of a cut into panels, with what is left behind the whole ones.
+/// Whether the block comes from a cut into panels and their remainder.
 bool IsPanels(const Value* block, int64_t panel) {
   const ir::NumberList sizes = block->parent_region()->parent()->attr<ir::AttrKey::Sizes>();
   return sizes[0] == panel && (sizes.size() == 1 || sizes[1] == panel - 1);

@@ -15,7 +15,8 @@
 //     b[columns] = buffer_load b[k, j + c * L] : vec
 //     for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
 //
-// A unit takes several terms a step: in one instruction, where the processor has it, else one after the other.
+// A matrix instruction processes several terms per step. If the processor does not have it, the terms are
+// processed one after the other.
 
 namespace kdl::cpu {
 
@@ -23,7 +24,8 @@ namespace {
 
 using Shape = RegisterBlock::Shape;
 
-/// What an operand lacks, the row or the column, it is read once for.
+/// Emits the steps of a register block. An operand without the row axis is read once for all rows, and one
+/// without the column axis once for all columns.
 class BlockSteps {
  public:
   BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
@@ -49,7 +51,7 @@ class BlockSteps {
     if (what_.plus && IsTileValue(what_.plus)) plus_ = TileBufferAlong(e_, what_.plus, *column_);
   }
 
-  /// The accumulators after all terms, row by row.
+  /// Returns the accumulators after all terms, row by row.
   Values Accumulate(const RegisterTile& tile) {
     const Shape shape = tile.shape;
     chunk_ = tile.chunk;
@@ -75,10 +77,9 @@ class BlockSteps {
   }
 
  private:
-  static constexpr int64_t kMostSteps =
-      48;  // that stand side by side: so long is the code of some terms
+  static constexpr int64_t kMostSteps = 48;  // unrolled steps, which limits the length of the code
 
-  /// To a vector of the block.
+  /// Moves to a vector of the block.
   void Place(int64_t row, int64_t column) {
     if (row_) position_[*row_] = RowNumber(row);
     if (column_) position_[*column_] = e_.b.I64(column * lanes_);
@@ -89,8 +90,9 @@ class BlockSteps {
     return rows_.count ? e_.b.Min(iteration_row_, rows_.numbers.back()) : iteration_row_;
   }
 
-  /// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
-  /// twelve accumulators would have a third as many instructions of its own. 0: a loop takes them.
+  /// Returns the number of terms along the last reduced axis if they are few and equally many in every block,
+  /// as for a window. They are then unrolled: a loop over three terms of twelve accumulators would need a
+  /// third more instructions. Returns 0 if a loop is needed.
   int64_t TermsTogether(Shape shape) const {
     Window window = e_.WindowOf(what_.op, what_.folded.back());
     int64_t terms = ConstantOf(window.size).value_or(0);
@@ -98,8 +100,9 @@ class BlockSteps {
     return are_few ? terms : 0;
   }
 
-  /// The accumulators after a loop over the terms along the last folded axis. A product's whole blocks are unrolled where they keep a
-  /// processor busy, and are not so large that a loop's own instructions are few compared with theirs.
+  /// Returns the accumulators after a loop over the terms along the last reduced axis. The loop is unrolled
+  /// for a product's whole blocks if they are large enough to keep the processor busy, but small enough that
+  /// the loop's own instructions matter.
   Values TermByTerm(const RegisterTile& tile, const Values& carried) {
     constexpr int64_t kFewestSteps = 8;
     constexpr int64_t kMostTerms = 4;
@@ -117,7 +120,7 @@ class BlockSteps {
                     });
   }
 
-  /// The accumulators after the term at the position.
+  /// Returns the accumulators after the term at the position.
   Values AfterTerm(Shape shape, const Values& accs) {
     Values next;
     read_.clear();
@@ -129,8 +132,8 @@ class BlockSteps {
     return next;
   }
 
-  /// What a row's accumulators become, for each row, in little code for what hardly ever runs: each turn takes the first row
-  /// and puts it after the others.
+  /// Applies `after` to the accumulators of each row. The code is small because it hardly ever runs: each
+  /// iteration processes the first row and moves it after the others.
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after) {
     if (shape.rows == 1) return after(shape, starts);
@@ -146,7 +149,8 @@ class BlockSteps {
                     });
   }
 
-  /// The accumulators after all steps of the unit; the last one of a row may lack terms.
+  /// Returns the accumulators after all steps of the matrix instruction. The last step of a row may lack
+  /// terms.
   Values AfterSteps(Shape shape, const Values& starts) {
     AxisId along = what_.folded.back();
     ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
@@ -170,27 +174,28 @@ class BlockSteps {
                             });
           };
           if (AreFilled()) return steps(window.hi, nullptr);
-          // What hardly ever runs takes little code.
+          // Code that hardly ever runs should be small.
           if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
           Value* full = e_.b.Add(window.lo, RoundDown(e_, window.size, depth));
           return AfterRest(shape, {along, full, window.hi}, steps(full, nullptr));
         });
   }
 
-  /// The accumulators after the terms after whole steps, if any.
+  /// Returns the accumulators after the terms that are left after the whole steps.
   Values AfterRest(Shape shape, const Stretch& rest, const Values& accs) {
     auto step = [&](Shape rows, const Values& before) { return AfterStep(rows, rest, before); };
     Values after = MakeIf(
         e_.b, e_.b.Ge(rest.begin, rest.end), TypesOf(accs), [&] { return accs; },
         [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
-    // The accumulators stay in registers where nothing is left.
+    // Keeps the accumulators in registers if nothing is left.
     after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
     return after;
   }
 
-  /// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
+  /// Whether the instruction accepts tiles of accumulators as large as the block, and the factors have the
+  /// layout that it loads.
   bool FitTiles(Shape shape) const {
-    // Fewer gain nothing where single steps are an instruction or two each.
+    // With fewer rows there is no gain if a single step is only one or two instructions.
     int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoSequences ? 1 : 4;
     int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.instruction->acc));
     AxisId along = what_.folded.back();
@@ -213,7 +218,7 @@ class BlockSteps {
     return are_rows && columns.panel && are_columns;
   }
 
-  /// The accumulators after so many terms from `lo` on, by tiles.
+  /// Returns the accumulators after `terms` terms from `lo` on, computed with tiles.
   Values AfterTiles(Shape shape, Value* lo, Value* terms, const Values& accs) {
     size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
     Place(0, 0);
@@ -240,7 +245,7 @@ class BlockSteps {
     return MakeIf(e_.b, some, types, steps, [&] { return accs; });
   }
 
-  /// Whether steps may go on after the block's end: there is +0.
+  /// Whether steps may run past the block's end, because +0 is stored there.
   bool AreFilled() const {
     AxisId along = what_.folded.back();
     return is_native_ && std::ranges::all_of(tile_buffers_, [&](const TileBuffer& tile_buffer) {
@@ -250,10 +255,10 @@ class BlockSteps {
            });
   }
 
-  /// Whether the steps' code has to flush.
+  /// Whether the code of the steps must flush.
   bool Flushes() const { return what_.instruction->flushes && !is_native_ && !is_plain_; }
 
-  /// The accumulators as the unit takes them, where it takes a step at all.
+  /// Returns the accumulators as the instruction reads them, if it executes any steps at all.
   Values Taken(const Values& starts) {
     if (!Flushes()) return starts;
     Value* steps = e_.b.Bool(true);
@@ -269,7 +274,8 @@ class BlockSteps {
     return taken;
   }
 
-  /// A step's terms begin at the index; where there is an end, those after it have the factors +0.
+  /// Returns the accumulators after a step whose terms begin at the index. If there is an end, the factors
+  /// after it are +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
     if (is_native_ && what_.instruction->order == ir::StepOrder::TwoSequences)
       return AfterSequences(shape, terms, accs);
@@ -288,13 +294,13 @@ class BlockSteps {
     return accs;
   }
 
-  /// What a term of +0 leaves: -0 becomes +0.
+  /// Adds terms of +0, which turns -0 into +0.
   void AddZeros(Values& accs) {
     for (Value*& acc : accs)
       acc = e_.b.Add(acc, e_.b.Splat(what_.identity, ir::Lanes(acc->type())));
   }
 
-  /// To a term of a step, whose first one exists.
+  /// Moves to a term of a step whose first term exists.
   void MoveTo(const Stretch& terms, int64_t number) {
     Value* index = e_.b.Add(terms.begin, e_.b.I64(number));
     exists_ = nullptr;
@@ -306,7 +312,7 @@ class BlockSteps {
     position_[terms.axis] = index;
   }
 
-  /// The same in instructions, which take the terms of a step side by side.
+  /// The same with instructions that process the terms of a step together.
   Values AfterInstructions(Shape shape, const Stretch& terms, const Values& accs) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -320,7 +326,8 @@ class BlockSteps {
     return next;
   }
 
-  /// The same of a unit of two chains, pair by pair, row by row: each accumulator has two more meanwhile.
+  /// The same for an instruction with two chains, pair by pair and row by row, because each accumulator needs
+  /// two more registers for that.
   Values AfterSequences(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
@@ -341,7 +348,7 @@ class BlockSteps {
     });
   }
 
-  /// Chains, two of each accumulator, after a pair of terms.
+  /// Returns the chains, two for each accumulator, after a pair of terms.
   Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -359,7 +366,8 @@ class BlockSteps {
     return next;
   }
 
-  /// Chains of so many terms, and after them of +0 times +0 where that fills no step: what was -0 is +0.
+  /// Returns the chains after the terms that are missing in the last step. Those are +0 times +0, so a chain
+  /// that was -0 becomes +0. `terms`: the terms that exist.
   Values WithNothing(const Values& chains, Value* zero, Value* terms) {
     Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.instruction->depth - 1));
     Values filled;
@@ -367,14 +375,15 @@ class BlockSteps {
     return filled;
   }
 
-  /// What was read of an operand in this turn, where the row and the column stand that it has.
+  /// Returns the cached value that this iteration has read of an operand at the row and column, as far as the
+  /// operand depends on them.
   Value*& Read(size_t operand, int64_t row, int64_t column) {
     const Value* value = what_.operands[operand];
     return read_[{operand, row_ && HasAxis(value, *row_) ? row : 0,
                   column_ && HasAxis(value, *column_) ? column : 0}];
   }
 
-  /// An operand's factors of a step, or of a pair of one, at a row and column of the block.
+  /// Returns an operand's factors for a step, or for a pair of terms, at a row and column of the block.
   Value* StepFactors(size_t operand, int64_t row, int64_t column, const Stretch& terms) {
     const Value* value = what_.operands[operand];
     bool walks_columns = column_ && HasAxis(value, *column_);
@@ -403,7 +412,7 @@ class BlockSteps {
       rows.push_back(OrZero(factor));
     }
     exists_ = nullptr;
-    ir::Type type = e_.TypeOf(value->type()->scalar, of_group * part.lanes);
+    ir::Type type = e_.VectorType(value->type()->scalar, of_group * part.lanes);
     return read = MakeOne(e_.b, OpKind::Zip, {rows}, type);
   }
 
@@ -420,7 +429,7 @@ class BlockSteps {
     return starts;
   }
 
-  /// What the accumulators of a block start from.
+  /// Returns the accumulators from which a block starts.
   Values Starts(Shape shape) {
     auto same = [&](Value* value) {
       auto count = static_cast<size_t>(shape.rows * shape.columns);
@@ -431,7 +440,7 @@ class BlockSteps {
     ir::LoadTileOp get(what_.into->def());
     if (!get.value()) return Loads(shape);
     std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
-                                e_.TypeOf(what_.acc, chunk_.lanes));
+                                e_.VectorType(what_.acc, chunk_.lanes));
     return MakeIf(
         e_.b, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
         [&] { return Loads(shape); });
@@ -446,7 +455,8 @@ class BlockSteps {
     return loads;
   }
 
-  /// Whether a term's rows share elements with another one's: LLVM would keep those in registers that accumulators need.
+  /// Whether rows of different terms share elements. LLVM would keep those in registers that accumulators
+  /// need.
   bool WindowsSlidingWindowAlongRows() const {
     for (size_t i = 0; row_ && i < sliding_windows_.size(); ++i)
       if (sliding_windows_[i] && HasAxis(what_.operands[i], *row_)) return true;
@@ -494,25 +504,26 @@ class BlockSteps {
   std::optional<AxisId> column_;
   int64_t lanes_;
   bool is_native_;
-  bool is_plain_;                                        ///< no term has anything to flush
-  std::vector<TileBuffer> tile_buffers_;                 ///< of the operands that have one
-  std::vector<std::optional<Sliding>> sliding_windows_;  ///< of those that are read in a window
-  TileBuffer start_;                                     ///< of `into`
+  bool is_plain_;                         ///< whether no term has anything to flush
+  std::vector<TileBuffer> tile_buffers_;  ///< of the operands that have a buffer
+  std::vector<std::optional<Sliding>>
+      sliding_windows_;  ///< of operands that are read from a window
+  TileBuffer start_;     ///< the buffer of `into`
   TileBuffer plus_;
   Position position_;
   Chunk chunk_;
   PartialRows rows_;
-  int64_t term_ = 0;                ///< the number of the term among those that stand side by side
-  Value* iteration_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
-  Value* exists_ = nullptr;         ///< of the term at the position; null: it does
-  std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
-      read_;  ///< operand, row, column: in this turn
+  int64_t term_ = 0;                ///< number of the current term among unrolled ones
+  Value* iteration_row_ = nullptr;  ///< the row in a loop over rows; null: rows are unrolled
+  Value* exists_ = nullptr;         ///< whether the term at the position exists; null: it does
+  /// What this iteration has read, by operand, row and column.
+  std::map<std::tuple<size_t, int64_t, int64_t>, Value*> read_;
 };
 
 }  // namespace
 
-std::function<Values(const RegisterTile&)> StepsOf(Expander& e, const Accumulation& what,
-                                                   const RegisterBlock& block) {
+std::function<Values(const RegisterTile&)> RegisterBlockSteps(Expander& e, const Accumulation& what,
+                                                              const RegisterBlock& block) {
   auto steps = std::make_shared<BlockSteps>(e, what, block);
   return [steps](const RegisterTile& tile) { return steps->Accumulate(tile); };
 }

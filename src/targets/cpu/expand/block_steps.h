@@ -6,9 +6,9 @@
 
 namespace kdl::cpu {
 
-/// The walk of one register block over the folded axes: for a tile whose shape is known, the accumulators after all terms, row by
-/// row.
-std::function<Values(const RegisterTile&)> StepsOf(Expander& e, const Accumulation& what,
-                                                   const RegisterBlock& block);
+/// Returns a function that emits the loops of one register block over the reduced axes. For a tile whose
+/// shape is known, it returns the accumulators after all terms, row by row.
+std::function<Values(const RegisterTile&)> RegisterBlockSteps(Expander& e, const Accumulation& what,
+                                                              const RegisterBlock& block);
 
 }  // namespace kdl::cpu

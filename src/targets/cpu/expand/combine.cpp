@@ -2,7 +2,7 @@
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/expand/expander.h"
 
-// Folds and scans by a region.
+// Reductions and scans with a region.
 //
 //   %s = scan carry(%a = %z) (%x in %t) {axes = (k)} { … yield %n }
 //   -> for each row of the other axes, a vector of the last one at a time:
@@ -14,7 +14,7 @@ namespace {
 
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
 
-/// What the region reads of what stands around it: constants that other passes have moved out.
+/// Returns the outside values that the region reads: constants that other passes have moved out of it.
 ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   ir::ValueMap map;
   auto look = [&](const Op* op) {
@@ -26,7 +26,7 @@ ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   return map;
 }
 
-/// The accumulators after one more step: scalars, or vectors of `lanes`.
+/// Returns the accumulators after one more step: scalars, or vectors of `lanes`.
 Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
                int64_t lanes) {
   const ir::Region* region = op->region();
@@ -57,7 +57,7 @@ Values Inits(Expander& e, const Op* op, int64_t lanes) {
   return inits;
 }
 
-/// One fold or scan in a chain for each element of the other axes.
+/// Emits one reduction or scan in sequential order for each element of the other axes.
 class SequentialReduction {
  public:
   SequentialReduction(Expander& e, const Op* op)
@@ -70,7 +70,7 @@ class SequentialReduction {
       targets_.push_back(IsTileValue(result) ? TileBufferOf(e, result) : TileBuffer());
   }
 
-  void Run() {
+  void ExpandChains() {
     if (kept_.empty()) {
       Element({});
     } else {
@@ -120,12 +120,12 @@ class SequentialReduction {
   ir::AxisList kept_;
   int64_t lanes_ = 1;
   std::vector<TileBuffer> values_;
-  std::vector<TileBuffer> targets_;  ///< of the results that are tiles
+  std::vector<TileBuffer> targets_;  ///< buffers of the results that are tiles
   Position position_;
 };
 
 }  // namespace
 
-void ExpandCombine(Expander& e, const Op* op) { SequentialReduction(e, op).Run(); }
+void ExpandCombine(Expander& e, const Op* op) { SequentialReduction(e, op).ExpandChains(); }
 
 }  // namespace kdl::cpu

@@ -3,7 +3,7 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Loops and branches carry scalars.
+// Loops and branches, which carry only scalars.
 
 namespace kdl::cpu {
 
@@ -16,8 +16,8 @@ void ExpandRegion(Expander& e, const ir::Region* from, ir::Region* to) {
   });
 }
 
-/// A loop or a stage stays, around what its body becomes. The condition of a `while` is a scalar here: one that differs
-/// by element stands in a elementwise loop.
+/// Copies a loop or stage around its expanded body. The condition of a `while` is a scalar here; one that
+/// differs between elements is in an elementwise loop.
 void ExpandAround(Expander& e, const Op* op) {
   auto segments = SegmentsOf(op, [&](Value* old) { return e.Scalar(old); });
   Op* copy = e.b.Create(op->kind(), segments, TypesOf(op->results()), op->attrs());
@@ -27,14 +27,15 @@ void ExpandAround(Expander& e, const Op* op) {
   ExpandRegion(e, op->region(), copy->region());
 }
 
-/// Whether a block has so many elements, where that is known.
+/// Returns whether the block has this many elements, if that is known.
 std::optional<bool> HasSize(const Expander& e, const Value* block, int64_t size) {
   const BlockFacts& facts = e.blocks.at(block);
   if (auto known = ConstantOf(facts.size)) return known == size;
   return facts.most && size > facts.most ? std::optional(false) : std::nullopt;
 }
 
-/// Of a condition on the sizes of blocks, which may be known in one copy of a cut's body.
+/// Returns the value of a condition on the sizes of blocks, if it is known. It may be known in one copy of a
+/// cut's body.
 std::optional<bool> Known(const Expander& e, const Value* condition) {
   const Op* def = condition->def();
   if (!def) return std::nullopt;
@@ -66,7 +67,7 @@ void ExpandIf(Expander& e, Op* op) {
   for (size_t r = 0; r < 2; ++r) ExpandRegion(e, op->region(r), copy->region(r));
 }
 
-/// An op on scalars only, outside elementwise loops.
+/// Expands an op on scalars outside elementwise loops.
 void ExpandScalarOp(Expander& e, Op* op) {
   auto access = [&] {
     return ElementAccessOf(op, [&](Value* operand) { return e.Scalar(operand); });
@@ -82,7 +83,8 @@ void ExpandScalarOp(Expander& e, Op* op) {
   }
 }
 
-/// The tile in a buffer whose dimensions are its axes in the order of their numbers, as its text names them.
+/// Returns the tile in a buffer whose dimensions are its axes in the order of their numbers, which is also
+/// their order in text.
 Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   ir::AxisList axes = tile->type()->axes;
   std::vector<int64_t> extents;
@@ -109,7 +111,8 @@ void ExpandMove(Expander& e, const Op* op, const Value* from, const Value* to) {
   CopyTile(e, op, e.tile_buffers.at(from), e.tile_buffers.at(to), from->type()->scalar);
 }
 
-/// Who makes a tile makes it in its tile buffer; what was got elsewhere is moved, and what stands in registers is stored.
+/// The op that makes a tile stores it in its buffer. What remains are tiles that were loaded from another
+/// buffer, and tiles in registers.
 void ExpandStoreTile(Expander& e, const Op* op) {
   if (e.registers.contains(op->operand(0))) return StoreRegisters(e, op);
   const Op* maker = op->operand(0)->def();
@@ -134,7 +137,7 @@ void ExpandOp(Expander& e, Op* op) {
       e.tile_buffers[op->result()] = MakeTileBuffer(e, op->result());
       break;
     case OpKind::LoadTile:
-      break;  // who reads the tile reads the tile buffer
+      break;  // readers of the tile read the buffer
     case OpKind::StoreTile:
       ExpandStoreTile(e, op);
       break;
@@ -190,7 +193,7 @@ void ExpandRegion(Expander& e, const ir::Region* region) {
 
 Value* Expander::Scalar(Value* old) const {
   auto found = scalars.find(old);
-  KDL_CHECK(found != scalars.end(), "'{}' is no scalar yet", old->name().text());
+  KDL_CHECK(found != scalars.end(), "'{}' is not a scalar yet", old->name().text());
   return found->second;
 }
 

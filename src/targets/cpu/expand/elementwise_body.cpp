@@ -37,13 +37,13 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise)
                                                : TileBufferAlong(e, result, axes_.back()));
 }
 
-/// Whether the result is a tile that the body fills, point by point, and something reads.
+/// Whether the result is a tile that the body fills point by point and that something reads.
 bool ElementwiseLoopBody::IsKept(const Value* result) const {
   return !result->uses().empty() &&
          !IsFolded(elementwise_->region()->terminator()->operand(result->index()));
 }
 
-/// Where all that the body does is to ask for lines, a piece is one.
+/// If the body only prefetches lines, a chunk is one line.
 int64_t ElementwiseLoopBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
   int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
@@ -84,14 +84,14 @@ Value* ElementwiseLoopBody::At(Value* old) {
   return found == map_.end() ? e_.Scalar(old) : found->second;
 }
 
-/// The operand as a value: of the last axis's index the indices of all lanes.
+/// Returns the operand's value. For the index of the last axis, these are the indices of all lanes.
 Value* ElementwiseLoopBody::Lane(Value* old) {
   if (old != elementwise_->region()->params().back() || chunk_.lanes == 1) return At(old);
-  ir::Type numbers = e_.TypeOf(Scalar::I64, chunk_.lanes);
+  ir::Type numbers = e_.VectorType(Scalar::I64, chunk_.lanes);
   return e_.b.Add(At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
 }
 
-ElementAccess ElementwiseLoopBody::AccessOf(const Op* op, const Chunk& chunk) {
+ElementAccess ElementwiseLoopBody::AccessHere(const Op* op, const Chunk& chunk) {
   ElementAccess access{op, e_.Scalar(TensorOf(op)), {}, nullptr, nullptr, chunk};
   for (Value* index : IndexOf(op)) access.index.push_back(At(index));
   return access;
@@ -113,7 +113,7 @@ Value* ElementwiseLoopBody::ElementChunk(Value* tile) {
 
 void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
   ir::LoadOp load(op);
-  ElementAccess access = AccessOf(op, IsUniformAccess(op) ? Chunk{} : chunk_);
+  ElementAccess access = AccessHere(op, IsUniformAccess(op) ? Chunk{} : chunk_);
   access.otherwise = Optional(load.otherwise());
   access.mask = Optional(load.mask());
   Prefetch(access);
@@ -122,38 +122,38 @@ void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
 
 void ElementwiseLoopBody::ExpandUpdateOp(Op* op) {
   ir::UpdateOp update(op);
-  ElementAccess access = AccessOf(op, {});
+  ElementAccess access = AccessHere(op, {});
   access.mask = Optional(update.mask());
   ExpandUpdate(e_.b, access, Lane(update.value()));
 }
 
 void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   ir::StoreOp store(op);
-  ElementAccess access = AccessOf(op, chunk_);
+  ElementAccess access = AccessHere(op, chunk_);
   access.mask = Optional(store.mask());
   access.past_caches = !chunk_.mask && Contains(past_caches_, op);
   if (!access.past_caches) Prefetch(access);
   ExpandStore(e_.b, access, Lane(store.value()));
 }
 
-/// Whether the piece begins two lines, counted from where its turn does.
+/// Whether the chunk begins a pair of lines, counted from the start of its iteration.
 bool ElementwiseLoopBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
-/// Whether the piece goes on in the line of the one before, as counted from where its row or its turn begins.
+/// Whether the chunk continues the line of the previous one, counted from the start of its row or iteration.
 bool ElementwiseLoopBody::GoesOnInLine(const ElementAccess& access) const {
   if (last_.Transposes()) return false;
   int64_t before = ConstantOf(position_.at(axes_.back())).value_or(before_);
   return before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
 }
 
-/// Full vectors only: what comes after the others is near its end.
+/// Only full vectors prefetch, because a row ends soon after a partial one.
 void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.chunk.lanes == 1 || access.chunk.mask) return;
   if (GoesOnInLine(access)) return;
   auto index = IndexOf(access.op);
-  for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
+  for (const Prefetching::Request& request : prefetching_.RequestsFor(access.op)) {
     if (request.is_streaming && past_caches_.empty()) continue;
     if (request.in_pairs && !BeginsPair(access)) continue;
     ElementAccess ahead = access;
@@ -166,9 +166,10 @@ void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   }
 }
 
-/// The line of the last element: that of the first one belongs to the piece before too, where lines are shared.
+/// Prefetches the line of the last element. The line of the first one also belongs to the previous chunk if
+/// chunks share lines.
 void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
-  ElementAccess access = AccessOf(op, {});
+  ElementAccess access = AccessHere(op, {});
   auto index = IndexOf(op);
   for (size_t i = 0; i < index.size(); ++i) {
     if (index[i] == elementwise_->region()->params().back())
@@ -183,7 +184,8 @@ Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
   return copy;
 }
 
-/// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.
+/// The loop iterates for the whole chunk, whose elements finish one by one. Elements that do not exist never
+/// start.
 void ElementwiseLoopBody::ExpandWhile(Op* op) {
   const ir::Region* region = op->region();
   auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : chunk_.lanes; };
@@ -232,7 +234,7 @@ void ElementwiseLoopBody::ExpandOp(Op* op) {
   } else if (op->kind() == OpKind::Element) {
     map_[op->result()] = ElementChunk(op->operand(0));
   } else if (op->kind() == OpKind::ReduceInLoop) {
-    return;  // the walk takes in its terms
+    return;  // its terms are accumulated by the enclosing loops
   } else if (op->kind() == OpKind::Load) {
     ExpandLoadOp(op);
   } else if (op->kind() == OpKind::Prefetch) {

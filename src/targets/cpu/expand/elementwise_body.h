@@ -11,7 +11,7 @@
 
 namespace kdl::cpu {
 
-/// The body of one elementwise loop, expanded once for each place where it runs.
+/// The body of one elementwise loop, which is expanded once for each place where it runs.
 class ElementwiseLoopBody {
  public:
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise);
@@ -22,18 +22,18 @@ class ElementwiseLoopBody {
   const ir::AxisList& axes() const { return axes_; }
   const std::vector<Accumulation>& folds() const { return folds_; }
   const std::vector<TileBuffer>& tile_buffers() const { return tile_buffers_; }
-  /// How many elements of the last axis a vector takes.
+  /// Returns how many elements along the last axis a vector contains.
   int64_t Lanes() const;
 
-  /// Where the body runs. MapPoint makes the absolute index along axis `i` from it; along the last one that of the
-  /// piece's first element.
+  /// The position of the body. MapPoint computes the absolute index along axis `i` from it; along the last
+  /// axis that is the index of the chunk's first element.
   Position& position() { return position_; }
   void MapPoint(size_t i);
   void PlaceAt(const Position& position);
-  /// `run` where the body is at a point of all axes but these two.
+  /// Calls `run` inside loops over all axes but these two, with the body at their points.
   void Around(ir::AxisId a, ir::AxisId b, const std::function<void()>& run);
 
-  /// The ops for which `wanted` holds, for a piece of the last axis.
+  /// Expands the ops for which `wanted` returns true, for a chunk of the last axis.
   template <class Wanted>
   void Expand(const Chunk& chunk, Wanted&& wanted) {
     chunk_ = chunk;
@@ -43,26 +43,26 @@ class ElementwiseLoopBody {
       ExpandOp(op);
     }
   }
-  /// What `make` maps is forgotten afterwards.
+  /// Calls `make` and then discards the mappings of values that it has made.
   template <class Make>
   void Locally(Make&& make) {
     ir::ValueMap around = map_;
     make();
     map_ = std::move(around);
   }
-  /// The term of a fold, for the piece that was expanded last.
+  /// Returns the term of a reduction for the chunk that was expanded last.
   ir::Value* Term(ir::Value* term) { return Lane(term); }
   void Bind(const ir::Value* old, ir::Value* value) { map_[old] = value; }
 
-  /// Elements of `tile` are `value`, and nothing is asked for ahead of time.
+  /// Uses `value` for the elements of `tile`, and emits no prefetches.
   void Give(const ir::Value* tile, ir::Value* value);
-  /// The next piece begins so many elements into a turn of a walk.
+  /// Sets the number of elements that precede the next chunk in its iteration.
   void ComeTo(int64_t before) { before_ = before; }
 
-  /// From here on these stores go past the caches wherever a full vector is stored; none: all stay in them.
+  /// From now on these stores bypass the caches if they store a full vector. Empty: none do.
   void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
-  /// The load or store without its value, `else` and mask, where the body runs now.
-  ElementAccess AccessOf(const ir::Op* op, const Chunk& chunk);
+  /// Returns the load or store, without its value, `else` and mask, at the body's current position.
+  ElementAccess AccessHere(const ir::Op* op, const Chunk& chunk);
 
  private:
   bool IsKept(const ir::Value* result) const;
@@ -90,11 +90,11 @@ class ElementwiseLoopBody {
   Prefetching prefetching_;
   std::vector<Accumulation> folds_;
   std::vector<TileBuffer>
-      tile_buffers_;  ///< of the results; none of folds and of what nothing uses
+      tile_buffers_;  ///< buffers of the results; empty for reductions and unused results
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;
-  int64_t before_ = 0;  ///< elements of the present turn
+  int64_t before_ = 0;  ///< elements of the current iteration before the chunk
   struct {
     const ir::Value* tile = nullptr;
     ir::Value* value = nullptr;
@@ -104,18 +104,20 @@ class ElementwiseLoopBody {
   ir::ValueMap map_;
 };
 
-/// The stores of a elementwise loop that go past the caches where its outputs are too large for them, and when.
+/// The stores of an elementwise loop that bypass the caches if its outputs are too large for them, and the
+/// condition for that.
 struct Streaming {
   std::vector<const ir::Op*> stores;
   ir::Value* large = nullptr;  ///< a bool; null: they never do
 };
 // streaming.cpp
-/// Whether the tensors of the accesses, together, are larger than what the last cache holds, a bool; null: never.
+/// Returns, as a bool, whether the tensors of all accesses together are larger than the last-level cache.
+/// Null: never.
 ir::Value* AreLarge(Expander& e, const std::vector<const ir::Op*>& accesses);
-/// Of a elementwise loop that runs by vectors of so many lanes.
+/// Returns the streaming stores of an elementwise loop that runs on vectors of `lanes` lanes.
 Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes);
-/// How many elements stand before the first vector that may go past the caches, where the body is placed at the start of
-/// a row; and whether all stores of it agree.
+/// How many elements precede the first vector that may bypass the caches, and whether all stores agree on
+/// that number. The body must be at the start of a row.
 struct RowStart {
   ir::Value* gap;
   ir::Value* agrees;
@@ -123,14 +125,14 @@ struct RowStart {
 RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming);
 
 // groups.cpp
-/// Whether what the elementwise loop makes stands in groups of rows.
+/// Whether the result of the elementwise loop is stored in groups of rows.
 bool MakesGroups(const ElementwiseLoopBody& body);
 void RunGroups(ElementwiseLoopBody& body);
-/// Fills the last groups of the rows that the elementwise loop makes.
+/// Fills up the last groups of the rows that the elementwise loop makes with zeros.
 void FillGroups(ElementwiseLoopBody& body);
 
 // register_transposes.cpp
-/// Runs a elementwise loop whose accesses of LastAxis::Across() are transposed.
+/// Runs an elementwise loop whose accesses in LastAxis::Across() are transposed.
 void RunRegisterTransposes(ElementwiseLoopBody& body);
 
 }  // namespace kdl::cpu

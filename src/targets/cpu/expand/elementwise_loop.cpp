@@ -6,29 +6,29 @@
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
 
-// A elementwise loop becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
-// before the innermost loop. The loops carry the accumulators of its folds. A body that no
-// vector can hold, because it gathers, runs element by element.
+// An elementwise loop becomes loops whose body runs once for each chunk of the last axis. Ops that do not
+// vary along that axis run before the innermost loop. The loops carry the accumulators of reductions. A body
+// that cannot run on vectors, because it gathers, runs element by element.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// The rows of a elementwise loop, one at a time.
+/// Emits an elementwise loop row by row.
 class Rows {
  public:
   explicit Rows(ElementwiseLoopBody& body) : e_(body.e()), body_(body), axis_(body.axes().back()) {
     if (body.folds().empty()) streaming_ = StreamingOf(body, body.Lanes());
   }
 
-  void Run() { body_.folds().empty() ? RunRows() : RunFolds(); }
+  void ExpandRows() { body_.folds().empty() ? RunRows() : RunFolds(); }
 
  private:
   void RunRows() {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
     Changes changes(body_);
     for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
-    auto window = [&](AxisId axis) { return changes.WindowOf(axis); };
+    auto window = [&](AxisId axis) { return changes.NarrowedWindow(axis); };
     MakeElementwiseLoop(e_, window, around, body_.position(), [&] {
       BeginRow();
       changes.Narrow(around.size(), around.size());
@@ -48,13 +48,13 @@ class Rows {
     return false;
   }
 
-  /// What is the same for a whole row.
+  /// Expands what is the same for a whole row.
   void BeginRow() {
     for (size_t i = 0; i + 1 < body_.axes().size(); ++i) body_.MapPoint(i);
     body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
   }
 
-  /// The rest of the body, for one piece; then `behind`.
+  /// Expands the rest of the body for one chunk, then calls `behind`.
   template <class Behind>
   void RunChunk(const Chunk& chunk, Behind&& behind) {
     body_.Locally([&] {
@@ -68,7 +68,7 @@ class Rows {
     return [this](const Chunk& chunk) { RunChunk(chunk, [] {}); };
   }
 
-  /// One walk that also carries the accumulators of the folds.
+  /// Emits loops that also carry the accumulators of the reductions.
   void RunFolds() {
     const std::vector<Accumulation>& made = body_.folds();
     int64_t bytes = body_.last().Bytes();
@@ -94,8 +94,9 @@ class Rows {
     FoldAllInLanes(e_, walk);
   }
 
-  /// Whether rows of few ops come from memory, where a processor looks ahead along each of several better than along one; a bool.
-  /// Null: never, as with those that a pass finds near, or is to leave there.
+  /// Returns, as a bool, whether rows come from memory and the body has few ops. A processor then looks ahead
+  /// better along several rows than along one. Null: never, for example if another pass left the rows in a
+  /// cache, or this one should.
   Value* ComeFromMemory() {
     constexpr size_t kMostOps = 8;
     if (e_.facts.asks_for_reads) return nullptr;
@@ -112,7 +113,7 @@ class Rows {
     return loads.empty() || again ? nullptr : AreLarge(e_, loads);
   }
 
-  /// The elementwise loop's results of its folds, one each, in their order.
+  /// Returns the elementwise loop's results of its reductions, in their order.
   std::vector<const Value*> FoldResults() const {
     std::vector<const Value*> all;
     for (const Accumulation& fold : body_.folds()) {
@@ -122,7 +123,7 @@ class Rows {
     return all;
   }
 
-  /// For each fold what its accumulator takes in from the present piece.
+  /// Returns what each reduction accumulates from the current chunk.
   std::vector<Values> Terms() {
     std::vector<Values> terms;
     for (const Accumulation& fold : body_.folds()) {
@@ -132,7 +133,8 @@ class Rows {
     return terms;
   }
 
-  /// Full vectors, past the caches from the first aligned one on or as they come, and the rest of the row.
+  /// Emits full vectors, which either bypass the caches from the first aligned one on or do not, and then the
+  /// rest of the row.
   void RunStreamed() {
     const Window row = e_.WindowOf(body_.elementwise(), axis_);
     RowStart start;
@@ -189,7 +191,7 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);
   } else {
-    Rows(body).Run();
+    Rows(body).ExpandRows();
   }
   FillGroups(body);
   e.b.set_loc(outer);

@@ -5,8 +5,8 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
 
-// A tile indexed by name, element by element of the result; where the indices stand still along the last axis, or one of them
-// is that axis's own, a vector at a time.
+// Gathers from a tile, element by element of the result. If the indices do not vary along the last axis, or
+// if one of them is the index of that axis, a vector is gathered at a time.
 
 namespace kdl::cpu {
 
@@ -20,7 +20,7 @@ class Taking {
         over_(take->attr<AttrKey::Axes>()),
         tile_(TileBufferOf(e, take.tile())) {}
 
-  void Run() {
+  void ExpandGather() {
     const Value* result = take_.result();
     if (!IsTileValue(result)) {
       e_.scalars[result] = Element({});
@@ -36,7 +36,7 @@ class Taking {
   }
 
  private:
-  /// Whether elements side by side along the axis are so in the tile, too, under one index and one mask.
+  /// Whether neighbours along the axis are contiguous in the tile, too, with the same index and mask.
   bool RunsAlong(AxisId last) const {
     bool masked = take_.mask() && HasAxis(take_.mask(), last);
     if (along_) return !masked && !take_.otherwise();
@@ -47,7 +47,8 @@ class Taking {
            AlongOrStill(take_.otherwise(), last);
   }
 
-  /// Which index alone goes with the last axis, one by one, and is that of elements side by side in the tile.
+  /// Returns the number of the only index that varies along the last axis, if it counts that axis's positions
+  /// and selects contiguous elements of the tile.
   std::optional<size_t> IndexAlong(AxisId last) const {
     if (HasAxis(take_.tile(), last)) return std::nullopt;
     std::optional<size_t> along;
@@ -66,13 +67,13 @@ class Taking {
            TileBufferOf(e_, value).axes.back() == last;
   }
 
-  /// With several lanes those of a value that has the axis along which they lie.
+  /// Reads a vector if the value has the axis along which lanes run, otherwise a scalar.
   Value* Read(Value* value, const Chunk& chunk) {
     bool varies = chunk.lanes > 1 && HasAxis(value, TileBufferOf(e_, take_.result()).axes.back());
     return ReadAt(e_, value, position_, varies ? chunk : Chunk{});
   }
 
-  /// The absolute index number `i` at the present position.
+  /// Returns the absolute index number `i` at the current position.
   Value* Index(size_t i) {
     Value* index = take_.index()[i];
     if (!IsTileValue(index) || !IsIndices(index)) return Read(index, {});
@@ -80,7 +81,7 @@ class Taking {
     return e_.b.Add(e_.Facts(take_.op, axis).start, position_.at(axis));
   }
 
-  /// The positions in the tile along the axes that are indexed, from the starts of their blocks.
+  /// Returns the positions in the tile along the indexed axes, from the starts of their blocks.
   Values Indices() {
     Values indices;
     for (size_t i = 0; i < over_.size(); ++i) {
@@ -106,7 +107,7 @@ class Taking {
           [&] { return Read(take_.otherwise(), chunk); });
     }
     for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
-    if (along_ && chunk.lanes > 1) {  // the first one outside, if any, is at the size
+    if (along_ && chunk.lanes > 1) {  // the first index outside, if any, is the size
       Value* count = chunk.count ? chunk.count : e_.b.I64(chunk.lanes);
       Value* behind = e_.b.Add(indices[*along_], count);
       Value* last = e_.b.Sub(behind, e_.b.I64(1));
@@ -125,7 +126,7 @@ class Taking {
 
   template <class Then, class Otherwise>
   Value* Chosen(Value* condition, const Chunk& chunk, Then then, Otherwise otherwise) {
-    ir::Type type = e_.TypeOf(take_.result()->type()->scalar, chunk.lanes);
+    ir::Type type = e_.VectorType(take_.result()->type()->scalar, chunk.lanes);
     return MakeIf(
         e_.b, condition, {type}, [&]() -> Values { return {e_.b.Splat(then(), chunk.lanes)}; },
         [&]() -> Values { return {e_.b.Splat(otherwise(), chunk.lanes)}; })[0];
@@ -151,12 +152,14 @@ class Taking {
   ir::GatherOp take_;
   ir::AxisList over_;
   TileBuffer tile_;
-  std::optional<size_t> along_;  ///< the index that goes with the last axis, by number
+  std::optional<size_t> along_;  ///< number of the index that follows the last axis
   Position position_;
 };
 
 }  // namespace
 
-void ExpandGather(Expander& e, const Op* op) { Taking(e, ir::GatherOp(const_cast<Op*>(op))).Run(); }
+void ExpandGather(Expander& e, const Op* op) {
+  Taking(e, ir::GatherOp(const_cast<Op*>(op))).ExpandGather();
+}
 
 }  // namespace kdl::cpu

@@ -4,9 +4,10 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// What a unit takes in steps lies in groups: the rows of a step, neighbours along the axis before the last one, are made together
-// and zipped, a piece of the last axis at a time. Rows after the block's end are +0.
-// Where the last axis is that of the steps, groups lie side by side by themselves, and the last one of each row is filled.
+// Some matrix instructions read groups of neighbouring terms. The rows of a step, which are neighbours along
+// the axis before the last one, are computed together and interleaved (`zip`), one chunk of the last axis at
+// a time. Rows after the block's end are +0. If the last axis is that of the steps, the elements of groups
+// are contiguous anyway, and only the last group of each row is filled up.
 
 namespace kdl::cpu {
 
@@ -20,7 +21,7 @@ class Groups {
         tile_buffer_(body.tile_buffers()[0]),
         along_(tile_buffer_.axes[tile_buffer_.axes.size() - 2]) {}
 
-  void Run() {
+  void ExpandGroups() {
     body_.Around(along_, body_.axes().back(), [&] { RunRows(); });
   }
 
@@ -33,23 +34,23 @@ class Groups {
     MakeIf(e_.b, e_.b.Lt(full, rows.hi), [&] { RunGroup(full, rows.hi); });
   }
 
-  /// The rows from `row` on; after `end`, where there is one, they are none.
+  /// Emits the group of rows that begins with `row`. Rows after `end`, if that is given, are +0.
   void RunGroup(Value* row, Value* end) {
     AxisId last = body_.axes().back();
     int64_t lanes = std::min(tile_buffer_.panel, body_.Lanes());
     auto run = [&](const Chunk& chunk) {
       Values zipped;
       for (int64_t number = 0; number < tile_buffer_.group; ++number)
-        zipped.push_back(RowOf(row, end, number, chunk));
+        zipped.push_back(GroupRow(row, end, number, chunk));
       body_.position()[along_] = row;
-      ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, tile_buffer_.group * chunk.lanes);
+      ir::Type type = e_.VectorType(zipped[0]->type()->scalar, tile_buffer_.group * chunk.lanes);
       StoreGroups(e_, MakeOne(e_.b, OpKind::Zip, {zipped}, type), tile_buffer_, body_.position());
     };
     MakeChunks(e_, last, e_.WindowOf(body_.elementwise(), last), lanes, body_.position(), run,
                false);
   }
 
-  Value* RowOf(Value* row, Value* end, int64_t number, const Chunk& chunk) {
+  Value* GroupRow(Value* row, Value* end, int64_t number, const Chunk& chunk) {
     Value* at = e_.b.Add(row, e_.b.I64(number));
     Value* exists = nullptr;
     if (end) {
@@ -86,7 +87,7 @@ bool MakesGroups(const ElementwiseLoopBody& body) {
          body.tile_buffers()[0].group > 1;
 }
 
-void RunGroups(ElementwiseLoopBody& body) { Groups(body).Run(); }
+void RunGroups(ElementwiseLoopBody& body) { Groups(body).ExpandGroups(); }
 
 void FillGroups(ElementwiseLoopBody& body) {
   Expander& e = body.e();

@@ -7,8 +7,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kept_tiles.h"
 
-// A elementwise loop that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.
-// What it would do elsewhere is to store what is there.
+// An elementwise loop that changes a part of a tile in place runs only for that part: rows, triangles or
+// single elements. Elsewhere it would only store the values that are already there.
 //
 //   elementwise (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
 //                               %n = select %c, %v, %e ; yield %n }
@@ -18,7 +18,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Skipping an element leaves out nothing but the store of what is there.
+/// Whether skipping an element only omits a store of the value that is already there.
 bool OnlyComputes(const Op* elementwise) {
   bool only = true;
   for (const Op* op : *elementwise->region())
@@ -37,12 +37,12 @@ Changes::Changes(ElementwiseLoopBody& body) : e_(body.e()), body_(body) {
   if (!all) kept_.clear();
 }
 
-Window Changes::WindowOf(AxisId axis) const {
+Window Changes::NarrowedWindow(AxisId axis) const {
   auto found = windows_.find(axis);
   return found == windows_.end() ? e_.WindowOf(body_.elementwise(), axis) : found->second;
 }
 
-/// The tile that the result keeps in its own place; false: there is none.
+/// Records the tile that the result keeps in place. Returns false if there is none.
 bool Changes::NoteKept(size_t result) {
   const Op* elementwise = body_.elementwise();
   std::optional<TileBuffer> own = FindTileBuffer(e_, elementwise->result(result));
@@ -68,7 +68,7 @@ Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
   return {Reach::Kind::Part, e_.b.Min(a.lo, b.lo), e_.b.Max(a.hi, b.hi)};
 }
 
-/// Where `value` is not the element of `kept`.
+/// Returns where `value` is not the element of `kept`.
 Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth) {
   const Op* def = value->def();
   if (IsElementHere(body_.elementwise(), value) && def->operand(0) == kept)
@@ -96,7 +96,7 @@ Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
   return ir::IsComparison(def->kind()) ? OfComparison(def, holds) : Reach{Reach::Kind::All};
 }
 
-/// A value that is there where the loop begins; null: it is not.
+/// Returns the value if it is available where the loop begins, otherwise null.
 Value* Changes::Known(Value* value) {
   if (!value->def() || value->def()->parent_region() != body_.elementwise()->region()) {
     const auto& points = body_.elementwise()->region()->params();
@@ -110,7 +110,7 @@ Value* Changes::Known(Value* value) {
   return nullptr;
 }
 
-/// Of a comparison of the point with a number, which may be any.
+/// Returns where a comparison of the point with a number holds. The number may have any value.
 Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   const Value* point = body_.elementwise()->region()->param(axis_);
   bool mirrored = op->operand(1) == point;
@@ -123,7 +123,7 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   auto clamped = [&](Value* from, Value* to) { return e_.b.Max(e_.b.Min(number, to), from); };
   Value* end = e_.b.Add(block.start, block.size);
   Value* one = e_.b.I64(1);
-  // The first position that is not below the number, and the first above it.
+  // The first position that is not below the number, and the first one above it.
   auto at = [&] { return e_.b.Sub(clamped(block.start, end), block.start); };
   auto above = [&] {
     Value* before = e_.b.Sub(block.start, one);
@@ -146,7 +146,7 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   }
 }
 
-/// A few pieces that take no loop are as fast as one with bounds that vary.
+/// Whether narrowing pays. A few chunks without a loop are as fast as a loop with variable bounds.
 bool Changes::IsWorthwhile(const Reach& reach) const {
   if (reach.kind != Reach::Kind::Part) return false;
   bool is_last = axis_ + 1 == body_.axes().size();
@@ -170,7 +170,8 @@ void Changes::Narrow(size_t i, size_t mapped) {
   windows_[axis] = is_one_chunk ? OneChunk(reach, known, lanes) : WholeChunks(reach, size, lanes);
 }
 
-/// The piece with the one position. Where there is none it may be any: nothing is chosen there.
+/// Returns the chunk that contains the only position. If the position does not exist, any chunk will do,
+/// because nothing changes there.
 Window Changes::OneChunk(const Reach& reach, int64_t size, int64_t lanes) {
   Value* at = e_.b.Min(reach.lo, e_.b.I64(size - 1));
   Value* lo = lanes > 1 ? RoundDown(e_, at, lanes) : at;
@@ -178,7 +179,8 @@ Window Changes::OneChunk(const Reach& reach, int64_t size, int64_t lanes) {
   return {lo, e_.b.Add(lo, count), count};
 }
 
-/// From piece to piece of the whole axis: a processor hands on at once what has been stored by one of the same place.
+/// Returns whole chunks, aligned like those of the whole axis. A processor forwards a store to a load without
+/// delay only if both access the same place.
 Window Changes::WholeChunks(const Reach& reach, Value* size, int64_t lanes) {
   Value* lo = reach.lo;
   Value* hi = reach.hi;

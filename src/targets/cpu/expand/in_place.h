@@ -8,24 +8,26 @@
 
 namespace kdl::cpu {
 
-/// What a elementwise loop changes where its results stand in the place of the tiles that they keep. It walks nothing else.
+/// The elements that an elementwise loop changes, if its results are stored in place of tiles that they
+/// mostly keep. The loop then runs only over those elements.
 class Changes {
  public:
   explicit Changes(ElementwiseLoopBody& body);
 
-  /// Narrows the window of axis number `i` of the elementwise loop to what conditions on it leave. Points of `mapped` axes, from the
-  /// first one on, are known where the loop over the axis begins.
+  /// Narrows the window of the elementwise loop's axis number `i` to the positions for which the conditions
+  /// on it can be true. The points of the first `mapped` axes are already known where the loop over the axis
+  /// begins.
   void Narrow(size_t i, size_t mapped);
-  /// What is walked of the axis: all of it where nothing has narrowed it.
-  Window WindowOf(ir::AxisId axis) const;
+  /// Returns the positions of the axis over which to run; all of them if nothing has narrowed it.
+  Window NarrowedWindow(ir::AxisId axis) const;
 
  private:
-  /// Positions along one axis of which none outside is changed.
+  /// Positions along one axis outside of which nothing changes.
   struct Reach {
     enum class Kind : uint8_t { None, Part, All } kind;
-    ir::Value* lo = nullptr;  ///< Part, as hi
+    ir::Value* lo = nullptr;  ///< if the kind is Part; likewise `hi`
     ir::Value* hi = nullptr;
-    bool is_point = false;  ///< one at most
+    bool is_point = false;  ///< at most one position
   };
 
   bool NoteKept(size_t result);
@@ -41,10 +43,11 @@ class Changes {
 
   Expander& e_;
   ElementwiseLoopBody& body_;
-  std::vector<ir::Value*> kept_;  ///< by result; empty where all of the elementwise loop runs
-  std::unordered_map<ir::AxisId, Window> windows_;  ///< of axes that are narrowed
-  size_t axis_ = 0;                                 ///< that is narrowed now
-  size_t mapped_ = 0;                               ///< axes before this one have points
+  /// The tile that each result keeps; empty: the whole loop must run.
+  std::vector<ir::Value*> kept_;
+  std::unordered_map<ir::AxisId, Window> windows_;  ///< windows of the axes that have been narrowed
+  size_t axis_ = 0;                                 ///< the axis that is being narrowed
+  size_t mapped_ = 0;  ///< the points of axes before this one are known
 };
 
 }  // namespace kdl::cpu

@@ -8,31 +8,34 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 
-// 64 accumulators a fold, as 64 / L vectors of L lanes; those of all folds are carried through one loop.
+// Each reduction has 64 accumulators, as 64 / L vectors of L lanes. One loop carries those of all reductions.
 //
-//   loop %n in 0 .. size & -64 step 64 carry(lanes)     whole turns: vector number i takes elements n + i L …
-//   if rest: vector number 0 takes its elements, under a mask
-//     if more than L: number 1, …                       what a row has above a multiple of 64
+//   loop %n in 0 .. size & -64 step 64 carry(lanes)     whole iterations: vector i accumulates elements n + i L …
+//     if rest: vector 0 accumulates its elements, under a mask
+//     if more than L: vector 1, …                       the elements after a multiple of 64
 //
-// Of elements side by side the folded values are put together in a vector before they are stored: who reads them reads
-// vectors, and a processor hands on what it has just stored only where a load takes no more than one store has written.
+// Reduced values of neighbouring elements are collected in a vector before they are stored. Their readers
+// load vectors, and a processor forwards a recent store only to a load that needs no more than that one store
+// has written.
 //
 //   loop %base in 0 .. size step L
 //     %v = loop %n in %base .. min(%base + L, size) carry(%v): select (lane < %n - %base), %v, fold of %n
 //     store %v at %base
 //
-// Rows that come from memory are walked together, some of these elements at a time, where a processor does not look ahead
-// as far as it is asked to: it follows each row by itself. Most of their accumulators pass through the nearest cache, at less
-// than memory takes.
+// Some processors do not look ahead as far as software prefetches ask, but follow several rows by themselves.
+// On those, rows that come from memory are processed together, some elements of each at a time. Most of their
+// accumulators pass through the nearest cache, which takes less time than memory does.
 
 namespace kdl::cpu {
 
 namespace {
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kMostVectors = 32;   // with the accumulators of rows that go together
-constexpr int64_t kFewestRows = 4;     // that go together: two are slower than one
-constexpr int64_t kShortestRun = 512;  // of a row: starting costs little over so many elements
+// Vectors of accumulators of all rows that are processed together.
+constexpr int64_t kMostVectors = 32;
+constexpr int64_t kFewestRows = 4;  // rows to process together; two are slower than one
+// Elements of a row over which the cost of its start is small.
+constexpr int64_t kShortestRun = 512;
 
 class LaneFolds {
  public:
@@ -43,7 +46,7 @@ class LaneFolds {
         width_(std::min<int64_t>(kLanes, e.facts.vector_bits / 8 / walk.bytes)),
         vectors_(static_cast<size_t>(kLanes / width_)) {}
 
-  /// The folded values of the element at the position, one for each fold.
+  /// Returns the reduced values of the element at the position, one for each reduction.
   Values Fold() {
     Values lanes = MakeElementwiseLoop(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
                                        [&](const Values& carried) -> Values {
@@ -53,7 +56,7 @@ class LaneFolds {
     return Finished(lanes);
   }
 
-  /// Folds for all elements over the axes that are kept, and stores each folded value into the tile buffer of its number.
+  /// Reduces for all elements over the kept axes, and stores each reduced value in the buffer of its number.
   void FoldAll() {
     ir::AxisId axis = walk_.kept.back();
     int64_t bytes = 1;
@@ -76,14 +79,15 @@ class LaneFolds {
       fold(1);
       return;
     }
-    // Apart from each other: what four rows need stays out of the loops of one.
+    // Two separate loops, so that the registers that several rows need do not slow down the loop over single
+    // rows.
     MakeIf(
         e_.b, walk_.together, std::vector<ir::Type>(), [&] { return fold(rows); },
         [&] { return fold(1); });
   }
 
  private:
-  /// So many elements of an axis, which are walked together.
+  /// Elements of an axis that are processed together.
   struct Rows {
     ir::AxisId axis;
     Value* first;
@@ -95,7 +99,7 @@ class LaneFolds {
       StoreChunk(e_, folded[i], walk_.tile_buffers[i], walk_.position, chunk);
   }
 
-  /// Vectors of folded values along the axis, of so many rows at once where as many are left.
+  /// Emits vectors of reduced values along the axis, for `rows` rows at a time while that many are left.
   void FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows) {
     Window row = e_.WindowOf(walk_.folds[0].op, axis);
     MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
@@ -125,13 +129,14 @@ class LaneFolds {
         return put(before, index, Fold());
       });
       walk_.position[axis] = base;
-      // Where the row's last vector fits, its other elements are nobody's.
+      // If the row's last vector fits into the buffer, nobody reads the excess elements.
       bool fits = e_.Extent(axis) % lanes == 0;
       Store(vectors, fits ? Chunk{lanes} : ChunkOf(e_, count, lanes));
     });
   }
 
-  /// So many rows that their accumulators, though many of them leave the registers, stay few.
+  /// Returns how many rows to process together. Many of their accumulators will not stay in registers, so the
+  /// number is limited.
   int64_t RowsTogether(int64_t lanes) const {
     if (e_.Extent(last_) < kShortestRun) return 1;
     auto most = static_cast<uint64_t>(kMostVectors) / (walk_.folds.size() * vectors_);
@@ -139,7 +144,8 @@ class LaneFolds {
     return rows < kFewestRows ? 1 : rows;
   }
 
-  /// A turn takes as many elements of each row, vector by vector: what all rows need is loaded once.
+  /// Each iteration processes equally many elements of all rows, vector by vector, so that what all rows need
+  /// is loaded once.
   std::vector<std::pair<Value*, Values>> FoldTogether(const Rows& rows) {
     Values indices;
     Values starts;
@@ -159,7 +165,7 @@ class LaneFolds {
         for (size_t r = 0; r < indices.size(); ++r) {
           walk_.position[rows.axis] = indices[r];
           if (walk_.row) walk_.row();
-          Step(std::span(lanes).subspan(r * each, each), vector, chunk);
+          AccumulateChunk(std::span(lanes).subspan(r * each, each), vector, chunk);
         }
       }
       return lanes;
@@ -188,7 +194,7 @@ class LaneFolds {
     return {folded.begin(), folded.end() - 1};
   }
 
-  /// The accumulators of all folds, before they take in anything.
+  /// Returns the accumulators of all reductions before the first term.
   Values Starts() {
     Values starts;
     for (const Accumulation& fold : walk_.folds) {
@@ -215,7 +221,7 @@ class LaneFolds {
     return all;
   }
 
-  /// Lane 0 starts where the fold does, the others from its identity.
+  /// Lane 0 starts from the reduction's initial value, the others from its identity.
   Values Start(const Accumulation& fold) {
     Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
     if (fold.into) {
@@ -240,14 +246,14 @@ class LaneFolds {
                       for (size_t i = 0; i < vectors_; ++i) {
                         Value* skipped = e_.b.I64(static_cast<int64_t>(i) * width_);
                         walk_.position[last_] = e_.b.Add(index, skipped);
-                        Step(lanes, i, {width_});
+                        AccumulateChunk(lanes, i, {width_});
                       }
                       return lanes;
                     });
   }
 
-  /// The elements from `full` on. Vectors that have none of them are skipped: nothing is computed for them, and nothing
-  /// that could trap. Of a size that is known nothing is asked.
+  /// Reduces the elements from `full` on. Vectors without such elements are skipped: nothing is computed for
+  /// them, and nothing can trap. If the size is known, nothing is checked.
   Values Rest(const Values& carried, Value* full) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
     std::optional<int64_t> known = ConstantOf(size);
@@ -261,7 +267,7 @@ class LaneFolds {
       if (left >= width_) {
         Values lanes = before;
         walk_.position[last_] = first;
-        Step(lanes, vector, {width_});
+        AccumulateChunk(lanes, vector, {width_});
         return from(vector + 1, lanes);
       }
       return MakeIf(
@@ -271,7 +277,7 @@ class LaneFolds {
             walk_.position[last_] = first;
             Value* left = e_.b.Sub(size, first);
             Value* count = e_.b.Min(left, e_.b.I64(width_));
-            Step(lanes, vector, ChunkOf(e_, count, width_));
+            AccumulateChunk(lanes, vector, ChunkOf(e_, count, width_));
             return from(vector + 1, lanes);
           },
           [&] { return before; });
@@ -279,8 +285,8 @@ class LaneFolds {
     return from(0, carried);
   }
 
-  /// Vector number `vector` of each fold takes in what the piece has.
-  void Step(std::span<Value*> lanes, size_t vector, const Chunk& chunk) {
+  /// Accumulates the chunk's elements in vector number `vector` of each reduction.
+  void AccumulateChunk(std::span<Value*> lanes, size_t vector, const Chunk& chunk) {
     std::vector<Values> terms = walk_.terms(chunk, static_cast<int64_t>(vector) * width_);
     auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
     for (size_t i = 0; i < walk_.folds.size(); ++i) {
@@ -291,7 +297,7 @@ class LaneFolds {
     }
   }
 
-  /// Lane l takes lane l + 32, then + 16, … + 1.
+  /// Combines lane l with lane l + 32, then with l + 16, … and l + 1.
   Value* Finish(const Accumulation& fold, Values lanes) {
     for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
       for (size_t v = 0; v < vectors / 2; ++v)
@@ -299,7 +305,7 @@ class LaneFolds {
     }
     Value* folded = lanes[0];
     while (ir::IsVector(folded->type())) {
-      ir::Type half = e_.TypeOf(fold.acc, ir::Lanes(folded->type()) / 2);
+      ir::Type half = e_.VectorType(fold.acc, ir::Lanes(folded->type()) / 2);
       auto part = [&](int64_t number) {
         return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
       };
@@ -312,8 +318,8 @@ class LaneFolds {
   Expander& e_;
   const LaneWalk& walk_;
   ir::AxisId last_;
-  int64_t width_;   ///< of a vector
-  size_t vectors_;  ///< with the lanes of one accumulator
+  int64_t width_;   ///< lanes of a vector
+  size_t vectors_;  ///< vectors for the lanes of one accumulator
 };
 
 }  // namespace
@@ -322,7 +328,7 @@ Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk) { return LaneFolds(e
 
 void FoldAllInLanes(Expander& e, const LaneWalk& walk) { LaneFolds(e, walk).FoldAll(); }
 
-/// Of operands that stand in scratch, or are scalars.
+/// The operands must be in scratch memory or scalars.
 void AccumulateLanes(Expander& e, const Accumulation& what) {
   AxisId last = what.folded.back();
   std::vector<TileBuffer> tile_buffers;  // of the operands that have the last axis

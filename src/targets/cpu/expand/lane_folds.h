@@ -7,26 +7,27 @@
 
 namespace kdl::cpu {
 
-/// Folds in lanes that go over the same axes together: one walk, 64 accumulators each.
+/// Reductions in 64-lane order over the same axes, which are computed together, with 64 accumulators each.
 struct LaneWalk {
   std::vector<Accumulation> folds;
-  int64_t bytes = 0;   ///< of the widest scalar that goes through a vector
-  Position& position;  ///< of the element, and of the piece that is walked
-  /// The result's axes, and where each fold's values go: tile buffers that have those axes in one order.
+  int64_t bytes = 0;   ///< size of the widest scalar in a vector
+  Position& position;  ///< position of the element, and of the current chunk
+  /// The result's axes, and where each reduction's values go: buffers that have those axes in the same order.
   ir::AxisList kept = {};
   std::vector<TileBuffer> tile_buffers = {};
-  /// What is done at the start of a row of the last axis; empty: nothing.
+  /// Called at the start of each row of the last axis; may be empty.
   std::function<void()> row = {};
-  /// The terms of each fold for the elements of the piece at the position, `before` elements into its turn.
+  /// Returns the terms of each reduction for the chunk at the position, which is `before` elements into its
+  /// iteration.
   std::function<std::vector<Values>(const Chunk&, int64_t before)> terms = {};
-  /// Whether several rows are walked together, a bool; null: never.
+  /// A bool: whether several rows are processed together. Null: never.
   ir::Value* together = nullptr;
 };
 
-/// The folded values of the element at the position, one for each fold.
+/// Returns the reduced values of the element at the position, one for each reduction.
 Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk);
 
-/// Folds for all elements over the axes that are kept, and stores what is folded.
+/// Reduces for all elements over the kept axes and stores the results.
 void FoldAllInLanes(Expander& e, const LaneWalk& walk);
 
 }  // namespace kdl::cpu

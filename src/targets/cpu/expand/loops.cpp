@@ -49,12 +49,12 @@ void MakeElementwiseLoop(Expander& e, const Op* at, const AxisList& axes, Positi
 }
 
 Chunk ChunkOf(Expander& e, Value* count, int64_t lanes) {
-  ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
+  ir::Type type = e.VectorType(kdl::Scalar::Bool, lanes);
   return {lanes, e.b.Make(OpKind::LaneMask, {count}, type), count};
 }
 
 Value* RoundDown(Expander& e, Value* size, int64_t step) {
-  KDL_CHECK((step & (step - 1)) == 0, "{} is no power of two", step);
+  KDL_CHECK((step & (step - 1)) == 0, "{} is not a power of two", step);
   return e.b.And(size, e.b.I64(-step));
 }
 
@@ -82,10 +82,10 @@ void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 
 namespace {
 
-/// The elements from `full` on, fewer than `lanes`.
+/// Emits the remaining elements, which are fewer than `lanes`.
 void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, Position& position,
               const std::function<void(const Chunk&)>& body) {
-  // A processor does not hand on what a store under a mask has just written.
+  // A processor does not forward a store under a mask.
   bool one_by_one = in_scratch && e.Extent(rest.axis) <= lanes;
   if (!one_by_one) return MakeRestOfChunks(e, rest, lanes, position, body);
   MakeLoop(e.b, {rest.begin, rest.end}, [&](Value* index) {

@@ -11,10 +11,11 @@ namespace kdl::cpu {
 
 namespace {
 
-/// What the index of an access is made of: equal ones with equal accesses name the same element.
+/// The tensor and the index values of an access. Two accesses name the same element if these and their access
+/// maps are equal.
 using Place = std::vector<const Value*>;
 
-Place PlaceOf(const Op* access) {
+Place AccessPlace(const Op* access) {
   Place place = {TensorOf(access)};
   for (const Value* index : IndexOf(access)) place.push_back(index);
   return place;
@@ -25,11 +26,11 @@ Place PlaceOf(const Op* access) {
 Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
     : elementwise_(elementwise), transposes_(transposes) {
   std::vector<const Op*> loads;
-  std::map<Place, std::vector<const Op*>> first;  // of each element the first load
+  std::map<Place, std::vector<const Op*>> first;  // the first loads of each place
   for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
-    std::vector<const Op*>& there = first[PlaceOf(op)];
+    std::vector<const Op*>& there = first[AccessPlace(op)];
     auto same = std::ranges::find_if(there, [&](const Op* load) {
       return load->attr<AttrKey::Access>() == op->attr<AttrKey::Access>();
     });
@@ -52,7 +53,7 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
   }
 }
 
-/// Whether every row loads the same.
+/// Whether all rows load the same elements.
 bool Prefetching::IsInCache(const Op* load) const {
   const auto& points = elementwise_->region()->params();
   auto index = IndexOf(load);
@@ -63,12 +64,12 @@ bool Prefetching::IsInCache(const Op* load) const {
                               [&](const Value* point) { return !Contains(index, point); });
 }
 
-/// What the block has loaded before is near, and memory has nothing to do: the next block's rows are asked for. Where
-/// they are small, the first pass that comes back has them brought into the nearest cache, else into the second-level one, but
-/// for processors of few hints, which get one for both; where the last pass stores past the caches, it has them brought from
-/// memory meanwhile.
+/// Rows that the block has loaded before are in a cache, and memory is idle, so the next block's rows are
+/// prefetched. In the first later pass, small rows are brought into the nearest cache, and others into the
+/// second-level cache; processors that need few hints get one hint for both. If the last pass bypasses the
+/// caches with its stores, it also brings the rows from memory.
 void Prefetching::Study(Expander& e, const Op* load) {
-  const Rereads::Again* again = e.rereads.Of(load);
+  const Rereads::Again* again = e.rereads.FindAgain(load);
   if (!again) {
     if (IsInCache(load)) cached_[load];
     return;
@@ -83,7 +84,8 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->first && !e.facts.asks_for_reads) {
     requests.push_back({point, distance});
   } else if (again->first) {
-    constexpr int64_t kShare = 4;  // of the nearest cache: two blocks and what is written
+    // A quarter of the nearest cache for each of two blocks; the rest is for what is written.
+    constexpr int64_t kShare = 4;
     Value* tensor = e.Scalar(TensorOf(load));
     Value* bytes = e.b.Mul(rows.size, BytesPerIndex(e.b, tensor, again->dim));
     Value* small = e.b.Le(bytes, e.b.I64(e.facts.l1_bytes / kShare));
@@ -94,13 +96,14 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
 }
 
-/// What a fold alone reads comes from memory into the second-level cache, whose requests do not keep the nearest one from
-/// loading. What lies there as it is, since all of the tensor does, is not asked for: the hint goes to what is near. Nothing is
-/// asked for where the processor looks ahead better by itself, and does not have narrow numbers to widen meanwhile.
+/// Data that only a reduction reads is brought from memory into the second-level cache, because requests to
+/// that cache do not delay loads of the nearest one. If the whole tensor fits there, it needs no prefetches,
+/// and the hint goes to nearby data. There are no hints if the processor looks ahead better by itself, unless
+/// it must widen narrow numbers meanwhile.
 void Prefetching::BringOnce(Expander& e, const Op* load) {
   constexpr int64_t kFloatBytes = 4;
   const Value* tensor = TensorOf(load);
-  if (e.rereads.HasRowsOf(tensor) || !PointOf(load)) return;
+  if (e.rereads.HasRowsOf(tensor) || !PrefetchPoint(load)) return;
   bool widened = Bytes(load->result()->type()->scalar) < kFloatBytes;
   if (!e.facts.asks_for_reads && !widened) {
     cached_[load];
@@ -114,7 +117,7 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
   once_[load] = e.b.Select(large, e.b.I64(distance_), back);
 }
 
-/// Whether each turn of the loop around the elementwise loop takes the access's next rows.
+/// Whether each iteration of the enclosing loop accesses the next rows.
 bool Prefetching::FoldsIterations(const Op* access) const {
   const Op* loop = elementwise_->parent_region()->parent();
   if (!loop || loop->kind() != OpKind::Loop) return false;
@@ -126,12 +129,12 @@ bool Prefetching::FoldsIterations(const Op* access) const {
   });
 }
 
-const Value* Prefetching::PointOf(const Op* access) const {
+const Value* Prefetching::PrefetchPoint(const Op* access) const {
   return point_ && Contains(IndexOf(access), point_) ? point_ : nullptr;
 }
 
-/// RegisterTransposes go along the lines that are stored to: the next line. Else some rows on, where those come next, or along rows that are
-/// long.
+/// Register transposes go along the lines that are stored to and prefetch the next line. Other loops prefetch
+/// some rows ahead if rows follow each other, or along a row if it is long.
 void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;
@@ -155,9 +158,9 @@ void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) 
   }
 }
 
-std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
+std::vector<Prefetching::Request> Prefetching::RequestsFor(const Op* access) const {
   if (auto near = cached_.find(access); near != cached_.end()) return near->second;
-  const Value* point = PointOf(access);
+  const Value* point = PrefetchPoint(access);
   if (!point || repeated_.contains(access)) return {};
   if (auto once = once_.find(access); once != once_.end())
     return {{.point = point,
@@ -165,7 +168,8 @@ std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
              .intent = ir::IntentKind::ReadLater,
              .in_pairs = true}};
   bool writes = access->kind() == OpKind::Store || written_.contains(access);
-  bool packs = !elementwise_->results().empty();  // what is read next is scratch, which is near
+  bool packs =
+      !elementwise_->results().empty();  // the next op reads scratch memory, which is cached
   return {{point, nullptr, distance_,
            writes  ? ir::IntentKind::Write
            : packs ? ir::IntentKind::ReadLater

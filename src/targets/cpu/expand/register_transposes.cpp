@@ -5,22 +5,24 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Where loads walk a elementwise loop's last axis from row to row, square blocks of them are transposed in registers: rows are
-// loaded along the axis that the loads walk side by side, the side axis, and transposed; then the body runs once for
-// each of its points, a vector along the last axis each. What stores walk so is transposed after the body instead.
+// If loads go from row to row along an elementwise loop's last axis, square blocks of them are transposed in
+// registers. Rows are loaded along the axis on which the loads are contiguous, the side axis, and transposed.
+// Then the body runs once for each point of the side axis, with a vector along the last axis. If stores go
+// from row to row, they are transposed after the body instead.
 //
-// In caches the squares follow each other along the last axis, which the stores walk: a line that is stored to has to
-// come from the next cache first, and neighbours come together. Past the caches stores need nothing, and the squares
-// follow the loads.
+// Within caches, the squares follow each other along the last axis, along which the stores go: a line must
+// come from the next cache before it is stored to, and neighbouring lines come together. Stores past the
+// caches read nothing, so the squares follow the loads.
 //
-// A side axis that never has as many points as a square, like a window's three, is one square wide: only those points are made, and all
-// of them exist.
+// If a side axis never has as many points as a square, as for a window of three, there is only one square
+// along it. Only those points are computed, and all of them exist.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// `lanes` points of both axes from a corner on; of those that exist, `side_points` and `last_points`.
+/// A block of `lanes` points along both axes from a corner on. Of these, `side_points` and `last_points`
+/// exist.
 struct RegisterTranspose {
   Value* side;
   Value* last;
@@ -39,12 +41,12 @@ class RegisterTransposes {
     if (!stores_) streaming_ = StreamingOf(body, lanes_);
   }
 
-  void Run() {
+  void ExpandTransposed() {
     body_.Around(SideAxis(), LastAxis(), [&] { RunBlock(); });
   }
 
  private:
-  static constexpr int64_t kLargest = 16;  // rows that registers hold together
+  static constexpr int64_t kLargest = 16;  // rows that fit into registers together
 
   ir::AxisId SideAxis() const { return body_.axes()[side_]; }
   ir::AxisId LastAxis() const { return body_.axes().back(); }
@@ -69,7 +71,7 @@ class RegisterTransposes {
         [&] { AlongLast(block); });
   }
 
-  /// Where squares may begin along both axes.
+  /// The positions where squares may begin along both axes.
   struct Block {
     LoopBounds side;
     LoopBounds last;
@@ -89,12 +91,12 @@ class RegisterTransposes {
     });
   }
 
-  /// Of a vector at least.
+  /// Returns the lanes of a cache line, but at least those of a vector.
   int64_t LineLanes() const {
     return std::max(lanes_, e_.facts.cache_line_bytes / body_.last().Bytes());
   }
 
-  /// Line by line: half a line that is stored past the caches is a write to memory of its own.
+  /// Goes line by line, because half a line that is stored past the caches is a separate write to memory.
   void AlongSide(const Block& block) {
     int64_t of_line = LineLanes();
     LoopBounds lines{block.last.lo, block.last.hi, of_line};
@@ -109,8 +111,8 @@ class RegisterTransposes {
     });
   }
 
-  /// Whether the outputs are large, and every line of the block is aligned: the first of its first two rows are, and
-  /// the others follow in steps.
+  /// Whether the outputs are large and every line of the block is aligned. That is so if the lines of its
+  /// first two rows are, because the other rows follow at the same distance.
   Value* PassesCaches(const Block& block) {
     Value* zero = e_.b.I64(0);
     Value* one = e_.b.I64(1);
@@ -122,7 +124,7 @@ class RegisterTransposes {
       body_.Locally([&] {
         MoveTo({side, block.last.lo, nullptr, nullptr}, zero, zero);
         for (const Op* store : streaming_.stores) {
-          Value* gap = AlignGap(e_, body_.AccessOf(store, {LineLanes()}));
+          Value* gap = AlignGap(e_, body_.AccessHere(store, {LineLanes()}));
           passes = e_.b.And(passes, e_.b.Eq(gap, zero));
         }
       });
@@ -159,7 +161,7 @@ class RegisterTransposes {
       for (const auto& [load, rows] : transposed) {
         if (!stores_) body_.Bind(load->result(), rows[static_cast<size_t>(i)]);
       }
-      Chunk chunk = ChunkOf(transpose.side_points, i, transpose.last_points, masked);
+      Chunk chunk = VectorChunk(transpose.side_points, i, transpose.last_points, masked);
       body_.Expand(chunk, [&](const Op* op) { return !transposed.contains(op); });
       for (auto& [store, rows] : transposed) {
         if (stores_) rows.push_back(e_.b.Splat(body_.Term(store->operand(0)), lanes_));
@@ -170,7 +172,7 @@ class RegisterTransposes {
       StoreTransposed(store, transposed.at(store), transpose, masked);
   }
 
-  /// Of each point of the side axis the vector along the last one is given.
+  /// Transposes vectors along the last axis, one for each point of the side axis, and stores them.
   void StoreTransposed(const Op* store, Values vectors, const RegisterTranspose& transpose,
                        bool masked) {
     vectors.resize(static_cast<size_t>(lanes_), vectors[0]);
@@ -179,46 +181,47 @@ class RegisterTransposes {
     for (int64_t i = 0; i < lanes_; ++i) {
       Value* last = e_.b.I64(i);
       MoveTo(transpose, e_.b.I64(0), last);
-      Chunk chunk = ChunkOf(transpose.last_points, i, transpose.side_points, masked || IsNarrow());
-      ExpandStore(e_.b, body_.AccessOf(store, chunk), rows[static_cast<size_t>(i)]);
+      Chunk chunk =
+          VectorChunk(transpose.last_points, i, transpose.side_points, masked || IsNarrow());
+      ExpandStore(e_.b, body_.AccessHere(store, chunk), rows[static_cast<size_t>(i)]);
     }
   }
 
-  /// For each point of the side axis the vector along the last one.
+  /// Returns a vector along the last axis for each point of the side axis.
   Values LoadTransposed(const Op* load, const RegisterTranspose& transpose, bool masked) {
     Scalar scalar = load->result()->type()->scalar;
     bool in_parts = !masked && !IsNarrow();
     int64_t part = in_parts ? PartLanes(scalar) : lanes_;
     Values parts;
     for (int64_t i = 0; i < lanes_; ++i) {
-      Chunk chunk = ChunkOf(transpose.last_points, i, transpose.side_points, !in_parts);
+      Chunk chunk = VectorChunk(transpose.last_points, i, transpose.side_points, !in_parts);
       chunk.lanes = part;
       for (int64_t begin = 0; begin < lanes_; begin += part) {
         Value* place = e_.b.I64(begin);
         MoveTo(transpose, place, e_.b.I64(i));
-        parts.push_back(ExpandLoad(e_.b, body_.AccessOf(load, chunk)));
+        parts.push_back(ExpandLoad(e_.b, body_.AccessHere(load, chunk)));
       }
     }
-    std::vector<ir::Type> types(static_cast<size_t>(lanes_), e_.TypeOf(scalar, lanes_));
+    std::vector<ir::Type> types(static_cast<size_t>(lanes_), e_.VectorType(scalar, lanes_));
     return e_.b.Create(OpKind::Transpose, {parts}, types)->results();
   }
 
-  /// Rows come in parts that lanes move about in freely: loading puts the parts where they belong, and nothing moves
-  /// from one part of a vector to another.
+  /// Rows are loaded in parts within which lanes can move freely. Loads put the parts where they belong, so
+  /// nothing has to move from one part of a vector to another.
   int64_t PartLanes(Scalar scalar) const {
     constexpr int64_t kPartBytes = 16;
     return std::min(lanes_, kPartBytes / Bytes(scalar));
   }
 
-  /// Point `i` of the side axis, or the last one where there are fewer: what is the same for all of the last axis is
-  /// read without a mask.
+  /// Returns point `i` of the side axis, or the last existing one if there are fewer, because values that are
+  /// the same along the last axis are read without a mask.
   Value* ExistingPoint(const RegisterTranspose& transpose, int64_t i, bool masked) {
     Value* point = e_.b.I64(i);
     if (!masked || IsNarrow() || i == 0) return point;
     return e_.b.Min(point, e_.b.Sub(transpose.side_points, e_.b.I64(1)));
   }
 
-  /// The points that far from the square's corner.
+  /// Moves to the point at this distance from the square's corner.
   void MoveTo(const RegisterTranspose& transpose, Value* side, Value* last) {
     body_.position()[SideAxis()] = e_.b.Add(transpose.side, side);
     body_.position()[LastAxis()] = e_.b.Add(transpose.last, last);
@@ -226,8 +229,9 @@ class RegisterTransposes {
     body_.MapPoint(body_.axes().size() - 1);
   }
 
-  /// Vector number `i` of `vectors`: empty where there are fewer, else of `existing` elements.
-  Chunk ChunkOf(Value* vectors, int64_t i, Value* existing, bool masked) {
+  /// Returns the chunk of vector number `i` of `vectors`: an empty one if there are fewer, otherwise one with
+  /// `existing` elements.
+  Chunk VectorChunk(Value* vectors, int64_t i, Value* existing, bool masked) {
     if (!masked) return {lanes_};
     Value* exists = e_.b.Lt(e_.b.I64(i), vectors);
     return cpu::ChunkOf(e_, e_.b.Select(exists, existing, e_.b.I64(0)), lanes_);
@@ -237,13 +241,15 @@ class RegisterTransposes {
   ElementwiseLoopBody& body_;
   size_t side_;
   int64_t lanes_;
-  int64_t points_ = 0;  ///< of the side axis in a square, at most
-  bool stores_;         ///< it is stores that walk across
+  int64_t points_ = 0;  ///< most points of the side axis in a square
+  bool stores_;         ///< whether stores go from row to row, not loads
   Streaming streaming_;
 };
 
 }  // namespace
 
-void RunRegisterTransposes(ElementwiseLoopBody& body) { RegisterTransposes(body).Run(); }
+void RunRegisterTransposes(ElementwiseLoopBody& body) {
+  RegisterTransposes(body).ExpandTransposed();
+}
 
 }  // namespace kdl::cpu

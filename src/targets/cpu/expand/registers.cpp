@@ -2,14 +2,15 @@
 #include "passes/diagnostics.h"
 #include "targets/cpu/expand/expander.h"
 
-// Tiles that stand in registers, where a fold has made them, until they are put to a tile buffer, or a elementwise loop has read them.
+// Tiles that a reduction has left in registers, where they stay until they are stored in a buffer or an
+// elementwise loop has read them.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Where a vector of the tile begins.
-Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t column) {
+/// Returns where a vector of the tile begins.
+Position VectorPosition(Expander& e, const RegisterTile& tile, int64_t row, int64_t column) {
   Position position;
   for (ir::AxisId axis : tile.block.outer) position[axis] = e.b.I64(0);
   if (tile.block.row) position[*tile.block.row] = tile.partial.Number(e.b, row);
@@ -23,7 +24,7 @@ void StoreRegisters(Expander& e, const Op* put) {
   const RegisterTile& tile = e.registers.at(put->operand(0));
   TileBuffer tile_buffer = TileBufferAlong(e, put->operand(0), *tile.block.column);
   tile.shape.ForEach([&](size_t n, int64_t row, int64_t column) {
-    StoreChunk(e, tile.values[n], tile_buffer, PositionOf(e, tile, row, column), tile.chunk);
+    StoreChunk(e, tile.values[n], tile_buffer, VectorPosition(e, tile, row, column), tile.chunk);
   });
 }
 
@@ -45,8 +46,8 @@ void ExpandElementwiseLoopOnRegisters(Expander& e, const Op* elementwise, const 
   auto expand_row = [&](int64_t row) {
     for (int64_t column = 0; column < tile.shape.columns; ++column) {
       auto n = static_cast<size_t>(row * tile.shape.columns + column);
-      ExpandElementwiseLoopAt(e, elementwise, PositionOf(e, tile, row, column), tile.chunk, value,
-                              tile.values[n]);
+      ExpandElementwiseLoopAt(e, elementwise, VectorPosition(e, tile, row, column), tile.chunk,
+                              value, tile.values[n]);
     }
   };
   for (int64_t row = 0; row < tile.shape.rows; ++row) {

@@ -7,14 +7,14 @@
 
 namespace kdl::cpu {
 
-/// Where the elements of a slide are: the window's tile buffer, and along each axis of it on which the slide moves the sum of
-/// positions that stands for the one there.
+/// Where the elements of a `sliding_window` are in memory: the window's buffer and, for each axis along which the
+/// slide moves, how to compute the position in the window.
 struct Sliding {
   struct Axis {
     ir::AxisId axis;
-    ir::Value* base;  ///< where all positions are 0
-    std::vector<std::pair<ir::AxisId, int64_t>>
-        terms;  ///< position along the axis times the number
+    ir::Value* base;  ///< the position if those of all terms are 0
+    /// Each axis with the factor by which its position is multiplied.
+    std::vector<std::pair<ir::AxisId, int64_t>> terms;
   };
   TileBuffer window;
   std::vector<Axis> axes;

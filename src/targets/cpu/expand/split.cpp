@@ -3,9 +3,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// A cut becomes a loop over the blocks of each size, with a copy of its body. Where no block of a size may be short, the size is a
-// constant.
-// What is known of the block that is cut leaves out sizes that it has no block of.
+// A cut becomes a loop over the blocks of each size, with a copy of its body. If no block of a size can be
+// shorter, the size is a constant. Sizes of which the original block is known to have no blocks are omitted.
 
 namespace kdl::cpu {
 
@@ -21,7 +20,7 @@ class Cutting {
         first_(e.b.I64(0)),
         number_(e.b.I64(0)) {}
 
-  void Run() {
+  void ExpandBlocks() {
     const ir::NumberList sizes = cut_->attr<ir::AttrKey::Sizes>();
     for (size_t i = 0; i < sizes.size(); ++i) {
       is_last_ = i + 1 == sizes.size();
@@ -33,7 +32,7 @@ class Cutting {
   }
 
  private:
-  /// Each has so many elements, but the last one may lack as many as `lacking` says.
+  /// Emits the blocks of `most` elements, of which the last one may lack up to `lacking`.
   void RunBlocks(int64_t most, int64_t lacking) {
     may_lack_ = lacking > 0;
     if (left_ == most || (may_lack_ && left_.value_or(most) < most)) {
@@ -61,7 +60,7 @@ class Cutting {
     if (left_.value_or(0) >= most - lacking) left_ = 0;
   }
 
-  /// The block that starts so far from the start of the whole.
+  /// Emits the block at this offset from the start of the original block.
   void RunBlock(int64_t most, Value* offset, Value* size) {
     Value* before = e_.b.Sub(offset, first_);
     Value* before_it = e_.b.Div(before, e_.b.I64(most));
@@ -79,15 +78,15 @@ class Cutting {
   Expander& e_;
   const Op* cut_;
   BlockFacts whole_;
-  std::optional<int64_t> left_;  ///< elements after the blocks so far, where that is known
+  std::optional<int64_t> left_;  ///< elements after the blocks so far, if known
   Value* first_;                 ///< where those begin
-  Value* number_;                ///< of the block there
+  Value* number_;                ///< number of the next block
   bool is_last_ = false;
-  bool may_lack_ = false;  ///< elements, of the last block
+  bool may_lack_ = false;  ///< whether the last block may lack elements
 };
 
 }  // namespace
 
-void ExpandSplit(Expander& e, const Op* op) { Cutting(e, op).Run(); }
+void ExpandSplit(Expander& e, const Op* op) { Cutting(e, op).ExpandBlocks(); }
 
 }  // namespace kdl::cpu

@@ -6,22 +6,24 @@
 #include "ir/tensor_view.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Stores past the caches. A line that is stored to is read first, unless all of it is stored past the caches, straight
-// to memory: outputs that no cache holds are written at nearly twice the rate. Outputs that a cache holds are not: who
-// reads them next would find them in memory. Only the launch knows their sizes, so both forms are made.
+// Stores that bypass the caches. A line that is stored to is read first, unless the whole line is stored past
+// the caches, directly to memory. Outputs that fit no cache are then written almost twice as fast. Outputs
+// that fit a cache should stay there, where their next reader finds them. Sizes are known only at launch, so
+// the code has both forms.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Whether the op is the store, or does in another place what one store of the source does: in a loop's last turn, after it.
+/// Whether the op is the store or another copy of the same store of the source, such as one in a loop's last
+/// iteration and one after the loop.
 bool IsSameStore(const Op* op, const Op* store) {
   return op->kind() == OpKind::Store && op->loc() == store->loc() &&
          op->attr<AttrKey::Access>() == store->attr<AttrKey::Access>();
 }
 
-/// Whether the kernel writes the tensor with this store, and otherwise never touches it. Not a pipe's slot: who takes it
-/// out waits for no fence.
+/// Whether this store is the kernel's only access to the tensor. A slot of a pipe does not qualify, because
+/// its reader does not wait for a fence.
 bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
   return !ir::MemoryOf(tensor)->def() &&
          std::ranges::all_of(ir::UsersOfMemory(tensor), [&](const Op* user) {
@@ -29,7 +31,7 @@ bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
          });
 }
 
-/// Whether the index is known before the loops over pieces or squares.
+/// Whether the index is known before the loops over chunks or over register transposes.
 bool IsKnownBefore(const ElementwiseLoopBody& body, const Value* index) {
   const Op* def = index->def();
   bool inside = def && def->parent_region() == body.elementwise()->region();
@@ -40,14 +42,14 @@ bool MayPassCaches(const ElementwiseLoopBody& body, int64_t lanes, const Op* op)
   if (op->kind() != OpKind::Store) return false;
   ir::StoreOp store(const_cast<Op*>(op));
   int64_t bytes = lanes * Bytes(store.tensor()->type()->scalar);
-  constexpr int64_t kLeastBytes = 16;  // what one instruction stores past the caches
+  constexpr int64_t kLeastBytes = 16;  // the least that one instruction stores past the caches
   auto index = store.index();
   return bytes >= kLeastBytes && !store.mask() && IsOnlyTouchedBy(store.tensor(), op) &&
          std::all_of(index.begin(), index.end(),
                      [&](const Value* value) { return IsKnownBefore(body, value); });
 }
 
-/// The bytes of all tensors that the stores write: a constant, or computed.
+/// The bytes of all tensors that the stores write: a constant part and a computed one.
 struct TotalBytes {
   int64_t known = 0;
   Value* computed = nullptr;
@@ -85,7 +87,7 @@ Value* AreLarge(Expander& e, const std::vector<const Op*>& accesses) {
 
 Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes) {
   Expander& e = body.e();
-  constexpr int64_t kLeastVectors = 2;  // of a row: lines that others follow at once
+  constexpr int64_t kLeastVectors = 2;  // in a row, so that its lines follow each other directly
   Streaming streaming;
   if (e.facts.last_level_bytes == 0 || lanes == 1 ||
       e.Extent(body.axes().back()) < kLeastVectors * lanes)
@@ -101,7 +103,7 @@ RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming) {
   Expander& e = body.e();
   RowStart start{nullptr, nullptr};
   for (const Op* store : streaming.stores) {
-    Value* gap = AlignGap(e, body.AccessOf(store, {body.Lanes(), nullptr, nullptr}));
+    Value* gap = AlignGap(e, body.AccessHere(store, {body.Lanes(), nullptr, nullptr}));
     if (!start.gap) {
       start.gap = gap;
       continue;

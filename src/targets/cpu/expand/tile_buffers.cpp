@@ -7,13 +7,13 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// TileBuffers become buffers, and elements of tiles what stands in them.
+// Tile buffers get memory, and elements of tiles become loads and stores.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Of an element, or of the first of its group.
+/// Returns the index of an element, or that of the first element of its group.
 Values InGroup(Expander& e, const TileBuffer& tile_buffer, Values index, bool whole) {
   if (tile_buffer.group == 1 || !tile_buffer.panel) return index;
   Value*& row = index[index.size() - 2];
@@ -44,7 +44,7 @@ Values IndexAt(Expander& e, const TileBuffer& tile_buffer, const Position& posit
   return InGroup(e, tile_buffer, index, whole);
 }
 
-/// Once for each buffer.
+/// Reports the error once for each buffer.
 void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const ir::Loc& loc) {
   if (!e.refused.insert(tile_buffer.buffer).second) return;
   e.context.diagnostics.Report(passes::diag::TileBufferAcross, e.context.SpanOf(loc),
@@ -52,7 +52,7 @@ void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const i
                                tile_buffer.buffer->name().text());
 }
 
-/// Elements that are neighbours along the last axis do not lie side by side in groups.
+/// In groups, neighbours along the last axis are not contiguous.
 void RefuseGroups(Expander& e, const TileBuffer& tile_buffer, const Chunk& chunk) {
   if (tile_buffer.group > 1 && tile_buffer.panel && chunk.lanes > 1)
     Refuse(e, tile_buffer, tile_buffer.axes.back(), e.b.loc());
@@ -78,7 +78,7 @@ TileBuffer MakeTileBuffer(Expander& e, const Value* tile_buffer) {
   return {buffer->result(), type->axes, type->panel, type->group, {}, nullptr};
 }
 
-TileBuffer PartOf(Expander& e, const Op* at, const Value* tile_buffer, const Value* tile) {
+TileBuffer SubtileOf(Expander& e, const Op* at, const Value* tile_buffer, const Value* tile) {
   TileBuffer part = e.tile_buffers.at(tile_buffer);
   ir::AxisList axes = *ir::SubtileAxes(e.function, tile_buffer->type(), tile->type());
   bool gets = at->kind() == OpKind::LoadTile;
@@ -96,10 +96,10 @@ TileBuffer PartOf(Expander& e, const Op* at, const Value* tile_buffer, const Val
 
 std::optional<TileBuffer> FindTileBuffer(Expander& e, const Value* tile) {
   const Op* def = tile->def();
-  if (def && def->kind() == OpKind::LoadTile) return PartOf(e, def, def->operand(0), tile);
+  if (def && def->kind() == OpKind::LoadTile) return SubtileOf(e, def, def->operand(0), tile);
   for (const ir::Use& use : tile->uses()) {
     if (use.user->kind() == OpKind::StoreTile)
-      return PartOf(e, use.user, use.user->operand(1), tile);
+      return SubtileOf(e, use.user, use.user->operand(1), tile);
   }
   return std::nullopt;
 }
@@ -122,7 +122,7 @@ Value* LoadChunk(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
   RefuseGroups(e, tile_buffer, chunk);
   return MakeOne(e.b, OpKind::BufferLoad,
                  {{tile_buffer.buffer}, IndexAt(e, tile_buffer, position), OneOrNone(chunk.mask)},
-                 e.TypeOf(scalar, chunk.lanes));
+                 e.VectorType(scalar, chunk.lanes));
 }
 
 Value* ReadAt(Expander& e, Value* old, const Position& position, const Chunk& chunk) {
@@ -142,7 +142,7 @@ Value* LoadGroups(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar
                   const Position& position, int64_t lanes) {
   return MakeOne(e.b, OpKind::BufferLoad,
                  {{tile_buffer.buffer}, IndexAt(e, tile_buffer, position, true), {}},
-                 e.TypeOf(scalar, lanes * tile_buffer.group));
+                 e.VectorType(scalar, lanes * tile_buffer.group));
 }
 
 void StoreGroups(Expander& e, Value* value, const TileBuffer& tile_buffer,

@@ -6,24 +6,27 @@
 
 #include "ir/op.h"
 
-// What a turn of a loop brings, and which ops of the turn tell from where: those that another turn repeats to bring it earlier.
+// What an iteration of a loop fetches, and the ops that say from where. An earlier iteration repeats these
+// ops to fetch it ahead of time.
 
 namespace kdl::simt {
 
-/// What a turn of a loop brings.
+/// A buffer that an iteration of a loop fills.
 struct Fetched {
-  ir::Op* fetch;             ///< what brings it
+  ir::Op* fetch;             ///< the op that fills it
   ir::Op* buffer;            ///< its buffer_new
-  std::vector<ir::Op*> ops;  ///< of the turn, in order: what says from where
+  std::vector<ir::Op*> ops;  ///< ops of the iteration, in order, that compute the source
 };
-/// What the ops of a turn bring, each asked by `at`; none where the loop's turns are not one worker's, in order, to the end.
+/// Returns what the ops of an iteration fetch, as `at` says for each of them. Returns nothing if threads
+/// share the loop's iterations or the loop may end early.
 std::vector<Fetched> FetchedBy(ir::Op* loop,
                                const std::function<std::optional<Fetched>(ir::Op*)>& at);
 
-/// Whether something in the block changes the tensor's memory.
+/// Whether an op in the region changes the tensor's memory.
 bool ChangesMemory(const ir::Region* region, const ir::Value* memory);
 
-/// Adds the ops of the turn that `op`, one of it, needs, in order; false: one of them another turn cannot do for it.
+/// Adds the ops of the same iteration that `op` needs to `slice`, in order. Returns false if another
+/// iteration cannot repeat one of them.
 bool AddSlice(const ir::Op* loop, const ir::Op* op, std::vector<ir::Op*>& slice);
 
 }  // namespace kdl::simt

@@ -16,10 +16,10 @@ using ir::LaneMap;
 
 namespace {
 
-/// Whether what the factor lies in is made of panels of 128 bytes, as wgmma reads them.
+/// Whether the factor consists of whole panels with rows of 128 bytes, as wgmma reads them.
 bool HasWholePanels(const ir::Op* product, size_t factor) {
-  constexpr int64_t kRows = 8;          // that are swizzled together
-  constexpr int64_t kMostExtent = 256;  // of a box
+  constexpr int64_t kRows = 8;          // rows that are swizzled together
+  constexpr int64_t kMostExtent = 256;  // along an axis of a tensor tile
   const ir::Function& kernel = *product->parent_region()->function();
   auto extent = [&](AxisId axis) { return kernel.axis(axis).extent->value; };
   const ir::Value* value = ir::NarrowFactor(product->operand(factor));
@@ -27,21 +27,22 @@ bool HasWholePanels(const ir::Op* product, size_t factor) {
   if (std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor))
     return extent(tensor_tile->row) % kRows == 0 && extent(tensor_tile->row) <= kMostExtent &&
            extent(tensor_tile->column) % panel == 0;
-  // Of one that workers make either axis may come last.
+  // In a factor that threads compute, either axis may be the last one.
   return std::ranges::all_of(value->type()->axes,
                              [&](AxisId axis) { return extent(axis) % panel == 0; });
 }
 
-/// Whether the factors lie so, and near memory holds some turns' of them.
+/// Whether both factors consist of such panels, and workgroup memory has room for those of enough iterations.
 bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
-  constexpr int64_t kMostColumns = 256;  // of a step
+  constexpr int64_t kMostColumns = 256;  // of one instruction
   const ir::Function& kernel = *product->parent_region()->function();
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
   return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
          MbarrierOrderedBytes(product) <= facts.workgroup_bytes;
 }
 
-/// Whether the factors are the unit's as they are, that of the result's rows the first one's.
+/// Whether the factors have the instruction's own types. If its types differ, the first factor must
+/// contribute the rows.
 bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* product) {
   auto is = [&](size_t factor, kdl::Scalar scalar) {
     return ir::NarrowFactor(product->operand(factor))->type()->scalar == scalar;
@@ -51,7 +52,7 @@ bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* produ
          (*OuterAxes(product))[0] == product->result()->type()->axes[0];
 }
 
-/// Whether terms are side by side in the tensors of factors that come as boxes.
+/// Whether factors that are copied as tensor tiles have contiguous terms in their tensors.
 bool HasTermsSideBySide(const ir::Op* product) {
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
     std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor);
@@ -112,7 +113,7 @@ bool WantsTermsSideBySide(const MmaShape& instruction) {
 
 namespace {
 
-/// Of the results of all products of the kernel's that matrix units do.
+/// Returns the total bytes of the results of the kernel's products.
 int64_t MadeBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -140,7 +141,7 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MmaShape& instruc
                   columns % instruction.columns_together() == 0;
   if (!is_whole || (instruction.instruction->goes_on && !HasWholeTensorTiles(facts, product)))
     return std::nullopt;
-  // A small team holds all that the kernel's products make, or gives way to a large one.
+  // If a small workgroup cannot hold the results of all of the kernel's products, a large one is used.
   bool small_holds = MadeBytes(kernel) <= facts.threads * instruction.held_bytes;
   for (int64_t threads : {small_holds ? facts.threads : facts.most_threads, facts.most_threads}) {
     for (int64_t groups = threads / instruction.threads; groups >= 1; groups /= 2) {

@@ -12,26 +12,27 @@
 
 namespace kdl::simt {
 
-/// A unit that multiplies matrices, as a group of workers next to each other gives it theirs: of the result each has the
-/// points that the digits say, of rows and columns.
+/// A matrix intrinsic, as a group of neighbouring GPU threads executes it. Each thread has the elements of
+/// the result whose rows and columns the digits select.
 struct MmaShape {
   const ir::MatrixInstruction* instruction;
-  int64_t rows;  ///< of a step's result
+  int64_t rows;  ///< rows of one step's result; likewise `columns`
   int64_t columns;
-  ir::AxisDigits row;  ///< of the rows a worker has
+  ir::AxisDigits row;  ///< the rows of a thread
   ir::AxisDigits column;
-  int64_t threads;     ///< of a group
-  int64_t held_bytes;  ///< of results that a worker may have in registers
+  int64_t threads;     ///< threads in a group
+  int64_t held_bytes;  ///< bytes of results that a thread may have in registers
   std::string_view intrinsic;
 
-  /// What a product's blocks are multiples of, along its columns: factors are brought for two steps at once.
+  /// The columns of a product's blocks must be a multiple of this, because factors are loaded for two steps
+  /// at once.
   int64_t columns_together() const { return 2 * columns; }
-  /// The most of a group's result.
+  /// The most columns of a group's result.
   int64_t most_columns() const { return held_bytes / Bytes(instruction->acc) * threads / rows; }
 };
 
-/// Of `wgmma` each group of workers has one step's rows, of the intrinsic the columns are open. Sums apart take as many registers as
-/// what they are added to.
+/// `wgmma`: each group of threads has the rows of one step, and the number of columns is a parameter of the
+/// intrinsic. Sums that are kept apart need as many registers as the accumulators.
 constexpr MmaShape OfGroup(const ir::MatrixInstruction& instruction, std::string_view intrinsic) {
   int64_t held_bytes = instruction.apart > 0 ? 256 : 512;
   return {&instruction, 64, 8, {2, 32, 4, 1, 8}, {1, 4, 1, 2}, 128, held_bytes, intrinsic};
@@ -40,7 +41,7 @@ constexpr MmaShape OfWarp(const ir::MatrixInstruction& instruction, std::string_
   return {&instruction, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, intrinsic};
 }
 
-/// `wgmma` of sm_90a, then `mma.sync` of sm_80 and later.
+/// `wgmma` for sm_90a, then `mma.sync` for sm_80 and later.
 inline constexpr MmaShape kMmaShapes[] = {
     OfGroup(kGroupBf16, "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16"),
     OfGroup(kGroupF16, "wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16"),
@@ -59,7 +60,7 @@ inline constexpr MmaShape kMmaShapes[] = {
     OfWarp(kMmaU8, "llvm.nvvm.mma.m16n8k32.row.col.u8"),
     OfWarp(kMmaTf32, "llvm.nvvm.mma.m16n8k8.row.col.tf32")};
 
-/// Rows of wgmma.
+/// The number of rows for wgmma.
 inline constexpr size_t kGroupInstructions = static_cast<size_t>(std::ranges::count_if(
     kMmaShapes, [](const MmaShape& row) { return row.instruction->goes_on; }));
 static_assert(std::ranges::all_of(kMmaShapes,
@@ -70,18 +71,20 @@ static_assert(std::ranges::all_of(kMmaShapes,
                                   }),
               "a unit of kMmaShapes is missing in kMatrixInstructions");
 
-/// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
+/// Returns the machine's first intrinsic that computes the product, whatever its blocks are, or null.
 const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product);
-/// The first of those of whose steps the product's blocks are made; null: none.
+/// Returns the machine's first intrinsic that computes the product in whole steps, or null.
 const MmaShape* BestMmaShape(const SimtFacts& facts, const ir::Op* product);
-/// That which the product names; null: none.
+/// Returns the intrinsic that the product names, or null.
 const MmaShape* NamedMmaShape(const ir::Op* product);
-/// Of a product of a group's unit: what both factors take of near memory, at least.
+/// Returns the least workgroup memory that both factors need for an asynchronous intrinsic of a group of
+/// warps.
 int64_t MbarrierOrderedBytes(const ir::Op* product);
-/// Whether the unit takes factors only with their terms side by side: instructions turn squares round of elements of two bytes only.
+/// Whether the intrinsic accepts factors only with contiguous terms. Instructions can only transpose
+/// elements of two bytes.
 bool WantsTermsSideBySide(const MmaShape& instruction);
-/// How workers share the product, so that as many as the machine has of them have whole steps; nothing: its blocks are not made
-/// of such, or are too large.
+/// Returns the layout that gives whole steps to as many of the machine's threads as possible. Returns nothing
+/// if the product's blocks do not consist of whole steps or are too large.
 std::optional<ir::LaneMap> MatrixMap(const SimtFacts& facts, const MmaShape& instruction,
                                      const ir::Op* product);
 

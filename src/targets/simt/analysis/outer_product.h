@@ -6,8 +6,8 @@
 
 namespace kdl::simt {
 
-/// Of a contraction whose terms are outer products, taken in a chain: the axes that it keeps, of its first factor
-/// and of its second. All others it folds, of both.
+/// If the contraction adds outer products in sequential order, returns the axes that it keeps: one of its
+/// first factor, then one of its second. It reduces all other axes of both factors.
 std::optional<ir::AxisList> OuterAxes(const ir::Op* op);
 
 }  // namespace kdl::simt

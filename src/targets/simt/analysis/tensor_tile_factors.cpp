@@ -22,8 +22,9 @@ using ir::Value;
 
 namespace {
 
-/// The load that the factor is, of a whole tile or of each element; null: it is more.
-const Op* LoadOf(const Value* factor, const Op** elementwise) {
+/// Returns the load of the whole tile, or of each of its elements, if the factor is only a load; otherwise
+/// null.
+const Op* FactorLoad(const Value* factor, const Op** elementwise) {
   const Op* def = factor->def();
   if (!def || factor->uses().size() != 1) return nullptr;
   if (def->kind() == OpKind::Elementwise) {
@@ -41,8 +42,8 @@ const Op* LoadOf(const Value* factor, const Op** elementwise) {
   return is_plain ? def : nullptr;
 }
 
-/// Of an index operand the axis whose blocks, or whose points in the elementwise loop, it counts.
-std::optional<AxisId> AxisOf(const Value* index, const Op* elementwise) {
+/// Returns the axis of an index operand: that of its block, or of a point of the elementwise loop.
+std::optional<AxisId> IndexAxis(const Value* index, const Op* elementwise) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   bool is_point = elementwise && !index->def() && index->parent_region() == elementwise->region();
   return is_point ? std::optional(elementwise->operand(index->index())->type()->axes[0])
@@ -55,7 +56,7 @@ bool IsRead(const ir::Function& kernel, const Value* tensor) {
   });
 }
 
-/// Whether the op is what any loop may have besides.
+/// Whether a loop with such a product may contain the op, besides the product and its factors.
 bool IsOfIteration(const Op* op) {
   return op->info().has(ir::kTerminator) ||
          ((op->info().has(ir::kPure) || op->info().has(ir::kElementwise)) &&
@@ -67,7 +68,8 @@ bool WaitsForOthers(const Op* op) {
   return op->kind() == OpKind::Sync || op->kind() == OpKind::Stage || op->kind() == OpKind::Pipe;
 }
 
-/// Whether there is nothing in the kernel that has near memory besides, or waits for others.
+/// Whether the kernel has nothing else that needs workgroup memory, and nothing that waits for other stages
+/// or cores.
 bool IsAlone(const ir::Function& kernel, const Op* product) {
   bool alone = true;
   ir::Walk(kernel.body, [&](const Op* op) {
@@ -90,7 +92,8 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
   return alone;
 }
 
-/// The loop whose turn the op is one of, where turns come one after the other, to the end; null: none.
+/// Returns the loop that contains the op in its body, if its iterations run in order to the end; otherwise
+/// null.
 const Op* IterationLoop(const Op* op) {
   const Op* loop = op->parent_region()->parent();
   bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
@@ -99,7 +102,7 @@ const Op* IterationLoop(const Op* op) {
   return is_loop ? loop : nullptr;
 }
 
-/// Whether nobody leaves a turn while others wait.
+/// Whether no thread can leave an iteration early while others wait for it.
 bool EndsIterations(const Op* loop) {
   bool ends = true;
   ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
@@ -113,7 +116,7 @@ bool EndsIterations(const Op* loop) {
 std::optional<TensorTileFactor> TensorTileFactorOf(const Op* product, size_t factor) {
   const Value* value = ir::NarrowFactor(product->operand(factor));
   TensorTileFactor found{};
-  found.load = LoadOf(value, &found.elementwise);
+  found.load = FactorLoad(value, &found.elementwise);
   if (!found.load || value->def()->parent_region() != product->parent_region()) return std::nullopt;
   const ir::Access access = found.load->attr<AttrKey::Access>();
   constexpr size_t kMostDims = 5;
@@ -127,14 +130,14 @@ std::optional<TensorTileFactor> TensorTileFactorOf(const Op* product, size_t fac
     std::optional<AxisId> axis;
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
-      std::optional<AxisId> of_term = AxisOf(operand, found.elementwise);
-      // Of a box all rows have the same place along the dimensions that it does not walk.
+      std::optional<AxisId> of_term = IndexAxis(operand, found.elementwise);
+      // All rows of a tensor tile have the same index in the dimensions along which it does not extend.
       bool is_fixed = !IsTileValue(operand) &&
                       !(found.elementwise && passes::IsInside(operand, found.elementwise));
       if (!of_term && !is_fixed) return std::nullopt;
       if (!of_term) continue;
       if (dim.terms.size() != 1 || !kdl::IsConstant(term.coefficient, 1)) return std::nullopt;
-      // Where its block ends is seen by where the tensor does.
+      // A tile copy recognizes the end of the block only by the end of the tensor.
       if (*of_term == folded && !kdl::IsConstant(dim.offset, 0)) return std::nullopt;
       axis = of_term;
     }

@@ -6,36 +6,40 @@
 
 namespace kdl::simt {
 
-// A product whose loop does nothing else than bring both factors of each turn, boxes of tensors that the kernel only reads: those go
-// to near memory by themselves, while a unit works on others.
+// Products whose loop only brings both factors of each iteration, which are tiles of tensors that the kernel
+// only reads. Tile copies bring them to workgroup memory asynchronously, while the matrix instruction works
+// on others.
 
-inline constexpr int64_t kPanelBytes =
-    128;  ///< of rows, as the units that read near memory have them
-inline constexpr int64_t kLeastSlots = 2;  ///< of a ring: one comes while another one is read
-inline constexpr int64_t kWorkgroupOfMbarriers = 2 << 10;  ///< bytes, and what alignment takes
+/// The bytes of a panel's row, as instructions that read workgroup memory expect it.
+inline constexpr int64_t kPanelBytes = 128;
+/// Slots of a ring: one is filled while another one is read.
+inline constexpr int64_t kLeastSlots = 2;
+inline constexpr int64_t kWorkgroupOfMbarriers = 2 << 10;  ///< bytes for mbarriers and alignment
 
-/// A factor of one: where the tensor's elements side by side, and its rows, lie in the tile.
+/// A factor of such a product: which of the tile's axes run along the tensor's rows and columns.
 struct TensorTileFactor {
-  const ir::Op* load;         ///< of the tile, or of an element in `elementwise`
-  const ir::Op* elementwise;  ///< null: the tile is loaded at once
+  const ir::Op* load;         ///< loads the whole tile, or an element in `elementwise`
+  const ir::Op* elementwise;  ///< null: one op loads the whole tile
   ir::AxisId row;
   ir::AxisId column;      ///< along the tensor's last dimension
-  int64_t row_dimension;  ///< of the tensor
+  int64_t row_dimension;  ///< dimension of the tensor
   int64_t column_dimension;
 };
 
-/// What the product takes as factor 0 or 1; nothing: that is no box.
+/// Returns the tensor tile that is the product's factor 0 or 1, or nothing if the factor is not a tensor
+/// tile.
 std::optional<TensorTileFactor> TensorTileFactorOf(const ir::Op* product, size_t factor);
-/// Whether the product is one, before and after fuse-elementwise.
+/// Whether a product is of this kind. Works before and after fuse-elementwise.
 bool IsTensorTileProduct(const ir::Op* product);
 
-// A product of a loop that does more: what it takes of the turn comes as such boxes, too, or is made by the workers.
+// Products in a loop that does more. Each factor is such a tensor tile, or GPU threads compute it.
 
-/// Whether the loop around brings factor 0 or 1 in each turn.
+/// Whether the enclosing loop brings factor 0 or 1 as a tensor tile in each iteration.
 bool ComesAsTensorTile(const ir::Op* product, size_t factor);
-/// Whether the factor is a tile that workers make, and that no other product has, no loop or branch hands on, and nothing prints.
+/// Whether threads compute the factor, and no other product uses it, no loop or branch passes it on, and
+/// nothing prints it.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
-/// Whether each factor is one or the other, and some are boxes; before fuse-elementwise.
+/// Whether each factor is a tensor tile or is computed by threads. Must be called before fuse-elementwise.
 bool IsIterationProduct(const ir::Op* product);
 
 }  // namespace kdl::simt

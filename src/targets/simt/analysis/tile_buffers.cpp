@@ -18,8 +18,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int64_t kPadBytes = 16;  // what a worker reads at once
-constexpr int64_t kBankBytes = 4;  // of near memory
+constexpr int64_t kPadBytes = 16;  // bytes that a thread reads at once
+constexpr int64_t kBankBytes = 4;  // bytes of a bank of workgroup memory
 
 size_t FirstInit(const Op* loop) {
   return loop->kind() == OpKind::Loop ? loop->SegmentBegin(ir::LoopOp::at_inits) : 0;
@@ -29,7 +29,7 @@ bool IsMappedProduct(const Op* op) {
   return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
 }
 
-/// Whether an index is another one for each of the elementwise loop's points, as far as sums and loops that begin at such tell.
+/// Whether the index depends on the elementwise loop's point, as far as sums and the starts of loops show.
 bool FollowsPoint(const Value* index, const Op* elementwise) {
   const Op* def = index->def();
   if (!def && index->parent_region() == elementwise->region()) return true;
@@ -43,7 +43,7 @@ bool FollowsPoint(const Value* index, const Op* elementwise) {
          });
 }
 
-/// Whether workers, each with rows of its own, go along them.
+/// Whether threads read along rows, each along its own.
 bool WalksRows(const Op* element) {
   auto point = element->Segment(ir::ElementOp::at_point);
   const Op* elementwise = ElementwiseLoopAround(element);
@@ -74,7 +74,8 @@ TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::
   while (std::ranges::any_of(tiles_, [&](Tile& tile) { return Follows(tile); }));
 }
 
-/// Whether the tile, which was in the team's memory, stays in the registers that its elementwise loop reads.
+/// Whether the tile, so far in workgroup memory, can have the layout of the registers that its elementwise
+/// loop reads. If so, sets its layout.
 bool TileBuffers::Follows(Tile& tile) const {
   if (!tile.map.empty() || tile.values.size() != 1) return false;
   const Op* elementwise = tile.values[0]->def();
@@ -83,7 +84,7 @@ bool TileBuffers::Follows(Tile& tile) const {
   bool agree = true;
   ir::Walk(elementwise->region(), [&](const Op* op) {
     if (op->kind() != OpKind::Element || !IsInRegisters(op->operand(0))) return;
-    const AxisMap& read = MapOf(op->operand(0));
+    const AxisMap& read = RegisterLayout(op->operand(0));
     agree &= !map || read == *map;
     map = &read;
   });
@@ -93,12 +94,12 @@ bool TileBuffers::Follows(Tile& tile) const {
   return !tile.map.empty();
 }
 
-AxisList TileBuffers::OrderOf(const Value* value) const {
+AxisList TileBuffers::MemoryOrder(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
   return tile.order.empty() || tile.printed ? value->type()->axes : tile.order;
 }
 
-int64_t TileBuffers::PadOf(const Value* value) const {
+int64_t TileBuffers::PaddingPerRow(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
   if (tile.printed || tile.panels || tile.copied) return 0;
   int64_t bytes = Bytes(value->type()->scalar);

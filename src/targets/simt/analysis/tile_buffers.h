@@ -8,42 +8,47 @@
 
 namespace kdl::simt {
 
-/// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
-/// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but elementwise loops that have
-/// this map, at their own points, and folds that any order does. So do tiles that such elementwise loops make of those. Else a tile lives in
-/// the team's memory, where what a product with a map folds comes slowest: a worker's
-/// factors of one term are side by side. Those of matrix units lie as they were loaded, and what a block copy brings as in the
-/// tensor.
+/// Where tiles are stored. Values that pass a tile into or out of a loop, or into a product, are the same
+/// tile.
+///
+/// A tile is in registers, with the thread layout of the products that add to it, if it is otherwise produced
+/// and read only by elementwise loops with this layout, at their own points, and by reductions in any order.
+/// Tiles that such elementwise loops compute from tiles in registers are also in registers.
+///
+/// All other tiles are in workgroup memory. If a product with a layout uses a tile as a factor, the reduced
+/// axes are outermost, so that a thread's factors of one term are contiguous. Factors of matrix instructions
+/// keep the order in which they were loaded, and tiles from block copies keep that of the tensor.
 class TileBuffers {
  public:
-  /// Whether a elementwise loop has the map, or may have it.
+  /// Whether an elementwise loop has the layout, or may have it.
   using Takes = std::function<bool(const ir::Op* elementwise, const AxisMap& map)>;
 
   TileBuffers(const ir::Function& kernel, Takes takes);
 
-  /// Of a tile in registers; empty: it is in the team's memory.
-  const AxisMap& MapOf(const ir::Value* tile) const { return tiles_[Find(tile)].map; }
-  bool IsInRegisters(const ir::Value* tile) const { return !MapOf(tile).empty(); }
-  /// Whether a product with a map folds it.
+  /// Returns the layout of a tile in registers. Empty: the tile is in workgroup memory.
+  const AxisMap& RegisterLayout(const ir::Value* tile) const { return tiles_[Find(tile)].map; }
+  bool IsInRegisters(const ir::Value* tile) const { return !RegisterLayout(tile).empty(); }
+  /// Whether the tile is a factor of a product with a layout.
   bool IsFactor(const ir::Value* tile) const {
     return !tiles_[Find(tile)].order.empty() && !tiles_[Find(tile)].copied;
   }
-  /// Whether a unit that reads near memory by itself takes it: it lies in panels.
+  /// Whether a matrix instruction reads the tile directly from workgroup memory, in panels.
   bool LiesInPanels(const ir::Value* tile) const { return tiles_[Find(tile)].panels; }
-  /// Outermost first.
-  ir::AxisList OrderOf(const ir::Value* tile) const;
-  /// Elements after each row that are nobody's: rows of workers side by side begin in different banks.
-  int64_t PadOf(const ir::Value* tile) const;
+  /// Returns the axes in memory order, outermost first.
+  ir::AxisList MemoryOrder(const ir::Value* tile) const;
+  /// Returns the number of padding elements after each row. They make the rows of neighbouring threads begin
+  /// in different banks.
+  int64_t PaddingPerRow(const ir::Value* tile) const;
 
  private:
   struct Tile {
     std::vector<const ir::Value*> values;
     AxisMap map;
-    ir::AxisList order;  ///< empty: as in its type
+    ir::AxisList order;  ///< empty: the order of its type
     bool printed = false;
     bool copied = false;
     bool panels = false;
-    bool walked = false;  ///< each worker goes along rows
+    bool walked = false;  ///< whether each thread reads along a row of its own
   };
 
   size_t Find(const ir::Value* value) const { return number_.at(value); }
@@ -57,7 +62,7 @@ class TileBuffers {
   bool ReadsHeld(const Tile& tile, const ir::Use& use) const;
 
   Takes takes_;
-  std::unordered_map<const ir::Value*, size_t> number_;  ///< of a value's tile
+  std::unordered_map<const ir::Value*, size_t> number_;  ///< index in `tiles_`
   std::vector<Tile> tiles_;
 };
 

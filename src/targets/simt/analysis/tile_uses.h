@@ -7,27 +7,29 @@
 
 namespace kdl::simt {
 
-// How ops of a kernel make, read and hand on tiles.
+// How the ops of a kernel produce, read and pass on tiles.
 
-/// A map by axis: an op's axes may come in another order than a tile's.
+/// A thread layout by axis, because an op's axes may be in another order than a tile's.
 using AxisMap = std::map<ir::AxisId, ir::AxisDigits>;
 AxisMap AxisMapOf(const ir::Op& op);
 
 bool IsTileValue(const ir::Value* value);
-/// Whether tiles go into the op's regions and come out of it as they are.
+/// Whether tiles pass into and out of the op's regions unchanged.
 bool HandsOn(const ir::Op* op);
-/// Whether the op in the elementwise loop reads each element of its tile at the elementwise loop's own point only.
+/// Whether the elementwise loop `elementwise` reads the tile of the op `element` only at its own point.
 bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
-/// The axis of which the tile's elements are side by side in the tensor that a elementwise loop loads them from; else nothing.
+/// If an elementwise loop loads the tile from a tensor, returns the axis along which its elements are
+/// contiguous there.
 std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
-/// Whether several points of the elementwise loop may update one element, which then takes their values in order.
+/// Whether several points of the elementwise loop may update the same element, which then combines their
+/// values in order.
 bool UpdatesInOrder(const ir::Op* elementwise);
-/// Whether the op folds one of two axes to the same bits in any order.
+/// Whether the op reduces one of two axes and gives the same bits in any order.
 bool FoldsInAnyOrder(const ir::Op* op);
-/// The elementwise loop around; null: none.
+/// Returns the enclosing elementwise loop, or null.
 const ir::Op* ElementwiseLoopAround(const ir::Op* op);
 
-/// The axes of a tile that a load or store moves, as its index has them, outermost first.
+/// Returns the axes of the tile that a load or store moves, in the order of its indices, outermost first.
 ir::AxisList IndexedAxes(const ir::Op* access);
 
 }  // namespace kdl::simt

@@ -5,13 +5,14 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Points of elementwise loops and rows of scans: which worker has which, and where what they make goes.
+// Points of elementwise loops and rows of scans: their distribution to threads, and the destinations of their
+// results.
 
 namespace kdl::simt {
 
 namespace {
 
-/// Of a point of the elementwise loop the place in its result's tile.
+/// Converts the elementwise loop's point to the place in its result's tile.
 Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& place) {
   Values at;
   for (AxisId axis : op->result(result)->type()->axes)
@@ -44,7 +45,7 @@ bool WorkgroupExpander::ReadsOwnPointsOnly(const Op* op, const ir::Use& use) {
   return ReadsOwnPoints(op, use.user);
 }
 
-Value* WorkgroupExpander::BufferOf(const Op* op, const Value* result) {
+Value* WorkgroupExpander::ResultBuffer(const Op* op, const Value* result) {
   Value* target = YieldTarget(op, result);
   if (!target) {
     target = tiles_.NewBuffer(result, result->name());
@@ -59,7 +60,7 @@ void WorkgroupExpander::ExpandElementwiseLoop(const Op* op) {
   std::vector<const Value*> made;
   for (const Value* result : op->results()) {
     bool comes = result->uses().empty() || (iterations_ && iterations_->Brings(result));
-    buffers.push_back(comes ? nullptr : BufferOf(op, result));
+    buffers.push_back(comes ? nullptr : ResultBuffer(op, result));
     if (!comes) made.push_back(result);
   }
   if (made.empty() && !op->results().empty()) return;
@@ -94,7 +95,7 @@ void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, con
     in_elementwise_ = false;
   };
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
-  // Where blocks of products fill the registers, points that are taken at once find none.
+  // If blocks of products fill the registers, none are left for several points at once.
   if (side.count() == 1 || has_maps_) return tiles_.Distribute(op, axes, body);
   auto together = [&](const Values& place) {
     std::vector<Values> made = side.Make(place);
@@ -113,15 +114,15 @@ void WorkgroupExpander::ExpandCopies(const Op* op, const AxisList& axes, const V
   if (!buffers[0]) return;
   auto index_at = [&](const Op* load, const Values& point) {
     for (size_t i = 0; i < axes.size(); ++i) scalars_[op->region()->param(i)] = point[i];
-    return ScalarsOf(load->Segment(ir::LoadOp::at_index));
+    return NewScalars(load->Segment(ir::LoadOp::at_index));
   };
   Value* tensor = Scalar(op->region()->first()->operand(ir::LoadOp::at_tensor));
   factor_copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
 }
 
 bool WorkgroupExpander::BringsFactor(const Op* elementwise, const AxisList& axes) const {
-  constexpr int64_t kMost = 32;  // at once
-  int64_t each = tiles_.EachOf(axes, threads_);
+  constexpr int64_t kMost = 32;  // loads in flight at once
+  int64_t each = tiles_.PointsPerThread(axes, threads_);
   bool brings = 2 <= each && each <= kMost && !elementwise->results().empty() &&
                 std::ranges::all_of(elementwise->results(),
                                     [&](const Value* result) { return tiles_.IsFactor(result); });
@@ -165,7 +166,7 @@ Values WorkgroupExpander::MakePoint(const Op* op, const AxisList& axes, const Va
   }
   ExpandRegion(op->region());
   in_elementwise_ = false;
-  return ScalarsOf(op->region()->terminator()->operands());
+  return NewScalars(op->region()->terminator()->operands());
 }
 
 void WorkgroupExpander::StorePoint(const Op* op, const AxisList& axes, const Values& place,
@@ -194,7 +195,7 @@ void WorkgroupExpander::ExpandScan(const Op* op) {
   AxisId walked = op->attr<AttrKey::Axes>()[0];
   AxisList kept = op->result()->type()->axes;
   Values buffers;
-  for (const Value* result : op->results()) buffers.push_back(BufferOf(op, result));
+  for (const Value* result : op->results()) buffers.push_back(ResultBuffer(op, result));
   std::erase(kept, walked);
   auto row = [&](const Values& place) { ScanRow(scan, walked, kept, place, buffers); };
   kept.empty() ? Once([&] { row({}); }) : tiles_.Distribute(op, kept, row);
@@ -206,7 +207,7 @@ void WorkgroupExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& 
   bool down = scan->attr<AttrKey::Direction>() == ir::DirectionKind::Down;
   bool after = scan->attr<AttrKey::Keep>() == ir::KeepKind::After;
   Value* zero = b_.I64(0);
-  MakeLoop(b_, {zero, size}, ScalarsOf(scan.inits()), [&](Value* number, const Values& before) {
+  MakeLoop(b_, {zero, size}, NewScalars(scan.inits()), [&](Value* number, const Values& before) {
     Value* from_end = down ? b_.Sub(size, number) : nullptr;
     Value* position = down ? b_.Sub(from_end, b_.I64(1)) : number;
     auto at = [&](const AxisList& axes) {
@@ -227,7 +228,7 @@ void WorkgroupExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& 
                             : Scalar(tile);
     }
     ExpandRegion(region);
-    Values next = ScalarsOf(region->terminator()->operands());
+    Values next = NewScalars(region->terminator()->operands());
     for (size_t i = 0; i < buffers.size(); ++i)
       tiles_.Store(after ? next[i] : before[i], scan->result(i), buffers[i],
                    at(scan->result(i)->type()->axes));

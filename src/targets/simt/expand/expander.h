@@ -19,20 +19,20 @@
 
 namespace kdl::simt {
 
-/// A kernel of tiles, written anew as one of a team's buffers and loops: what lower-tiles-to-threads does.
+/// Rewrites a kernel of tiles as one of workgroup buffers and loops, for lower-tiles-to-threads.
 class WorkgroupExpander {
  public:
   WorkgroupExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts,
                     int64_t threads);
-  void Run();
+  void ExpandKernel();
 
  private:
   Value* Scalar(Value* old) const {
     auto found = scalars_.find(old);
-    KDL_CHECK(found != scalars_.end(), "'{}' is no scalar yet", old->name().text());
+    KDL_CHECK(found != scalars_.end(), "'{}' is not a scalar yet", old->name().text());
     return found->second;
   }
-  Values ScalarsOf(std::span<Value* const> old) const {
+  Values NewScalars(std::span<Value* const> old) const {
     Values values;
     for (Value* value : old) values.push_back(Scalar(value));
     return values;
@@ -40,7 +40,7 @@ class WorkgroupExpander {
 
   const BlockFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
 
-  /// Effects of what all workers compute alike happen once.
+  /// Emits effects of code that all threads execute alike, so that they happen once.
   void Once(const std::function<void()>& effect) {
     in_elementwise_ ? effect() : OnFirstThread(b_, effect);
   }
@@ -48,49 +48,53 @@ class WorkgroupExpander {
   // lower_tiles_to_threads.cpp: blocks and ops
   void ExpandRegion(const ir::Region* region);
   void ExpandOp(Op* op);
-  ElementAccess AccessOf(const Op* op) const;
+  ElementAccess NewAccess(const Op* op) const;
   void ExpandStage(const Op* op);
   void ExpandPrint(const Op* op);
 
   // elementwise loops.cpp: points of elementwise loops, rows of scans
-  /// The buffer of what the op yields to the loop around, where that is free: nothing needs what stands there, but the op
-  /// itself at its own points.
+  /// If the op may write its result directly to the buffer that the enclosing loop carries, returns that
+  /// buffer, otherwise null. Nothing may read the old elements afterwards except the op itself, at its own
+  /// points.
   Value* YieldTarget(const Op* op, const Value* result) const;
-  /// Whether the op takes each element of the tile for its own point only.
+  /// Whether the op reads each element of the tile only at its own point.
   static bool ReadsOwnPointsOnly(const Op* op, const ir::Use& use);
-  Value* BufferOf(const Op* op, const Value* result);
+  Value* ResultBuffer(const Op* op, const Value* result);
   void ExpandElementwiseLoop(const Op* op);
-  /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.
+  /// Distributes the points to threads: groups of contiguous points if the blocks and the tensors' memory
+  /// permit, otherwise single points.
   void DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
                         const WorkgroupTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
-  /// Whether the elementwise loop does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
-  /// way before the first one is waited for.
+  /// Whether the elementwise loop only loads a product's factors, a few for each thread. All of a thread's
+  /// loads then begin before it awaits the first one.
   bool BringsFactor(const Op* elementwise, const AxisList& axes) const;
-  /// Whether the elementwise loop touches nothing but registers.
+  /// Whether the elementwise loop accesses only registers.
   bool StaysInRegisters(const Op* elementwise) const;
-  /// All points, one after the other.
+  /// Emits `body` for all points, one after the other.
   void InOrder(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body);
   void ExpandPoint(const Op* op, const AxisList& axes, const Values& place, const Values& buffers);
-  /// What the elementwise loop yields of the point.
+  /// Returns the values that the elementwise loop yields at the point.
   Values MakePoint(const Op* op, const AxisList& axes, const Values& place);
   void StorePoint(const Op* op, const AxisList& axes, const Values& place, const Values& made,
                   const Values& buffers);
   void ExpandElement(const Op* op);
-  /// A row of the other axes is one worker's.
+  /// One thread scans each row, that is, all elements along the scanned axis.
   void ExpandScan(const Op* op);
   void ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept, const Values& place,
                const Values& buffers);
 
   // loops.cpp: loops and branches
-  /// Whether the loop alone goes on with the tile.
+  /// Whether only the loop uses the tile `init`, so that it can reuse the buffer.
   static bool IsHandedOver(const Value* init, const Op* loop);
   void ExpandLoop(const Op* op);
   IterationMaker Iteration();
-  /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
+  /// If the op loops over blocks, and an inner loop around a product of tensor tiles can continue from block
+  /// to block, emits the code before the blocks and returns that inner loop. Otherwise returns null.
   std::unique_ptr<TensorTileLoop> TensorTilesOfBlocks(const Op* op);
-  /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
+  /// Expands a region and returns the scalars that it yields. Copies the tiles that it yields to the buffers
+  /// `tile buffers`, as if all at once.
   Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& tile_buffers);
   void ExpandIf(const Op* op);
 
@@ -104,12 +108,11 @@ class WorkgroupExpander {
   AlignedRows rows_;
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
-  std::unordered_map<const Value*, Value*>
-      places_;  ///< new index -> its distance from the block's start
-  IterationTensorTiles* iterations_ = nullptr;  ///< of the loop around
+  std::unordered_map<const Value*, Value*> places_;  ///< new index -> its place in its block
+  IterationTensorTiles* iterations_ = nullptr;       ///< tensor tiles of the enclosing loop
   TensorTileLoop* blocks_tensor_tiles_ = nullptr;
   bool in_elementwise_ = false;
-  bool has_maps_ = false;  ///< of products
+  bool has_maps_ = false;  ///< whether any op has a thread layout
 };
 
 }  // namespace kdl::simt

@@ -3,8 +3,8 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/workgroup_tiles.h"
 
-// A fold of a tile in registers that any order does, as max: each worker folds its own points of a row, and what the workers
-// of a row have goes through the team's memory.
+// Reductions of a tile in registers for which the order does not matter, such as max. Each thread reduces its
+// own points of a row, and the partial results of the threads of a row are combined through workgroup memory.
 //
 //   %m = reduce max %s over j {map = …}   ->   %p = buffer_new : buffer<f32,[64,4]; workgroup>
 //                                              loop %w in 0 .. 128 {threads = 1} { … buffer_store … to %p[row of %w, %w rem 4] }
@@ -36,7 +36,7 @@ class FoldExpander {
         map_(AxisMapOf(*op)),
         scalar_(op->attr<AttrKey::Acc>()) {}
 
-  void Run(Value* target) {
+  void ExpandTo(Value* target) {
     int64_t sharers = map_.at(folded_).threads;
     ir::Type type =
         b_.types().Buffer(scalar_, {tiles_.Extent(kept_), sharers}, ir::Space::Workgroup);
@@ -68,8 +68,8 @@ class FoldExpander {
     return b_.Create(OpKind::BufferLoad, {{parts}, {row, b_.I64(part)}, {}}, {type})->result();
   }
 
-  /// Which of those that share a row the worker is.
-  Value* PartOf(Value* thread) {
+  /// Returns the thread's number among those that share a row.
+  Value* NumberInRow(Value* thread) {
     const AxisDigits& digits = map_.at(folded_);
     Value* number = b_.Div(thread, b_.I64(digits.apart));
     return b_.Rem(number, b_.I64(digits.threads));
@@ -80,7 +80,7 @@ class FoldExpander {
     const AxisDigits& columns = map_.at(folded_);
     Value* first_row = tiles_.FirstPlace(thread, rows, threads);
     Value* first_column = tiles_.FirstPlace(thread, columns, threads);
-    Value* part = PartOf(thread);
+    Value* part = NumberInRow(thread);
     Values exist;
     for (int64_t j = 0; j < columns.held(); ++j)
       exist.push_back(IsInside(folded_, tiles_.HeldPlace(first_column, columns, j)));
@@ -112,7 +112,7 @@ class FoldExpander {
 }  // namespace
 
 void ExpandMappedFold(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, Value* target) {
-  FoldExpander(b, tiles, op).Run(target);
+  FoldExpander(b, tiles, op).ExpandTo(target);
 }
 
 }  // namespace kdl::simt

@@ -4,7 +4,7 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Loops and branches: scalars stay carried values, a tile has one buffer for all turns.
+// Loops and branches: scalars remain loop-carried values, and a tile has one buffer for all iterations.
 
 namespace kdl::simt {
 
@@ -39,8 +39,8 @@ void WorkgroupExpander::ExpandLoop(const Op* op) {
     if (!HasSumsInWorkgroupMemory(facts_, tiles_, product))
       tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Global>(1));
     if (blocks_tensor_tiles_ && blocks_tensor_tiles_->loop() == op)
-      return blocks_tensor_tiles_->RunInBlock(tile_buffers[0]);
-    return TensorTileLoop(facts_, b_, tiles_, product, Iteration()).Run(tile_buffers[0]);
+      return blocks_tensor_tiles_->ExpandInBlock(tile_buffers[0]);
+    return TensorTileLoop(facts_, b_, tiles_, product, Iteration()).ExpandAlone(tile_buffers[0]);
   }
   std::unique_ptr<TensorTileLoop> tensor_tiles_of_blocks = TensorTilesOfBlocks(op);
   IterationTensorTiles tensor_tiles(b_, tiles_, op, Iteration());

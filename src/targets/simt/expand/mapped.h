@@ -2,17 +2,18 @@
 
 #include "targets/simt/tiles/workgroup_tiles.h"
 
-// What has a map of its points to the workers.
+// Expansion of ops with a thread layout.
 
 namespace kdl::simt {
 
-/// Expands a product with a map: each worker loads its factors of a term and does their outer product.
-/// `target`: the buffer that the result gets. `in_vectors`: what is side by side is computed at once.
+/// Expands a product with a thread layout: each thread loads its factors of a term and adds their outer
+/// product. `target`: the buffer for the result. `in_vectors`: whether contiguous elements are computed as
+/// vectors.
 void ExpandProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op, ir::Value* target,
                    bool in_vectors);
-/// Expands a fold with a map: each worker folds what it has in registers.
+/// Expands a reduction with a thread layout: each thread reduces the elements in its registers.
 void ExpandMappedFold(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op, ir::Value* target);
-/// One that names a matrix unit: workers take its steps together.
+/// Expands a product that names a matrix instruction, which threads execute together.
 void ExpandMatrixProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op,
                          ir::Value* target);
 

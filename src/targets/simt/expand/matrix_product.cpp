@@ -5,11 +5,12 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
-// A product that takes a matrix unit's steps: workers come to each together, with their points of the result in scalars.
+// Products with a matrix instruction: all threads execute each step together and have their points of the
+// result in scalars.
 //
 //   if (size(bk) rem 16 != 0) { loop {team} … buffer_store 0 to %A[…] }           terms after the block's end
 //   loop %w in 0 .. 128 {threads = 1} {
-//     %0 = buffer_load %acc[0, 0] …                                               the worker's block
+//     %0 = buffer_load %acc[0, 0] …                                               the thread's block
 //     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {
 //       yield mma %A, %B at (%w, %k, size(bi), size(bj)) into (%c, …) }
 //     buffer_store %s to %acc[0, 0] … }
@@ -28,7 +29,7 @@ using passes::MakeLoop;
 using passes::MakeWorkgroupLoop;
 using passes::Values;
 
-constexpr int64_t kMostWrittenOut = 4;  // steps of a whole block
+constexpr int64_t kMostWrittenOut = 4;  // steps of a whole block that are unrolled
 
 class MatrixExpander {
  public:
@@ -39,29 +40,29 @@ class MatrixExpander {
         depth_(NamedMmaShape(op)->instruction->depth),
         block_(b, tiles, op),
         folded_(op->attr<AttrKey::Axes>()[0]) {
-    // Rows are the first factor's.
+    // The first factor must be the one with the result's rows.
     factors_ = {op->operand(0), op->operand(1)};
     const ir::AxisList& axes = factors_[0]->type()->axes;
     if (std::ranges::find(axes, block_.axes()[0]) == axes.end())
       std::swap(factors_[0], factors_[1]);
   }
 
-  void Run(Value* target) {
+  void ExpandTo(Value* target) {
     ZeroEnds();
     Value* zero = b_.I64(0);
     Value* all = b_.I64(block_.threads());
     MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
       block_.PlaceFor(thread);
-      block_.Store(Steps(thread, block_.Load()), target);
+      block_.Store(MmaSteps(thread, block_.Load()), target);
     });
   }
 
  private:
-  Value* SizeOf(AxisId axis) { return tiles_.FactsAt(op_, axis).size; }
+  Value* AxisSize(AxisId axis) { return tiles_.FactsAt(op_, axis).size; }
 
-  /// Gives the last step's terms that are not there zeros.
+  /// Sets the terms of the last step that do not exist to zero.
   void ZeroEnds() {
-    Value* size = SizeOf(folded_);
+    Value* size = AxisSize(folded_);
     Value* depth = b_.I64(depth_);
     Value* over = b_.Rem(size, depth);
     MakeIf(b_, b_.Gt(over, b_.I64(0)), [&] {
@@ -83,19 +84,20 @@ class MatrixExpander {
     });
   }
 
-  /// Of a whole block they are written out.
-  Values Steps(Value* thread, const Values& before) {
-    Value* size = SizeOf(folded_);
+  /// Emits all steps, unrolled if the block is whole and has few steps.
+  Values MmaSteps(Value* thread, const Values& before) {
+    Value* size = AxisSize(folded_);
     int64_t extent = tiles_.Extent(folded_);
     auto in_iteration = [&] {
       Value* zero = b_.I64(0);
       return MakeLoop(b_, {zero, size, depth_}, before,
-                      [&](Value* term, const Values& accs) { return Step(thread, term, accs); });
+                      [&](Value* term, const Values& accs) { return MmaStep(thread, term, accs); });
     };
     if (extent / depth_ > kMostWrittenOut) return in_iteration();
     auto written_out = [&] {
       Values accs = before;
-      for (int64_t term = 0; term < extent; term += depth_) accs = Step(thread, b_.I64(term), accs);
+      for (int64_t term = 0; term < extent; term += depth_)
+        accs = MmaStep(thread, b_.I64(term), accs);
       return accs;
     };
     std::vector<ir::Type> types;
@@ -103,7 +105,7 @@ class MatrixExpander {
     return MakeIf(b_, b_.Eq(size, b_.I64(extent)), types, written_out, in_iteration);
   }
 
-  Values Step(Value* thread, Value* term, const Values& accs) {
+  Values MmaStep(Value* thread, Value* term, const Values& accs) {
     std::vector<ir::Type> types;
     for (const Value* acc : accs) types.push_back(acc->type());
     ir::NumberList folded;
@@ -111,7 +113,7 @@ class MatrixExpander {
     Op* step = b_.Create(OpKind::Mma,
                          {{tiles_.BufferOf(factors_[0])},
                           {tiles_.BufferOf(factors_[1])},
-                          {thread, term, SizeOf(block_.axes()[0]), SizeOf(block_.axes()[1])},
+                          {thread, term, AxisSize(block_.axes()[0]), AxisSize(block_.axes()[1])},
                           {},
                           accs},
                          types,
@@ -126,13 +128,13 @@ class MatrixExpander {
   int64_t depth_;
   ProductBlock block_;
   AxisId folded_;
-  std::vector<const Value*> factors_;  ///< of rows, of columns
+  std::vector<const Value*> factors_;  ///< the factor with the rows, then the one with the columns
 };
 
 }  // namespace
 
 void ExpandMatrixProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, Value* target) {
-  MatrixExpander(b, tiles, op).Run(target);
+  MatrixExpander(b, tiles, op).ExpandTo(target);
 }
 
 }  // namespace kdl::simt

@@ -6,17 +6,19 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
-// A product with a map, as loops of workers: each has its block of the result in scalars, which loops over the terms carry.
+// Products with a thread layout become loops that threads execute. Each thread has its block of the result in
+// scalars, which the loops over the terms carry.
 //
 //   loop %w in 0 .. 256 {threads = 1} {
-//     %0 = buffer_load %acc[0, 0] …                 the worker's block
+//     %0 = buffer_load %acc[0, 0] …                 the thread's block
 //     %s, … = loop %k in 0 .. size(bk) carry(%c = %0, …) {
-//       %a = buffer_load %A[%k, %i] : vec<f32 x 4>   its factors of one term, as many at once as are side by side
+//       %a = buffer_load %A[%k, %i] : vec<f32 x 4>   its factors of one term, in contiguous vectors
 //       %b0 = buffer_load %B[%k, %j] …
 //       yield fma %a0, %b0, %c; … }                 their outer product
 //     buffer_store %s to %acc[0, 0] … }
 //
-// At the blocks' ends places after them stand for the first one of the worker: what it makes there nobody stores.
+// Places after the ends of blocks are replaced by the thread's first place. Nobody stores what is computed
+// there.
 
 namespace kdl::simt {
 
@@ -43,9 +45,10 @@ class ProductExpander {
         axes_(op->result()->type()->axes),
         folded_(op->attr<AttrKey::Axes>()),
         acc_(op->attr<AttrKey::Acc>()),
-        lanes_(in_vectors && tiles.IsLast(FactorOf(axes_[1]), axes_[1]) ? block_.Lanes() : 1) {}
+        lanes_(in_vectors && tiles.IsLast(FactorWithAxis(axes_[1]), axes_[1]) ? block_.Lanes()
+                                                                              : 1) {}
 
-  void Run(Value* target) {
+  void ExpandTo(Value* target) {
     Value* zero = b_.I64(0);
     Value* all = b_.I64(block_.threads());
     MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
@@ -64,11 +67,11 @@ class ProductExpander {
  private:
   Value* Both(Value* a, Value* b) { return a ? b_.And(a, b) : b; }
 
-  const Value* FactorOf(AxisId axis) const {
+  const Value* FactorWithAxis(AxisId axis) const {
     return Has(op_->operand(0), axis) ? op_->operand(0) : op_->operand(1);
   }
 
-  /// A whole block in vectors, one with an end in it in scalars.
+  /// Computes a whole block in vectors, and a partial one in scalars.
   void InVectors(Value* whole, Value* target) {
     auto vectors = [&]() -> Values {
       whole_ = true;
@@ -85,7 +88,7 @@ class ProductExpander {
     MakeIf(b_, whole, {}, vectors, scalars);
   }
 
-  /// The worker's whole block, or one with an end in it.
+  /// Computes the thread's block, with separate code for a whole one.
   void Block(Value* whole, Value* target) {
     Values before = block_.Load();
     std::vector<ir::Type> types(before.size(), b_.types().ScalarOf(acc_));
@@ -119,7 +122,7 @@ class ProductExpander {
 
   Values Terms(const Values& before) { return Loops(0, before); }
 
-  /// Over the folded axes, the last one fastest.
+  /// Emits loops over the reduced axes, the last one innermost.
   Values Loops(size_t depth, const Values& before) {
     if (depth == folded_.size()) return Term(before);
     Value* zero = b_.I64(0);
@@ -140,7 +143,8 @@ class ProductExpander {
     return MakeLoop(b_, {rest, size}, carried, one);
   }
 
-  /// Terms of a whole block that are taken in one turn, since a turn has instructions of its own.
+  /// Returns how many terms of a whole block an iteration computes. With two, the loop's own instructions
+  /// matter less.
   int64_t Together() const {
     constexpr int64_t kSteps = 128;
     int64_t held = block_.DigitsOf(axes_[0]).held() * block_.DigitsOf(axes_[1]).held();
@@ -151,7 +155,8 @@ class ProductExpander {
     std::map<AxisId, Values> factors;
     for (size_t i = 0; i < 2; ++i) Factors(op_->operand(i), factors);
     Values next;
-    // The source's first factor comes first: of two NaNs the result is one of them.
+    // The source's first factor must be the first operand, because it decides which of two NaNs is the
+    // result.
     bool swapped = !Has(op_->operand(0), axes_[0]);
     for (Value* x : factors.at(axes_[0])) {
       for (Value* y : factors.at(axes_[1])) {
@@ -166,7 +171,7 @@ class ProductExpander {
 
   static bool Has(const Value* tile, AxisId axis) { return Contains(tile->type()->axes, axis); }
 
-  /// Those of the worker's points along the axis that the tile has and the result keeps.
+  /// Loads the factors of the thread's points along the axis that the tile has and the result keeps.
   void Factors(const Value* tile, std::map<AxisId, Values>& factors) {
     AxisId kept = Has(tile, axes_[0]) ? axes_[0] : axes_[1];
     const Values& places = places_.at(kept);
@@ -190,17 +195,18 @@ class ProductExpander {
   const AxisList& axes_;
   AxisList folded_;
   kdl::Scalar acc_;
-  std::map<AxisId, Values> places_;  ///< the worker's along the axes that are kept
-  std::map<AxisId, Value*> term_;    ///< along those that are folded
-  int64_t lanes_;                    ///< points that are computed at once; 1: each by itself
-  bool whole_ = false;               ///< they are as the map says: so many are side by side
+  std::map<AxisId, Values> places_;  ///< places of the thread along the kept axes
+  std::map<AxisId, Value*> term_;    ///< place of the term along the reduced axes
+  int64_t lanes_;                    ///< points that are computed at once; 1: one at a time
+  /// Whether the block is whole, so that contiguous places are as the layout says.
+  bool whole_ = false;
 };
 
 }  // namespace
 
 void ExpandProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, Value* target,
                    bool in_vectors) {
-  ProductExpander(b, tiles, op, in_vectors).Run(target);
+  ProductExpander(b, tiles, op, in_vectors).ExpandTo(target);
 }
 
 }  // namespace kdl::simt

@@ -35,7 +35,7 @@ class RingOpener {
   RingOpener(ir::Module& module, ir::Function& kernel, bool global)
       : kernel_(kernel), b_(module), global_(global) {}
 
-  Rings Run() {
+  Rings ReplacePipes() {
     for (Op* pipe : ir::PipesOf(kernel_)) Open(pipe);
     for (OpKind kind : {OpKind::Acquire, OpKind::Wait}) {
       for (Op* op : passes::OpsOfKind(kernel_, kind)) Replace(op);
@@ -67,14 +67,14 @@ class RingOpener {
     return b_.Create(OpKind::BufferNew, {}, {type})->result();
   }
 
-  /// The slot that an `acquire` or `wait` gives, until it is committed or released.
-  Value* SlotOf(const Op* op) {
+  /// Returns the slot of an `acquire` or `wait`, which is valid until it is committed or released.
+  Value* CurrentSlot(const Op* op) {
     const Ring& ring = rings_.of.at(op->operand(0));
     Value* number = LoadCell(b_, op->kind() == OpKind::Acquire ? ring.pushed : ring.popped);
     return b_.Rem(number, b_.I64(ring.depth));
   }
 
-  /// What uses the slot, up to the op that hands it on.
+  /// Replaces the ops that use the slot, up to the one that commits or releases it.
   void Replace(Op* op) {
     const Ring& ring = rings_.of.at(op->operand(0));
     while (!op->result()->uses().empty()) {
@@ -86,7 +86,7 @@ class RingOpener {
     b_.set_loc(op->loc());
     for (size_t d = 0; d + 1 < op->results().size(); ++d) {
       Value* dimension = b_.I64(static_cast<int64_t>(d));
-      op->result(d + 1)->ReplaceAllUsesWith(Load(b_, ring.sizes, {SlotOf(op), dimension}));
+      op->result(d + 1)->ReplaceAllUsesWith(Load(b_, ring.sizes, {CurrentSlot(op), dimension}));
     }
   }
 
@@ -94,7 +94,7 @@ class RingOpener {
     switch (user->kind()) {
       case OpKind::Load: {
         ir::LoadOp load(user);
-        Value* element = Load(b_, ring.elements, IndexOf(op, user, load.index()),
+        Value* element = Load(b_, ring.elements, SlotElementIndex(op, user, load.index()),
                               ir::Lanes(load.result()->type()));
         element->set_name(load.result()->name());
         load.result()->ReplaceAllUsesWith(element);
@@ -102,12 +102,12 @@ class RingOpener {
       }
       case OpKind::Store: {
         ir::StoreOp store(user);
-        Store(b_, store.value(), ring.elements, IndexOf(op, user, store.index()));
+        Store(b_, store.value(), ring.elements, SlotElementIndex(op, user, store.index()));
         return ir::Erase(user);
       }
       case OpKind::AlignGap: {
         int64_t lanes = user->attr<AttrKey::Lanes>();
-        user->result()->ReplaceAllUsesWith(b_.I64(GapOf(ring, lanes)));
+        user->result()->ReplaceAllUsesWith(b_.I64(RowGap(ring, lanes)));
         return ir::Erase(user);
       }
       case OpKind::Commit:
@@ -115,17 +115,17 @@ class RingOpener {
       case OpKind::Release:
         return Release(ir::ReleaseOp(user));
       default:
-        KDL_UNREACHABLE("'{}' of a slot", user->info().spelling);
+        KDL_UNREACHABLE("'{}' cannot use a slot", user->info().spelling);
     }
   }
 
-  /// 0 where each row of each slot begins at a multiple of so many elements: rows stand side by side.
-  static int64_t GapOf(const Ring& ring, int64_t lanes) {
+  /// Returns 0 if each row of each slot begins at a multiple of `lanes` elements. Rows are contiguous.
+  static int64_t RowGap(const Ring& ring, int64_t lanes) {
     return ring.elements->type()->dims.back()->value % lanes;
   }
 
-  Values IndexOf(const Op* op, const Op* user, std::span<Value* const> operands) {
-    Values index = {SlotOf(op)};
+  Values SlotElementIndex(const Op* op, const Op* user, std::span<Value* const> operands) {
+    Values index = {CurrentSlot(op)};
     ir::Access access = user->attr<AttrKey::Access>();
     for (const ir::AccessDim& dim : access.dims)
       index.push_back(passes::IndexValue(b_, dim, operands));
@@ -173,7 +173,7 @@ Value* LoadCell(ir::Builder& b, Value* cell) { return Load(b, cell, {b.I64(0)});
 void StoreCell(ir::Builder& b, Value* value, Value* cell) { Store(b, value, cell, {b.I64(0)}); }
 
 Rings OpenRings(ir::Module& module, ir::Function& kernel, bool global) {
-  return RingOpener(module, kernel, global).Run();
+  return RingOpener(module, kernel, global).ReplacePipes();
 }
 
 void MapRings(Rings& rings, const ir::ValueMap& map) {

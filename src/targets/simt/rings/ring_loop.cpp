@@ -18,7 +18,8 @@ using passes::MakeIf;
 
 namespace {
 
-/// The segments of an op's that name a buffer and where in it; of a matrix step's factor only the slot.
+/// The operand segments of an op that name a buffer and an index in it. For the factors of a matrix step the
+/// index is only the slot.
 struct BufferUse {
   OpKind kind;
   size_t buffer;
@@ -38,7 +39,7 @@ const BufferUse* FindUse(OpKind kind) {
   return found == std::end(kUses) ? nullptr : found;
 }
 
-/// A step of matrices takes a slot of each factor that is a ring, the first one's first.
+/// Adds the slot of a factor to a matrix step. The slot of the first factor comes first.
 void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
   for (size_t factor : {0, 1}) {
     if (step->operand(factor) != old) continue;
@@ -82,7 +83,7 @@ void SetSlot(Op* op, size_t buffer_at, size_t index_at, Value* buffer, Value* sl
 void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
   if (user->kind() == OpKind::Mma) return MoveFactor(user, old, ring, slot);
   const BufferUse* use = FindUse(user->kind());
-  KDL_CHECK(use, "'{}' takes no slot", user->info().spelling);
+  KDL_CHECK(use, "'{}' cannot access a slot", user->info().spelling);
   SetSlot(user, use->buffer, use->index, ring, slot);
 }
 

@@ -5,35 +5,36 @@
 #include "ir/builder.h"
 #include "passes/names.h"
 
-// What passes share that let a turn of a loop begin what later turns need: a buffer becomes a ring of slots.
+// Shared by passes that let an iteration of a loop begin what later iterations need: a buffer becomes a ring
+// of slots.
 
 namespace kdl::simt {
 
-/// Whether nothing touches the buffer but accesses that can name a slot.
+/// Whether only ops that can name a slot access the buffer.
 bool HasPlainUses(const ir::Op* buffer);
-/// Which slot the op touches, where the buffer is a ring: its first index there; null: it names none.
+/// Returns the slot of a ring that the op accesses, which is its first index, or null if it names none.
 const ir::Value* SlotIndexOf(const ir::Op* op, const ir::Value* buffer);
-/// Gives the op another buffer, with one more index before those in a segment.
+/// Makes the op access `buffer` instead, with `slot` inserted before the indices of segment `index_at`.
 void SetSlot(ir::Op* op, size_t buffer_at, size_t index_at, ir::Value* buffer, ir::Value* slot);
-/// Gives the op that touches a buffer, a ring's slot instead.
+/// Makes an op that accesses the buffer `old` access a slot of a ring instead.
 void MoveUse(ir::Op* user, const ir::Value* old, ir::Value* ring, ir::Value* slot);
 
-/// A loop whose turns begin what those `ahead` after them need, in slots of rings.
+/// A loop whose iterations begin what the iterations `ahead` steps later need, in slots of rings.
 class RingLoop {
  public:
-  /// Does something for the turn that begins at `at`, in the slot.
+  /// Emits something for the iteration with index `at`, in the given slot.
   using Body = std::function<void(ir::Value* at, ir::Value* slot)>;
 
   RingLoop(ir::Builder& b, ir::Op* loop, int64_t ahead);
 
   ir::Value* iteration() const { return loop_->region()->param(0); }
-  /// That of the present turn.
+  /// The slot of the current iteration.
   ir::Value* slot() const { return slot_; }
-  /// With slots of what a buffer was, before the loop.
+  /// Makes, before the loop, a ring with slots like the given buffer.
   ir::Value* NewRing(const ir::Value* buffer);
-  /// At the builder's place, before the loop: `body` for turn `number`, where it exists.
+  /// Emits `body` before the loop, at the builder's position, for iteration `number` if it exists.
   void FirstIteration(ir::Value* number, const Body& body);
-  /// In the loop: `body` for the turn that is `ahead`, where it exists.
+  /// Emits `body` in the loop for the iteration that is `ahead` steps later, if it exists.
   void IterationAhead(const Body& body);
 
  private:

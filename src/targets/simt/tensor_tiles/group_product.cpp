@@ -7,7 +7,9 @@
 #include "ir/views.h"
 #include "targets/simt/analysis/mma_shapes.h"
 
-// The steps of a block of terms go on from the accumulator; those of a unit that sums up less exactly from 0 on, and workers add:
+// The steps of a block of terms normally accumulate onto the result. If the instruction adds less exactly
+// than the result's type, they start from 0, and threads add the sums:
+//
 //
 //   … = mma %A, %B … into (%acc) ; … ; mma_commit ; mma_wait (%acc)
 //   … = mma %A, %B … into (0) ; … ; mma_commit ; mma_wait (%part) ; %acc = %acc + %part
@@ -23,7 +25,7 @@ using passes::Values;
 
 namespace {
 
-/// Calls `at` with the index of each register.
+/// Calls `at` with the number and the index of each register.
 void AtRegisters(ir::Builder& b, const Value* registers,
                  const std::function<void(size_t number, const Values& index)>& at) {
   size_t number = 0;
@@ -71,25 +73,25 @@ GroupProduct::GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* prod
       terms_(tiles.Extent(product->attr<AttrKey::Axes>()[0])) {}
 
 void GroupProduct::Begin(Value* registers) {
-  StoreRegisters(b_, Steps(0, terms_, LoadRegisters(b_, registers)), registers);
+  StoreRegisters(b_, MmaSteps(0, terms_, LoadRegisters(b_, registers)), registers);
   b_.Create(OpKind::MmaCommit, {}, {});
 }
 
-void GroupProduct::Run(ProductBlock& block, Value* registers, Value* target,
-                       const std::function<void()>& read) {
-  if (instruction_.apart > 0) return RunApart(block, registers, target, read);
-  Await(Steps(0, terms_, block.Load()), registers);
+void GroupProduct::MultiplyAndWait(ProductBlock& block, Value* registers, Value* target,
+                                   const std::function<void()>& read) {
+  if (instruction_.apart > 0) return MultiplyApart(block, registers, target, read);
+  Await(MmaSteps(0, terms_, block.Load()), registers);
   read();
   if (registers != target) block.Store(LoadRegisters(b_, registers), target);
 }
 
-void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target,
-                            const std::function<void()>& read) {
+void GroupProduct::MultiplyApart(ProductBlock& block, Value* registers, Value* target,
+                                 const std::function<void()>& read) {
   Values sums = block.Load();
   for (int64_t first = 0; first < terms_; first += instruction_.apart) {
     int64_t end = std::min(first + instruction_.apart, terms_);
     Values zeros(sums.size(), b_.Bits(instruction_.acc, 0));
-    Await(Steps(first, end, std::move(zeros)), registers);
+    Await(MmaSteps(first, end, std::move(zeros)), registers);
     if (end == terms_) read();
     Values made = LoadRegisters(b_, registers);
     for (size_t i = 0; i < sums.size(); ++i) sums[i] = b_.Add(sums[i], made[i]);
@@ -97,12 +99,12 @@ void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target
   block.Store(sums, target);
 }
 
-Values GroupProduct::Steps(int64_t first, int64_t end, Values sums) {
-  for (int64_t term = first; term < end; term += instruction_.depth) sums = Step(term, sums);
+Values GroupProduct::MmaSteps(int64_t first, int64_t end, Values sums) {
+  for (int64_t term = first; term < end; term += instruction_.depth) sums = MmaStep(term, sums);
   return sums;
 }
 
-Values GroupProduct::Step(int64_t term, const Values& sums) {
+Values GroupProduct::MmaStep(int64_t term, const Values& sums) {
   std::vector<ir::Type> types;
   for (const Value* sum : sums) types.push_back(sum->type());
   Values place = {thread_, b_.I64(term)};

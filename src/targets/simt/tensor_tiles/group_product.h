@@ -6,43 +6,45 @@
 
 namespace kdl::simt {
 
-/// Where a factor of a step lies.
+/// The location of a factor of a step.
 struct StepFactor {
   ir::Value* ring;
   ir::Value* slot;
-  bool has_terms_in_rows;  ///< of panels
+  bool has_terms_in_rows;  ///< whether terms run along the rows of its panels
 };
 
-/// Each worker's registers for what the product's steps make: those of `target`, where it lies there and steps go on from it.
+/// Returns each thread's registers for the product's accumulators. These are `target` itself if that is in
+/// registers and the steps accumulate onto it.
 ir::Value* RegistersFor(ir::Builder& b, const WorkgroupTiles& tiles, const ir::Op* product,
                         ir::Value* target);
 
-/// What each worker has in such registers, in the order of its points; and puts there.
+/// Load and store all of a thread's registers, in the order of its points.
 passes::Values LoadRegisters(ir::Builder& b, ir::Value* registers);
 void StoreRegisters(ir::Builder& b, const passes::Values& values, ir::Value* registers);
 
-/// A product of the unit of a group of workers, whose factors are there: the steps of its block of terms.
+/// Emits the steps of a product's block of terms, for a matrix instruction of a group of warps. The factors
+/// must have arrived.
 class GroupProduct {
  public:
   using Values = passes::Values;
 
-  /// `rows`: the factor of the result's first axis.
+  /// `rows`: the factor that has the result's first axis.
   GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* product, ir::Value* thread,
                const StepFactor& rows, const StepFactor& columns);
 
-  /// Begins all steps, which go on from what the registers have and leave their sums there.
+  /// Begins all steps, which add to the registers.
   void Begin(ir::Value* registers);
-  /// Takes all steps and waits for them; calls `read` where none reads the factors any more.
-  void Run(ProductBlock& block, ir::Value* registers, ir::Value* target,
-           const std::function<void()>& read);
+  /// Executes all steps and waits for them. Calls `read` where no step reads the factors any more.
+  void MultiplyAndWait(ProductBlock& block, ir::Value* registers, ir::Value* target,
+                       const std::function<void()>& read);
 
  private:
-  void RunApart(ProductBlock& block, ir::Value* registers, ir::Value* target,
-                const std::function<void()>& read);
-  /// The sums after the steps of the terms from `first` to `end`.
-  Values Steps(int64_t first, int64_t end, Values sums);
-  Values Step(int64_t term, const Values& sums);
-  /// Puts sums into the registers, closes their steps and waits for those.
+  void MultiplyApart(ProductBlock& block, ir::Value* registers, ir::Value* target,
+                     const std::function<void()>& read);
+  /// Returns the sums after the steps of the terms from `first` to `end`.
+  Values MmaSteps(int64_t first, int64_t end, Values sums);
+  Values MmaStep(int64_t term, const Values& sums);
+  /// Stores the sums in the registers, commits their steps and waits for them.
   void Await(const Values& sums, ir::Value* registers);
 
   ir::Builder& b_;

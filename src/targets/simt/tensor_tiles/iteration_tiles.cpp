@@ -10,17 +10,19 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
-// begins with what the next one needs, whose slots the turn before has given back. A product waits for its boxes, takes its
-// steps and waits for those, so that what comes after reads its result. Factors that workers make lie in panels, too, and are
-// shown to the unit.
+// Products of groups of warps in a loop that does more, such as attention. Each tensor tile has its own ring
+// and mbarriers, and each iteration begins the copies for the next one into slots that the previous one has
+// released. A product waits for its tensor tiles and then for its own steps, because the code after it reads
+// its result. Factors that threads compute are in panels, too, and are made visible to the matrix
+// instruction.
 //
-//   loop %j in 0 .. %S step 64 carry(…) {                      turn n = j / 64, slot s = n rem 2
-//     if (turn n + 1 exists) { if n > 0 { mbarrier_wait %k_empty[(n - 1) rem 2] … } tile_copy %k[…] … at %k_full ; %v alike }
+//   loop %j in 0 .. %S step 64 carry(…) {                      iteration n = j / 64, slot s = n rem 2
+//     if (iteration n + 1 exists) {
+//       if n > 0 { mbarrier_wait %k_empty[(n - 1) rem 2] … } tile_copy %k[…] … at %k_full ; the same for %v }
 //     loop {team} { mbarrier_wait %k_full[s] phase n / 2
 //                   … = mma %Q, %K … slots (0, s) … ; mma_commit ; mma_wait (%s) {ahead = 0}
 //                   mbarrier_arrive %k_empty[s] }
-//     … elementwise loops that make %P of %s ; loop {team} { proxy_fence } ; barrier
+//     … elementwise loops that compute %P from %s ; loop {team} { proxy_fence } ; barrier
 //     loop {team} { … = mma %P, %V … } }
 
 namespace kdl::simt {
@@ -75,15 +77,15 @@ bool IterationTensorTiles::Brings(const Value* tile) const {
   });
 }
 
-IterationTensorTiles::TensorTile* IterationTensorTiles::TensorTileOf(const Op* product,
-                                                                     size_t factor) {
+IterationTensorTiles::TensorTile* IterationTensorTiles::FindTensorTile(const Op* product,
+                                                                       size_t factor) {
   auto found = std::ranges::find_if(tensor_tiles_, [&](const TensorTile& tensor_tile) {
     return tensor_tile.product == product && tensor_tile.factor == factor;
   });
   return found == tensor_tiles_.end() ? nullptr : &*found;
 }
 
-// -- Iterations ----------------------------------------------------------------------------------------
+// -- Iterations -----------------------------------------------------------------------------------
 
 void IterationTensorTiles::Open() {
   lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
@@ -125,7 +127,8 @@ void IterationTensorTiles::BeginIteration(Value* at) {
   iteration_.scalars[loop_->region()->param(0)] = at;
 }
 
-/// What turn `number`, which begins at `at`, needs; `present`: the turn that brings it; null: all slots are free.
+/// Brings what iteration `number`, with index `at`, needs. `present`: the iteration that brings it. Null: all
+/// slots are free.
 void IterationTensorTiles::Bring(TensorTile& tensor_tile, Value* at, Value* number,
                                  Value* present) {
   iteration_.scalars[loop_->region()->param(0)] = at;
@@ -153,8 +156,8 @@ void IterationTensorTiles::Close() {
 
 StepFactor IterationTensorTiles::FactorAt(const Op* product, size_t factor) {
   AxisId folded = product->attr<AttrKey::Axes>()[0];
-  if (TensorTile* tensor_tile = TensorTileOf(product, factor))
-    return {tensor_tile->ring.ring(), mbarriers_.SlotOf(number_),
+  if (TensorTile* tensor_tile = FindTensorTile(product, factor))
+    return {tensor_tile->ring.ring(), mbarriers_.SlotForIteration(number_),
             tensor_tile->ring.tensor_tile().column == folded};
   const Value* tile = product->operand(factor);
   return {tiles_.BufferOf(tile), b_.I64(0), tiles_.IsLast(tile, folded)};
@@ -169,25 +172,25 @@ void IterationTensorTiles::Multiply(const Op* product, Value* target) {
   Value* all = b_.I64(block.threads());
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     for (size_t factor : {0, 1}) {
-      if (TensorTile* tensor_tile = TensorTileOf(product, factor))
+      if (TensorTile* tensor_tile = FindTensorTile(product, factor))
         mbarriers_.Await(tensor_tile->full, number_);
     }
     block.PlaceFor(thread);
     GroupProduct(b_, tiles_, product, thread, FactorAt(product, rows), FactorAt(product, 1 - rows))
-        .Run(block, registers, target, [&] {
+        .MultiplyAndWait(block, registers, target, [&] {
           for (size_t factor : {0, 1}) {
-            if (TensorTile* tensor_tile = TensorTileOf(product, factor))
+            if (TensorTile* tensor_tile = FindTensorTile(product, factor))
               mbarriers_.Arrive(tensor_tile->empty, number_);
           }
         });
   });
 }
 
-// -- What workers make ----------------------------------------------------------------------------
+// -- Factors that threads compute -----------------------------------------------------------------
 
 namespace {
 
-/// Gives points after the blocks' ends, which steps read, too, zeros.
+/// Sets points after the blocks' ends to zero, because steps read them, too.
 void ZeroEnds(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise, const Value* tile) {
   const ir::AxisList& axes = tile->type()->axes;
   Values sizes;

@@ -8,14 +8,17 @@
 
 namespace kdl::simt {
 
-/// Whether the op is a product that a group of workers does while they go on.
+/// Whether the op is a product that a group of warps computes asynchronously.
 bool GroupMultiplies(const ir::Op* op);
 
-/// Behind a elementwise loop: of the tiles that it has made those that a unit reads by itself have zeros after the blocks' ends, and are shown.
+/// Emits code after an elementwise loop for the tiles that matrix instructions read directly from workgroup
+/// memory: sets their elements after the blocks' ends to zero and makes the writes visible to the
+/// instructions.
 void FinishFactors(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* elementwise,
                    std::span<const ir::Value* const> made, int64_t threads);
 
-/// The boxes that turns of a loop begin ahead, for products of groups of workers, where the turn does more than those.
+/// The tensor tiles that a loop's iterations copy ahead of time for products of groups of warps, if the loop
+/// does more than such products.
 class IterationTensorTiles {
  public:
   using Values = passes::Values;
@@ -25,15 +28,15 @@ class IterationTensorTiles {
 
   const ir::Op* loop() const { return loop_; }
   bool empty() const { return tensor_tiles_.empty(); }
-  /// Whether the tile, which the turn loads, comes as a box.
+  /// Whether the tile, which the iteration loads, is brought by a tile copy.
   bool Brings(const ir::Value* tile) const;
-  /// Before the loop: opens gates, and begins what the first turns need.
+  /// Emits the code before the loop: initializes mbarriers and begins the copies of the first iterations.
   void Open();
-  /// First in the turn that begins at `at`: begins what a later one needs.
+  /// Emits the start of the iteration with index `at`, which begins the copies of a later one.
   void BeginIteration(ir::Value* at);
-  /// In the turn: what the product takes of it and of what workers have made. `target`: the buffer that the result gets.
+  /// Emits a product of the iteration. `target`: the buffer for its result.
   void Multiply(const ir::Op* product, ir::Value* target);
-  /// Behind the loop.
+  /// Emits the code after the loop.
   void Close();
 
  private:
@@ -42,13 +45,13 @@ class IterationTensorTiles {
     size_t factor;
     TensorTileRing ring;
     int64_t threads;
-    std::vector<ir::Op*> needed;  ///< of the turn, to tell where the box is
+    std::vector<ir::Op*> needed;  ///< ops of the iteration that compute where the tile is
     ir::Value* full = nullptr;
     ir::Value* empty = nullptr;
   };
 
   void Find();
-  TensorTile* TensorTileOf(const ir::Op* product, size_t factor);
+  TensorTile* FindTensorTile(const ir::Op* product, size_t factor);
   void Bring(TensorTile& tensor_tile, ir::Value* at, ir::Value* number, ir::Value* present);
   StepFactor FactorAt(const ir::Op* product, size_t factor);
 
@@ -61,7 +64,7 @@ class IterationTensorTiles {
   ir::Value* lo_ = nullptr;
   ir::Value* hi_ = nullptr;
   ir::Value* step_ = nullptr;
-  ir::Value* number_ = nullptr;  ///< of the turn that is expanded
+  ir::Value* number_ = nullptr;  ///< number of the iteration that is being expanded
 };
 
 }  // namespace kdl::simt

@@ -12,26 +12,30 @@
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// The loop around a product whose factors come as boxes: a ring of slots for each, and two gates for each slot. `full` tells that
-// both boxes of a turn are there; `empty`, that all workers are done with them. A turn begins its steps, waits for those of the
-// turn before, whose slots it gives back, and there begins what later turns need; where sums are made apart it waits for its own. Where the tensor's memory, or the end of a
-// range within it, lets no box be copied, the workers bring its elements themselves.
+// The loop around a product whose factors are tensor tiles. Each factor has a ring of slots, and each slot
+// has two mbarriers: `full` signals that both tiles of an iteration have arrived, and `empty` that all
+// threads are done with them. An iteration begins its steps, waits for those of the previous iteration,
+// releases the slots of that iteration, and begins the copies of a later one. If sums are kept apart from the
+// accumulator, it waits for its own steps instead. If the tensor's memory, or a range that ends inside the
+// tensor, prevents a tile copy, the threads copy the elements themselves.
 //
 //   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
-//   loop %n in 0 .. 3 { … turns 0, 1, 2 as below, which wait for nobody }
-//   loop %k in 0 .. %K step 64 {                            turn n = k / 64, slot s = n rem 4
+//   loop %n in 0 .. 3 { … iterations 0, 1, 2 as below, without waits }
+//   loop %k in 0 .. %K step 64 {                            iteration n = k / 64, slot s = n rem 4
 //     loop {team} { mbarrier_wait %full[s] phase n / 4
 //                   … = mma %A, %B … slots (s, s) … ; mma_commit
 //                   mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
-//     if (turn n + 3 exists) { if tile_copy_fits %a { loop {team, one} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
-//                              else { … ; proxy_fence ; barrier ; loop {team, one} { mbarrier_arrive %full[…] } } … } }
+//     if (iteration n + 3 exists) {
+//       if tile_copy_fits %a { loop {team, one} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
+//       else { … ; proxy_fence ; barrier ; loop {team, one} { mbarrier_arrive %full[…] } } … } }
 //   loop {team} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //
-// Where a core's blocks follow without a barrier of the launch, gates stay open from one to the next: turns are counted over all, and
-// after the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
+// If a core goes from block to block without a grid-wide barrier, the mbarriers stay valid. Iterations are
+// then counted over all blocks, and after the loop the first iterations of the next block are begun, so that
+// their copies run while threads finish this block.
 //
-// Where what follows the loop needs the sums in the team's memory, workers fetch them before the first turn, and put them back
-// after the last one.
+// If the code after the loop needs the sums in workgroup memory, threads load them from there before the
+// first iteration and store them after the last one.
 
 namespace kdl::simt {
 
@@ -49,10 +53,10 @@ using passes::OnFirstThread;
 using passes::Values;
 
 constexpr int64_t kMostSlots = 8;
-constexpr int64_t kWantedSlots = 4;  // where the source does not say
+constexpr int64_t kWantedSlots = 4;  // unless the source says otherwise
 
-/// `bytes`: of a slot; `taken`: what near memory holds besides.
-int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
+/// Returns the number of slots. `bytes`: the size of a slot; `taken`: other uses of workgroup memory.
+int64_t SlotCount(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
   int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
   int64_t room = (facts.workgroup_bytes - kWorkgroupOfMbarriers - taken) / bytes;
@@ -70,13 +74,13 @@ TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, Workgroup
       iteration_(std::move(iteration)),
       rings_{TensorTileRing(b, tiles, iteration_, product, 0),
              TensorTileRing(b, tiles, iteration_, product, 1)},
-      mbarriers_(b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
-                            HasSumsInWorkgroupMemory(facts, tiles, product)
-                                ? tiles.WorkgroupBytes(product->result())
-                                : 0)),
+      mbarriers_(b, SlotCount(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
+                              HasSumsInWorkgroupMemory(facts, tiles, product)
+                                  ? tiles.WorkgroupBytes(product->result())
+                                  : 0)),
       threads_(ir::ThreadsOf(ir::MapOf(*product))) {}
 
-void TensorTileLoop::Run(Value* acc) {
+void TensorTileLoop::ExpandAlone(Value* acc) {
   Open();
   FirstIterations(b_.I64(0), false);
   Iterations(b_.I64(0), acc);
@@ -116,11 +120,11 @@ void TensorTileLoop::BeginBlocks() {
   Value* way = b_.Add(b_.Sub(hi_, lo_), step_);
   Value* iterations = b_.Div(b_.Sub(way, one), step_);
   iterations_ = b_.Select(b_.Lt(lo_, hi_), iterations, b_.I64(0));
-  MakeIf(b_, b_.Lt(first_, end_), [&] { FirstIterationsOf(first_, b_.I64(0), false); });
+  MakeIf(b_, b_.Lt(first_, end_), [&] { BeginNextBlock(first_, b_.I64(0), false); });
 }
 
-/// Begins what the first turns of another block than the present one need.
-void TensorTileLoop::FirstIterationsOf(Value* block, Value* before, bool waits) {
+/// Begins the copies for the first iterations of a block other than the current one.
+void TensorTileLoop::BeginNextBlock(Value* block, Value* before, bool waits) {
   ir::ValueMap scalars = iteration_.scalars;
   WorkgroupTiles::Blocks blocks = tiles_.blocks();
   iteration_.scalars[blocks_->region()->param(0)] = block;
@@ -130,17 +134,17 @@ void TensorTileLoop::FirstIterationsOf(Value* block, Value* before, bool waits) 
   tiles_.SetBlocks(std::move(blocks));
 }
 
-void TensorTileLoop::RunInBlock(Value* acc) {
+void TensorTileLoop::ExpandInBlock(Value* acc) {
   Value* block = iteration_.Scalar(blocks_->region()->param(0));
   Value* number = b_.Div(b_.Sub(block, first_), apart_);
   Value* before = b_.Mul(number, iterations_);
   Iterations(before, acc);
   Value* behind = b_.Add(before, iterations_);
   Value* goes_on = b_.Lt(apart_, b_.Sub(end_, block));
-  MakeIf(b_, goes_on, [&] { FirstIterationsOf(b_.Add(block, apart_), behind, true); });
+  MakeIf(b_, goes_on, [&] { BeginNextBlock(b_.Add(block, apart_), behind, true); });
 }
 
-// -- Iterations ----------------------------------------------------------------------------------------
+// -- Iterations -----------------------------------------------------------------------------------
 
 void TensorTileLoop::Open() {
   lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
@@ -163,7 +167,7 @@ void TensorTileLoop::Close() {
   });
 }
 
-/// Of a loop before which there were `before` turns.
+/// Begins the copies of the first iterations of a loop. `before`: the iterations of earlier blocks.
 void TensorTileLoop::FirstIterations(Value* before, bool waits) {
   Value* zero = b_.I64(0);
   Value* iterations = b_.I64(mbarriers_.slots() - 1);
@@ -200,7 +204,7 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value*) {
     MmaWait(registers, 0);
     if (!blocks_) return;
-    // Who goes on gives the last slot back, too.
+    // If the mbarriers remain in use, the last slot is released, too.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
       Value* behind = b_.Add(before, iterations_);
       mbarriers_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
@@ -210,7 +214,7 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
     AtBlocks([&](ProductBlock& block) { block.Store(LoadRegisters(b_, registers), acc); });
 }
 
-/// Calls `body` for each worker's block of the result.
+/// Calls `body` for each thread's block of the result.
 void TensorTileLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(threads_);
@@ -221,24 +225,25 @@ void TensorTileLoop::AtBlocks(const std::function<void(ProductBlock& block)>& bo
   });
 }
 
-/// Of turn `here` of the loop, `number` of all.
+/// Emits the steps of iteration `here` of the loop, which is iteration `number` over all blocks.
 void TensorTileLoop::Steps(Value* thread, Value* here, Value* number, Value* registers,
                            Value* acc) {
   ProductBlock block(b_, tiles_, product_);
   mbarriers_.Await(full_, number);
   block.PlaceFor(thread);
   size_t first = HasAxis(0, block.axes()[0]) ? 0 : 1;
-  Value* slot = mbarriers_.SlotOf(number);
+  Value* slot = mbarriers_.SlotForIteration(number);
   GroupProduct product(b_, tiles_, product_, thread, FactorAt(first, slot),
                        FactorAt(1 - first, slot));
   if (IsApart())
-    return product.Run(block, registers, acc, [&] { mbarriers_.Arrive(empty_, number); });
+    return product.MultiplyAndWait(block, registers, acc,
+                                   [&] { mbarriers_.Arrive(empty_, number); });
   product.Begin(registers);
   MmaWait(registers, 1);
   MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { mbarriers_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
-/// Whether each turn waits for its own steps.
+/// Whether each iteration waits for its own steps.
 bool TensorTileLoop::IsApart() const { return NamedMmaShape(product_)->instruction->apart > 0; }
 
 void TensorTileLoop::MmaWait(Value* registers, int64_t ahead) {
@@ -254,7 +259,7 @@ bool TensorTileLoop::HasAxis(size_t factor, AxisId axis) const {
   return rings_[factor].tensor_tile().row == axis || rings_[factor].tensor_tile().column == axis;
 }
 
-/// Makes the blocks and scalars of the turn that begins at `at`.
+/// Makes the blocks and scalars of the iteration with index `at`.
 void TensorTileLoop::Enter(Value* at) {
   iteration_.scalars[loop_->region()->param(0)] = at;
   for (Op* op : *loop_->region()) {
@@ -264,7 +269,8 @@ void TensorTileLoop::Enter(Value* at) {
   }
 }
 
-/// What turn `number`, which begins at `at`, needs; where it `waits`, another turn may have had the slots.
+/// Brings what iteration `number`, with index `at`, needs. With `waits`, an earlier iteration may have used
+/// the slots.
 void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
   Enter(at);
   auto await_free = [&] {
@@ -273,7 +279,7 @@ void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
     MakeIf(b_, b_.Ge(number, slots), [&] { mbarriers_.Await(empty_, b_.Sub(number, slots)); });
   };
   for (TensorTileRing& ring : rings_) {
-    // For both: who copies the first box, or brings its elements, has waited.
+    // The first wait is enough for both tiles, whether it precedes a tile copy or copies of elements.
     auto before_tensor_tile = [&] {
       if (&ring == &rings_[0]) await_free();
     };

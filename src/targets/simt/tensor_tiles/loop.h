@@ -10,13 +10,14 @@
 
 namespace kdl::simt {
 
-/// The product of a loop whose factors come as boxes; null: it has none.
+/// Returns the product in the loop whose factors are tensor tiles, or null.
 const ir::Op* TensorTileProductIn(const ir::Op* loop);
 
-/// Whether near memory has room for what the product makes, where that is no registers', next to the product's boxes.
+/// Whether workgroup memory has room for the product's result, if that is not in registers, besides the
+/// product's tensor tiles.
 bool HasSumsInWorkgroupMemory(const SimtFacts& facts, WorkgroupTiles& tiles, const ir::Op* product);
 
-/// The loop around a product of boxes, which adds to what lies in `acc`.
+/// Expands the loop around a product whose factors are tensor tiles. The product adds to the buffer `acc`.
 class TensorTileLoop {
  public:
   using Values = passes::Values;
@@ -24,17 +25,18 @@ class TensorTileLoop {
   TensorTileLoop(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
                  const ir::Op* product, IterationMaker iteration);
 
-  /// Expands the loop alone.
-  void Run(ir::Value* acc);
+  /// Expands the loop. For a loop that does not share mbarriers with a loop over blocks.
+  void ExpandAlone(ir::Value* acc);
 
-  /// Whether the loop's gates may stay open from one block of `blocks` to the next one, whose first boxes then come while workers
-  /// are busy with what is after the loop.
+  /// Whether the loop can use the same mbarriers in all iterations of the loop `blocks`. The next block's
+  /// first tensor tiles are then copied while threads execute what follows the inner loop. If so, remembers
+  /// `blocks`.
   bool GoesOnWith(const ir::Op* blocks);
-  /// Before the blocks.
+  /// Emits the code before the loop over blocks.
   void BeginBlocks();
-  /// Where the loop is; the next block's first boxes after it.
-  void RunInBlock(ir::Value* acc);
-  /// Behind the blocks.
+  /// Emits the loop in its place, and after it the copies of the next block's first tensor tiles.
+  void ExpandInBlock(ir::Value* acc);
+  /// Emits the code after the loop over blocks.
   void Close();
 
   const ir::Op* loop() const { return loop_; }
@@ -42,7 +44,7 @@ class TensorTileLoop {
  private:
   void Open();
   void FirstIterations(ir::Value* before, bool waits);
-  void FirstIterationsOf(ir::Value* block, ir::Value* before, bool waits);
+  void BeginNextBlock(ir::Value* block, ir::Value* before, bool waits);
   void Iterations(ir::Value* before, ir::Value* acc);
   void Steps(ir::Value* thread, ir::Value* here, ir::Value* number, ir::Value* registers,
              ir::Value* acc);
@@ -67,12 +69,13 @@ class TensorTileLoop {
   ir::Value* lo_ = nullptr;
   ir::Value* hi_ = nullptr;
   ir::Value* step_ = nullptr;
-  const ir::Op* blocks_ = nullptr;  ///< with which it goes on; null: it is alone
-  std::vector<ir::Op*> of_block_;   ///< what tells where a block's boxes are
-  ir::Value* first_ = nullptr;      ///< block
+  const ir::Op* blocks_ = nullptr;  ///< the loop over blocks that shares mbarriers, or null
+  std::vector<ir::Op*> of_block_;   ///< ops that compute where a block's tensor tiles are
+  /// Bounds and step of the loop over blocks.
+  ir::Value* first_ = nullptr;
   ir::Value* end_ = nullptr;
   ir::Value* apart_ = nullptr;
-  ir::Value* iterations_ = nullptr;  ///< of each block
+  ir::Value* iterations_ = nullptr;  ///< iterations of the loop in each block
 };
 
 }  // namespace kdl::simt

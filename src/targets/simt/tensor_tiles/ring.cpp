@@ -20,7 +20,7 @@ using passes::Values;
 
 namespace {
 
-/// In panels, where the unit reads them.
+/// Makes a buffer that mbarriers synchronize.
 Value* NewMbarrierOrdered(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents,
                           Name name) {
   ir::Type type = b.types().Buffer(scalar, std::move(extents), ir::Space::Workgroup);
@@ -33,11 +33,11 @@ Value* NewMbarrierOrdered(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_
 
 Value* IterationMaker::Scalar(const Value* old) const {
   auto found = scalars.find(old);
-  KDL_CHECK(found != scalars.end(), "'{}' is no scalar yet", old->name().text());
+  KDL_CHECK(found != scalars.end(), "'{}' is not a scalar yet", old->name().text());
   return found->second;
 }
 
-// -- Mbarriers ----------------------------------------------------------------------------------------
+// -- Mbarriers ------------------------------------------------------------------------------------
 
 Value* SlotMbarriers::New(std::string_view name) {
   return NewMbarrierOrdered(b_, kdl::Scalar::U64, {slots_},
@@ -52,19 +52,21 @@ void SlotMbarriers::Close(Value* mbarriers) {
   b_.Create(OpKind::MbarrierInvalidate, {{mbarriers}}, {});
 }
 
-Value* SlotMbarriers::SlotOf(Value* iteration) { return b_.Rem(iteration, b_.I64(slots_)); }
+Value* SlotMbarriers::SlotForIteration(Value* iteration) {
+  return b_.Rem(iteration, b_.I64(slots_));
+}
 
 void SlotMbarriers::Await(Value* mbarriers, Value* iteration) {
-  Value* slot = SlotOf(iteration);
+  Value* slot = SlotForIteration(iteration);
   Value* phase = b_.Div(iteration, b_.I64(slots_));
   b_.Create(OpKind::MbarrierWait, {{mbarriers}, {slot}, {phase}}, {});
 }
 
 void SlotMbarriers::Arrive(Value* mbarriers, Value* iteration) {
-  b_.Create(OpKind::MbarrierArrive, {{mbarriers}, {SlotOf(iteration)}}, {});
+  b_.Create(OpKind::MbarrierArrive, {{mbarriers}, {SlotForIteration(iteration)}}, {});
 }
 
-// -- TensorTiles ----------------------------------------------------------------------------------------
+// -- Tensor tiles ---------------------------------------------------------------------------------
 
 TensorTileRing::TensorTileRing(ir::Builder& b, WorkgroupTiles& tiles,
                                const IterationMaker& iteration, const Op* product, size_t factor)
@@ -92,7 +94,7 @@ Value* TensorTileRing::New(int64_t slots) {
 void TensorTileRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_t threads,
                            const std::function<void()>& before_tensor_tile,
                            const std::function<void()>& await_free) {
-  Value* slot = mbarriers.SlotOf(number);
+  Value* slot = mbarriers.SlotForIteration(number);
   MakeIf(
       b_, Fits(),
       [&] {
@@ -117,7 +119,8 @@ ir::Attr TensorTileRing::Along() const {
       ir::NumberList{tensor_tile_.row_dimension, tensor_tile_.column_dimension});
 }
 
-/// Whether the memory suits, and the block has all its terms, or the tensor ends with it: what a box has after it is zeros then.
+/// Whether a tile copy is possible: the memory is suitable, and the block has all its terms or ends with the
+/// tensor. In the latter case the copy fills the rest with zeros.
 Value* TensorTileRing::Fits() {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
   Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
@@ -132,14 +135,14 @@ Value* TensorTileRing::Fits() {
   return b_.And(fits, b_.Or(whole, ends));
 }
 
-Values TensorTileRing::StartOf() {
+Values TensorTileRing::StartPoint() {
   Values start;
   for (const Value* block : tensor_tile_.elementwise->operands())
     start.push_back(tiles_.FactsAt(tensor_tile_.elementwise, block->type()->axes[0]).start);
   return start;
 }
 
-/// The load's index operands at a point of its elementwise loop.
+/// Returns the load's index operands at a point of its elementwise loop.
 Values TensorTileRing::IndexAt(const Values& point) {
   for (size_t i = 0; i < point.size(); ++i)
     iteration_.scalars[tensor_tile_.elementwise->region()->param(i)] = point[i];
@@ -150,7 +153,7 @@ Values TensorTileRing::IndexAt(const Values& point) {
 }
 
 void TensorTileRing::TileCopy(Value* slot, Value* full) {
-  Values index = IndexAt(StartOf());
+  Values index = IndexAt(StartPoint());
   b_.Create(OpKind::TileCopy, {{Tensor()}, {ring_}, index, {slot}, {full}}, {},
             {*tensor_tile_.load->FindAttr(AttrKey::Access), Along()});
 }
@@ -170,12 +173,12 @@ void TensorTileRing::CopyElements(Value* slot, int64_t threads) {
   b_.Create(OpKind::Barrier, {}, {});
 }
 
-/// Zero after the blocks' ends.
+/// Returns the element, or zero after the end of a block.
 Value* TensorTileRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
     return b_.Lt(place, tiles_.FactsAt(tensor_tile_.elementwise, axis).size);
   };
-  Values start = StartOf();
+  Values start = StartPoint();
   Values point;
   for (size_t i = 0; i < start.size(); ++i) {
     bool is_row = tensor_tile_.elementwise->operand(i)->type()->axes[0] == tensor_tile_.row;

@@ -7,15 +7,15 @@
 
 namespace kdl::simt {
 
-/// What the expansion of a loop's turn takes from who expands the kernel.
+/// What the expansion of a loop's iteration needs from the expansion of the kernel.
 struct IterationMaker {
   ir::ValueMap& scalars;                ///< old scalar or tensor -> new
-  std::function<void(ir::Op*)> expand;  ///< an op that makes blocks and scalars
+  std::function<void(ir::Op*)> expand;  ///< expands an op that makes blocks and scalars
 
   ir::Value* Scalar(const ir::Value* old) const;
 };
 
-/// Mbarriers of a ring: one for each of its slots, whose phases are the turns that have it.
+/// The mbarriers of a ring, one for each slot. Each iteration that uses a slot is a phase of its mbarrier.
 class SlotMbarriers {
  public:
   SlotMbarriers(ir::Builder& b, int64_t slots) : b_(b), slots_(slots) {}
@@ -24,8 +24,8 @@ class SlotMbarriers {
   ir::Value* New(std::string_view name);
   void Open(ir::Value* mbarriers, int64_t arrivals);
   void Close(ir::Value* mbarriers);
-  ir::Value* SlotOf(ir::Value* iteration);
-  /// Waits for the phase that turn `turn` ends.
+  ir::Value* SlotForIteration(ir::Value* iteration);
+  /// Waits for the phase that iteration `turn` completes.
   void Await(ir::Value* mbarriers, ir::Value* iteration);
   void Arrive(ir::Value* mbarriers, ir::Value* iteration);
 
@@ -34,8 +34,9 @@ class SlotMbarriers {
   int64_t slots_;
 };
 
-/// A ring to whose slots a product's factor comes, as a box or, where the tensor's memory or the end of a range within it lets
-/// none be copied, brought by the workers. The blocks and scalars in scope are those of the turn that it is for.
+/// A ring for one factor of a product. A tile copy brings each tile, unless the tensor's memory or a range
+/// that ends inside the tensor prevents that; then threads copy its elements. The blocks and scalars in scope
+/// are those of the iteration that needs the tile.
 class TensorTileRing {
  public:
   using Values = passes::Values;
@@ -44,12 +45,13 @@ class TensorTileRing {
                  const ir::Op* product, size_t factor);
 
   const TensorTileFactor& tensor_tile() const { return tensor_tile_; }
-  /// Of a slot.
+  /// Bytes of a slot.
   int64_t bytes() const;
   ir::Value* New(int64_t slots);
   ir::Value* ring() const { return ring_; }
-  /// Brings what turn `number` needs, whose gate of `full` is told. `await_free` waits for the slot: before a box the first worker
-  /// does, `before_box`; before elements all do.
+  /// Brings the factor that iteration `number` needs, and signals its mbarrier in `full`. Before a tile copy
+  /// the first thread executes `before_box`; before copies of elements all threads execute `await_free`,
+  /// which waits for the slot.
   void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t threads,
              const std::function<void()>& before_tensor_tile,
              const std::function<void()>& await_free);
@@ -59,7 +61,7 @@ class TensorTileRing {
   void TileCopy(ir::Value* slot, ir::Value* full);
   void CopyElements(ir::Value* slot, int64_t threads);
   ir::Value* ElementAt(ir::Value* row, ir::Value* column);
-  Values StartOf();
+  Values StartPoint();
   Values IndexAt(const Values& point);
   ir::Value* Tensor() const;
   ir::Attr Along() const;

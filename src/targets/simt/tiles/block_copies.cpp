@@ -21,7 +21,7 @@ using ir::OpKind;
 using ir::Value;
 using passes::OnFirstThread;
 
-/// A box of a tensor and one of a buffer, whose axes are those of the tensor's dimensions that it has.
+/// A tensor tile and a buffer for it. `axes`: the axes of both, in the order of the tensor's dimensions.
 struct BlockCopies::TensorTile {
   const Op* access;
   Value* tensor;
@@ -33,7 +33,7 @@ namespace {
 
 using Values = passes::Values;
 
-/// Of a tile's place the one in a buffer with these axes.
+/// Converts a place in a tile to the place in a buffer with these axes.
 Values PlaceAlong(const AxisList& axes, const Value* tile, const Values& place) {
   Values in_rows;
   const AxisList& own = tile->type()->axes;
@@ -46,7 +46,7 @@ std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
   return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
 }
 
-/// The tensor's dimensions along which a block is taken.
+/// Returns the tensor's dimensions that a block indexes.
 ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> index) {
   ir::NumberList dims;
   for (size_t d = 0; d < access.dims.size(); ++d) {

@@ -7,12 +7,13 @@
 
 namespace kdl::simt {
 
-/// Brings tiles of a tensor to the team's memory and back by block copies, which the first worker begins. A tile that does not
-/// lie there as in the tensor comes and goes through a buffer that does.
+/// Moves tiles between tensors and workgroup memory with block copies, which the first thread begins. If a
+/// tile's axes are in another order in workgroup memory than in the tensor, the tile goes through a buffer
+/// with the tensor's order.
 class BlockCopies {
  public:
   using Values = passes::Values;
-  /// The new scalar or tensor of an old one.
+  /// Returns the new scalar or tensor for an old one.
   using NewOf = std::function<ir::Value*(ir::Value* old)>;
 
   BlockCopies(ir::Builder& b, const ir::Function& kernel, WorkgroupTiles& tiles, NewOf new_of)
@@ -28,9 +29,9 @@ class BlockCopies {
 
   ir::Value* NewRows(const ir::Value* tile, const ir::AxisList& axes);
   ir::Value* LoadRow(const TensorTile& tensor_tile, const ir::Value* tile, const Values& place);
-  /// In copies of two dimensions at most, and of one where the elements of rows lie apart.
+  /// Emits copies of at most two dimensions, or of one dimension if the elements of a row are not contiguous.
   void Copy(const TensorTile& tensor_tile, const CopyMaker& make);
-  /// Of an index operand its value where the box's first axes are at the places `outer`.
+  /// Returns the value of an index operand where the first axes are at the places `outer`.
   ir::Value* IndexAt(const TensorTile& tensor_tile, ir::Value* operand, const Values& outer);
 
   ir::Builder& b_;

@@ -10,7 +10,7 @@
 //                                                                        loop %p in 0 .. 512 {threads = 1} {
 //                                                                          async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
 //                                                                      } else { … element by element }
-//   … the other factor, then what is no such elementwise loop                     async_copy_wait %x, …
+//   … the other factor, then the first other op                        async_copy_wait %x, …
 
 namespace kdl::simt {
 
@@ -25,17 +25,17 @@ using passes::MakeWorkgroupLoop;
 
 namespace {
 
-AxisList AxesOf(const Op* elementwise) {
+AxisList LoopAxes(const Op* elementwise) {
   AxisList axes;
   for (const Value* block : elementwise->operands()) axes.push_back(block->type()->axes[0]);
   return axes;
 }
 
-size_t PositionOf(const AxisList& axes, AxisId axis) {
+size_t AxisPosition(const AxisList& axes, AxisId axis) {
   return static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
 }
 
-/// The one op of the elementwise loop, where it loads what is there; else null.
+/// Returns the elementwise loop's only op if it loads existing elements, otherwise null.
 const Op* OnlyLoad(const Op* elementwise) {
   const Op* load = elementwise->region()->first();
   const Op* end = elementwise->region()->terminator();
@@ -51,7 +51,7 @@ const Op* OnlyLoad(const Op* elementwise) {
 
 }  // namespace
 
-int64_t FactorCopies::LanesOf(const Value* tile) const {
+int64_t FactorCopies::CopyLanes(const Value* tile) const {
   return bytes_ / Bytes(tile->type()->scalar);
 }
 
@@ -60,21 +60,21 @@ bool FactorCopies::Takes(const Op* op) const {
   if (!OnlyLoad(op) || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result()))
     return false;
   if (tiles_.LiesInPanels(op->result())) return false;
-  AxisId last = tiles_.OrderOf(op->result()).back();
-  return LoadedAlong(op->result()) == last && tiles_.Extent(last) % LanesOf(op->result()) == 0;
+  AxisId last = tiles_.MemoryOrder(op->result()).back();
+  return LoadedAlong(op->result()) == last && tiles_.Extent(last) % CopyLanes(op->result()) == 0;
 }
 
 void FactorCopies::Begin(const Op* elementwise, Value* tensor, Value* buffer,
                          const IndexAt& index_at, const std::function<void()>& otherwise) {
   int64_t parts = 1;
-  for (AxisId axis : AxesOf(elementwise)) parts *= tiles_.Extent(axis);
+  for (AxisId axis : LoopAxes(elementwise)) parts *= tiles_.Extent(axis);
   Value* is_whole = IsWhole(elementwise);
   Value* copies = b_.And(is_whole, IsAligned(elementwise, tensor, index_at));
   MakeIf(
       b_, copies, {},
       [&]() -> Values {
         Value* zero = b_.I64(0);
-        Value* all = b_.I64(parts / LanesOf(elementwise->result()));
+        Value* all = b_.I64(parts / CopyLanes(elementwise->result()));
         MakeWorkgroupLoop(b_, {zero, all}, [&](Value* number) {
           CopyPart(elementwise, number, tensor, buffer, index_at);
         });
@@ -94,7 +94,7 @@ void FactorCopies::Await() {
 
 Value* FactorCopies::IsWhole(const Op* elementwise) {
   Value* whole = nullptr;
-  for (AxisId axis : AxesOf(elementwise)) {
+  for (AxisId axis : LoopAxes(elementwise)) {
     Value* extent = b_.I64(tiles_.Extent(axis));
     Value* is_whole = b_.Eq(tiles_.FactsAt(elementwise, axis).size, extent);
     whole = whole ? b_.And(whole, is_whole) : is_whole;
@@ -102,41 +102,44 @@ Value* FactorCopies::IsWhole(const Op* elementwise) {
   return whole;
 }
 
-passes::Values FactorCopies::StartOf(const Op* elementwise) {
+passes::Values FactorCopies::FirstPoint(const Op* elementwise) {
   Values start;
-  for (AxisId axis : AxesOf(elementwise)) start.push_back(tiles_.FactsAt(elementwise, axis).start);
+  for (AxisId axis : LoopAxes(elementwise))
+    start.push_back(tiles_.FactsAt(elementwise, axis).start);
   return start;
 }
 
-/// Where the block's first element is aligned, and the one after it along each axis but the last, all rows are.
+/// All rows are aligned if the block's first element is, and the element after it along each axis but the
+/// last.
 Value* FactorCopies::IsAligned(const Op* elementwise, Value* tensor, const IndexAt& index_at) {
   const Op* load = OnlyLoad(elementwise);
-  AxisList axes = AxesOf(elementwise);
+  AxisList axes = LoopAxes(elementwise);
   auto gap_at = [&](const Values& point) {
     Value* gap = b_.Create(OpKind::AlignGap, {{tensor}, index_at(load, point)}, {b_.I64Type()},
                            {*load->FindAttr(AttrKey::Access),
-                            ir::MakeAttr<AttrKey::Lanes>(LanesOf(elementwise->result()))})
+                            ir::MakeAttr<AttrKey::Lanes>(CopyLanes(elementwise->result()))})
                      ->result();
     return b_.Eq(gap, b_.I64(0));
   };
-  Value* aligned = gap_at(StartOf(elementwise));
+  Value* aligned = gap_at(FirstPoint(elementwise));
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] == tiles_.OrderOf(elementwise->result()).back()) continue;
-    Values next = StartOf(elementwise);
+    if (axes[i] == tiles_.MemoryOrder(elementwise->result()).back()) continue;
+    Values next = FirstPoint(elementwise);
     next[i] = b_.Add(next[i], b_.I64(1));
     aligned = b_.And(aligned, gap_at(next));
   }
   return aligned;
 }
 
-/// So many elements of a row; parts are counted as the tile lies.
+/// Copies a chunk of a row, of as many elements as one copy can move. Chunks are numbered in the tile's
+/// memory order.
 void FactorCopies::CopyPart(const Op* elementwise, Value* number, Value* tensor, Value* buffer,
                             const IndexAt& index_at) {
   const Value* tile = elementwise->result();
-  AxisList axes = AxesOf(elementwise);
-  AxisList order = tiles_.OrderOf(tile);
-  int64_t lanes = LanesOf(tile);
-  Values point = StartOf(elementwise);
+  AxisList axes = LoopAxes(elementwise);
+  AxisList order = tiles_.MemoryOrder(tile);
+  int64_t lanes = CopyLanes(tile);
+  Values point = FirstPoint(elementwise);
   Values place(axes.size());
   Value* rest = number;
   for (size_t i = order.size(); i-- > 0;) {
@@ -145,13 +148,13 @@ void FactorCopies::CopyPart(const Op* elementwise, Value* number, Value* tensor,
     Value* digit = i == 0 ? rest : b_.Rem(rest, count);
     if (i > 0) rest = b_.Div(rest, count);
     if (is_last) digit = b_.Mul(digit, b_.I64(lanes));
-    size_t position = PositionOf(axes, order[i]);
+    size_t position = AxisPosition(axes, order[i]);
     point[position] = b_.Add(point[position], digit);
-    place[PositionOf(tile->type()->axes, order[i])] = digit;
+    place[AxisPosition(tile->type()->axes, order[i])] = digit;
   }
   const Op* load = OnlyLoad(elementwise);
   b_.Create(OpKind::AsyncCopy,
-            {{tensor}, {buffer}, index_at(load, point), tiles_.IndexOf(tile, place)}, {},
+            {{tensor}, {buffer}, index_at(load, point), tiles_.BufferIndex(tile, place)}, {},
             {*load->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Lanes>(lanes)});
 }
 

@@ -8,37 +8,39 @@
 
 namespace kdl::simt {
 
-/// Brings a product's factors to the team's memory by copies that pass by the registers, many elements each, where elementwise loops do
-/// nothing but load them. Copies of several factors are under way at once.
+/// Brings a product's factors to workgroup memory with asynchronous copies that bypass the registers and move
+/// several elements each. This works for elementwise loops that only load their elements. Copies of several
+/// factors can be in flight at the same time.
 class FactorCopies {
  public:
   using Values = passes::Values;
-  /// The load's operands where the elementwise loop is at the point.
+  /// Returns the load's operands at a point of its elementwise loop.
   using IndexAt = std::function<Values(const ir::Op* load, const Values& point)>;
 
   FactorCopies(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles)
       : bytes_(facts.copy_bytes), b_(b), tiles_(tiles) {}
 
-  /// Whether the op is a elementwise loop whose elements can be copied.
+  /// Whether the op is an elementwise loop whose elements can be copied.
   bool Takes(const ir::Op* op) const;
-  /// Begins the elementwise loop's copies to the buffer. Where its blocks are not whole, or elements not aligned, `otherwise`.
+  /// Begins the copies to the buffer. Calls `otherwise` for the case that blocks are not whole or elements
+  /// are not aligned.
   void Begin(const ir::Op* elementwise, ir::Value* tensor, ir::Value* buffer,
              const IndexAt& index_at, const std::function<void()>& otherwise);
-  /// Waits for all that have begun.
+  /// Waits for all copies that have begun.
   void Await();
 
  private:
-  int64_t LanesOf(const ir::Value* tile) const;
+  int64_t CopyLanes(const ir::Value* tile) const;
   ir::Value* IsWhole(const ir::Op* elementwise);
   ir::Value* IsAligned(const ir::Op* elementwise, ir::Value* tensor, const IndexAt& index_at);
-  Values StartOf(const ir::Op* elementwise);
+  Values FirstPoint(const ir::Op* elementwise);
   void CopyPart(const ir::Op* elementwise, ir::Value* number, ir::Value* tensor, ir::Value* buffer,
                 const IndexAt& index_at);
 
   int64_t bytes_;
   ir::Builder& b_;
   WorkgroupTiles& tiles_;
-  Values begun_;  ///< buffers
+  Values begun_;  ///< buffers with copies in flight
 };
 
 }  // namespace kdl::simt

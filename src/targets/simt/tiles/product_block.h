@@ -6,8 +6,8 @@
 
 namespace kdl::simt {
 
-/// A worker's block of a product's result, as its map says: where it lies, and how it is fetched and put back. At the blocks'
-/// ends some of its points are not there.
+/// A thread's block of a product's result, as its layout says: where its points are, and how they are loaded
+/// and stored. At the ends of blocks some of its points do not exist.
 class ProductBlock {
  public:
   using Values = passes::Values;
@@ -19,22 +19,23 @@ class ProductBlock {
   int64_t threads() const { return ir::ThreadsOf(ir::MapOf(*op_)); }
   const ir::AxisDigits& DigitsOf(ir::AxisId axis) const { return map_.at(axis); }
   const ir::AxisList& axes() const { return op_->result()->type()->axes; }
-  /// The worker's along an axis.
+  /// The thread's places along an axis.
   const Values& PlacesAlong(ir::AxisId axis) const { return places_.at(axis); }
   ir::Value* IsInside(ir::AxisId axis, ir::Value* place);
 
-  /// What the product adds to; of points that are not there, zeros.
+  /// Loads the elements that the product adds to; points that do not exist give zeros.
   Values Load();
   void Store(const Values& values, ir::Value* target);
 
-  /// Points that are side by side make a vector; 1: no such vectors come and go at once.
+  /// Returns how many contiguous points form a vector, or 1 if they cannot be moved as vectors.
   int64_t Lanes() const;
-  /// The same of vectors, where all points are there.
+  /// The same for vectors. All points must exist.
   Values LoadVectors();
   void StoreVectors(const Values& values, ir::Value* target);
 
  private:
-  /// In the order of values; `lanes`: one of so many that are side by side.
+  /// Calls `body` in the order of values, for every point or for the first one of each `lanes` contiguous
+  /// points.
   void AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes = 1);
   ir::Value* AreInside(const Values& place);
 

@@ -10,8 +10,8 @@
 #include "support/scalar.h"
 
 //   elementwise (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
-//   ->  if (whole parts, and aligned) { loop %p in 0 .. size(br) * 64 {threads = 1} {
-//         %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each part ; buffer_store zip … } }
+//   ->  if (whole groups, and aligned) { loop %p in 0 .. size(br) * 64 {threads = 1} {
+//         %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each element ; buffer_store zip … } }
 //       else { … point by point }
 
 namespace kdl::simt {
@@ -27,7 +27,7 @@ using passes::Values;
 
 namespace {
 
-constexpr int64_t kMostOps = 512;  // of all points
+constexpr int64_t kMostOps = 512;  // for all points of a group together
 
 int64_t OpsIn(const Region* region) {
   int64_t ops = 0;
@@ -35,7 +35,7 @@ int64_t OpsIn(const Region* region) {
   return ops;
 }
 
-/// The block whose first index the value is; null: it is none's.
+/// Returns the block whose first index the value is, or null.
 const Value* BlockStartedBy(const Value* value) {
   const Op* def = value->def();
   return def && def->kind() == OpKind::BlockStart ? def->operand(0) : nullptr;
@@ -53,7 +53,7 @@ bool IsEndOf(const Value* value, const Value* block) {
 
 // -- Alignment ----------------------------------------------------------------------------------------
 
-Value* AlignedRows::Of(Value* tensor, int64_t lanes) {
+Value* AlignedRows::AreAligned(Value* tensor, int64_t lanes) {
   if (tensor->def()) return Find(tensor, lanes);
   Value*& known = known_[{tensor, lanes}];
   if (known) return known;
@@ -65,7 +65,7 @@ Value* AlignedRows::Of(Value* tensor, int64_t lanes) {
   return known;
 }
 
-/// The first element is aligned, and the next one along each dimension but the last.
+/// All rows are aligned if the first element is, and the element after it along each dimension but the last.
 Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   size_t rank = tensor->type()->dims.size();
   SizeTable& sizes = b_.types().sizes();
@@ -75,8 +75,8 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   Value* zero = b_.I64(0);
   Value* one = b_.I64(1);
   Value* aligned = nullptr;
-  for (size_t iteration = 0; iteration < rank;
-       ++iteration) {  // the first element, then those along a dimension
+  // First the tensor's first element, then the one after it along each dimension.
+  for (size_t iteration = 0; iteration < rank; ++iteration) {
     Values index(rank, zero);
     if (iteration > 0) index[iteration - 1] = one;
     Value* gap =
@@ -89,7 +89,7 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   return aligned;
 }
 
-// -- What a elementwise loop allows -------------------------------------------------------------------------------
+// -- What an elementwise loop permits --------------------------------------------------------------------
 
 SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
                        AlignedRows& rows, const Op* elementwise, PointMaker maker)
@@ -111,7 +111,7 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& t
   if (fits_ && bytes_ > 0) count_ = BestCount(facts_.threads);
 }
 
-/// Of a tile whether elements along the last axis are side by side in near memory.
+/// Whether the tile's elements along the last axis are contiguous in workgroup memory.
 bool SidePoints::LiesInRows(const Value* tile) const {
   return !tile->uses().empty() && !tiles_.IsInRegisters(tile) && !tiles_.LiesInPanels(tile) &&
          tiles_.IsLast(tile, last_) && tile->type()->scalar != Scalar::Bool;
@@ -167,7 +167,8 @@ bool SidePoints::StudyOp(const Op* op) {
   return is_plain;
 }
 
-/// Where the loop begins at a block's start plus the point, each point takes as many turns if the block has whole parts.
+/// If the loop begins at a block's start plus the point, it has equally many iterations for all points of a
+/// group, provided that the block consists of whole groups.
 bool SidePoints::StudyLoop(const Op* loop) {
   ir::LoopOp view(const_cast<Op*>(loop));
   auto is_tile = [](const Value* value) { return IsTileValue(value); };
@@ -194,7 +195,8 @@ bool SidePoints::StudyLoop(const Op* loop) {
   return true;
 }
 
-/// One that is the same at all points, or goes together: all others are better left to workers side by side.
+/// Whether the access is the same at all points or can be a vector access. Other accesses are better
+/// distributed to neighbouring threads.
 bool SidePoints::StudyAccess(const Op* op) {
   if (passes::MayTrap(op)) return false;
   bool loads = op->kind() == OpKind::Load;
@@ -227,7 +229,7 @@ bool SidePoints::StudyAccess(const Op* op) {
   return true;
 }
 
-/// Whether elements of a tile are side by side for the points.
+/// Whether the tile's elements are contiguous for the points of a group.
 bool SidePoints::TakesElements(const Op* op) const {
   const Value* tile = op->operand(0);
   const AxisList& axes = tile->type()->axes;
@@ -252,7 +254,7 @@ Value* SidePoints::Fits() {
   auto are_whole = [&](Value* number) { ask(b_.Eq(b_.Rem(number, all), zero)); };
   are_whole(tiles_.FactsAt(elementwise_, last_).size);
   if (!begins_.empty()) are_whole(tiles_.FactsAt(elementwise_, last_).start);
-  for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsOf(block).size);
+  for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsForBlock(block).size);
   if (facts_.vectors_anywhere) return fits;
   for (size_t i = 0; i < elementwise_->operands().size(); ++i) {
     AxisId axis = elementwise_->operand(i)->type()->axes[0];
@@ -267,7 +269,7 @@ Value* SidePoints::Fits() {
     Value* first = passes::IndexValue(b_, map.dims.back(), access.index);
     if (!asked.insert({access.tensor, first}).second) continue;
     are_whole(first);
-    ask(rows_.Of(access.tensor, count_));
+    ask(rows_.AreAligned(access.tensor, count_));
   }
   return fits;
 }
@@ -288,10 +290,10 @@ std::vector<Values> SidePoints::Make(const Values& place) {
       maker_.places[index] = is_last ? Plus(place[i], point) : place[i];
     }
   }
-  Run(elementwise_->region());
+  ExpandRegion(elementwise_->region());
   std::vector<Values> yielded;
   for (const Value* value : elementwise_->region()->terminator()->operands())
-    yielded.push_back(OfAll(value));
+    yielded.push_back(AtAllPoints(value));
   return yielded;
 }
 
@@ -299,30 +301,30 @@ Value* SidePoints::Plus(Value* value, size_t number) {
   return number == 0 ? value : b_.Add(value, b_.I64(static_cast<int64_t>(number)));
 }
 
-Values SidePoints::OfAll(const Value* old) const {
+Values SidePoints::AtAllPoints(const Value* old) const {
   auto found = made_.find(old);
   if (found != made_.end()) return found->second;
   return Values(static_cast<size_t>(count_), maker_.scalars.at(old));
 }
 
-/// The present point is this one, as far as the op asks.
-void SidePoints::SetOf(const Op* op, size_t point) {
+/// Makes the given point the current one, for the values that the op uses.
+void SidePoints::SetCurrent(const Op* op, size_t point) {
   for (const Value* used : passes::OutsideOperands(op)) {
     auto found = made_.find(used);
     if (found != made_.end()) maker_.scalars[used] = found->second[point];
   }
 }
 
-void SidePoints::Run(const Region* region) {
+void SidePoints::ExpandRegion(const Region* region) {
   for (Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     b_.set_loc(op->loc());
-    RunOp(op);
+    ExpandPointOp(op);
   }
 }
 
-void SidePoints::RunOp(Op* op) {
-  if (op->kind() == OpKind::Loop) return RunLoop(op);
+void SidePoints::ExpandPointOp(Op* op) {
+  if (op->kind() == OpKind::Loop) return ExpandPointLoop(op);
   if (op->kind() == OpKind::Store) return StoreGlobal(op);
   if (op->kind() == OpKind::Load && std::ranges::find(global_, op) != global_.end())
     return Load(op);
@@ -331,32 +333,32 @@ void SidePoints::RunOp(Op* op) {
   for (const Value* result : op->results()) made_[result].clear();
   for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
     if (point == 0 || !is_same) {
-      SetOf(op, point);
+      SetCurrent(op, point);
       maker_.expand(op);
     }
     for (const Value* result : op->results()) made_[result].push_back(maker_.scalars.at(result));
   }
 }
 
-/// All points' turns are one's, which counts from the block's start.
-void SidePoints::RunLoop(const Op* op) {
+/// Emits one loop for all points, which counts from the block's start.
+void SidePoints::ExpandPointLoop(const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
   auto count = static_cast<size_t>(count_);
   const std::vector<Value*>& params = op->region()->params();
-  auto of_all = [&](const Value* old) { return OfAll(old)[0]; };
+  auto of_all = [&](const Value* old) { return AtAllPoints(old)[0]; };
   auto begins = std::ranges::find(begins_, op, &std::pair<const Op*, const Value*>::first);
   Value* lo = of_all(loop.lo());
   Value* hi = of_all(loop.hi());
   Value* start = nullptr;
   if (begins != begins_.end()) {
     const Op* sum = loop.lo()->def();
-    start = tiles_.FactsOf(begins->second).start;
+    start = tiles_.FactsForBlock(begins->second).start;
     lo = of_all(sum->operand(along_.contains(sum->operand(0)) ? 0 : 1));
-    hi = tiles_.FactsOf(begins->second).size;
+    hi = tiles_.FactsForBlock(begins->second).size;
   }
   Values inits;
   for (const Value* init : loop.inits()) {
-    for (Value* value : OfAll(init)) inits.push_back(value);
+    for (Value* value : AtAllPoints(init)) inits.push_back(value);
   }
   auto body = [&](Value* index, const Values& carried) {
     Value* first = start ? b_.Add(start, index) : index;
@@ -370,10 +372,10 @@ void SidePoints::RunLoop(const Op* op) {
       auto from = carried.begin() + static_cast<std::ptrdiff_t>((i - 1) * count);
       made_[params[i]] = Values(from, from + static_cast<std::ptrdiff_t>(count));
     }
-    Run(op->region());
+    ExpandRegion(op->region());
     Values next;
     for (const Value* value : op->region()->terminator()->operands()) {
-      for (Value* each : OfAll(value)) next.push_back(each);
+      for (Value* each : AtAllPoints(value)) next.push_back(each);
     }
     return next;
   };
@@ -400,7 +402,7 @@ Values SidePoints::Parts(Value* vector) {
 }
 
 void SidePoints::Load(const Op* op) {
-  SetOf(op, 0);
+  SetCurrent(op, 0);
   passes::ElementAccess access =
       passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
   access.chunk = {count_};
@@ -408,11 +410,11 @@ void SidePoints::Load(const Op* op) {
 }
 
 void SidePoints::StoreGlobal(const Op* op) {
-  SetOf(op, 0);
+  SetCurrent(op, 0);
   passes::ElementAccess access =
       passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
   access.chunk = {count_};
-  Values values = OfAll(op->operand(0));
+  Values values = AtAllPoints(op->operand(0));
   ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
   passes::ExpandStore(b_, access, b_.Create(OpKind::Zip, {values}, {type})->result());
 }
@@ -428,7 +430,7 @@ void SidePoints::Elements(const Op* op) {
       place.push_back(along->second.place);
       continue;
     }
-    Value* index = OfAll(point[i])[0];
+    Value* index = AtAllPoints(point[i])[0];
     auto known = maker_.places.find(index);
     place.push_back(known != maker_.places.end()
                         ? known->second

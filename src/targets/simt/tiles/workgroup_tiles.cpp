@@ -11,7 +11,8 @@ namespace kdl::simt {
 
 namespace {
 
-/// How many of a worker's loads are under way at once, of which each takes a register: as many in each turn.
+/// Returns how many of a thread's loads are in flight at once. Each needs a register, and all iterations have
+/// the same number.
 int64_t TakenTogether(int64_t each) {
   constexpr int64_t kMost = 8;
   int64_t count = std::min(each, kMost);
@@ -41,11 +42,12 @@ ir::Type WorkgroupTiles::BufferType(const Value* tile) {
   std::vector<int64_t> extents;
   bool held = tile_buffers_.IsInRegisters(tile);
   if (held) {
-    for (const auto& [axis, digits] : tile_buffers_.MapOf(tile)) extents.push_back(digits.held());
+    for (const auto& [axis, digits] : tile_buffers_.RegisterLayout(tile))
+      extents.push_back(digits.held());
   } else {
     if (tile_buffers_.LiesInPanels(tile)) extents.push_back(1);
-    for (AxisId axis : tile_buffers_.OrderOf(tile)) extents.push_back(Extent(axis));
-    extents.back() += tile_buffers_.PadOf(tile);
+    for (AxisId axis : tile_buffers_.MemoryOrder(tile)) extents.push_back(Extent(axis));
+    extents.back() += tile_buffers_.PaddingPerRow(tile);
   }
   return b_.types().Buffer(tile->type()->scalar, std::move(extents),
                            held ? ir::Space::Scratch : ir::Space::Workgroup);
@@ -66,7 +68,7 @@ Value* WorkgroupTiles::NewBuffer(const Value* tile, Name name) {
   return buffer;
 }
 
-passes::Values WorkgroupTiles::IndexOf(const Value* tile, const Values& place) {
+passes::Values WorkgroupTiles::BufferIndex(const Value* tile, const Values& place) {
   const AxisList& axes = tile->type()->axes;
   Values index;
   if (tile_buffers_.IsInRegisters(tile)) {
@@ -74,20 +76,20 @@ passes::Values WorkgroupTiles::IndexOf(const Value* tile, const Values& place) {
     return index;
   }
   if (tile_buffers_.LiesInPanels(tile)) index.push_back(b_.I64(0));
-  for (AxisId axis : tile_buffers_.OrderOf(tile))
+  for (AxisId axis : tile_buffers_.MemoryOrder(tile))
     index.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
   return index;
 }
 
 Value* WorkgroupTiles::Load(const Value* tile, Value* buffer, const Values& place) {
   ir::Type type = b_.types().ScalarOf(buffer->type()->scalar);
-  return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
+  return b_.Create(OpKind::BufferLoad, {{buffer}, BufferIndex(tile, place), {}}, {type})->result();
 }
 
 Value* WorkgroupTiles::LoadVector(const Value* tile, Value* buffer, const Values& place,
                                   int64_t count) {
   ir::Type type = b_.types().Vector(buffer->type()->scalar, count);
-  return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
+  return b_.Create(OpKind::BufferLoad, {{buffer}, BufferIndex(tile, place), {}}, {type})->result();
 }
 
 passes::Values WorkgroupTiles::LoadSide(const Value* tile, Value* buffer, const Values& place,
@@ -107,14 +109,15 @@ passes::Values WorkgroupTiles::LoadSide(const Value* tile, Value* buffer, const 
 }
 
 void WorkgroupTiles::Store(Value* value, const Value* tile, Value* buffer, const Values& place) {
-  b_.Create(OpKind::BufferStore, {{value}, {buffer}, IndexOf(tile, place), {}}, {});
+  b_.Create(OpKind::BufferStore, {{value}, {buffer}, BufferIndex(tile, place), {}}, {});
 }
 
 void WorkgroupTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
   auto body = [&](const Values& place) {
     Store(b_.Bits(tile->type()->scalar, 0), tile, buffer, place);
   };
-  DistributeByMap(at, tile->type()->axes, tile_buffers_.MapOf(tile), /*harmless=*/true, body);
+  DistributeByMap(at, tile->type()->axes, tile_buffers_.RegisterLayout(tile), /*harmless=*/true,
+                  body);
 }
 
 void WorkgroupTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
@@ -126,7 +129,7 @@ void WorkgroupTiles::Copy(const Op* at, const Value* tile, Value* from, Value* t
 void WorkgroupTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
   const AxisList& axes = tile->type()->axes;
   tile_buffers_.IsInRegisters(tile)
-      ? DistributeByMap(at, axes, tile_buffers_.MapOf(tile), harmless, body)
+      ? DistributeByMap(at, axes, tile_buffers_.RegisterLayout(tile), harmless, body)
       : Distribute(at, axes, body);
 }
 
@@ -139,7 +142,7 @@ Value* WorkgroupTiles::CountPoints(const Op* at, const AxisList& axes) {
   return points;
 }
 
-passes::Values WorkgroupTiles::PlaceOf(Value* number, const AxisList& axes, int64_t side) {
+passes::Values WorkgroupTiles::PointPlace(Value* number, const AxisList& axes, int64_t side) {
   Values place(axes.size());
   Value* rest = number;
   for (size_t i = axes.size(); i-- > 0;) {
@@ -157,7 +160,7 @@ passes::Values WorkgroupTiles::PlaceOf(Value* number, const AxisList& axes, int6
 
 void WorkgroupTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body,
                              int64_t side, bool guards_first) {
-  Values place = PlaceOf(number, axes, side);
+  Values place = PointPlace(number, axes, side);
   Value* exists = nullptr;
   for (size_t i = axes.size(); i-- > (guards_first ? 0 : 1);) {
     Value* fits = b_.Lt(place[i], FactsAt(at, axes[i]).size);
@@ -174,7 +177,7 @@ void WorkgroupTiles::Distribute(const Op* at, const AxisList& axes, const Body& 
 
 void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t threads,
                                     int64_t count, const Body& body) {
-  int64_t inner = 1;  // parts of all axes but the first
+  int64_t inner = 1;  // groups of all axes but the first
   for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
   inner /= count;
   if (axes.size() > 1 && inner > 0 && (threads % inner == 0 || inner % threads == 0))
@@ -186,11 +189,11 @@ void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t 
                     [&](Value* number) { AtPoint(at, axes, number, body, count); });
 }
 
-/// A worker has the same parts of all its rows, so that it goes from one row to the next.
+/// A thread has the same groups in all of its rows, so it can go from one row to the next.
 void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& rows,
                                     const Body& body) {
-  int64_t together =
-      std::max<int64_t>(rows.threads / rows.inner, 1);  // rows that are dealt at once
+  // The rows that are distributed at once.
+  int64_t together = std::max<int64_t>(rows.threads / rows.inner, 1);
   int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.threads);
   AxisList inner_axes(axes.begin() + 1, axes.end());
   Value* zero = b_.I64(0);
@@ -217,7 +220,7 @@ void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Ro
   });
 }
 
-int64_t WorkgroupTiles::EachOf(const AxisList& axes, int64_t threads) const {
+int64_t WorkgroupTiles::PointsPerThread(const AxisList& axes, int64_t threads) const {
   int64_t points = 1;
   for (AxisId axis : axes) points *= Extent(axis);
   return points % threads == 0 ? points / threads : 0;
@@ -237,13 +240,13 @@ void WorkgroupTiles::DistributeTogether(
   Value* all = b_.I64(threads);
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     auto at_once = [&]() -> Values {
-      int64_t each = EachOf(axes, threads);
+      int64_t each = PointsPerThread(axes, threads);
       int64_t count = TakenTogether(each);
       auto some = [&](Value* first) {
         std::vector<Values> places;
         for (int64_t iteration = 0; iteration < count; ++iteration) {
           Value* before = b_.I64(iteration * threads);
-          places.push_back(PlaceOf(b_.Add(first, before), axes));
+          places.push_back(PointPlace(b_.Add(first, before), axes));
         }
         together(places);
       };

@@ -15,8 +15,8 @@ struct BlockFacts {
   ir::Value* index;
 };
 
-/// The memory of a kernel's tiles as it is expanded, and the points of their blocks as workers are given them. A point's place
-/// along an axis is its distance from the block's start.
+/// The memory of a kernel's tiles while the kernel is expanded, and the distribution of the points of their
+/// blocks to GPU threads. A point's place along an axis is its distance from the block's start.
 class WorkgroupTiles {
  public:
   using Values = passes::Values;
@@ -27,8 +27,8 @@ class WorkgroupTiles {
 
   // -- Blocks
   void SetBlock(const ir::Value* block, BlockFacts facts) { blocks_[block] = facts; }
-  const BlockFacts& FactsOf(const ir::Value* block) const { return blocks_.at(block); }
-  /// Of the axis's block at the old op.
+  const BlockFacts& FactsForBlock(const ir::Value* block) const { return blocks_.at(block); }
+  /// Returns the facts about the axis's block at the old op.
   const BlockFacts& FactsAt(const ir::Op* at, ir::AxisId axis) const;
 
   using Blocks = std::unordered_map<const ir::Value*, BlockFacts>;
@@ -39,70 +39,74 @@ class WorkgroupTiles {
   ir::Value*& operator[](const ir::Value* tile) { return buffers_[tile]; }
   ir::Value* BufferOf(const ir::Value* tile) const { return buffers_.at(tile); }
   ir::Value* NewBuffer(const ir::Value* tile, Name name);
-  /// The bytes of the team's memory that the tile's buffer takes; of one in registers 0.
+  /// Returns the bytes of workgroup memory that the tile's buffer needs, or 0 for a tile in registers.
   int64_t WorkgroupBytes(const ir::Value* tile);
   bool IsInRegisters(const ir::Value* tile) const { return tile_buffers_.IsInRegisters(tile); }
   bool IsFactor(const ir::Value* tile) const { return tile_buffers_.IsFactor(tile); }
   bool LiesInPanels(const ir::Value* tile) const { return tile_buffers_.LiesInPanels(tile); }
-  /// Of a tile in the team's memory, outermost first.
-  ir::AxisList OrderOf(const ir::Value* tile) const { return tile_buffers_.OrderOf(tile); }
-  /// Of a buffer made for a tile of these axes the element at a place; in registers the one that the worker is at.
+  /// Returns the axes of a tile in workgroup memory, outermost first.
+  ir::AxisList MemoryOrder(const ir::Value* tile) const { return tile_buffers_.MemoryOrder(tile); }
+  /// Loads the element at a place from a buffer that was made for a tile of these axes. In registers, that is
+  /// the element selected with SetHeld.
   ir::Value* Load(const ir::Value* tile, ir::Value* buffer, const Values& place);
-  /// Whether rows of the tile lie in its buffer as these axes have them.
+  /// Whether the tile is in workgroup memory with its axes in this order.
   bool LiesAs(const ir::Value* tile, const ir::AxisList& axes) const {
-    return !tile_buffers_.IsInRegisters(tile) && tile_buffers_.OrderOf(tile) == axes;
+    return !tile_buffers_.IsInRegisters(tile) && tile_buffers_.MemoryOrder(tile) == axes;
   }
-  /// Whether elements of a tile in the team's memory along the axis are side by side.
+  /// Whether the elements of a tile in workgroup memory are contiguous along the axis.
   bool IsLast(const ir::Value* tile, ir::AxisId axis) const {
-    return tile_buffers_.OrderOf(tile).back() == axis;
+    return tile_buffers_.MemoryOrder(tile).back() == axis;
   }
-  /// Those from the place on that are side by side, loaded at once, as scalars; a power of two.
+  /// Loads `count` contiguous elements, beginning at the place, with one access and returns them as scalars.
+  /// `count` is a power of two.
   Values LoadSide(const ir::Value* tile, ir::Value* buffer, const Values& place, int64_t count);
-  /// The same, as one vector.
+  /// The same, but returns one vector.
   ir::Value* LoadVector(const ir::Value* tile, ir::Value* buffer, const Values& place,
                         int64_t count);
   void Store(ir::Value* value, const ir::Value* tile, ir::Value* buffer, const Values& place);
-  /// As the dimensions of the tile's buffer are.
-  Values IndexOf(const ir::Value* tile, const Values& place);
-  /// Gives a tile in registers its first elements, zeros: those after the blocks' ends are read, too.
+  /// Returns the indices for the dimensions of the tile's buffer.
+  Values BufferIndex(const ir::Value* tile, const Values& place);
+  /// Sets a tile in registers to zero, because elements after the blocks' ends are read, too.
   void Clear(const ir::Op* at, const ir::Value* tile, ir::Value* buffer);
   void Copy(const ir::Op* at, const ir::Value* tile, ir::Value* from, ir::Value* to);
-  /// The workers take the tile's points, those of one in registers by its map.
+  /// Distributes the tile's points to the threads, by its layout if it is in registers.
   void Walk(const ir::Op* at, const ir::Value* tile, bool harmless, const Body& body);
 
   // -- Points
-  /// Gives the axes' points to the workers, one after the other.
+  /// Distributes the points over the axes to the threads, one after the other.
   void Distribute(const ir::Op* at, const ir::AxisList& axes, const Body& body);
-  /// The same of so many points at a time that are side by side along the last axis, of which the block has whole parts.
+  /// Distributes groups of `count` points that are contiguous along the last axis. The block must consist of
+  /// whole groups.
   void DistributeSide(const ir::Op* at, const ir::AxisList& axes, int64_t threads, int64_t count,
                       const Body& body);
-  /// As Distribute; where the blocks are whole, several of each worker's are taken `together`.
+  /// Like Distribute, but if the blocks are whole, `together` handles several points of a thread at once.
   void DistributeTogether(const ir::Op* at, const ir::AxisList& axes, int64_t threads,
                           const std::function<void(const std::vector<Values>& places)>& together,
                           const Body& body);
   int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
-  /// How many points of whole blocks each worker has; 0: not all have as many.
-  int64_t EachOf(const ir::AxisList& axes, int64_t threads) const;
-  /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those after the blocks' ends.
+  /// Returns how many points of whole blocks each thread has, or 0 if not all threads have equally many.
+  int64_t PointsPerThread(const ir::AxisList& axes, int64_t threads) const;
+  /// Distributes points by a layout, with code for each of a thread's points. If the body is `harmless`, it
+  /// also runs for points after the blocks' ends.
   void DistributeByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map,
                        bool harmless, const Body& body);
-  /// The worker's first place along an axis.
+  /// Returns the thread's first place along an axis.
   ir::Value* FirstPlace(ir::Value* thread, const ir::AxisDigits& digits, int64_t threads);
-  /// Its place number `held`.
+  /// Returns the thread's place with number `held`.
   ir::Value* HeldPlace(ir::Value* first, const ir::AxisDigits& digits, int64_t held);
-  /// The worker is at its points of these numbers: what it loads and stores of registers are those.
+  /// Selects the thread's point with this number: loads and stores in registers then access its element.
   void SetHeld(ir::AxisId axis, int64_t held) { held_[axis] = held; }
 
  private:
-  /// How many points are dealt, in rows of whole blocks but along the first axis.
+  /// Returns how many points are distributed. All axes but the first count as whole blocks.
   ir::Value* CountPoints(const ir::Op* at, const ir::AxisList& axes);
-  /// Of `side` points side by side along the last axis the first one.
-  Values PlaceOf(ir::Value* number, const ir::AxisList& axes, int64_t side = 1);
-  /// `body` where the point exists, of several the first one; along the first axis there is none after the end, unless it is
-  /// guarded, too.
+  /// Returns the place of a point, or of the first of `side` points that are contiguous along the last axis.
+  Values PointPlace(ir::Value* number, const ir::AxisList& axes, int64_t side = 1);
+  /// Emits `body` for a point, or for the first of several, guarded by whether it exists. Along the first
+  /// axis every point is known to exist, unless `guards_first`.
   void AtPoint(const ir::Op* at, const ir::AxisList& axes, ir::Value* number, const Body& body,
                int64_t side = 1, bool guards_first = false);
-  /// Parts of `count` points, of which `inner` make all axes but the first.
+  /// Groups of `count` points; `inner` groups cover all axes but the first.
   struct Rows {
     int64_t threads;
     int64_t inner;
@@ -117,7 +121,7 @@ class WorkgroupTiles {
   ir::Function& kernel_;
   TileBuffers tile_buffers_;
   std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< old tile -> its buffer
-  Blocks blocks_;                                             ///< of old blocks
+  Blocks blocks_;                                             ///< facts by old block
   std::map<ir::AxisId, int64_t> held_;
 };
 
