@@ -51,7 +51,7 @@ const Expr* BuildLiteral(Builder& builder, TerminalNode* token) {
       std::optional<double> value = ParseFloat(builder.Text(span));
       if (!value) {
         builder.diagnostics.Report(diag::FloatTooLarge, span, builder.Text(span))
-            .Help("infinity is written inf");
+            .Help("write inf for infinity");
       }
       return BuildFloat(builder, span, value.value_or(0));
     }
@@ -108,7 +108,7 @@ CallExpr* BuildCall(Builder& builder, Span span, P::NameContext* callee,
   auto* call = builder.MakeExpr<CallExpr>(span);
   call->callee = BuildIdent(builder, callee);
   call->generics = BuildGenericArgs(builder, generics);
-  call->args = BuildArgs(builder, args, "a call with a receiver or generic arguments");
+  call->args = BuildArgs(builder, args, "a call with `.` or `<…>`");
   return call;
 }
 
@@ -380,7 +380,7 @@ StringLit* BuildString(Builder& builder, TerminalNode* text) {
     auto at = span.begin + static_cast<uint32_t>(*bad_escape);
     Span escape{span.file, at, at + 2};
     builder.diagnostics.Report(diag::BadEscape, escape, builder.Text(escape).substr(1))
-        .Help("a backslash itself is written \\\\");
+        .Help("use \\\\ for a backslash");
   }
   return literal;
 }
@@ -409,7 +409,7 @@ void CheckDefines(Builder& builder, const Equation& equation) {
   if (!equation.compared && !defines) {
     builder.diagnostics
         .Report(diag::BadEquation, equation.lhs->span, builder.Text(equation.lhs->span))
-        .Help("an equation that is checked is written with ~");
+        .Help("use ~ to compare both sides");
   }
 }
 

@@ -104,18 +104,19 @@ void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& co
     std::string_view word = requires_word ? "requires" : "ensures";
     std::string fault;
     if (item.function_kind != FunctionKind::Kernel) {
-      fault = fmt::format("after a {}; only kernels have contracts", Word(item.function_kind));
+      fault = fmt::format("is not allowed after a {}; only kernels have contracts",
+                          Word(item.function_kind));
     } else if (requires_word ? required : ensured) {
-      fault = fmt::format("a second time; put its lines into the first");
+      fault = fmt::format("is given twice; put all its conditions into the first one");
     } else if (requires_word && ensured) {
-      fault = "after `ensures`; it stands before";
+      fault = "must come before `ensures`";
     }
     if (!fault.empty()) {
       Span span = builder.NodeSpan(contract);
       span.end = span.begin + static_cast<uint32_t>(word.size());
       Diagnostic& report = builder.diagnostics.Report(diag::MisplacedContract, span, word, fault);
       if (item.function_kind == FunctionKind::Program)
-        report.Help("a `test` runs programs and says what comes out: expect y[i] ~ 2 * x[i];");
+        report.Help("check the results of programs in a `test`: expect y[i] ~ 2 * x[i];");
     }
     if (requires_word) {
       required = true;
@@ -194,7 +195,7 @@ const Item* BuildItem(Builder& builder, P::ItemContext* node, std::string doc) {
   bool can_export = item->kind == ItemKind::Function || item->kind == ItemKind::Const;
   if (item->exported && !can_export) {
     builder.diagnostics.Report(diag::ExportedItem, builder.NodeSpan(node->EXPORT()), WordFor(*item))
-        .Help("leave `export` out");
+        .Help("remove `export`");
   }
   return item;
 }

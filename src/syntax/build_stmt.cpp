@@ -28,9 +28,9 @@ const Mode& ModeOf(AssignMode mode) {
   static const std::array<Mode, 3> modes = {
       Mode{"an assignment",
            {Set, Add, Sub, Mul, Div, Rem, BitAnd, BitOr, BitXor},
-           "write x = max(x, e), or begin with `atomic` or `reduce` where several blocks meet"},
-      Mode{"an `atomic`", {Set, Add, Sub, Mul, Max, Min, BitAnd, BitOr, BitXor}, ""},
-      Mode{"a `reduce`", {Add, Sub, Mul, Max, Min, BitAnd, BitOr, BitXor}, ""}};
+           "write x = max(x, e), or use `atomic` or `reduce` if several blocks update the element"},
+      Mode{"an `atomic` statement", {Set, Add, Sub, Mul, Max, Min, BitAnd, BitOr, BitXor}, ""},
+      Mode{"a `reduce` statement", {Add, Sub, Mul, Max, Min, BitAnd, BitOr, BitXor}, ""}};
   return modes[static_cast<size_t>(mode)];
 }
 
@@ -57,7 +57,8 @@ void CheckTarget(Builder& builder, const Expr* target) {
   const auto* index = DynAs<IndexExpr>(target);
   if (index != nullptr && index->otherwise != nullptr) {
     builder.diagnostics.Report(diag::NotAssignable, index->otherwise->span, "an index with `else`")
-        .Help("an assignment touches only elements that exist; `where` leaves out more");
+        .Help(
+            "remove the `else`: only elements that exist are assigned; use `where` to skip others");
     return;
   }
   if (DynAs<NameExpr>(index != nullptr ? index->base : target) != nullptr) return;
@@ -105,7 +106,7 @@ Stmt* BuildCallStmt(Builder& builder, Span span, const Expr* expr) {
   if (call == nullptr) {
     builder.diagnostics
         .Report(diag::NotAStatement, expr->span, fmt::format("'{}'", builder.Text(expr->span)))
-        .Help("keep it with `let name = …;` or store it");
+        .Help("name it with `let name = …;`, or store it");
     return builder.MakeStmt<CallStmt>(span);
   }
   std::string_view callee = call->callee.name.text();
@@ -157,7 +158,7 @@ Stmt* BuildLet(Builder& builder, Span span, P::LetStmtContext* node) {
   if (node->expr() != nullptr) stmt->value = BuildExpr(builder, node->expr());
   if (stmt->is_var && stmt->value == nullptr) {
     builder.diagnostics.Report(diag::VarWithoutValue, stmt->name.span, stmt->name.name.text())
-        .Help(fmt::format("write its first value: var {}: … = 0;", stmt->name.name.text()));
+        .Help(fmt::format("write its initial value: var {}: … = 0;", stmt->name.name.text()));
   } else if (stmt->value == nullptr && stmt->type == nullptr) {
     builder.diagnostics.Report(diag::LetWithoutAnything, stmt->name.span, stmt->name.name.text())
         .Help(fmt::format("write let {} = …;", stmt->name.name.text()));
@@ -194,7 +195,7 @@ Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
     stmt->device = BuildIdent(builder, device->name(0));
     if (P::CallArgsContext* queues = device->callArgs()) {
       Ident form = BuildIdent(builder, device->name(1));
-      std::vector<Arg> numbers = BuildArgs(builder, queues, "a device's queues");
+      std::vector<Arg> numbers = BuildArgs(builder, queues, "a list of queues");
       bool named = false;
       for (const Arg& number : numbers) {
         named = named || number.name;

@@ -21,7 +21,7 @@ Deeper::Deeper(Builder& builder, size_t levels, Span span) : builder_(builder), 
   if (ok() || builder_.too_deep) return;
   builder_.too_deep = true;
   builder_.diagnostics.Report(diag::TooComplex, span, kMaxDepth)
-      .Help("give parts a name with `let`, or move them into a `fn`");
+      .Help("give some parts a name with `let`, or move them into a `fn`");
 }
 
 bool Deeper::ok() const { return builder_.depth <= kMaxDepth; }

@@ -40,7 +40,7 @@ bool CheckText(const SourceManager& sources, FileId file, DiagnosticEngine& diag
   std::string_view text = sources.text(file);
   if (text.size() > kMaxBytes) {
     diagnostics.Report(diag::FileTooLarge, Span{file, 0, 0}, text.size(), kMaxBytes)
-        .Help("split it into several files and import them");
+        .Help("split it into several files, and import these");
     return false;
   }
   for (size_t at = 0; at < text.size();) {
@@ -48,7 +48,7 @@ bool CheckText(const SourceManager& sources, FileId file, DiagnosticEngine& diag
     size_t length = SequenceLength(text.substr(at));
     if (text[at] == '\0') {
       diagnostics.Report(diag::NulByte, Span{file, offset, offset + 1}, at)
-          .Help("a .kdl file is UTF-8 text; a NUL is found in UTF-16 text and in binary files");
+          .Help("save the file as UTF-8; NUL bytes occur in UTF-16 text and in binary files");
       return false;
     }
     if (length == 0) {

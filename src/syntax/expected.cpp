@@ -75,7 +75,7 @@ IntervalSet Without(const IntervalSet& set, const TokenRange (&ranges)[N]) {
 std::string Quoted(const antlr4::Parser& parser, size_t type) {
   std::string literal = parser.getVocabulary().getLiteralName(type);
   if (!literal.empty()) return literal;
-  return type == P::STRING ? "a text in double quotes" : "a number";
+  return type == P::STRING ? "a string in double quotes" : "a number";
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::string DescribeFound(const antlr4::Token& token, std::string_view text) {
     case antlr4::Token::EOF:
       return "the end of the file";
     case P::STRING:
-      return "a text";
+      return "a string";
     default:
       return fmt::format("'{}'", text.substr(0, 60));
   }

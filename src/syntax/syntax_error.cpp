@@ -44,55 +44,59 @@ class Advisor {
     size_t index = error_.token.getTokenIndex();
     if (std::string word = WordHelp(); !word.empty()) return word;
     if (TokenIs(KdlLexer::IF) && expression) {
-      return "put an `if … then … else …` inside an expression into parentheses";
+      return "put an `if … then … else …` that is part of an expression in parentheses";
     }
     if (Wants(KdlLexer::IDENT) && !expression && IsHardWord(error_.token.getType())) {
-      return fmt::format("'{}' is a word of the language; choose another name", Text(error_.token));
+      return fmt::format("'{}' is a keyword; choose another name", Text(error_.token));
     }
     if (index > 1 && TypeAt(index - 1) == KdlLexer::DOT && TypeAt(index - 2) == KdlLexer::INT) {
-      return fmt::format("a float has digits on both sides of the point: {}.0", TextAt(index - 2));
+      return fmt::format("a float needs digits on both sides of the decimal point: {}.0",
+                         TextAt(index - 2));
     }
     if (TokenIs(KdlLexer::DOT) && index > 0 && TypeAt(index - 1) == KdlLexer::INT) {
-      return fmt::format("a float has digits on both sides of the point: {}.0", TextAt(index - 1));
+      return fmt::format("a float needs digits on both sides of the decimal point: {}.0",
+                         TextAt(index - 1));
     }
     if (TokenIs(KdlLexer::DOT) && expression && TypeAt(index + 1) == KdlLexer::INT) {
-      return fmt::format("a float has digits on both sides of the point: 0.{}", TextAt(index + 1));
+      return fmt::format("a float needs digits on both sides of the decimal point: 0.{}",
+                         TextAt(index + 1));
     }
     if (TokenIs(KdlLexer::ASSIGN) && (Wants(KdlLexer::LBRACE) || Wants(KdlLexer::THEN))) {
-      return "two values are compared with ==";
+      return "use == to compare two values";
     }
     if (TokenIs(KdlLexer::STAR) && index > 0 && TypeAt(index - 1) == KdlLexer::STAR)
-      return "a power is a call: pow(x, 2.0)";
+      return "use pow(x, 2.0) for a power";
     if (TokenIs(KdlLexer::STAR) && Wants(KdlLexer::COMMA) && IsAfterType())
-      return "a tensor has its sizes behind the type of its elements: x: in f32[N]";
+      return "put the sizes of a tensor after its element type: x: in f32[N]";
     if (TokenIs(KdlLexer::SHL) && !expression)
-      return "a launch is `spmd kernel(x, y);`: blocks and cores are the kernel's own";
+      return "launch a kernel with `spmd kernel(x, y);`; the kernel itself chooses its blocks";
     if (TokenIs(KdlLexer::LPAREN) && index > 0 && TypeAt(index - 1) == KdlLexer::FOR)
-      return "a loop walks a range: `for i in 0..N { … }`, or its blocks: `for i in N by 16 { … }`";
-    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 &&
-        error_.previous != nullptr && IsTypeOfC(Text(*error_.previous)))
-      return fmt::format("a value is named by `let {0} = …;`, one that changes by `var {0} = …;`",
+      return "use `for i in 0..N { … }` to iterate over indices, or `for i in N by 16 { … }` over "
+             "blocks";
+    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 && error_.previous != nullptr &&
+        IsTypeOfC(Text(*error_.previous)))
+      return fmt::format("declare a value with `let {0} = …;`, or a variable with `var {0} = …;`",
                          Text(error_.token));
     if (TokenIs(KdlLexer::PLUS) &&
         (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
-      return "count with `+= 1`";
+      return "use `+= 1`";
     if (TokenIs(KdlLexer::MINUS) && (TypeAt(index + 1) == KdlLexer::MINUS ||
-                                     (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
-      return "count with `-= 1`";
+                                (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
+      return "use `-= 1`";
     if (TokenIs(KdlLexer::COLON) && expression)
-      return "a whole dimension has a range with a name: `for j in M by 16 { … x[i, j] … }`";
+      return "use a range for the dimension: `for j in M by 16 { … x[i, j] … }`";
     if (TokenIs(KdlLexer::CONST) && Wants(KdlLexer::LET))
-      return fmt::format("inside a body it is a `let`: let {} = …;", TextAt(index + 1));
+      return fmt::format("inside a body, use `let`: let {} = …;", TextAt(index + 1));
     if (Text(error_.token) == "core_num" && Wants(KdlLexer::SEMI))
-      return "the number of cores comes first: spmd(core_num = 3) kernel(x, y);";
-    if (TokenIs(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
+      return "put the number of cores first: spmd(core_num = 3) kernel(x, y);";
+    if (TokenIs(KdlLexer::TILDE)) return "`~` compares two sides only in `ensures` and `expect`";
     if (TokenIs(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
-      return "`else` and its value stand behind the last index: x[i, j else v]";
+      return "put `else` and its value after the last index: x[i, j else v]";
     }
     bool contract = Text(error_.token) == "requires" || Text(error_.token) == "ensures";
-    if (contract && Wants(KdlLexer::LBRACE)) return "contracts stand behind the body of a kernel";
+    if (contract && Wants(KdlLexer::LBRACE)) return "put contracts after the body of the kernel";
     if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {
-      return fmt::format("the type of a fn's result follows ->: -> {}", Text(error_.token));
+      return fmt::format("put -> before the type of the result: -> {}", Text(error_.token));
     }
     return TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::KERNEL) ? NearItemWord() : std::string();
   }
@@ -107,13 +111,13 @@ class Advisor {
     for (const ClosedFurtherLeft& pair : lexed_.closed_further_left) {
       if (pair.opener <= opener || pair.closer >= error_.token.getTokenIndex()) continue;
       diagnostic.Note(TokenSpan(file_, TokenAt(pair.opener)),
-                      "perhaps it is this '{' that is not closed");
+                      "this '{' may be the one that is not closed");
       diagnostic.Note(TokenSpan(file_, TokenAt(pair.closer)),
-                      "which this '}', further left, now closes");
+                      "it is closed by this '}', which is indented less");
       return;
     }
     if (open.getLine() == error_.token.getLine()) return;
-    diagnostic.Note(TokenSpan(file_, open), fmt::format("'{}' opened here", Text(open)));
+    diagnostic.Note(TokenSpan(file_, open), fmt::format("to match this '{}'", Text(open)));
   }
 
  private:
@@ -122,15 +126,15 @@ class Advisor {
     if (error_.previous == nullptr) return {};
     std::string_view found = Text(error_.token);
     std::string_view before = Text(*error_.previous);
-    if (before == "not") return "a bool is negated by `!`: !b";
-    if (found == "and" || before == "and") return "both of two conditions: a && b";
-    if (found == "or" || before == "or") return "one of two conditions: a || b";
+    if (before == "not") return "use `!` to negate a bool: !b";
+    if (found == "and" || before == "and") return "use `&&` for a logical and: a && b";
+    if (found == "or" || before == "or") return "use `||` for a logical or: a || b";
     if (before == "elif" || before == "elsif") return "write `else if`";
     bool ends_value = TypeBeforeIs(
         {KdlLexer::IDENT, KdlLexer::INT, KdlLexer::FLOAT, KdlLexer::RPAREN, KdlLexer::RBRACK});
-    if (TokenIs(KdlLexer::IF) && ends_value) return "a choice is written `if c then a else b`";
+    if (TokenIs(KdlLexer::IF) && ends_value) return "use `if c then a else b` to choose a value";
     if (ends_value && HidesDivision())
-      return "`//` begins a comment; `/` divides integers, and rounds down: -7 / 2 is -4";
+      return "`//` starts a comment; use `/` to divide integers, which rounds down: -7 / 2 is -4";
     return {};
   }
 

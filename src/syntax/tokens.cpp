@@ -39,14 +39,15 @@ size_t CodePointBytes(std::string_view text) {
 }
 
 std::string HelpForUnknown(std::string_view text) {
-  if (text == "'") return "a byte is a number, 97 for the letter a; texts stand in double quotes";
-  if (text == "#") return "comments begin with //";
-  if (text == "?") return "a choice is written `if c then a else b`";
+  if (text == "'")
+    return "use double quotes for strings, and a number for a character: 97 for the letter a";
+  if (text == "#") return "start a comment with //";
+  if (text == "?") return "use `if c then a else b` to choose a value";
   if (text == "$" || text == "\\" || text == "`") return {};
-  if (text == "×") return "multiplication is written *";
-  if (text == "“" || text == "”") return "texts stand in plain double quotes: \"";
-  if (text == "−" || text == "–") return "minus is written -";
-  return "names are made of A to Z, a to z, 0 to 9 and _";
+  if (text == "×") return "use * for multiplication";
+  if (text == "“" || text == "”") return "use plain double quotes for strings: \"";
+  if (text == "−" || text == "–") return "use - for minus";
+  return "names contain only A to Z, a to z, 0 to 9 and _";
 }
 
 /// Reports a run of one unknown character. `text` may contain several characters.
@@ -61,11 +62,11 @@ void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
 
 std::string HelpForNumber(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) {
-    return "a hexadecimal number is 0x and digits 0 to 9, a to f, such as 0x1F";
+    return "a hexadecimal number is 0x followed by digits 0 to 9 or a to f, such as 0x1F";
   }
   size_t suffix = text.find_first_not_of("0123456789._");
-  if (suffix == std::string_view::npos) return "`_` may stand only in integers";
-  return fmt::format("leave out '{}': a number takes its type from where it stands, or write `as`",
+  if (suffix == std::string_view::npos) return "`_` is allowed only in integers";
+  return fmt::format("remove '{}': the type of a number comes from its context, or from `as`",
                      text.substr(suffix));
 }
 
@@ -85,7 +86,7 @@ Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
       return Mend::Keep;
     case KdlLexer::UNCLOSED_STRING:
       diagnostics.Report(diag::UnclosedString, span)
-          .Help("end it with a double quote on the same line; \\n is a new line in it");
+          .Help("end it with a double quote on the same line; write \\n for a new line");
       token.setType(KdlLexer::STRING);
       return Mend::Keep;
     case KdlLexer::UNCLOSED_COMMENT:
@@ -255,7 +256,7 @@ bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngi
     if (mend == Mend::Keep) lexed.tokens.push_back(std::move(token));
     if (lexed.tokens.size() > kMaxTokens) {
       diagnostics.Report(diag::TooManyTokens, TokenSpan(file, *lexed.tokens.back()), kMaxTokens)
-          .Help("split the file into several and import them");
+          .Help("split it into several files, and import these");
       return false;
     }
   }

@@ -18,7 +18,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 # the process's state.
 WAYS = [(("g++", "-std=c++20", "entries.orch.cpp"), "-O0", []), (("g++", "-std=c++20", "entries.orch.cpp"), "-O2", []),
         (("gcc", "-std=c11", "entries.orch.c"), "-O2", ["-ffast-math"])]
-PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed as 'y', which is written, and shares elements with what is passed as 'x'"
+PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed as 'y', which is written, but it shares elements with the argument for 'x'"
 OVERLAPS = f"""\
 two apart: runs
 two alike: parameter 'x' is written, and shares memory with 'y'; what is written may overlap no other parameter

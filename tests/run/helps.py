@@ -18,10 +18,10 @@ FOLDERS = ["sema", "passes", "run", "driver", "syntax"]
 # Helps whose text has gaps, or that are about a whole statement or more.
 PROSE = [
     "write (all of it|a whole number|the rest of|it|its|several conditions|the parameter's name|the type|the stage|a number|the numbers|a parameter)\\b",
-    "write '\\w+' (after the swap|alone|on every path)",
+    "write '\\w+' (after the swap|without brackets|on every path)",
     "write `(assert|export|~|true|inf|x|else if)\\b",
     "write `[^`]*…",  # has gaps
-    "write `(~|[^`]*` (for (blocks|floats)|before it)|[^`]*`, (which keeps|and \\w+ in place))",
+    "write `(~|[^`]*` (for (blocks|floats)|before it)|[^`]*`, (which keeps|and use \\w+ instead))",
     "write `let \\w+ = random",
     "write (target\\(|let y|cores\\(|\\w+(\\.\\w+)?<|iota\\(|i\\.|x\\[i\\]:|x = |a <|dot\\(|reduce\\()",
     "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names from other languages
@@ -32,7 +32,7 @@ SECOND = {
     ("sema/loop_bounds.kdl", "E0363"): "a range of a size that is known at run time wants a `max`, too",
     ("sema/missing_over.kdl", "E0316"): "what counts is added to a float",
     ("sema/operands.kdl", "E0316"): "both of two operands are integers",
-    ("sema/test_items.kdl", "E0526"): "2.0 is no element of an output, either",
+    ("sema/test_items.kdl", "E0526"): "2.0 is not an element of an output, either",
     ("sema/tile_parts.kdl", "E0333"): "tf32 is the cast of an operand of `dot` only",
     ("sema/type_mix_of_signs.kdl", "E0354"): "the product is reduced over a range that its operands lack",
     ("sema/type_mix_of_some_kinds.kdl", "E0328"): "of the kinds of T each wants another cast",

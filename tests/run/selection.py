@@ -78,10 +78,10 @@ ROWS = [
     Row("a fallback to a later declaration", 'device npu = fallback(cpu);\ndevice cpu = target("debug")[3];',
         "on debug[3]\n'cpu' and 'npu' are one device, debug[3]"),
     Row("a fallback to itself", "device npu = fallback(npu);",
-        "t.kdl:1:1: error: the device 'npu' is described by itself [E0524]\n"
+        "t.kdl:1:1: error: the description of device 'npu' refers to itself [E0524]\n"
         "  device npu = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^^^"),
     Row("fallbacks in a cycle", 'device npu = select(target("host"), fallback(b));\ndevice b = fallback(npu);',
-        "t.kdl:2:1: error: the device 'b' is described by itself [E0524]\n"
+        "t.kdl:2:1: error: the description of device 'b' refers to itself [E0524]\n"
         "  device b = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"),
     Row("a promise that nothing binds", "device npu;",
         "kernelc: error: device 'npu' of 't.kdl' is a promise that nothing binds [E0910]\n"
@@ -89,7 +89,7 @@ ROWS = [
     Row("a name that is nearly one", "device npu;", "kernelc: error: 't.kdl' declares no device 'nup' [E0918]\nhelp: did you mean 'npu'?",
         options=("--device", "nup=host")),
     Row("names that are declared twice", "device npu;\ndevice npu;",
-        "t.kdl:2:8: error: 'npu' is a device already [E0303]\n  device npu;\n         ^^^\nt.kdl:1:8: note: declared here\n"
+        "t.kdl:2:8: error: 'npu' is already declared as a device [E0303]\n  device npu;\n         ^^^\nt.kdl:1:8: note: declared here\n"
         "  device npu;\n         ^^^\nhelp: choose another name"),
     bound("a name that is bound twice", "host", "kernelc: error: device 'npu' is bound twice: to 'host' and to 'debug' [E0977]",
           "--device", "npu=debug"),
@@ -109,10 +109,10 @@ ROWS = [
           "kernelc: error: there is no reference[2]: there is one, reference [E0982]"),
     bound("a device beyond the only one", "host[1]", "kernelc: error: there is no host[1]: wanted the 2nd, 1 matches [E0982]"),
     Row("a number in the file that is none", 'device npu = target("debug")[x];',
-        "t.kdl:1:14: error: 'target(\"debug\")[x]' describes no device [E0521]\n"
+        "t.kdl:1:14: error: 'target(\"debug\")[x]' does not describe a device [E0521]\n"
         f"  device npu = target(\"debug\")[x];\n               ^^^^^^^^^^^^^^^^^^\n{FORM}"),
     Row("a number in the file that does not fit", 'device npu = target("debug")[99999999];',
-        "t.kdl:1:14: error: 'target(\"debug\")[99999999]' describes no device [E0521]\n"
+        "t.kdl:1:14: error: 'target(\"debug\")[99999999]' does not describe a device [E0521]\n"
         f"  device npu = target(\"debug\")[99999999];\n               ^^^^^^^^^^^^^^^^^^^^^^^^^\n{FORM}"),
     *[bound("an empty element", spec, f"kernelc: error: device list '{spec}' has an empty element; it reads spec,spec, such as "
             "opencl,host [E0917]") for spec in ("host,", ",host", "host,,debug")],
@@ -124,19 +124,19 @@ ROWS = [
           "help: for example: --device npu=debug", "--device", "debug"),
     Row("the last queue", 'device npu = target("debug");', "on debug", "npu.queue(63)"),
     Row("a queue behind the last one", 'device npu = target("debug");',
-        "t.kdl:5:67: error: a queue is a number from 0 to 63, which '64' is not [E0520]\n"
+        "t.kdl:5:67: error: a queue must be a number from 0 to 63, which '64' is not [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(64) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(64)"),
     Row("a set of queues with one behind the last", 'device npu = target("debug");',
-        "t.kdl:5:71: error: a queue is a number from 0 to 63, which '64' is not [E0520]\n"
+        "t.kdl:5:71: error: a queue must be a number from 0 to 63, which '64' is not [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(0, 64) scale(x, y); }\n" + " " * 72 + "^^",
         "npu.queues(0, 64)"),
     Row("a set of queues with the last one", 'device npu = target("debug");', "on debug", "npu.queues(0, 63)"),
     Row("a set that names a queue twice", 'device npu = target("debug");',
-        "t.kdl:5:71: error: queue 1 stands in this set twice [E0589]\n"
+        "t.kdl:5:71: error: queue 1 is listed twice [E0589]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(1, 1) scale(x, y); }\n" + " " * 72 + "^",
         "npu.queues(1, 1)"),
     Row("an empty set of queues", 'device npu = target("debug");',
-        "t.kdl:5:61: error: '.queues' after a device; a launch takes .queue(n) or .queues(a, b) [E0126]\n"
+        "t.kdl:5:61: error: invalid '.queues' after a device; use .queue(n) or .queues(a, b) [E0126]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues() scale(x, y); }\n" + " " * 62 + "^^^^^^",
         "npu.queues()"),
     Row("all candidates within selects are rejected",
@@ -160,19 +160,19 @@ ROWS = [
         'device npu = target("host", threads = 2, pin = 0);\ndevice other = target("host", pin = 0, threads = 2);',
         "on host?pin=0&threads=2\n'npu' and 'other' are one device, host?pin=0&threads=2"),
     Row("a fallback to itself behind another candidate", 'device npu = select(target("debug")[64], fallback(npu));',
-        "t.kdl:1:1: error: the device 'npu' is described by itself [E0524]\n"
+        "t.kdl:1:1: error: the description of device 'npu' refers to itself [E0524]\n"
         "  device npu = select(target(\"debug\")[64], fallback(npu));\n  " + "^" * 56),
     Row("fallbacks in a cycle of three", "device npu = fallback(a);\ndevice a = fallback(b);\ndevice b = fallback(npu);",
-        "t.kdl:3:1: error: the device 'b' is described by itself [E0524]\n"
+        "t.kdl:3:1: error: the description of device 'b' refers to itself [E0524]\n"
         "  device b = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"),
     Row("a fallback to what is nearly a name", 'device cpu = target("host");\ndevice npu = fallback(cpy);',
-        "t.kdl:2:23: error: nothing here is named 'cpy' [E0302]\n"
+        "t.kdl:2:23: error: unknown name 'cpy' [E0302]\n"
         "  device npu = fallback(cpy);\n                        ^^^\nhelp: did you mean 'cpu'?"),
     Row("a promise behind a fallback", "device npu = fallback(cpu);\ndevice cpu;",
         "kernelc: error: device 'cpu' of 't.kdl' is a promise that nothing binds [E0910]\n"
         "help: --device cpu=host, or another spec of `kernelc targets`"),
     Row("a launch on what is nearly a name", 'device npu = target("debug");',
-        "t.kdl:5:57: error: nothing here is named 'nup' [E0302]\n"
+        "t.kdl:5:57: error: unknown name 'nup' [E0302]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on nup scale(x, y); }\n" + " " * 58 + "^^^\n"
         "help: did you mean 'npu'?", "nup"),
     bound("an empty number", "debug[]",
@@ -196,7 +196,7 @@ ROWS = [
           "help: for example: --device npu=debug", "--device", "=host"),
     bound("one for all, and one that is bound by name", "host", "on host", "--target", "debug"),
     Row("a negative queue", 'device npu = target("debug");',
-        "t.kdl:5:67: error: a queue is a number from 0 to 63, which '-1' is not [E0520]\n"
+        "t.kdl:5:67: error: a queue must be a number from 0 to 63, which '-1' is not [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(-1) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(-1)"),
 ]
 

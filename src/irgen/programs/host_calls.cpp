@@ -75,7 +75,7 @@ void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const Function
       if (is_known || ir::MemoryOf(a) != ir::MemoryOf(b)) continue;
       LocScope loc(gen, call.args[i]->span);
       std::string text = fmt::format(
-          "'{}' is passed as '{}', which is written, and shares elements with what is passed as "
+          "'{}' is passed as '{}', which is written, but it shares elements with the argument for "
           "'{}'",
           gen.QuotedSource(call.args[i]->span).text(), written.name.text(), other.name.text());
       gen.builder.Create(OpKind::Apart, {{a}, {b}}, {},

@@ -45,7 +45,7 @@ struct Base {
 
 Base ReportBase(FunctionState& state, const Expr* expr) {
   state.diagnostics.Report(diag::NotIndexable, expr->span, Quote(state, expr))
-      .Help("an index stands on the name of a tensor");
+      .Help("index a tensor by its name: x[…]");
   return {};
 }
 
@@ -58,7 +58,7 @@ Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(argument);
   if (name == nullptr) {
     state.diagnostics.Report(diag::OldOfOther, argument->span, Quote(state, argument))
-        .Help("write the parameter's name alone: old(y)[i]");
+        .Help("write the parameter's name without an index: old(y)[i]");
     return {};
   }
   const Entity* entity = Resolve(state, name->name, name->span);
@@ -82,8 +82,8 @@ Base IndexedBase(FunctionState& state, const Entity& entity, const syntax::Index
     state.diagnostics
         .Report(diag::TileIndexed, index.span, entity.name.text(), RangesText(entity.type.ranges))
         .Help(fmt::format(
-            "{2}write '{0}' alone: its elements are matched by the names of its ranges; or "
-            "index it by name: {0}[{1} = …]",
+            "{2}write '{0}' without brackets, since its elements are matched by the names of its "
+            "ranges; or index it by name: {0}[{1} = …]",
             entity.name.text(), entity.type.ranges[0]->name.text(),
             entity.kind == EntityKind::TileParam ? "a fn takes tiles, not tensors: " : ""));
   } else {
@@ -112,8 +112,7 @@ void CheckRequired(FunctionState& state, const Entity* base, Span span) {
                    state.fn.params[base->param].direction == syntax::Direction::Out;
   if (!undefined) return;
   state.diagnostics.Report(diag::RequiresOfOut, span, base->name.text())
-      .Help(
-          "require it of an `in` or `inout` parameter; what the launch writes stands in `ensures`");
+      .Help("use an `in` or `inout` parameter here; `ensures` describes what the launch writes");
 }
 
 /// In a contract, records an index that is a free name plus a constant. Such uses determine the
@@ -194,7 +193,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
     bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
     if (on_host && base.entity->kind == EntityKind::Const && !info.constant && !stored) {
       state.diagnostics.Report(diag::TableOnHost, index.span, Quote(state, &index))
-          .Help("launch a kernel that looks it up");
+          .Help("look it up in a kernel");
       return Type{};
     }
     bool is_tensor = base.entity->kind == EntityKind::LocalTensor ||

@@ -155,8 +155,8 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   if (HasRange(lhs) && HasRange(rhs)) {
     state.diagnostics.Report(diag::IndexNotAffine, binary.span, Quote(state, &binary))
         .Help(
-            "multiply a range by a size or a number; a tile of indices, such as one made with "
-            "iota, gathers");
+            "multiply a range by a size or a number, or index by a tile of integers, such as one "
+            "computed with iota");
     return {};
   }
   return ValueTerm(state, &binary, true);

@@ -123,8 +123,8 @@ bool KeepsLast(FunctionState& state, const IndexExpr& index, const SliceDim& las
   std::string hi =
       is_number ? fmt::format("{}", last.lo.offset->value + 1) : fmt::format("{} + 1", lo);
   state.diagnostics.Report(diag::SliceOfColumn, last.lo.span, Quote(state, &index))
-      .Help(fmt::format("write `{}..{}`, which keeps the dimension with one element, and give the "
-                        "parameter that dimension",
+      .Help(fmt::format("write `{}..{}`, which keeps the dimension with one element, and add "
+                        "that dimension to the parameter",
                         lo, hi));
   return false;
 }
@@ -198,7 +198,7 @@ Type CheckTensor(FunctionState& state, const Expr* expr) {
     type = CheckSlice(state, *index, base);
   } else if (!base.is_error()) {
     state.diagnostics.Report(diag::NotIndexable, index->base->span, Quote(state, index->base))
-        .Help("an index stands on the name of a tensor");
+        .Help("index a tensor by its name: x[…]");
   }
   state.fn.exprs[expr].type = type;
   return type;

@@ -30,7 +30,7 @@ void ReportUndefined(FunctionState& state, const UndefinedRead& read) {
           ? state.diagnostics.Report(diag::HostReadBeforeWrite, read.span, tensor)
           : state.diagnostics.Report(diag::ReadBeforeWrite, read.span, tensor, read.reader);
   report.Note(read.tensor->span, "declared here, with undefined elements")
-      .Help("launch what writes it before this");
+      .Help("launch a kernel that writes it first");
   state.written.insert(read.tensor);
 }
 
@@ -45,7 +45,7 @@ void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const Chec
     state.diagnostics
         .Report(diag::ArgumentsOverlap, written->span, Quote(state, written),
                 callee.params[i].entity->name.text(), callee.params[j].entity->name.text())
-        .Note(call.args[j].value->span, "the other one");
+        .Note(call.args[j].value->span, "the other argument");
   }
 }
 
@@ -54,7 +54,7 @@ bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string
   if (TensorDirection(state, *tensor) != Direction::In) return true;
   state.diagnostics.Report(diag::InputWritten, span, tensor->name.text(), writer, param)
       .Note(tensor->span, "declared here")
-      .Help("declare it `out` or `inout`");
+      .Help("declare it as `out` or `inout`");
   return false;
 }
 

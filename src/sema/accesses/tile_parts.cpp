@@ -23,7 +23,7 @@ const Entity* IndexedRange(FunctionState& state, const syntax::IndexExpr& index,
     state.diagnostics
         .Report(diag::TileIndexed, arg.value->span, Quote(state, index.base),
                 RangesText(tile.ranges))
-        .Help("name the range that the index is of: t[k = e]");
+        .Help("name the range of the index: t[k = e]");
     return nullptr;
   }
   const Entity* range = Resolve(state, arg.name.name, arg.name.span);
@@ -92,7 +92,7 @@ Type CheckTilePart(FunctionState& state, const syntax::IndexExpr& index, ExprInf
   Type tile = CheckFinalValue(state, index.base);
   if (state.contract != nullptr && !tile.is_error()) {
     state.diagnostics.Report(diag::PartInContract, index.span)
-        .Help("index the tensor itself: contracts name elements, not tiles");
+        .Help("index the tensor itself: contracts refer to elements, not tiles");
     return Type{};
   }
   auto* part = state.module.arena.Make<PartInfo>(PartInfo{});
@@ -113,7 +113,7 @@ Type CheckAssignedPart(FunctionState& state, const syntax::IndexExpr& index, con
     state.diagnostics
         .Report(diag::PartAssigned, index.indices[i].value->span,
                 Quote(state, index.indices[i].value))
-        .Help("take the tile apart instead: if iota(k) == … then … else t");
+        .Help("choose the elements instead: if iota(k) == … then … else t");
     return Type{};
   }
   info.part = part;

@@ -69,12 +69,12 @@ std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
   Size domain = name.range.domain;
   if (ConstantDifference(state.module.sizes, Solved(state, domain), Solved(state, size))) {
     return fmt::format(
-        "use another name for the other dimension, or write an `else` behind one of the indices, "
-        "as in [{0} else 0]: it says nothing of how far '{0}' runs",
+        "use another name for the other dimension, or write an `else` after one of the indices, as "
+        "in [{0} else 0], which then does not determine the extent of '{0}'",
         name.name.text());
   }
   return fmt::format(
-      "use another name for the other dimension, or state that both are as long: "
+      "use another name for the other dimension, or state that both have the same size: "
       "`where {} == {}`",
       SizeText(domain), SizeText(size));
 }
@@ -103,8 +103,7 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
   state.diagnostics
       .Report(diag::ExtentsDiffer, span, entity->name.text(), SizeText(size),
               SizeText(entity->range.domain))
-      .Note(contract.bound_at[entity],
-            fmt::format("here it walks {}", SizeText(entity->range.domain)))
+      .Note(contract.bound_at[entity], fmt::format("here it is {}", SizeText(entity->range.domain)))
       .Help(HelpFor(state, *entity, size));
 }
 
@@ -201,7 +200,7 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
     ok = false;
     if (!says) continue;
     state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text())
-        .Help(fmt::format("index a tensor by it alone, as in a[{}], or correct the name",
+        .Help(fmt::format("use it by itself as an index, as in a[{}], or correct the name",
                           entity->name.text()));
   }
   return ok;
@@ -331,7 +330,7 @@ void CheckTolerance(FunctionState& state, const Expr* expr) {
   if (type.is_error() || !constant || !IsFloat(constant->scalar)) return;
   if (FloatValue(constant->scalar, constant->bits) >= 0) return;
   state.diagnostics.Report(diag::ToleranceValue, expr->span, state.Text(expr->span))
-      .Help("write a number from 0 up; `inf` accepts every difference");
+      .Help("write a number of 0 or more; `inf` accepts every difference");
 }
 
 EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
@@ -372,7 +371,7 @@ void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect) {
   const Equation& equation = expect.equation;
   auto* info = state.module.arena.Make<ExpectInfo>(ExpectInfo{});
   if (equation.rhs == nullptr) {
-    info->condition = CheckHolds(state, equation.lhs, "what is expected", false);
+    info->condition = CheckHolds(state, equation.lhs, "the condition of `expect`", false);
   } else if (equation.compared) {
     info->equation = CheckComparing(state, equation);
   } else {
@@ -387,7 +386,8 @@ void CheckContracts(FunctionState& state) {
   if (item.requirements.empty() && item.ensures.empty()) return;
   ScopeGuard scope(state.scopes);
   for (const Expr* requirement : item.requirements)
-    state.fn.requirements.push_back(CheckHolds(state, requirement, "a requirement", true));
+    state.fn.requirements.push_back(
+        CheckHolds(state, requirement, "a condition of `requires`", true));
   for (const Equation& equation : item.ensures) {
     if (equation.compared) {
       state.fn.ensures.push_back(CheckComparing(state, equation));

@@ -212,7 +212,7 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
                                  Describe(builtin.operands), Spelling(type.scalar));
     if (IsInteger(type.scalar) && !IsSigned(type.scalar) &&
         Accepts(builtin.operands, Scalar::I32)) {
-      report.Help(fmt::format("'{}' is never negative: write it alone", Quote(state, args[0])));
+      report.Help(fmt::format("leave out the call: '{}' is never negative", Quote(state, args[0])));
     } else if (IsInteger(type.scalar) && Accepts(builtin.operands, Scalar::F32)) {
       report.Help(fmt::format("write '{}'", AsHint(state, args[0], Scalar::F32)));
     }
@@ -348,13 +348,14 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
 Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (state.kind() != FunctionKind::Program || state.contract != nullptr) {
     state.diagnostics.Report(diag::CoresOutsideProgram, call.span)
-        .Help("a kernel knows the number of cores of its launch: core_num");
+        .Help("in a kernel, core_num is the number of cores of its launch");
     return Type{};
   }
   const auto* name =
       call.args.size() == 1 ? syntax::DynAs<syntax::NameExpr>(call.args[0].value) : nullptr;
   if (name == nullptr || call.args[0].name || !call.generics.empty()) {
-    state.diagnostics.Report(diag::CoresOfOther, call.span).Help("write cores(d), d a device");
+    state.diagnostics.Report(diag::CoresOfOther, call.span)
+        .Help("write cores(d), where d is a device");
     return Type{};
   }
   const Entity* device = Resolve(state, name->name, name->span);
@@ -383,11 +384,11 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
     state.diagnostics.Report(diag::OldWithoutIndex, call.span);
   } else if (name == "copy" || name == "swap") {
     state.diagnostics.Report(diag::TensorCallPlace, call.span, name)
-        .Help(fmt::format("in a program write `{};`",
+        .Help(fmt::format("use `{};` in a program",
                           name == "copy" ? "copy(from, to)" : "swap(a, b)"));
   } else if (name == "random") {
     state.diagnostics.Report(diag::RandomForm, call.span)
-        .Help("a test writes `let x = random(f32[100], seed = 1);`");
+        .Help("in a test, use `let x = random(f32[100], seed = 1);`");
   } else {
     CheckNamesIn(state, call);
     ReportUnknown(state, name, call.callee.span);
@@ -420,11 +421,11 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
                                                 call.callee.name.text(), Describe(entity->kind));
   std::string name = CalleeText(state, call);
   if (entity->kind == EntityKind::Kernel) {
-    report.Help(fmt::format("a program launches it: spmd {}(…);", name));
+    report.Help(fmt::format("launch it from a program: spmd {}(…);", name));
   }
   if (entity->kind == EntityKind::Program) {
     report.Help(
-        fmt::format("it gives no value: write {}(…); as a statement of a program or test", name));
+        fmt::format("it has no result; call it as a statement of a program or test: {}(…);", name));
   }
   if (entity->type.is_tensor()) {
     report.Help(fmt::format("index it with brackets: {}[…]", name));

@@ -57,7 +57,7 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
   std::string_view name = field.name.name.text();
   if (entity == nullptr || entity->kind != EntityKind::Range || state.contract != nullptr) {
     state.diagnostics.Report(diag::NoFields, field.name.span, Quote(state, field.base), name)
-        .Help("a range k has k.start, k.size and k.index");
+        .Help("a range k has the fields k.start, k.size and k.index");
     return Type{};
   }
   info.entity = entity;
@@ -160,11 +160,11 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
       break;
     case TypeKind::Pipe:
       state.diagnostics.Report(diag::PipeAsValue, expr->span, text)
-          .Help(fmt::format("take a tile from it: {}.pop(…)", text));
+          .Help(fmt::format("pop a tile from it: {}.pop(…)", text));
       break;
     case TypeKind::Tuple:
       state.diagnostics.Report(diag::TupleAsValue, expr->span, text, ToString(type))
-          .Help(fmt::format("take a part: {}.0", text));
+          .Help(fmt::format("select a component: {}.0", text));
       break;
     case TypeKind::Nothing:
       state.diagnostics.Report(diag::ResultOfNothing, expr->span, text)
@@ -172,7 +172,7 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
       break;
     default:
       state.diagnostics.Report(diag::TextAsValue, expr->span)
-          .Help("a byte is a number: 97 for the letter a");
+          .Help("use a number for a character: 97 for the letter a");
       break;
   }
 }
@@ -214,7 +214,7 @@ Type CheckInteger(FunctionState& state, const Expr* expr, std::string_view what)
   }
   if (type.kind == TypeKind::FloatLiteral) {
     state.diagnostics.Report(diag::NotAnInteger, expr->span, what, ToString(type))
-        .Help("write a whole number, without a point");
+        .Help("write a whole number, without a decimal point");
     return Type{};
   }
   if (IsInteger(type.scalar)) return type;
@@ -234,7 +234,8 @@ Type CheckCondition(FunctionState& state, const Expr* expr, std::string_view wha
   if (scalar && !type.ranges.empty()) {
     state.diagnostics.Report(diag::TileForScalar, expr->span, what, RangesText(type.ranges))
         .Help(what.find("while") != std::string_view::npos
-                  ? "move the loop into a fn of one value, which is mapped over the elements: "
+                  ? "move the loop into a fn with a scalar parameter, which is called for each "
+                    "element: "
                     "`fn f(v: f32) -> f32 { … }`"
                   : "choose element by element with `if c then a else b`");
     return Type{};

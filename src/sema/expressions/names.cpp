@@ -60,7 +60,7 @@ Type CheckBuiltinName(FunctionState& state, const syntax::NameExpr& name, ExprIn
   }
   if (builtin->kind == BuiltinKind::CoreId && state.spmd_depth != 0) {
     state.diagnostics.Report(diag::CoreIdInSpmd, name.span)
-        .Help("which core runs a block is not known: use the block's own index, `k.index`");
+        .Help("use the block's own index, `k.index`, since any core may run a block");
     return Type{};
   }
   info.builtin = builtin;
@@ -73,7 +73,7 @@ Type CheckIntGeneric(FunctionState& state, const Entity& entity, const Expr* exp
   for (const IntGenericInfo& info : state.fn.generics) {
     if (!state.contract || info.entity != &entity || !info.is_auto) continue;
     state.diagnostics.Report(diag::AutoInContract, expr->span, entity.name.text())
-        .Help("a contract holds for every choice; name a size, or a parameter with a value");
+        .Help("use a size, or a parameter with a value; a contract must be true for every choice");
     return Type{};
   }
   return LiteralType(false);

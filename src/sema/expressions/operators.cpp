@@ -127,7 +127,7 @@ Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, binary.op_span,
                                                 Spelling(binary.op), wanted, Spelling(found));
   if (OperatorGroupOf(binary.op) == OperatorGroup::Logic && IsInteger(found)) {
-    report.Help("compare with `!= 0`, or use `&` and `|` on bits");
+    report.Help("compare with `!= 0`, or use `&` and `|` for bits");
   }
   return Type{};
 }
@@ -149,8 +149,9 @@ Type CheckFlip(FunctionState& state, const syntax::UnaryExpr& unary, const Type&
   Scalar found = type.is_value() ? type.scalar : Scalar::F32;
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, unary.span, Spelling(unary.op),
                                                 "an integer", Spelling(found));
-  report.Help(is_bool ? "`!` negates a bool"
-                      : "the bits of an f32 or f64 are `bits(x)`, and `from_bits` gives the float");
+  report.Help(
+      is_bool ? "use `!` to negate a bool"
+              : "use `bits(x)` to get the bits of an f32 or f64, and `from_bits` to get the float");
   return Type{};
 }
 
@@ -188,7 +189,7 @@ Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& 
     state.diagnostics
         .Report(diag::BadOperand, unary.span, Spelling(unary.op), "an integer or a float",
                 Spelling(type.scalar))
-        .Help("`!` negates a bool");
+        .Help("use `!` to negate a bool");
     return Type{};
   }
   if (Size size = state.fn.exprs[unary.operand].size) {

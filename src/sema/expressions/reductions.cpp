@@ -31,7 +31,7 @@ const Entity* OverRange(FunctionState& state, const syntax::Ident& name) {
   Diagnostic& report = state.diagnostics.Report(diag::OverNotARange, name.span, name.name.text(),
                                                 Describe(entity->kind));
   if (entity->kind == EntityKind::SizeName || entity->kind == EntityKind::IntGeneric) {
-    report.Help(fmt::format("name the range that walks it: `range k in {};`, then `over k`",
+    report.Help(fmt::format("declare a range over it: `range k in {};`, and write `over k`",
                             name.name.text()));
   }
   return nullptr;

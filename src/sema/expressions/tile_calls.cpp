@@ -103,12 +103,12 @@ bool CallBinder::BindNamedSizes() {
     for (size_t i = 0; i < callee_.generics.size(); ++i) {
       const IntGenericInfo& generic = callee_.generics[i];
       if (generic.entity->name != arg.name.name) continue;
-      Size value = CheckSize(state_, arg.value, "an integer parameter");
+      Size value = CheckSize(state_, arg.value, "the value of an integer parameter");
       if (value != nullptr && !IsStatic(state_, value)) {
         state_.diagnostics
-            .Report(diag::BlockSizeNotStatic, arg.value->span, "an integer parameter",
+            .Report(diag::BlockSizeNotStatic, arg.value->span, "the value of an integer parameter",
                     Quote(state_, arg.value))
-            .Help("hand it over as an argument: a parameter `n: i64`");
+            .Help("pass it as an argument instead, to a parameter such as `n: i64`");
         value = nullptr;
       }
       bool chosen = value == nullptr || !IsConstant(value) || generic.choices.empty() ||
@@ -158,7 +158,7 @@ bool CallBinder::BindDefaults() {
     std::string_view name = generic.entity->name.text();
     state_.diagnostics.Report(diag::CallConstant, call_.span, name, fn_name())
         .Note(generic.entity->span, "declared here")
-        .Help(fmt::format("name it: {}<{} = 4>(…)", fn_name(), name));
+        .Help(fmt::format("give its value: {}<{} = 4>(…)", fn_name(), name));
     return false;
   }
   return true;
@@ -207,7 +207,7 @@ bool CallBinder::CheckNamedExtents() {
     state_.diagnostics
         .Report(diag::CallRangeExtent, call_.span, to->name.text(), found, range->name.text(),
                 SizeText(InCaller(range->range.extent)))
-        .Note(range->span, fmt::format("'{}' stands for a position of a pipe", range->name.text()));
+        .Note(range->span, fmt::format("'{}' is a position of a pipe", range->name.text()));
     return false;
   }
   return true;
@@ -273,8 +273,8 @@ void CallBinder::ReportNone() {
   state_.diagnostics
       .Report(diag::CallRangeNone, call_.span, fn_name(), RangesText(all), Joined(callee_.ranges))
       .Note(callee_.item->name.span, fmt::format("'{}' is declared here", fn_name()))
-      .Help(fmt::format("name the ranges that it works on: {}<{} = …>(…)", fn_name(),
-                        callee_.ranges[0]->name.text()));
+      .Help(
+          fmt::format("name the ranges: {}<{} = …>(…)", fn_name(), callee_.ranges[0]->name.text()));
 }
 
 bool CallBinder::BindOthers() {
@@ -293,7 +293,7 @@ bool CallBinder::BindOthers() {
       .Report(diag::CallRangeOpen, call_.span, fn_name(), AssignmentText(found_[0]),
               AssignmentText(found_[1]))
       .Note(callee_.item->name.span, fmt::format("'{}' is declared here", fn_name()))
-      .Help(fmt::format("name them: {}<{}>(…)", fn_name(), AssignmentText(found_[0])));
+      .Help(fmt::format("name the ranges: {}<{}>(…)", fn_name(), AssignmentText(found_[0])));
   return false;
 }
 

@@ -27,7 +27,7 @@ const Entity* CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
   if (entity != nullptr && entity->kind == EntityKind::Fn) return entity;
   state.diagnostics.Report(diag::FoldsWithOther, reduce.combine->span, Quote(state, reduce.combine))
-      .Help("declare a fn of two values: fn add(a: f32, b: f32) -> f32 { return a + b; }");
+      .Help("declare a fn with two parameters: fn add(a: f32, b: f32) -> f32 { return a + b; }");
   return nullptr;
 }
 
@@ -76,12 +76,12 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   if (fits && IsFold(*callee)) return callee;
   state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
       .Note(entity->span, "declared here")
-      .Help(
-          fits
-              ? "two parameters and the result have one type: a scalar, a tuple of scalars, or a "
-                "tile"
-              : "two parameters and the result have one type, a scalar or a tuple of scalars; only "
-                "`reduce` in a kernel or fn folds tiles");
+      .Help(fits ? "give it two parameters and a result of one type: a scalar, a tuple of scalars, "
+                   "or a "
+                   "tile"
+                 : "give it two parameters and a result of one type, a scalar or a tuple of "
+                   "scalars; only "
+                   "`reduce` in a kernel or fn combines tiles");
   return nullptr;
 }
 
@@ -102,8 +102,11 @@ bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunc
   std::vector<const Entity*> ranges = Missing(state.fn.exprs[reduce.init].type.ranges, bound);
   if (ranges.empty()) return true;
   state.diagnostics
-      .Report(diag::TileForScalar, reduce.init->span, "what a fold starts from", RangesText(ranges))
-      .Help("it is the identity of the fn, the same for all elements; fold a tile in afterwards");
+      .Report(diag::TileForScalar, reduce.init->span, "the initial value of a reduction",
+              RangesText(ranges))
+      .Help(
+          "use the identity of the fn, which is the same for all elements; combine the result with "
+          "a tile afterwards");
   return false;
 }
 
@@ -127,7 +130,7 @@ const CallInfo* BindRanges(FunctionState& state, const ReduceExpr& reduce,
       .Report(diag::CallRangeNone, reduce.combine->span, callee.item->name.name.text(),
               RangesText(left), Joined(callee.ranges))
       .Note(callee.item->name.span, "declared here")
-      .Help("name the ranges as the fn does");
+      .Help("use the names that the ranges have in the fn");
   return nullptr;
 }
 
@@ -138,10 +141,11 @@ bool CheckFoldWords(FunctionState& state, const ReduceExpr& reduce, bool own) {
   std::string_view op = reduce.op.name.text();
   if (own && !given) {
     state.diagnostics.Report(diag::FoldWithout, reduce.span, op)
-        .Help(fmt::format("write {}(e over k with f init v), v the identity of the fn f", op));
+        .Help(fmt::format("write {}(e over k with f init v), where v is the identity of the fn f",
+                          op));
   } else if (!own && reduce.combine != nullptr) {
     state.diagnostics.Report(diag::FoldWith, reduce.combine->span, op)
-        .Help("a fn of one's own goes with reduce and scan");
+        .Help("use reduce or scan with a fn of your own");
   } else {
     return true;
   }

@@ -66,7 +66,7 @@ DeviceSpec ReadTarget(AtFile& place, const CallExpr& call) {
                          : syntax::DynAs<syntax::StringLit>(call.args[0].value);
   if (kind == nullptr) {
     place.module.diagnostics.Report(diag::TargetWithoutKind, call.span)
-        .Help("name what it is: target(\"host\")");
+        .Help("name its kind: target(\"host\")");
     return spec;
   }
   spec.target = kind->value;

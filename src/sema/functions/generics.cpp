@@ -35,7 +35,7 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
     std::optional<Scalar> scalar = ScalarFromSpelling(kind.name.text());
     if (!scalar) {
       module.diagnostics.Report(diag::UnknownKind, kind.span, kind.name.text())
-          .Help("a parameter is `int`, or a type out of several: `T: f16 | f32`");
+          .Help("declare it as `int`, or as one of several types: `T: f16 | f32`");
       return {};
     }
     if (std::find(kinds.begin(), kinds.end(), *scalar) != kinds.end()) {
@@ -47,7 +47,7 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
   if (generic.default_value != nullptr) {
     module.diagnostics
         .Report(diag::TypeDefault, generic.default_value->span, generic.name.name.text())
-        .Help("every kind of it is made; -D restricts them");
+        .Help("remove the default; -D selects among the types");
   }
   if (!generic.choices.empty()) {
     module.diagnostics.Report(diag::TypeChoices, generic.choices[0]->span,
@@ -132,7 +132,7 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
   bool is_fn = state.kind() == FunctionKind::Fn;
   if (info.is_auto && is_fn) {
     state.diagnostics.Report(diag::AutoInFn, generic.default_value->span, generic.name.name.text())
-        .Help("leave the default out: each call gives the value");
+        .Help("remove the default: each call gives the value");
   }
   if (generic.default_value != nullptr && !info.is_auto) {
     std::optional<int64_t> value = IntegerOf(state, generic.default_value, "a default");

@@ -98,8 +98,8 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
   }
   if (first == nullptr) {
     state.diagnostics.Report(diag::KindUnknown, at, generic.text(), callee.item->name.name.text())
-        .Help(
-            fmt::format("name it: {}<{} = f32>(…)", callee.item->name.name.text(), generic.text()));
+        .Help(fmt::format("name the type: {}<{} = f32>(…)", callee.item->name.name.text(),
+                          generic.text()));
   }
   return first;
 }

@@ -127,7 +127,7 @@ void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
       if (is_auto) {
         state.diagnostics.Report(diag::AutoInType, inner->span, entity->name.text())
             .Note(entity->span, "declared here")
-            .Help("leave out `= auto`: the value is then taken from the data, or given with -D");
+            .Help("remove `= auto`: the value then comes from the data or from -D");
       }
     }
     return false;
@@ -139,13 +139,13 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool is_fn = state.kind() == FunctionKind::Fn;
   if (!param.type->elements.empty() && !is_fn) {
     state.diagnostics.Report(diag::TupleParam, param.type->span, param.name.name.text())
-        .Help("make a parameter of each part; fns take tuples");
+        .Help("declare one parameter for each component");
   } else if (IsPipeEnd(param)) {
     return false;
   } else if (is_fn && param.direction != Direction::In) {
     state.diagnostics
         .Report(diag::FnDirection, param.span, param.name.name.text(), Spelling(param.direction))
-        .Help("a fn returns what it calculates: `-> f32`");
+        .Help("return the result instead: `-> f32`");
   } else if (param.type->dims.empty() && param.direction != Direction::In) {
     state.diagnostics
         .Report(diag::ScalarDirection, param.span, param.name.name.text(),
@@ -249,7 +249,7 @@ void CheckWhere(FunctionState& state, const Expr* clause) {
   const auto* comparison = syntax::DynAs<BinaryExpr>(clause);
   if (comparison == nullptr || !IsComparison(comparison->op)) {
     state.diagnostics.Report(diag::NotAComparison, clause->span, Quote(state, clause))
-        .Help("write several conditions one after the other, with commas");
+        .Help("write several conditions separated by commas");
     return;
   }
   CheckGenericsIn(state, clause, false);
@@ -277,7 +277,7 @@ void CheckResult(FunctionState& state) {
       return;
     }
     state.diagnostics.Report(diag::PipeFnResult, item.result->span, item.name.name.text())
-        .Help("leave the result out, or push it into a pipe");
+        .Help("remove the result, or push it into a pipe");
     return;
   }
   if (item.result == nullptr) {
@@ -294,7 +294,7 @@ void CheckResult(FunctionState& state) {
     if (state.fn.ranges.size() != bound) {
       const Entity* unbound = state.fn.ranges[bound];
       state.diagnostics.Report(diag::ResultRange, unbound->span, unbound->name.text())
-          .Help("the ranges of a result are those of the parameters");
+          .Help("use the ranges of the parameters");
       ok = false;
     }
     if (ok) state.fn.result = type;

@@ -65,7 +65,7 @@ std::string_view Describe(Operands operands) {
     case Operands::Range:
       return "a range";
     case Operands::None:
-      return "nothing";
+      return "no arguments";
   }
   KDL_UNREACHABLE("operands {}", static_cast<int>(operands));
 }

@@ -28,9 +28,9 @@ std::string ToString(const Type& type) {
     case TypeKind::Range:
       return "a range";
     case TypeKind::String:
-      return "a text";
+      return "a string";
     case TypeKind::Nothing:
-      return "nothing";
+      return "no value";
     case TypeKind::Tuple: {
       std::string parts;
       for (const Type& part : type.parts)

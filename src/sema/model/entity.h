@@ -19,10 +19,11 @@ namespace kdl::sema {
   X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
   X(SizeName, "a size") X(TensorParam, "a tensor") X(ScalarParam, "a scalar parameter")         \
   X(TileParam, "a tile parameter")                                                              \
-  X(Let, "a let") X(Var, "a var") X(Range, "a range") X(ScalarBinder, "a loop index")           \
+  X(Let, "a `let` value") X(Var, "a variable") X(Range, "a range")                              \
+  X(ScalarBinder, "a loop index")                                                               \
   X(LocalTensor, "a tensor") X(Domain, "a domain") X(Pipe, "a pipe") X(Stage, "a stage")        \
   X(Device, "a device") X(Fn, "a fn") X(Kernel, "a kernel") X(Program, "a program")             \
-  X(Auxiliary, "an equation's name") X(Import, "an imported file")
+  X(Auxiliary, "a name that a contract defines") X(Import, "an imported file")
 // clang-format on
 #define KDL_KIND(name, text) name,
 enum class EntityKind : uint8_t { KDL_ENTITIES(KDL_KIND) };

@@ -87,19 +87,20 @@ Elements ElementAt(const IndexInfo& index) {
   return Elements{1} << position;
 }
 
-constexpr std::string_view kWritesElement = "this writes one element";
-constexpr std::string_view kWritesPart = "this writes a part";
+constexpr std::string_view kWritesElement = "this writes only one element";
+constexpr std::string_view kWritesPart = "this writes only a slice";
 constexpr std::string_view kPartHelp =
-    "write all of it: parts count where a loop walks the dimension, `{0}[i..min(i + 64, N)]` for i "
-    "in 0..N step 64, and where they follow one another; or declare it `inout`";
+    "write all of it: slices count if a loop covers the dimension, `{0}[i..min(i + 64, N)]` for i "
+    "in "
+    "0..N step 64, or if they are adjacent; or declare it as `inout`";
 constexpr std::string_view kHelp =
-    "write all of it on each path, with a launch, `copy(…, {0});` or a loop over its indices, or "
-    "declare it `inout`";
+    "write all of it on every path, with a launch, `copy(…, {0});` or a loop over its indices, or "
+    "declare it as `inout`";
 constexpr std::string_view kRestHelp =
-    "write the rest of '{0}' before, by loops over its dimensions, fill it where it is declared, "
-    "`let {0}: … = 0.0;`, or read no more than is written";
+    "write the rest of '{0}' first, with loops over its dimensions, fill it in its declaration, "
+    "`let {0}: … = 0.0;`, or read only what is written";
 constexpr std::string_view kRestOfParamHelp =
-    "write the rest of '{0}' before, by loops over its dimensions, or read no more than is written";
+    "write the rest of '{0}' first, with loops over its dimensions, or read only what is written";
 constexpr std::string_view kNotReached = "this is not reached on every path";
 
 class Walk {
@@ -120,10 +121,10 @@ class Walk {
     auto first = first_.find(&tensor);
     if (first == first_.end()) {
       state_.diagnostics.Report(diag::OutNotWritten, tensor.span, name, program)
-          .Help(
-              fmt::format("launch what has it as its `out`, or write `copy(…, {});`; what stays as "
-                          "it was is `inout`",
-                          name));
+          .Help(fmt::format(
+              "pass it to an `out` parameter of a launch, or write `copy(…, {});`; to keep "
+              "its elements, declare it as `inout`",
+              name));
       return;
     }
     state_.diagnostics.Report(diag::OutPartlyWritten, tensor.span, name, program)
@@ -208,7 +209,7 @@ class Walk {
     std::string_view name = read.tensor->name.text();
     if (swap != nullptr) {
       state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
-          .Note(*swap, "exchanged here, where nothing has written the other one")
+          .Note(*swap, "swapped here with a tensor that was never written")
           .Help(fmt::format("write '{}' after the swap, or both tensors before it", name));
       return;
     }

@@ -67,7 +67,7 @@ bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const ten
     const syntax::Expr* arg = call.args[i].value;
     if (state.fn.Info(arg).slice != nullptr) {
       state.diagnostics.Report(diag::SliceSwapped, arg->span, Quote(state, arg))
-          .Help("copy(from, to) moves the elements of parts");
+          .Help("use copy(from, to) to copy the elements of slices");
       return false;
     }
     if (const Entity* view = VisibleView(state, ShownTensor(tensors[i]))) {
@@ -75,17 +75,18 @@ bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const ten
           .Report(diag::ViewSwapped, arg->span, ShownTensor(tensors[i])->name.text(),
                   view->name.text())
           .Note(view->span, "declared here")
-          .Help("let the view stand in a block of its own that ends before the swap: { view … }");
+          .Help("put the view into a block of its own that ends before the swap: { view … }");
       return false;
     }
     if (tensors[i]->kind == EntityKind::LocalTensor) continue;
     state.diagnostics
         .Report(diag::SwapOfOther, call.args[i].value->span, tensors[i]->name.text(),
-                Describe(tensors[i]->kind))
+                tensors[i]->kind == EntityKind::TensorParam ? "a parameter"
+                                                            : Describe(tensors[i]->kind))
         .Note(tensors[i]->span, "declared here")
-        .Help(
-            fmt::format("let the steps work on tensors of the program, and end with `copy(…, {});`",
-                        tensors[i]->name.text()));
+        .Help(fmt::format(
+            "compute in tensors of the program, and copy the result at the end: `copy(…, {});`",
+            tensors[i]->name.text()));
     return false;
   }
   auto place = [&](const Entity* tensor) {
@@ -94,7 +95,7 @@ bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const ten
   if (place(tensors[0]) == place(tensors[1])) return true;
   state.diagnostics
       .Report(diag::SwapDevices, call.span, tensors[0]->name.text(), tensors[1]->name.text())
-      .Help("copy(a, b) moves the elements");
+      .Help("use copy(a, b) to copy the elements");
   return false;
 }
 

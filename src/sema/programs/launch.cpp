@@ -42,7 +42,7 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
   if (type.is_tensor() && entity != nullptr) return entity;
   state.diagnostics
       .Report(diag::NotATensorArgument, arg->span, Quote(state, arg), param.name.name.text())
-      .Note(param.span, "the parameter");
+      .Note(param.span, "the parameter is declared here");
   return nullptr;
 }
 
@@ -165,7 +165,7 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
       launch.generics.push_back({found->entity, nullptr});
       continue;
     }
-    Size size = CheckSize(state, arg.value, "an integer parameter's value");
+    Size size = CheckSize(state, arg.value, "the value of an integer parameter");
     if (size == nullptr) continue;
     bool is_choice = found->choices.empty() || !IsConstant(size) ||
                      std::find(found->choices.begin(), found->choices.end(), size->value) !=
@@ -182,9 +182,10 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
           .Report(diag::GenericKnownLate, arg.value->span, Quote(state, arg.value), name,
                   launch.kernel->entity->name.text())
           .Note(found->entity->span, "declared here")
-          .Help(fmt::format("declare what it may be, `{0}: int in {{32, 64}}`, or give that with "
-                            "-D {0}=32,64",
-                            name));
+          .Help(fmt::format(
+              "declare its possible values, `{0}: int in {{32, 64}}`, or give them with "
+              "-D {0}=32,64",
+              name));
     }
     launch.generics.push_back({found->entity, size});
     binding[arg.name.name] = size;
@@ -405,7 +406,7 @@ void CheckMoves(FunctionState& state, const CallExpr& call, const LaunchInfo& la
     state.diagnostics
         .Report(diag::MoveElsewhere, call.args[i].value->span, Quote(state, launch.args[i]),
                 device->name.text(), launch.device->name.text())
-        .Help(fmt::format("write `{}`: what the launch needs moves by itself",
+        .Help(fmt::format("write `{}`: the launch moves what it needs",
                           Quote(state, launch.args[i])));
   }
 }

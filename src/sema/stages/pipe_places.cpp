@@ -43,7 +43,7 @@ class PlaceWalk {
         bool logic = binary.op == BinaryOp::And || binary.op == BinaryOp::Or;
         Visit(binary.lhs, place);
         if (logic) {
-          return VisitBranch(binary.rhs, binary.lhs, "the right side of `&&` or `||`", place);
+          return VisitBranch(binary.rhs, binary.lhs, "the right operand of `&&` or `||`", place);
         }
         return Visit(binary.rhs, place);
       }
@@ -54,7 +54,7 @@ class PlaceWalk {
 
   /// The stored value is evaluated only for the elements that satisfy the condition.
   void VisitAssign(const syntax::AssignStmt& assign) {
-    Visit(assign.target, "an index of the left side");
+    Visit(assign.target, "an index on the left side");
     if (assign.condition == nullptr) return Visit(assign.value, "");
     Visit(assign.condition, "");
     VisitBranch(assign.value, assign.condition, "a store with `where`", "");
@@ -85,13 +85,13 @@ class PlaceWalk {
     if (callee == nullptr || callee->ranges.empty()) return;
     state_.diagnostics
         .Report(diag::TileCallInBranch, expr->span, callee->item->name.name.text(), branch_)
-        .Help(fmt::format("make it a statement of its own, before: let t = {};",
+        .Help(fmt::format("make it a separate statement before this one: let t = {};",
                           state_.Text(expr->span)));
   }
 
   void Note(const Expr* expr, const PipeInfo& pipe, std::string_view place) {
     std::string_view what = pipe.pushes ? "a push" : "a pop";
-    std::string help = fmt::format("make it a statement of its own, before: {}{};",
+    std::string help = fmt::format("make it a separate statement before this one: {}{};",
                                    pipe.pushes ? "" : "let t = ", state_.Text(expr->span));
     if (!place.empty()) {
       state_.diagnostics.Report(diag::PipeInBound, expr->span, what, place).Help(help);
@@ -99,7 +99,7 @@ class PlaceWalk {
       state_.diagnostics.Report(diag::PipeInBranch, expr->span, what, branch_).Help(help);
     } else if (first_ != nullptr) {
       state_.diagnostics.Report(diag::PipeTwice, expr->span, what)
-          .Note(first_->span, "the other one")
+          .Note(first_->span, "the other pop")
           .Help(help);
     }
     // A push of a popped tile is in order, because the pop inside it comes first.
@@ -204,12 +204,12 @@ void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
     case StmtKind::Range:
       return walk.Visit(As<syntax::RangeStmt>(stmt).extent, "the extent of a range");
     case StmtKind::Return:
-      if (const Expr* value = As<syntax::ReturnStmt>(stmt).value) walk.Visit(value, "a return");
+      if (const Expr* value = As<syntax::ReturnStmt>(stmt).value) walk.Visit(value, "`return`");
       return;
     case StmtKind::For:
       for (const syntax::Binder& binder : As<syntax::ForStmt>(stmt).binders) {
         for (const Expr* bound : {binder.extent.lo, binder.extent.hi, binder.extent.step}) {
-          if (bound != nullptr) walk.Visit(bound, "a loop's bound");
+          if (bound != nullptr) walk.Visit(bound, "the bound of a loop");
         }
       }
       return;

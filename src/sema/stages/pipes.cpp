@@ -82,13 +82,13 @@ std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const En
     state.diagnostics
         .Report(diag::PipeNoRanges, call.span, where, pipe->name.text(), ExtentsText(pipe))
         .Note(pipe->span, "declared here")
-        .Help(fmt::format("name them: {}.{}…)", pipe->name.text(), start));
+        .Help(fmt::format("name the ranges: {}.{}…)", pipe->name.text(), start));
   } else {
     state.diagnostics
         .Report(diag::PipeAmbiguous, call.span, pipe->name.text(), Joined(found[0]),
                 Joined(found[1]))
         .Note(pipe->span, "declared here")
-        .Help(fmt::format("name them: {}.{}{})", pipe->name.text(), start, Joined(found[0])));
+        .Help(fmt::format("name the ranges: {}.{}{})", pipe->name.text(), start, Joined(found[0])));
   }
   return std::nullopt;
 }
@@ -114,7 +114,7 @@ const Entity* CheckPosition(FunctionState& state, const Entity* pipe, size_t pos
               pipe->name.text(), SizeText(wanted))
       .Note(range->span, fmt::format("'{}' is bound here", range->name.text()))
       .Note(pipe->span, "the pipe is declared here")
-      .Help("one of the two takes the other's extent");
+      .Help("give both the same extent");
   return nullptr;
 }
 
@@ -234,7 +234,7 @@ const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
     if (known) return IsFaulty(*entity) ? nullptr : entity;
     state.diagnostics.Report(diag::PipeOperation, call.callee.span, operation)
         .Note(entity->span, fmt::format("'{}' is declared here", entity->name.text()))
-        .Help("a pipe has push and pop");
+        .Help("use push or pop");
   } else if (entity != nullptr && known) {
     if (IsFaulty(*entity)) return nullptr;
     state.diagnostics
@@ -243,7 +243,7 @@ const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
         .Note(entity->span, "declared here");
   } else {
     state.diagnostics.Report(diag::NoMethod, call.callee.span, operation)
-        .Help(fmt::format("a function takes what it works on in parentheses: {}(…)", operation));
+        .Help(fmt::format("call a function with its operand in parentheses: {}(…)", operation));
   }
   return nullptr;
 }
@@ -261,7 +261,7 @@ bool MayUse(FunctionState& state, const Entity* pipe, bool pushes, Span span) {
   }
   if (state.stages.current != nullptr) return true;
   state.diagnostics
-      .Report(diag::PipeOutsideStage, span, pushes ? "a push" : "a pop", pipe->name.text())
+      .Report(diag::PipeOutsideStage, span, pushes ? "a push to" : "a pop from", pipe->name.text())
       .Help("write it in a stage: stage name { … }");
   return false;
 }
@@ -293,7 +293,7 @@ void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
   bool ok = StandsAtTop(state, "a pipe", head);
   if (!stmt.type->elements.empty()) {
     state.diagnostics.Report(diag::TupleInPipe, stmt.type->span, stmt.name.name.text())
-        .Help("push each part into a pipe of its own");
+        .Help("use one pipe for each component");
     return DeclareFaulty(state, stmt.name);
   }
   Type type;

@@ -53,15 +53,17 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
       return {};
     case StmtKind::Range:
       if (!IsCheckedWhenRun(state, syntax::As<syntax::RangeStmt>(stmt))) return {};
-      return {false, "a range with a `max` for a number that is no size",
-              "declare one in each stage that walks it"};
+      return {false, "a range with a `max` over a value that is not a size",
+              "declare it in each stage that uses it"};
     case StmtKind::Let: {
       const auto& let = syntax::As<syntax::LetStmt>(stmt);
       if (IsStageless(state, let)) return {};
       if (let.value == nullptr && let.type != nullptr)
-        return {false, "a tensor", "stages hand values on through pipes"};
-      if (let.is_var) return {false, "a var", "declare it in a stage; stages share no variables"};
-      return {false, "a let that reads a tensor", kMove};
+        return {false, "the declaration of a tensor", "use a pipe to pass values between stages"};
+      if (let.is_var)
+        return {false, "the declaration of a variable",
+                "declare it in a stage; stages cannot share variables"};
+      return {false, "a `let` value that reads a tensor", kMove};
     }
     case StmtKind::For:
     case StmtKind::While:
@@ -73,7 +75,7 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
     case StmtKind::Block:
       return {false, "a block", kMove};
     case StmtKind::Sync:
-      return {false, "`sync`", "stages wait for each other by pipes"};
+      return {false, "`sync`", "use pipes to make stages wait for each other"};
     case StmtKind::Call:  // these have reports of their own
     case StmtKind::Assert:
     case StmtKind::Print:
@@ -102,7 +104,7 @@ bool StandsAtTop(FunctionState& state, std::string_view what, Span head) {
       diag::StagePlace, head, what,
       in_stage ? "inside a stage" : "inside another statement of the kernel");
   if (in_stage) report.Note(state.stages.current->span, "the stage");
-  report.Help("move it to the top of the kernel's body");
+  report.Help("move it to the top level of the kernel's body");
   return false;
 }
 
@@ -129,7 +131,7 @@ void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {
     Beside beside = JudgeBeside(state, stmt);
     if (beside.allowed) continue;
     state.diagnostics.Report(diag::BesideStages, FirstLine(state, stmt->span), beside.what)
-        .Note(stage, "the first stage")
+        .Note(stage, "the first stage of the kernel")
         .Help(std::string(beside.help));
   }
 }
@@ -153,7 +155,7 @@ void RecordTensorUse(FunctionState& state, const Entity* tensor, Span span, bool
                 tensor->name.text(), other.stage->name.text(), Verb(other_writes))
         .Note(other.span,
               fmt::format("'{}' {} it here", other.stage->name.text(), Verb(other_writes)))
-        .Help("hand the values on through a pipe, or let one stage do both");
+        .Help("pass the values through a pipe, or let one stage do both");
   }
   if (writes && uses.written.stage == nullptr) uses.written = {stage, span};
 }

@@ -58,8 +58,8 @@ Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax:
     state.diagnostics.Report(diag::OuterVarInSpmd, name.span, entity->name.text())
         .Note(entity->span, "declared here")
         .Help(
-            "declare it inside, where each block has its own; what all blocks add up is an element "
-            "of a tensor: reduce y[0] += …;");
+            "declare it inside, where each block has its own; to add up the values of all blocks, "
+            "use a tensor: reduce y[0] += …;");
     return Type{};
   }
   info.entity = entity;
@@ -85,8 +85,9 @@ std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
       bool strided = index != nullptr && index->kind == EntityKind::ScalarBinder &&
                      index->lo != nullptr && DependsOnCore(state, index->lo);
       if (strided)
-        return fmt::format("write `spmd for {} in 0..{}`, which deals its indices to the cores",
-                           index->name.text(), Quote(state, index->hi));
+        return fmt::format(
+            "write `spmd for {} in 0..{}`, which distributes its indices to the cores",
+            index->name.text(), Quote(state, index->hi));
     }
   }
   return "put it inside `spmd for`, or under `if core_id == 0`";
@@ -109,7 +110,7 @@ Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::
     if (is_param && state.fn.params[tensor.param].direction == Direction::In) {
       state.diagnostics.Report(diag::StoreToInput, index.base->span, tensor.name.text())
           .Note(tensor.span, "declared here")
-          .Help("declare it `out` or `inout`");
+          .Help("declare it as `out` or `inout`");
     }
     bool is_plain = assign.mode == syntax::AssignMode::Plain;
     bool alone =
@@ -170,8 +171,8 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
     state.diagnostics
         .Report(diag::StoreLacksDimension, assign.value->span, RangesText(missing),
                 Quote(state, assign.target))
-        .Help(fmt::format("reduce over it, for example {}, or index '{}' by it", reduced,
-                          TargetName(assign)));
+        .Help(fmt::format("reduce the value, for example {}, or index '{}' by the missing range",
+                          reduced, TargetName(assign)));
     return;
   }
   const Entity* variable = state.fn.exprs[assign.target].entity;
@@ -179,7 +180,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing), TargetName(assign),
               ToString(target))
       .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
-      .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));
+      .Help(fmt::format("reduce the value, for example {}, store it, or re-index it", reduced));
 }
 
 /// Suggests a declaration with all ranges of the value, if they exist before it.
@@ -190,12 +191,12 @@ std::string TupleHelp(const Type& target, const Type& value, const Entity& varia
   for (const Type& part : wanted.parts) {
     for (const Entity* range : part.ranges) {
       if (range->span.begin > variable.span.begin)
-        return fmt::format("reduce the parts over '{0}' first: '{1}' outlives it",
+        return fmt::format("reduce the components over '{0}' first, because '{1}' outlives it",
                            range->name.text(), variable.name.text());
     }
   }
-  return fmt::format("declare it with them: var {}: {} = …;", variable.name.text(),
-                     ToString(wanted));
+  return fmt::format("add the missing ranges to the declaration: var {}: {} = …;",
+                     variable.name.text(), ToString(wanted));
 }
 
 /// Checks `m = (a, b);`. Each element must get a value of its type, without additional ranges.
@@ -256,7 +257,7 @@ std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Sca
   std::string cast = AsHint(state, assign.value, target);
   if (assign.op == AssignOp::Set || !IsFloat(value))
     return fmt::format("write '{}', or declare {}", cast, declared);
-  return fmt::format("declare {} and convert it after the loop; '{}' would round each time",
+  return fmt::format("declare {} and convert it after the loop; '{}' would round in each iteration",
                      declared, cast);
 }
 

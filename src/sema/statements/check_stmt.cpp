@@ -99,19 +99,19 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Allowed::No;
   if (is_static && state.kind() == FunctionKind::Program) place = Allowed::No;
   if (place == Allowed::Ok) return true;
-  std::string_view what = is_static ? "static_assert" : rule.text;
-  Diagnostic& report = state.diagnostics.Report(diag::Misplaced, StatementHead(state, stmt), what,
-                                                Describe(state.kind()));
-  if (is_static) report.Help("write `assert`, which is checked when it is run");
-  if (stmt->kind == StmtKind::Launch) report.Help("a program launches kernels");
-  if (stmt->kind == StmtKind::Expect) report.Help("a test compares with `expect`");
+  std::string_view what = is_static ? "`static_assert`" : rule.text;
+  Diagnostic& report =
+      state.diagnostics.Report(diag::Misplaced, StatementHead(state, stmt), what, Describe(state.kind()));
+  if (is_static) report.Help("write `assert`, which is checked at run time");
+  if (stmt->kind == StmtKind::Launch) report.Help("launch kernels from a program");
+  if (stmt->kind == StmtKind::Expect) report.Help("use `expect` in a test");
   DeclareNamesOf(state, stmt);
   return false;
 }
 
 void CheckSync(FunctionState& state, const Stmt* stmt) {
   std::string_view place = state.stages.current != nullptr ? "a stage"
-                           : state.spmd_depth != 0         ? "a `spmd for`"
+                           : state.spmd_depth != 0         ? "`spmd for`"
                                                            : "";
   if (place.empty()) {
     CheckUniformPlace(state, stmt->span, true);
@@ -119,8 +119,9 @@ void CheckSync(FunctionState& state, const Stmt* stmt) {
   }
   state.diagnostics.Report(diag::SyncPlace, stmt->span, place)
       .Help(state.stages.current != nullptr
-                ? "stages wait for each other by pipes; two kernels may do what needs a barrier"
-                : "end the loop before it, and begin another one behind it");
+                ? "use pipes to make stages wait for each other, or two kernels if a barrier is "
+                  "needed"
+                : "end the loop before it, and start another one after it");
 }
 
 /// Whether the condition implies `core_id == 0`, also as an operand of `&&`.

@@ -51,7 +51,7 @@ void CheckJump(FunctionState& state, const syntax::Stmt* jump) {
   LoopState& loop = state.loops.back();
   if (is_break && loop.is_spmd) {
     state.diagnostics.Report(diag::BreakFromSpmd, jump->span)
-        .Help("`continue` ends this block alone; put what other blocks are not to do under `if`");
+        .Help("use `continue` to end only this block; use `if` to skip work in other blocks");
     return;
   }
   for (size_t i = loop.conditions; i < state.conditions.size(); ++i)

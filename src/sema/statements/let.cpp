@@ -63,20 +63,21 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
 bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   if (state.kind() == FunctionKind::Program) return true;
   if (state.kind() == FunctionKind::Fn) {
-    state.diagnostics.Report(diag::Misplaced, let.span, "a tensor", "a fn");
+    state.diagnostics.Report(diag::Misplaced, let.span, "the declaration of a tensor", "a fn");
     return false;
   }
   if (let.on) state.diagnostics.Report(diag::OnValue, let.on.span, let.name.name.text());
   std::string_view place = state.stages.current != nullptr ? "a stage"
-                           : state.spmd_depth != 0         ? "a `spmd for`"
+                           : state.spmd_depth != 0         ? "`spmd for`"
                            : state.divergent > 0           ? "a branch that some cores do not take"
                                                            : "";
   if (place.empty()) return !let.on;
   state.diagnostics.Report(diag::LaunchTensorPlace, let.span, place)
-      .Help(let.value ? "leave the type away, or let it name ranges, as f32[i]: that is a tile; a "
-                        "tensor stands before the loops of the kernel"
-                      : "declare it before the loops of the kernel, or use a `var`, which is a "
-                        "core's own");
+      .Help(let.value
+                ? "remove the type, or name ranges in it, as in f32[i], for a tile; declare a "
+                  "tensor before the loops of the kernel"
+                : "declare it before the loops of the kernel, or use a `var`, which each core "
+                  "has for itself");
   return false;
 }
 
@@ -114,10 +115,12 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
 bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
   if (let.is_var || state.kind() != FunctionKind::Program) {
     std::string_view name = let.name.name.text();
-    std::string_view word = let.is_var ? "var" : "tensor of a launch";
+    std::string_view word = let.is_var ? "`var` of tensor type" : "tensor of a launch";
     state.diagnostics.Report(diag::TensorWithValue, let.span, name, word)
-        .Help(let.is_var ? fmt::format("write `let {}: … = …;`", name)
-                         : fmt::format("write `let {}: …;` alone, and a loop that fills it", name));
+        .Help(let.is_var
+                  ? fmt::format("write `let {}: … = …;`", name)
+                  : fmt::format("write `let {}: …;` without a value, and a loop that fills it",
+                                name));
     return false;
   }
   Type value = CheckValue(state, let.value);
@@ -160,7 +163,7 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   state.diagnostics
       .Report(diag::RangeNotInVariable, let.value->span, RangesText(missing), let.name.name.text(),
               ToString(declared))
-      .Help(fmt::format("declare '{}' with it, or reduce over it: sum({} over {})",
+      .Help(fmt::format("declare '{}' with the ranges of the value, or reduce it: sum({} over {})",
                         let.name.name.text(), Quote(state, let.value), Joined(missing)));
   return false;
 }
@@ -172,7 +175,7 @@ Type DeclaredTuple(FunctionState& state, const syntax::TypeRef& ref) {
   for (const syntax::TypeRef* element : ref.elements) {
     if (!element->elements.empty()) {
       state.diagnostics.Report(diag::TuplePart, element->span, state.Text(element->span))
-          .Help("a tuple has no tuples in it: list their parts");
+          .Help("tuples cannot be nested; list the components of the inner one");
       return Type{};
     }
     std::optional<Type> part = TileType(state, *element);
@@ -207,7 +210,7 @@ Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& va
       state.diagnostics
           .Report(diag::RangeNotInVariable, let.value->span, RangesText(missing),
                   let.name.name.text(), state.Text(let.type->span))
-          .Help(fmt::format("declare '{}' with {}: {}", let.name.name.text(),
+          .Help(fmt::format("add {1} to the declaration of '{0}': {2}", let.name.name.text(),
                             missing.size() == 1 ? "it" : "them", ToString(declared)));
       return Type{};
     }

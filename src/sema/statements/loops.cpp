@@ -53,18 +53,20 @@ void CheckFnStep(FunctionState& state, const Expr* step) {
   Size size = state.fn.exprs[step].size;
   if (size != nullptr && IsStatic(state, size)) return;
   state.diagnostics.Report(diag::StepInFn, step->span, Quote(state, step))
-      .Help("count with a `while` where the step is known at run time only");
+      .Help("use `while` if the step is known only at run time");
 }
 
 Entity* Bind(FunctionState& state, const Binder& binder) {
   if (binder.extent.by != nullptr && state.kind() == FunctionKind::Program) {
     state.diagnostics.Report(diag::RangeInProgram, binder.span, binder.name.name.text())
-        .Help("a program counts: `for r in 0..n`");
+        .Help("iterate over single indices: `for r in 0..n`");
     return nullptr;
   }
   if (binder.extent.by != nullptr && state.kind() == FunctionKind::Fn) {
     state.diagnostics.Report(diag::RangeInFn, binder.span, binder.name.name.text())
-        .Help("a fn counts: `for r in 0..n`; its tiles have the ranges of the call");
+        .Help(
+            "iterate over single indices: `for r in 0..n`; the tiles of a fn have the ranges of "
+            "its call");
     return nullptr;
   }
   std::optional<WalkFacts> walk = CheckExtent(state, binder.extent, binder.name.name.text());
@@ -84,13 +86,13 @@ bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
   if (state.kind() != FunctionKind::Kernel) {
     bool in_fn = state.kind() == FunctionKind::Fn;
     state.diagnostics.Report(diag::Misplaced, head, "`spmd for`", in_fn ? "a fn" : "a program")
-        .Help(in_fn ? "a kernel deals blocks to cores; a fn works on the tiles of one block"
-                    : "a kernel deals blocks to cores; a program launches it with `spmd`");
+        .Help(in_fn ? "move it to a kernel; a fn works on the tiles of one block"
+                    : "move it to a kernel, which a program launches with `spmd`");
     return false;
   }
   if (state.spmd_depth != 0) {
     state.diagnostics.Report(diag::NestedSpmd, head)
-        .Help("bind both ranges in one `spmd for`, or use `for` inside");
+        .Help("bind both ranges in one `spmd for`, or use `for` for the inner loop");
     return false;
   }
   return CheckUniformPlace(state, head, false);
@@ -229,8 +231,8 @@ void SettleDynamic(FunctionState& state) {
     state.diagnostics
         .Report(diag::DynamicIgnored, FindAttribute(loop->attributes, "dynamic")->span,
                 other->of->name.text())
-        .Note(other->span, "it is walked here too")
-        .Help("leave it out, or give the loop extents of its own: `spmd for i in N by 64`");
+        .Note(other->span, "the other loop")
+        .Help("remove it, or give the loop its own extents: `spmd for i in N by 64`");
   }
 }
 
@@ -283,7 +285,7 @@ void CheckRange(FunctionState& state, const syntax::RangeStmt& range) {
     facts.extent = facts.domain;
   } else if (ok) {
     state.diagnostics.Report(diag::RangeNeedsMax, range.extent->span, Quote(state, range.extent))
-        .Help(fmt::format("write `range {} in {} max 1024;`, or walk it in blocks with `for`",
+        .Help(fmt::format("write `range {} in {} max 1024;`, or iterate over its blocks with `for`",
                           range.name.name.text(), Quote(state, range.extent)));
   }
   if (!ok || facts.extent == nullptr) return DeclareFaulty(state, range.name);

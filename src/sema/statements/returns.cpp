@@ -26,8 +26,9 @@ void CheckReturnRanges(FunctionState& state, const syntax::ReturnStmt& stmt) {
   state.diagnostics
       .Report(diag::ReturnRanges, stmt.value->span, RangesText(missing),
               state.fn.item->name.name.text(), ToString(state.fn.result))
-      .Help(fmt::format("reduce over it, for example sum({} over {}), or add it to the result",
-                        Quote(state, stmt.value), Joined(missing)));
+      .Help(fmt::format(
+          "reduce the value, for example sum({} over {}), or add its ranges to the result type",
+          Quote(state, stmt.value), Joined(missing)));
 }
 
 void CheckReturnedTuple(FunctionState& state, const syntax::ReturnStmt& stmt) {
@@ -49,7 +50,7 @@ void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
   const Type& result = state.fn.result;
   if (result.kind == TypeKind::Nothing) {
     state.diagnostics.Report(diag::ReturnFromPipeFn, stmt.span, state.fn.item->name.name.text())
-        .Help("push the value into a pipe, or leave the statement out");
+        .Help("push the value into a pipe, or remove the statement");
     return;
   }
   if (type.is_error() || result.is_error()) return;

@@ -11,8 +11,8 @@ void ReportDivergent(FunctionState& state, Span head, bool is_sync) {
   Diagnostic& report = is_sync ? state.diagnostics.Report(diag::DivergentSync, head)
                                : state.diagnostics.Report(diag::DivergentSpmd, head);
   report.Help(
-      "a condition or bound around it may use sizes, `in` parameters and core_num, not core_id or "
-      "what a core may write");
+      "conditions and bounds around it can use sizes, `in` parameters and core_num, but not "
+      "core_id or tensors that the kernel may write");
 }
 
 bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {

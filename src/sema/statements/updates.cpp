@@ -38,13 +38,11 @@ bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
   head.end = loop.body->span.begin;
   state.diagnostics
       .Report(diag::ReduceInStage, assign.span,
-              named ? "stands in a loop or a branch" : "walks no named domain")
-      .Note(head, "its `spmd for`")
-      .Help(
-          named
-              ? "take the `spmd for` out of it, to the top of the stage"
-              : "name the domain before the stages, domain blocks = (…); and walk it, spmd for i, "
-                "j in blocks");
+              named ? "must not be in a loop or a branch" : "must iterate over a named domain")
+      .Note(head, "the `spmd for`")
+      .Help(named ? "move the `spmd for` to the top level of the stage"
+                  : "declare the domain before the stages, domain blocks = (…); and iterate over "
+                    "it: spmd for i, j in blocks");
   return false;
 }
 
@@ -53,7 +51,7 @@ bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   if (state.spmd_loop != nullptr)
     return state.stages.stmt == nullptr || MayFoldBehindStages(state, assign);
   state.diagnostics.Report(diag::ReduceOutside, assign.span)
-      .Help("put it inside `spmd for`, whose blocks it folds over, or write `atomic`");
+      .Help("move it into an `spmd for`, or use `atomic`");
   return false;
 }
 
@@ -82,8 +80,8 @@ void NoteReduced(FunctionState& state, const AssignStmt& assign) {
   state.diagnostics
       .Report(diag::ReduceOperators, assign.span, tensor->name.text(), Spelling(assign.op),
               Spelling(known->second->op))
-      .Note(known->second->span, "it is reduced here too")
-      .Help("give each operator a loop of its own");
+      .Note(known->second->span, "it is also reduced here")
+      .Help("use a separate loop for each operator");
 }
 
 }  // namespace
@@ -93,7 +91,7 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
     bool fn = state.kind() == syntax::FunctionKind::Fn;
     state.diagnostics.Report(
         diag::Misplaced, assign.span,
-        assign.mode == AssignMode::Atomic ? "an atomic store" : "a reduce statement",
+        assign.mode == AssignMode::Atomic ? "an `atomic` statement" : "a `reduce` statement",
         fn ? "a fn" : "a program");
     return false;
   }
@@ -117,17 +115,17 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
   if (!stores) {
     state.diagnostics.Report(diag::WhereTarget, assign.condition->span, Quote(state, assign.target))
         .Help(state.kind() == syntax::FunctionKind::Program
-                  ? "put the assignment into an `if`"
+                  ? "put the assignment into an `if` statement"
                   : "choose the value instead, with `if … then … else …`");
   }
-  Type type = CheckCondition(state, assign.condition, "the condition of a store", false);
+  Type type = CheckCondition(state, assign.condition, "the condition of `where`", false);
   if (type.is_error() || target.is_error() || assign.mode == AssignMode::Atomic) return;
   std::vector<const Entity*> missing = Missing(type.ranges, target.ranges);
   if (missing.empty()) return;
   state.diagnostics
       .Report(diag::StoreLacksDimension, assign.condition->span, RangesText(missing),
               Quote(state, assign.target))
-      .Help(fmt::format("a condition for each element that is stored: any({} over {})",
+      .Help(fmt::format("reduce the condition to one for each stored element: any({} over {})",
                         Quote(state, assign.condition), Joined(missing)));
 }
 
@@ -168,10 +166,10 @@ void CheckIdentities(FunctionState& state) {
     state.diagnostics
         .Report(diag::ReduceIdentities, assign->span, tensor->name.text(), Spelling(assign->op),
                 Spelling(known.op))
-        .Note(known.span, "it is reduced here too")
+        .Note(known.span, "it is also reduced here")
         .Help(
-            "reduce into a tensor of its own for each operator, or declare it `inout`, and have "
-            "the caller fill it");
+            "use a separate tensor for each operator, or declare it as `inout` and let the caller "
+            "fill it");
   }
 }
 

@@ -28,7 +28,7 @@ const Entity* HostSource(FunctionState& state, const ViewStmt& view) {
   if (type.is_tensor()) return state.fn.Info(view.source).entity;
   if (!type.is_error())
     state.diagnostics.Report(diag::ViewSource, view.source->span, Quote(state, view.source),
-                             "no tensor");
+                             "not a tensor");
   return nullptr;
 }
 
@@ -42,7 +42,7 @@ const Entity* ViewedTensor(FunctionState& state, const ViewStmt& view) {
   bool is_local = source != nullptr && source->kind == EntityKind::LocalTensor;
   std::string_view what = is_local            ? "a tensor of the launch"
                           : source != nullptr ? Describe(source->kind)
-                                              : "no name";
+                                              : "not a name";
   state.diagnostics.Report(diag::ViewSource, view.source->span, Quote(state, view.source), what);
   return nullptr;
 }

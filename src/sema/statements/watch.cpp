@@ -37,13 +37,13 @@ const syntax::Expr* KnownWhenRun(const FunctionState& state, const syntax::Expr*
 
 void CheckAssert(FunctionState& state, const syntax::AssertStmt& assertion) {
   std::string_view what =
-      assertion.is_static ? "what `static_assert` states" : "what `assert` states";
+      assertion.is_static ? "the condition of `static_assert`" : "the condition of `assert`";
   Type type = CheckCondition(state, assertion.condition, what, assertion.is_static);
   if (!assertion.is_static || type.is_error()) return;
   const syntax::Expr* late = KnownWhenRun(state, assertion.condition);
   if (late == nullptr) return;
   state.diagnostics.Report(diag::StaticAssertLate, late->span, Quote(state, late))
-      .Help("write `assert`, which is checked when it is run");
+      .Help("write `assert`, which is checked at run time");
 }
 
 void CheckPrint(FunctionState& state, const syntax::PrintStmt& print) {
@@ -52,7 +52,7 @@ void CheckPrint(FunctionState& state, const syntax::PrintStmt& print) {
     Type type = CheckFinalValue(state, value);
     if (type.is_error() || type.ranges.size() <= kMostPrintedRanges) continue;
     state.diagnostics.Report(diag::PrintedRanges, value->span, type.ranges.size())
-        .Help("reduce over some of them, or take one element along them");
+        .Help("reduce over some ranges, or select one element along them");
   }
 }
 

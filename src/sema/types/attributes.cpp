@@ -49,12 +49,12 @@ void ReportUnknown(FunctionState& state, const syntax::Attribute& attribute) {
 }
 
 std::string ArgumentsText(const Form& form) {
-  if (form.most_args == 0) return "no argument";
+  if (form.most_args == 0) return "no arguments";
   std::string count = form.least_args == form.most_args
                           ? "one number"
                           : fmt::format("{} to {} numbers", form.least_args, form.most_args);
   return fmt::format("{}{} from 1 to {}", count,
-                     form.arg.empty() ? "" : fmt::format(", '{}',", form.arg), form.most);
+                     form.arg.empty() ? "" : fmt::format(" '{}'", form.arg), form.most);
 }
 
 std::optional<int64_t> Number(FunctionState& state, const Form& form, const syntax::Arg& arg) {

@@ -33,7 +33,7 @@ std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* 
     return fmt::format("write '{} << {}', which wraps", AsHint(state, shift->lhs, scalar),
                        Quote(state, shift->rhs));
   auto value = static_cast<int64_t>(literal.integer) - (bits == 64 ? 0 : int64_t{1} << bits);
-  return fmt::format("write '{}', which has these bits", value);
+  return fmt::format("write '{}', which has the same bits", value);
 }
 
 /// Returns the value that the low bits of a flipped literal have in this type.
@@ -47,7 +47,7 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   std::string text = ToString(literal);
   if (literal.is_float && !IsFloat(scalar)) {
     state.diagnostics.Report(diag::FloatLiteralForInteger, expr->span, text, Spelling(scalar))
-        .Help(fmt::format("convert the other side to a float with `as`; '{}' would truncate",
+        .Help(fmt::format("convert the other side to a float with `as`; '{}' would truncate it",
                           AsHint(state, expr, scalar)));
     return;
   }
@@ -55,19 +55,20 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
       state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
   if (Info(scalar).format.saturates && IsBeyond(scalar, literal.AsReal())) {
     double largest = LargestValue(scalar);
-    report.Help(fmt::format("the largest {} is {}: write '{}{}' where that is meant",
+    report.Help(fmt::format("the largest {} is {}: write '{}{}' if that is intended",
                             Spelling(scalar), largest, literal.AsReal() < 0 ? "-" : "", largest));
   } else if (IsFloat(scalar)) {
     report.Help(literal.is_float
-                    ? "write `inf` where infinity is meant"
+                    ? "write `inf` if infinity is intended"
                     : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
   } else if (literal.flipped && Info(scalar).bits < 64) {
-    report.Help(fmt::format("write '{}', the lowest {} bits of it, where these are meant",
+    report.Help(fmt::format("write '{}', its lowest {} bits, if those are intended",
                             LowBits(literal, scalar), Info(scalar).bits));
   } else if (std::optional<std::string> help = SameBitsHelp(state, expr, literal, scalar)) {
     report.Help(*std::move(help));
   } else if (Info(scalar).bits < 64) {
-    report.Help("i64 holds it: declare the variable i64, or write the other side `… as i64`");
+    report.Help(
+        "it fits in i64: declare the variable as i64, or convert the other side with `as i64`");
   }
 }
 
@@ -160,7 +161,7 @@ std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, 
                        AsHint(state, IsSigned(left) ? b : a, Scalar::I64));
   }
   Scalar both = unsigned_bits == 8 ? Scalar::I16 : unsigned_bits == 16 ? Scalar::I32 : Scalar::I64;
-  return fmt::format("write '{}' and '{}', which holds both", AsHint(state, a, both),
+  return fmt::format("write '{}' and '{}', a type that fits both", AsHint(state, a, both),
                      AsHint(state, b, both));
 }
 
@@ -235,8 +236,9 @@ bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
   if (!is_float && IsFloat(scalar) && Floors(state, expr)) {
     state.diagnostics
         .Report(diag::FlooredForFloat, expr->span, Quote(state, expr), Spelling(scalar))
-        .Help(fmt::format("write the numbers with a point, as 1.0, or '{}' if that is meant",
-                          AsHint(state, expr, scalar)));
+        .Help(fmt::format(
+            "write the numbers with a decimal point, such as 1.0, or '{}' if that is intended",
+            AsHint(state, expr, scalar)));
     return false;
   }
   if (scalar == Scalar::Bool) {

@@ -39,11 +39,11 @@ Bounds CheckBounds(FunctionState& state, const Extent& extent) {
   bool ok = true;
   bool from_zero = extent.lo == nullptr;
   if (extent.lo != nullptr) {
-    ok = !CheckInteger(state, extent.lo, "a loop's bound").is_error();
+    ok = !CheckInteger(state, extent.lo, "the bound of a loop").is_error();
     Size lo = state.fn.exprs[extent.lo].size;
     from_zero = ok && lo != nullptr && IsConstant(lo, 0);
   }
-  ok = !CheckInteger(state, extent.hi, "a loop's bound").is_error() && ok;
+  ok = !CheckInteger(state, extent.hi, "the bound of a loop").is_error() && ok;
   Size hi = state.fn.exprs[extent.hi].size;
   if (ok && hi != nullptr && IsConstant(hi) && from_zero && hi->value < 0) {
     state.diagnostics.Report(diag::NegativeSize, extent.hi->span, hi->value);
@@ -84,7 +84,8 @@ void ReportNoBlocks(FunctionState& state, const Extent& extent, std::string_view
   const Entity* entity = hi != nullptr ? state.scopes.Find(hi->name) : nullptr;
   bool domain = entity != nullptr && entity->kind == EntityKind::Domain;
   state.diagnostics.Report(diag::BinderWithoutBlocks, extent.hi->span, size)
-      .Help(domain ? fmt::format("walk a domain alone, with other loops inside: `for {}{} {{ … }}`",
+      .Help(domain ? fmt::format("use a separate loop for the domain, with the other loops inside: "
+                                 "`for {}{} {{ … }}`",
                                  binder, size)
                    : fmt::format("write `{0}{1} by 16` for blocks, `{0}0..{1}` for single indices",
                                  binder, size));
@@ -125,7 +126,7 @@ Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view wha
   });
   if (at_run_time) {
     state.diagnostics.Report(diag::BlockSizeNotStatic, expr->span, what, Quote(state, expr))
-        .Help("take an integer parameter, for example `BN: int = auto`");
+        .Help("use an integer parameter, for example `BN: int = auto`");
     return nullptr;
   }
   Size size = CheckSize(state, expr, what);

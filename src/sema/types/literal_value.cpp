@@ -26,7 +26,7 @@ std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr*
   if (type.is_scalar()) value = ConstantValue(state, expr);
   if (!value) {
     state.diagnostics.Report(diag::NotConstant, expr->span, what)
-        .Help("it is made of numbers, consts and arithmetic");
+        .Help("use only numbers, consts and arithmetic");
   }
   return value;
 }

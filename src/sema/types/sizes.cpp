@@ -25,7 +25,8 @@ Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what)
   Diagnostic& report =
       state.diagnostics.Report(diag::NotASize, expr->span, what, Quote(state, expr));
   if (what == kDimension && state.kind() == syntax::FunctionKind::Program)
-    report.Help(fmt::format("write `let size = {};` before it, and size here", Quote(state, expr)));
+    report.Help(
+        fmt::format("write `let size = {};` before it, and use size here", Quote(state, expr)));
   return nullptr;
 }
 
@@ -44,8 +45,8 @@ Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
   if (!is_integer || what != kDimension || !in_program) return ReportNoSize(state, expr, what);
   if (entity->kind == EntityKind::Var) {
     state.diagnostics.Report(diag::VarAsSize, expr->span, entity->name.text())
-        .Help(
-            fmt::format("write `let size = {0};`, and size in place of {0}", entity->name.text()));
+        .Help(fmt::format("write `let size = {0};`, and use size instead of {0}",
+                          entity->name.text()));
     return nullptr;
   }
   state.fn.sizes.insert(entity);
@@ -55,8 +56,9 @@ Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
 Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_view what) {
   if (state.in_signature && state.scopes.Find(name.name) == nullptr) {
     state.diagnostics.Report(diag::UnboundSize, name.span, name.name.text())
-        .Help(fmt::format("make '{0}' alone a dimension of a parameter, or add `where {0} == …`",
-                          name.name.text()));
+        .Help(fmt::format(
+            "use '{0}' by itself as a dimension of a parameter, or add `where {0} == …`",
+            name.name.text()));
     return nullptr;
   }
   bool cores = name.name.text() == "core_num" && state.scopes.Find(name.name) == nullptr;

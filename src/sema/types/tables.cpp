@@ -37,7 +37,8 @@ class TableReader {
     if (d == type_.dims.size()) return list == nullptr ? ReadElement(expr) : TooDeep(expr);
     auto wanted = static_cast<size_t>(type_.dims[d]->value);
     if (list == nullptr || list->elements.size() != wanted) {
-      std::string found = list == nullptr ? "one value" : Counted(list->elements.size(), "element");
+      std::string found =
+          list == nullptr ? "a single value" : Counted(list->elements.size(), "element");
       state_.diagnostics.Report(diag::TableShape, expr->span, entity_.name.text(), d,
                                 Counted(wanted, "element"), found);
       return false;

@@ -105,7 +105,7 @@ Type CheckPart(FunctionState& state, const syntax::FieldExpr& field) {
   if (!base.is_tuple() || field.index >= base.parts.size()) {
     state.diagnostics
         .Report(diag::NoPart, field.span, Quote(state, field.base), ToString(base), field.index)
-        .Help("the parts of a tuple are .0, .1 and so on");
+        .Help("the components of a tuple are .0, .1 and so on");
     return Type{};
   }
   return DefaultParts(state, field.base).parts[field.index];
@@ -116,7 +116,7 @@ Type ResolveTuple(FunctionState& state, const syntax::TypeRef& ref) {
   for (const syntax::TypeRef* element : ref.elements) {
     if (!element->elements.empty() || !element->dims.empty()) {
       state.diagnostics.Report(diag::TuplePart, element->span, state.Text(element->span))
-          .Help("name its scalar: a tuple of tiles is what a fn gives that is mapped over them");
+          .Help("use a scalar type: a fn that is mapped over tiles returns a tuple of tiles");
       return Type{};
     }
     std::optional<Scalar> scalar = ResolveScalar(state, element->name);

@@ -45,7 +45,7 @@ const Entity* ResolveMember(FunctionState& state, const Entity& import,
   if (IsExported(state, *found->second)) return found->second;
   state.diagnostics.Report(diag::NotExported, member.span, import.name.text(), member.name.text())
       .Note(found->second->span, "declared here")
-      .Help("write `export` before it there");
+      .Help("write `export` before its declaration");
   return nullptr;
 }
 

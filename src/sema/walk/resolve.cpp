@@ -59,7 +59,7 @@ Entity* Declare(FunctionState& state, EntityKind kind, const syntax::Ident& name
     Diagnostic& report = state.diagnostics.Report(diag::NameTaken, name.span, name.name.text(),
                                                   Describe(known->kind));
     if (known->span.valid()) report.Note(known->span, "declared here");
-    report.Help("choose another name; a name is not bound again where it is still seen");
+    report.Help("choose another name; a name cannot be redeclared in its scope");
   }
   Entity* entity = NewEntity(state, kind, name);
   state.scopes.Add(entity);
@@ -121,8 +121,9 @@ std::string HelpForForeign(std::string_view name) {
 std::string RangeText(std::string_view name, std::string_view size) {
   if (size.find_first_not_of("0123456789") == std::string_view::npos)
     return fmt::format("`range {} in {};`", name, size);
-  return fmt::format("`range {0} in {1} max 1024;`, or in blocks, `for {0} in {1} by 64 {{ … }}`",
-                     name, size);
+  return fmt::format(
+      "`range {0} in {1} max 1024;` or loop over its blocks with `for {0} in {1} by 64 {{ … }}`",
+      name, size);
 }
 
 /// Suggests a range for an unknown name `k` if K is a size.
@@ -133,7 +134,7 @@ std::string HelpForRange(const FunctionState& state, std::string_view name) {
     return one->kind == EntityKind::SizeName && one->name.text() == upper && upper != name;
   };
   if (std::ranges::none_of(state.scopes.All(), is_size)) return "";
-  return fmt::format("did you mean '{0}'? What walks all of it is declared: {1}", upper,
+  return fmt::format("did you mean '{0}'? To iterate over it, declare {1}", upper,
                      RangeText(name, upper));
 }
 
@@ -153,7 +154,7 @@ void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
   if (!nearest.empty())
     report.Help(fmt::format("did you mean '{}'?", nearest));
   else if (state.indexed != nullptr)
-    report.Help(fmt::format("declare what walks the dimension: {}",
+    report.Help(fmt::format("to iterate over the dimension, declare {}",
                             RangeText(name, ToString(state.indexed))));
 }
 
