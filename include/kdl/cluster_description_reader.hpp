@@ -83,11 +83,11 @@ class ClusterDescriptionReader {
     const std::size_t colon = line_.find(':');
     const bool is_key = colon != std::string_view::npos && !IsBlank(line_[0]) &&
                         (colon + 1 == line_.size() || IsBlank(line_[colon + 1]));
-    if (!is_key) return Complain("a line reads `key: value`, without blanks in front of it");
+    if (!is_key) return Complain("expected a line `key: value` without leading blanks");
     const std::string_view key = Trimmed(line_.substr(0, colon));
     const std::string_view value = Trimmed(line_.substr(colon + 1));
     if (!lines_.emplace(key, number_).second)
-      return Complain("key '" + std::string(key) + "' stands twice");
+      return Complain("key '" + std::string(key) + "' is given twice");
     for (const Word& word : cluster_keys::kWords) {
       if (word.key == key) return ReadWord(word, value);
     }
@@ -100,18 +100,19 @@ class ClusterDescriptionReader {
     for (const List& list : cluster_keys::Lists()) {
       if (list.key == key) return ReadList(list, value);
     }
-    Complain("there is no key '" + std::string(key) + "'; the keys are:" + Keys());
+    Complain("unknown key '" + std::string(key) + "'; the keys are:" + Keys());
   }
 
   void ReadWord(const Word& word, std::string_view value) {
     std::string& field = description.*word.field;
     field.clear();
     if (!TakeWord(word.key, &value, false, &field)) return;
-    if (!value.empty()) return Complain(std::string(word.key) + " is one word");
+    if (!value.empty()) return Complain(std::string(word.key) + " must be one word");
     if (word.is_name && !IsName(field))
-      Complain(std::string(word.key) +
-               " is a word of letters, digits, '_', '.' and '-' that begins with a letter, and '" +
-               field + "' is none");
+      Complain(
+          std::string(word.key) +
+          " must be a word of letters, digits, '_', '.' and '-' that begins with a letter, not '" +
+          field + "'");
   }
 
   // Whether the word can be part of the names of files and symbols.
@@ -131,8 +132,8 @@ class ClusterDescriptionReader {
       if (choice.words[word] == value) return choice.set(description, word);
       (known += word == 0 ? "" : ", ") += choice.words[word];
     }
-    Complain(std::string(choice.key) + " is one of " + known + ", and '" + std::string(value) +
-             "' is none");
+    Complain(std::string(choice.key) + " must be one of " + known + ", not '" + std::string(value) +
+             "'");
   }
 
   void ReadNumber(const Number& row, std::string_view value) {
@@ -141,11 +142,11 @@ class ClusterDescriptionReader {
     bool holds = failed == std::errc() && end == value.data() + value.size();
     holds = holds && number >= row.least && number <= row.most && number % row.multiple == 0;
     if (holds && !(row.is_power && (number & (number - 1)) != 0)) return;
-    std::string text = std::string(row.key) + " is a number from " + std::to_string(row.least) +
-                       " to " + std::to_string(row.most);
+    std::string text = std::string(row.key) + " must be a number from " +
+                       std::to_string(row.least) + " to " + std::to_string(row.most);
     if (row.multiple > 1) text += ", a multiple of " + std::to_string(row.multiple);
     if (row.is_power) text += ", a power of two";
-    Complain(text + ", and '" + std::string(value) + "' is none");
+    Complain(text + ", not '" + std::string(value) + "'");
   }
 
   // Reads a word, quoted or not, and removes it from `text`. The word ends with the text or, in a list, at a
@@ -156,11 +157,11 @@ class ClusterDescriptionReader {
     if (quoted) text->remove_prefix(1);
     const std::size_t end = quoted ? text->find(first) : in_list ? text->find(',') : text->size();
     if (quoted && end == std::string_view::npos)
-      return Complain(std::string(key) + " has a word whose quotes do not end"), false;
+      return Complain(std::string(key) + " has a word without its closing quote"), false;
     const std::string_view taken = quoted ? text->substr(0, end) : Trimmed(text->substr(0, end));
     if (taken.empty()) return Complain(std::string(key) + " has an empty word"), false;
     if (first == '"' && taken.find('\\') != std::string_view::npos)
-      return Complain(std::string(key) + " has a backslash in double quotes: take single ones"),
+      return Complain(std::string(key) + " has a backslash in double quotes; use single quotes"),
              false;
     *word = taken;
     text->remove_prefix(end == std::string_view::npos ? text->size() : end + (quoted ? 1 : 0));
@@ -176,7 +177,7 @@ class ClusterDescriptionReader {
       return;
     }
     if (value.size() < 2 || value.front() != '[' || value.back() != ']')
-      return Complain(std::string(list.key) + " is a list: [word, word]");
+      return Complain(std::string(list.key) + " must be a list: [word, word]");
     value = Trimmed(value.substr(1, value.size() - 2));
     while (!value.empty()) {
       std::string word;
@@ -184,18 +185,18 @@ class ClusterDescriptionReader {
       (description.*list.field).push_back(std::move(word));
       if (value.empty()) return;
       if (value.front() != ',')
-        return Complain(std::string(list.key) + " lacks a comma between two words");
+        return Complain(std::string(list.key) + " needs a comma between two words");
       value = Trimmed(value.substr(1));
       if (value.empty()) return Complain(std::string(list.key) + " has an empty word");
     }
   }
 
   void ReadItem(std::string_view text) {
-    if (open_ == nullptr) return Complain("a word of a list stands below the list's key");
+    if (open_ == nullptr) return Complain("a line `- word` must follow the key of a list");
     text = Trimmed(text);
     std::string word;
     if (!TakeWord(open_->key, &text, false, &word)) return;
-    if (!text.empty()) return Complain(std::string(open_->key) + " has two words in a line");
+    if (!text.empty()) return Complain(std::string(open_->key) + " has two words in one line");
     (description.*open_->field).push_back(std::move(word));
   }
 
@@ -226,7 +227,8 @@ class ClusterDescriptionReader {
     if (!missing.empty()) error = file_ + ": these keys are missing:" + missing;
     for (const List& list : cluster_keys::Lists()) CheckWords(list);
     if (error.empty() && description.code != ClusterCode::Llvm && description.compile.empty())
-      error = file_ + ": the code is for another compiler, and `compile` with its words is missing";
+      error =
+          file_ + ": the code is for another compiler, but its command line, `compile`, is missing";
     if (error.empty() && description.launch_scratchpad_bytes() == 0)
       error = file_ + ": a core's part of the scratchpad has fewer than 64 bytes";
   }

@@ -74,7 +74,7 @@ inline std::string ReadDeviceSpec(std::string_view text, DeviceSpec& spec) {
     spec.path = head.substr(kPlugin.size());
     head = kPlugin.substr(0, kPlugin.size() - 1);
   }
-  if (!device_spec::IsWord(head)) return device_spec::Quoted(head) + " is no kind of device";
+  if (!device_spec::IsWord(head)) return device_spec::Quoted(head) + " is not a kind of device";
   spec.kind = head;
   for (std::size_t at = question; at != std::string_view::npos;) {
     const std::size_t end = text.find('&', at + 1);

@@ -2,7 +2,8 @@
 #pragma once
 
 #if !defined(__cpp_exceptions) || __cplusplus < 202002L
-#error "this is for C++20 with exceptions; kdl/status.hpp is for C++17, without them, too"
+#error \
+    "kdl/errors.hpp needs C++20 and exceptions; use kdl/status.hpp for C++17 or without exceptions"
 #endif
 
 #include <memory>

@@ -85,14 +85,14 @@ static inline void kdl_expect_apart(kdl_program* run, const kdl_array* tensor, c
                                     const kdl_parameter* others, int32_t count) {
   if (kdl_overlap(run, tensor, NULL, NULL))
     kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
-             "parameter '%s' is written, and has indices that share memory; its strides must keep "
+             "parameter '%s' is written, but has elements that share memory; its strides must keep "
              "all elements apart",
              name);
   for (int32_t i = 0; i < count; ++i) {
     if (kdl_overlap(run, tensor, others[i].tensor, NULL))
       kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
-               "parameter '%s' is written, and shares memory with '%s'; what is written may "
-               "overlap no other parameter",
+               "parameter '%s' is written, but shares memory with '%s'; a written tensor must not "
+               "overlap another parameter",
                name, others[i].name);
   }
 }
@@ -112,6 +112,6 @@ static inline void kdl_expect_on(kdl_program* run, const kdl_array* tensor,
   const kdl_device* found = kdl_buffer_device(tensor->buffer);
   if (kdl_devices_share_memory(found, device) != 0) return;
   kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, place,
-           "'%s' lives on %s; the program takes it on '%s', which is %s", name,
+           "'%s' lives on %s; the program expects it on '%s', which is %s", name,
            kdl_device_uri(found), declared, kdl_device_uri(device));
 }

@@ -169,11 +169,10 @@ static inline bool kdl_merges(kdl_program* run, const kdl_array* tensor, int dim
   for (int d = last; d > dimension; --d) {
     wanted *= from->size[d];
     if (from->size[d - 1] == 1 || from->stride[d - 1] == wanted) continue;
-    kdl_stop(
-        run, KDL_ERROR_TRAP, place,
-        "the view '%s' makes one dimension of dimensions %d to %d of %s, which do not lie side "
-        "by side: the stride of dimension %d is %lld, not %lld",
-        view, dimension, last, name, d - 1, (long long)from->stride[d - 1], (long long)wanted);
+    kdl_stop(run, KDL_ERROR_TRAP, place,
+             "the view '%s' makes one dimension of dimensions %d to %d of %s, which are not "
+             "contiguous: the stride of dimension %d is %lld, not %lld",
+             view, dimension, last, name, d - 1, (long long)from->stride[d - 1], (long long)wanted);
     return false;
   }
   return true;

@@ -109,7 +109,8 @@ class Queue {
   template <class T>
   Event Fill(const Tensor& to, T value, const After& after = {}) const {
     if (ElementOf<T>() != to.element()) {
-      throw Error(KDL_ERROR_INVALID_ARGUMENT, "fill with another type than the tensor's elements");
+      throw Error(KDL_ERROR_INVALID_ARGUMENT,
+                  "fill with another type than that of the tensor's elements");
     }
     return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
       return kdl_fill(queue_, &to.array(), Argument(value).get().bits, events, count, done);

@@ -106,7 +106,7 @@ class Tensor {
     const kdl_device* found = kdl_buffer_device(array_.buffer);
     if (kdl_devices_share_memory(found, device.get()) != 0) return;
     const std::string text = std::string("'") + name + "' lives on " + kdl_device_uri(found) +
-                             "; the program takes it on '" + declared + "', which is " +
+                             "; the program expects it on '" + declared + "', which is " +
                              device.uri();
     Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, text.c_str()), place);
   }
@@ -129,7 +129,7 @@ class Tensor {
   Mapping<T> Map(kdl_map_access access = KDL_MAP_READ_WRITE) const {
     if (ElementOf<std::remove_const_t<T>>() != element()) {
       throw Error(KDL_ERROR_INVALID_ARGUMENT,
-                  "map of a tensor as another element type than its own");
+                  "map of a tensor with another element type than its own");
     }
     std::int64_t count = 1;
     for (int d = 0; d < rank(); ++d) {
@@ -260,7 +260,7 @@ class Tensor {
                   std::string(place) + ": error: the view '" + view +
                       "' makes one dimension of dimensions " + std::to_string(dimension) + " to " +
                       std::to_string(last) + " of " + tensor +
-                      ", which do not lie side by side: the stride of dimension " +
+                      ", which are not contiguous: the stride of dimension " +
                       std::to_string(d - 1) + " is " + std::to_string(stride(d - 1)) + ", not " +
                       std::to_string(wanted));
     }
@@ -284,16 +284,16 @@ struct Tensor::Parameter {
 };
 
 inline void Tensor::ExpectApart(const char* name, std::initializer_list<Parameter> others) const {
-  const std::string start = std::string("parameter '") + name + "' is written, and ";
+  const std::string start = std::string("parameter '") + name + "' is written, but ";
   if (OverlapsItself()) {
     throw Error(KDL_ERROR_INVALID_ARGUMENT,
-                start + "has indices that share memory; its strides must keep all elements apart");
+                start + "has elements that share memory; its strides must keep all elements apart");
   }
   for (const Parameter& other : others) {
     if (!Overlaps(other.tensor)) continue;
     throw Error(KDL_ERROR_INVALID_ARGUMENT,
                 start + "shares memory with '" + other.name +
-                    "'; what is written may overlap no other parameter");
+                    "'; a written tensor must not overlap another parameter");
   }
 }
 

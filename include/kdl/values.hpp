@@ -70,7 +70,7 @@ constexpr Element ElementOf() {
   } else if constexpr (Narrow<T>) {
     return T::kElement;
   } else {
-    static_assert(std::integral<T>, "no element kind stands for this type");
+    static_assert(std::integral<T>, "no element type corresponds to this C++ type");
     constexpr int kLog = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
     return static_cast<Element>((std::is_signed_v<T> ? KDL_I8 : KDL_U8) + kLog);
   }

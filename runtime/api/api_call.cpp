@@ -15,8 +15,8 @@ kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
     if (!IsOurs(kernels)) return Invalid("call of kernels: the handle", kForeign);
     if (Unwrap(kernels)->scheduler().in_child()) {
       return Fail(KDL_ERROR_UNSUPPORTED,
-                  "call of kernels that the process opened which this one was forked from; open "
-                  "them here");
+                  "call of kernels that were opened by the process from which this one was forked; "
+                  "open them here");
     }
     return call();
   });

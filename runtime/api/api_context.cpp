@@ -31,7 +31,7 @@ Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
   std::memcpy(own, &given, given.size);
   if ((own->allocate == nullptr) != (own->release == nullptr)) {
     return Invalid(
-        "kdl_context_create_with: of allocate and release one is NULL; give both or none");
+        "kdl_context_create_with: one of allocate and release is NULL; give both or neither");
   }
   return nullptr;
 }

@@ -76,7 +76,7 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
               kdl_buffer** workspace) {
   std::int64_t bytes = 0;
   if (instances < 0 || footprint < 0) {
-    return Invalid("workspace '", name, "': there are no ", instances, " instances of ", footprint,
+    return Invalid("workspace '", name, "': cannot have ", instances, " instances of ", footprint,
                    " bytes");
   }
   if (__builtin_mul_overflow(instances, footprint, &bytes)) {
@@ -146,7 +146,7 @@ Error CheckContext(const Queue& queue, const kdl_array& array) {
   if (array.buffer == nullptr) return nullptr;
   if (!IsOurs(array.buffer)) return Invalid("a tensor", kForeign);
   if (&Unwrap(array.buffer)->device().scheduler() == &queue.scheduler()) return nullptr;
-  return Invalid(Describe(*Unwrap(array.buffer)), " is of another context than the queue");
+  return Invalid(Describe(*Unwrap(array.buffer)), " belongs to another context than the queue");
 }
 
 Error Copy(Caller& caller, const kdl_array& to, const kdl_array& from, const char* cause,
@@ -234,7 +234,7 @@ kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* 
     if (code < KDL_ERROR_INVALID_ARGUMENT || code > KDL_ERROR_CANCELLED ||
         code == KDL_ERROR_TIMEOUT) {
       return Invalid("a timeline cannot fail with code ", static_cast<int>(code),
-                     "; KDL_ERROR_DEVICE is one that says who failed");
+                     "; use a failure code such as KDL_ERROR_DEVICE");
     }
     Timeline& object = *Unwrap(timeline);
     object.scheduler().Break(object, MakeFailure(Fail(code, message)));

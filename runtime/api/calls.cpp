@@ -193,7 +193,7 @@ Error Calls::CallHere(const Entry& entry, const std::int64_t* sizes,
   const Workspace workspace(workspaces_, binding.workspace_bytes);
   if (workspace.data() == nullptr && binding.workspace_bytes > 0) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "call of '", entry.candidate.kernel->name,
-                "': there are no ", binding.workspace_bytes, " bytes left for its workspace");
+                "': not enough memory for a workspace of ", binding.workspace_bytes, " bytes");
   }
   LaunchFrame frame(device_->prints());
   char* shared = workspace.data();

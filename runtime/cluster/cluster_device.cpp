@@ -95,7 +95,7 @@ Error OpenFile(std::span<const kdl_option> options, void** device) {
       return Fail(KDL_ERROR_NOT_FOUND, "cannot read ", option.value, ": ", reason);
     return OpenDevice(option.value, text, options, device);
   }
-  return Invalid("a machine of clusters has a description: cluster?description=FILE");
+  return Invalid("a machine with clusters needs a description: cluster?description=FILE");
 }
 
 kdl_error* OpenDescribed(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
@@ -135,7 +135,8 @@ char* HostAddress(void* device, kdl_memory memory) {
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
   const std::int64_t offset = DeviceFromHandle(device).memory->Take(bytes);
   if (offset == 0)
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes, " bytes of memory").release();
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory for ", bytes, " bytes")
+        .release();
   *memory = {AddressOf(offset), AddressOf(offset)};
   return nullptr;
 }
@@ -198,7 +199,8 @@ kdl_error* Load(void*, const kdl_image* image, void** loaded) {
   // Seals the image, so that running clusters cannot modify it for those that are started later.
   if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes) ||
       !SealFile(module->image, true)) {
-    return Fail(KDL_ERROR_DEVICE, "there is no room for the image of module '", image->module, "'")
+    return Fail(KDL_ERROR_DEVICE, "there is not enough memory for the image of module '",
+                image->module, "'")
         .release();
   }
   *loaded = module.release();
@@ -229,8 +231,8 @@ class Launcher final : public WorkgroupDriver {
     const std::int64_t offset = device_.memory->Take(bytes);
     *memory = AddressOf(offset);
     if (offset != 0) return nullptr;
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes,
-                " bytes of memory for a launch of ", request_.kernel->name);
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory for ", bytes,
+                " bytes for a launch of ", request_.kernel->name);
   }
   void Release(void* memory) override { device_.memory->Release(OffsetOf(memory)); }
   Error Write(void* to, std::span<const std::int64_t> numbers) override {
@@ -296,8 +298,8 @@ class Launcher final : public WorkgroupDriver {
              << ": " << word << ' ' << event.number << '\n';
       }
       if (const std::uint64_t lost = cluster->LostEvents(); lost > 0)
-        file << request_.kernel->name << " cluster " << cluster->number() << ": events not noted "
-             << lost << '\n';
+        file << request_.kernel->name << " cluster " << cluster->number()
+             << ": events not recorded " << lost << '\n';
     }
     if (file.flush()) return nullptr;
     return Fail(KDL_ERROR_INVALID_ARGUMENT, "cannot write events to ", device_.events);

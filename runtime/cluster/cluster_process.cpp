@@ -65,7 +65,7 @@ Error ClusterProcess::Spawn() {
   life_ = life.own;
   said_ = NamelessFile("kdl-cluster-said", kMostSaid);
   if (said_ < 0 || !SealFile(said_, false) || bell.theirs < 0 || life.theirs < 0)
-    return Fail(KDL_ERROR_DEVICE, Name(), " gets no socket: ", std::strerror(errno));
+    return Fail(KDL_ERROR_DEVICE, Name(), " has no socket: ", std::strerror(errno));
   Child child;
   child.Give(bell.theirs, kInput);
   child.Give(life.theirs, kLifeFile);
@@ -126,14 +126,14 @@ std::string ClusterProcess::Fault() const {
   const kdl_cluster_mailbox& said = mailbox();
   switch (__atomic_load_n(&said.fault, __ATOMIC_ACQUIRE)) {
     case kdl_cluster_beyond_scratchpad:
-      return Concat("touched byte ", static_cast<std::int64_t>(said.fault_address),
+      return Concat("accessed byte ", static_cast<std::int64_t>(said.fault_address),
                     " of a scratchpad of ", description_.scratchpad_bytes, " bytes");
     case kdl_cluster_beyond_stack:
       return Concat("needed more than its stack of ", description_.stack_bytes, " bytes");
     case kdl_cluster_no_memory:
-      return Concat("touched address ", said.fault_address, ", where there is no memory,");
+      return Concat("accessed address ", said.fault_address, ", where there is no memory,");
     case kdl_cluster_bad_instruction:
-      return "came to an instruction that it does not have";
+      return "executed an invalid instruction";
     default:
       return "";
   }
@@ -157,22 +157,24 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
   const std::uint64_t done = __atomic_load_n(&answer.done, __ATOMIC_ACQUIRE);
   if (answer.abi_hash != kdl_cluster_abi_hash) {
     return Fail(KDL_ERROR_INVALID_ARGUMENT, "the image for machine '", description_.name,
-                "' was made for another version of the runtime: it is of ABI ", answer.abi_hash,
-                ", and this is ", kdl_cluster_abi_hash, "; build it again");
+                "' was built for another version of the runtime: it has ABI ", answer.abi_hash,
+                ", but this is ", kdl_cluster_abi_hash, "; build it again");
   }
   if (answer.status == kdl_cluster_ready && done == calls_) return nullptr;
   if (answer.status == kdl_cluster_no_entry)
     return Fail(KDL_ERROR_INTERNAL, "the image has no kernel that ", Name(), " can run: it ", what);
   if (answer.status == kdl_cluster_no_scratchpad) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.launch_scratchpad_bytes(),
-                " bytes of scratchpad for a core, fewer than the kernel was made for: it ", what);
-  }
-  if (answer.status == kdl_cluster_no_workers) {
-    return Fail(KDL_ERROR_INVALID_ARGUMENT, Name(), " has teams of ", description_.workers(),
-                " workers, fewer than the kernel was made for; build it for this description: it ",
+                " bytes of scratchpad for a core, fewer than the kernel was compiled for: it ",
                 what);
   }
-  return Fail(KDL_ERROR_DEVICE, Name(), " has written nonsense into its mailbox while it ", what,
+  if (answer.status == kdl_cluster_no_workers) {
+    return Fail(
+        KDL_ERROR_INVALID_ARGUMENT, Name(), " has teams of ", description_.workers(),
+        " workers, fewer than the kernel was compiled for; build it for this description: it ",
+        what);
+  }
+  return Fail(KDL_ERROR_DEVICE, Name(), " has written invalid data to its mailbox while it ", what,
               ": status ", answer.status, ", call ", done, " of ", calls_);
 }
 
@@ -240,9 +242,9 @@ Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>
         bells[c] = -1;
         --left;
       } else if (!cluster.GetsOn()) {
-        return Fail(KDL_ERROR_TIMEOUT, cluster.Name(), " has not got on for ",
+        return Fail(KDL_ERROR_TIMEOUT, cluster.Name(), " has made no progress for ",
                     cluster.description_.deadline_seconds, " s while it ", what,
-                    "; it is given up");
+                    "; it was stopped");
       }
     }
   }

@@ -74,7 +74,7 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
     std::vector<std::string> names;
     for (std::int32_t p = 0; p < variant.param_count; ++p) names.push_back(variant.params[p].name);
     return Invalid(args.size(), args.size() == 1 ? " argument is" : " arguments are",
-                   " given, but it takes ", variant.param_count, names.empty() ? "" : ": ",
+                   " given, but it has ", variant.param_count, names.empty() ? "" : ": ",
                    JoinWords(names));
   }
   const kdl_param_desc& param = variant.params[match.param];
@@ -83,7 +83,7 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
   switch (match.fit) {
     case Fit::kTensor:
       if (IsNull(arg))
-        return Invalid("parameter ", ParameterType(param), " is a tensor, and NULL is given");
+        return Invalid("parameter ", ParameterType(param), " is a tensor, but NULL is given");
       return arg.array == nullptr ? Invalid("parameter ", ParameterType(param),
                                             " is a tensor, but a scalar (", given, ") is given")
                                   : Invalid("parameter ", ParameterType(param),
@@ -96,14 +96,14 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
       return Invalid("dimension ", match.dimension, " of ", Spelling(param), " is ",
                      param.dim_const[match.dimension], ", but the tensor given is ", given);
     default:
-      return Invalid("parameter ", ParameterType(param), " takes ", ElementName(param.element),
-                     ", but ", given, " is given");
+      return Invalid("parameter ", ParameterType(param), " needs ", ElementName(param.element), ", but ",
+                     given, " is given");
   }
 }
 
 Error NoVariant(const kdl_variant& workgroup, const std::vector<std::string>& signatures,
                 Args args) {
-  std::string text = "no variant takes (";
+  std::string text = "no variant accepts (";
   for (std::size_t p = 0; p < args.size(); ++p) {
     text += Concat(p == 0 ? "" : ", ", workgroup.params[p].name, ": ", DescribeArgument(args[p]));
   }
@@ -152,7 +152,7 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
   const Buffer& buffer = *Unwrap(array.buffer);
   if (&buffer.device().scheduler() != &device.scheduler()) {
     return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
-                   " of another context than the queue's");
+                   ", which belongs to another context than the queue");
   }
   if (!device.SharesMemoryWith(buffer.device())) {
     return Invalid("the tensor for ", Spelling(param), " is ", Describe(buffer),
@@ -168,7 +168,7 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
     return CheckWritable(buffer, Concat("the tensor for ", Spelling(param)));
   if (param.direction != KDL_IN && OverlapsItself(view)) {
     return Invalid("the tensor for ", Spelling(param),
-                   ", which is written, has indices that share memory; its strides must keep all "
+                   ", which is written, has elements that share memory; its strides must keep all "
                    "elements apart");
   }
   return nullptr;
@@ -222,7 +222,7 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
 Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
                      Binding* binding) {
   if (&function.registry() != &device.registry()) {
-    return Invalid("the kernel was found in another context than the queue's");
+    return Invalid("the kernel belongs to another context than the queue");
   }
   if (core_num < 1) {
     return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
@@ -266,7 +266,7 @@ std::int64_t OffsetInBuffer(const kdl_array& array) {
 Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace) {
   const std::string start = Concat("its workspace, ", Describe(workspace), ", ");
   if (&workspace.device().scheduler() != &device.scheduler()) {
-    return Invalid(start, "is of another context than the queue");
+    return Invalid(start, "belongs to another context than the queue");
   }
   if (!device.SharesMemoryWith(workspace.device()))
     return Invalid(start, "must live on ", device.uri());
@@ -277,7 +277,7 @@ Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer&
     if (variant.params[p].is_tensor == 0) continue;
     if (Overlap(WholeOf(workspace), binding.tensors[tensor++])) {
       return Invalid(start, "shares memory with the tensor for ", Spelling(variant.params[p]),
-                     "; it must be memory of its own");
+                     "; it must use memory of its own");
     }
   }
   const std::int64_t slices = binding.workspace_bytes - binding.shared_bytes;

@@ -30,7 +30,7 @@ Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
         return Invalid("the tensors for ", Spelling(written), " and ", Spelling(other),
                        " share memory, but ", written.name, " is ",
                        written.direction == KDL_OUT ? "out" : "inout",
-                       "; what is written may overlap no other parameter");
+                       "; a written tensor must not overlap another parameter");
       }
     }
   }
@@ -105,7 +105,7 @@ Error SizeWorkspace(const Device& device, Binding* binding) {
 Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
   for (std::size_t symbol = 0; symbol < binding.dims.size(); ++symbol) {
     if (binding.dims[symbol] <= KDL_LARGEST_SIZE) continue;
-    return Invalid("size ", variant.dims[symbol], " is ", binding.dims[symbol], "; the largest is ",
+    return Invalid("size ", variant.dims[symbol], " is ", binding.dims[symbol], "; the maximum is ",
                    KDL_LARGEST_SIZE);
   }
   return nullptr;

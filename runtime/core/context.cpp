@@ -41,7 +41,7 @@ std::string WhyNotOpened(const std::string& path) {
   std::string reason = WhyNotLoaded(PathWithFolder(path));
   const char* arch = ArchOfLibrary(path);
   if (arch == nullptr || std::string_view(arch) == ProcessorArch()) return reason;
-  return Concat("it holds code for ", arch, ", and this process runs on ", ProcessorArch());
+  return Concat("it contains code for ", arch, ", but this process runs on ", ProcessorArch());
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Error Context::AddDeviceKind(const kdl_device_ops* ops, void* kind_context) {
   KDL_RETURN_IF_ERROR(DeviceKind::Make(*ops, kind_context, &kind));
   const std::lock_guard lock(mutex_);
   if (!kinds_.emplace(ops->kind, kind).second) {
-    return Invalid("device kind '", ops->kind, "' is there already");
+    return Invalid("device kind '", ops->kind, "' already exists");
   }
   return nullptr;
 }
@@ -65,7 +65,7 @@ Error Context::LoadPlugin(const std::string& path, DeviceKind* kind) {
   const auto plugin = FunctionOf<kdl_device_plugin_fn>(library, "kdl_device_plugin");
   if (plugin == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "'", path,
-                "' holds no device: it does not define kdl_device_plugin");
+                "' contains no device: it does not define kdl_device_plugin");
   }
   const kdl_device_ops* ops = plugin(&PluginHost());
   if (ops == nullptr) {
@@ -93,7 +93,7 @@ Error Context::FindKind(const std::string& name, const DeviceKind** kind) {
     if (!word.starts_with(kPluginPrefix)) known.push_back(word);
   }
   const std::string_view workgroup = NearestWord(name, known);
-  return Fail(KDL_ERROR_NOT_FOUND, "there is no kind of device '", name, "'; there are ",
+  return Fail(KDL_ERROR_NOT_FOUND, "unknown kind of device '", name, "'; the kinds are ",
               JoinWords(known),
               workgroup.empty() ? "" : Concat("; did you mean '", workgroup, "'?"));
 }
@@ -137,11 +137,11 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
   }
   const std::vector<std::string_view> candidates = Split(specs, ',');
   if (candidates.empty()) {
-    return Invalid("the device spec is empty; it reads kind[ordinal]?key=value, such as host");
+    return Invalid("the device spec is empty; write kind[ordinal]?key=value, such as host");
   }
   if (std::ranges::find(candidates, std::string_view()) != candidates.end()) {
     return Invalid("device list '", specs,
-                   "' has an empty element; it reads spec,spec, such as opencl,host");
+                   "' has an empty element; write spec,spec, such as opencl,host");
   }
   const std::lock_guard lock(mutex_);
   if (candidates.size() == 1) {
@@ -156,7 +156,7 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
     if (error == nullptr) return nullptr;
     reasons += Concat("\n  ", candidate, ": ", kdl_error_message(error.get()));
   }
-  return Fail(KDL_ERROR_NOT_FOUND, "none of the devices '", specs, "' is there:", reasons);
+  return Fail(KDL_ERROR_NOT_FOUND, "none of the devices '", specs, "' is available:", reasons);
 }
 
 Error Context::Load(const std::string& path) {
@@ -173,7 +173,7 @@ Error Context::Load(const std::string& path) {
   Error error;
   if (images == nullptr) {
     error = Fail(KDL_ERROR_NOT_FOUND, "'", path,
-                 "' holds no kernels: it does not define kdl_module_images");
+                 "' contains no kernels: it does not define kdl_module_images");
   } else {
     for (; error == nullptr && *images != nullptr; ++images) error = registry_.Register(*images);
   }

@@ -22,7 +22,7 @@ Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* 
   if (given.version < kOldest || given.version > kNewest) {
     const bool is_old = given.version < kOldest;
     return Invalid("device kind '", kind, "' was made for plugin version ", given.version,
-                   ", and this runtime takes none ", is_old ? "below " : "above ",
+                   ", but this runtime accepts none ", is_old ? "below " : "above ",
                    is_old ? kOldest : kNewest);
   }
   if (given.size < least || given.size > sizeof(Table)) {
@@ -47,7 +47,7 @@ Error DeviceKind::Make(const kdl_device_ops& ops, void* kind_context, DeviceKind
     if (own.allocate == nullptr || own.release == nullptr || own.write == nullptr ||
         own.read == nullptr || own.copy == nullptr || own.fill == nullptr) {
       return Invalid("the memory table of device kind '", ops.kind,
-                     "' lacks allocate, release, write, read, copy or fill");
+                     "' must have allocate, release, write, read, copy and fill");
     }
   }
   kind->context = kind_context;
@@ -63,7 +63,7 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   if (ops.open == nullptr || ops.close == nullptr || ops.facts == nullptr ||
       (ops.launch == nullptr && ops.submit == nullptr)) {
     return Invalid("device kind '", ops.kind,
-                   "' lacks open, close, facts, or both launch and submit");
+                   "' must have open, close, facts, and launch or submit");
   }
   KDL_RETURN_IF_ERROR(Error(ops.open(kind.context, spec.ordinal, options.data(),
                                      static_cast<std::int32_t>(options.size()), &opened->state_)));
@@ -78,8 +78,9 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   facts.image_kind = opened->image_kind_.c_str();
   facts.arch = opened->arch_.c_str();
   if (facts.cores < 1 || facts.resident < 0) {
-    return Fail(KDL_ERROR_DEVICE, opened->uri(), " says that it has ", facts.cores, " cores, ",
-                facts.resident, " of a launch at once; it needs 1 or more, and 0 or more");
+    return Fail(KDL_ERROR_DEVICE, opened->uri(), " reports ", facts.cores, " cores, ",
+                facts.resident,
+                " of them at once in a launch; they must be at least 1 and at least 0");
   }
   const bool calls = opened->works_in_host_memory() && ops.launch != nullptr;
   facts.capabilities = (facts.capabilities & (calls ? std::uint64_t{KDL_CAN_CALL} : 0)) |
@@ -115,14 +116,14 @@ Error Device::FindModule(const kdl_image& image, void** module) {
 Error Device::Allocate(std::int64_t bytes, const char* name, kdl_memory* memory) {
   if (facts_.memory_bytes > 0 && bytes > facts_.memory_bytes) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "allocation of ", bytes, " bytes on ", uri_,
-                ": the device has ", facts_.memory_bytes, " in all");
+                ": the device has ", facts_.memory_bytes, " in total");
   }
   Error error;
   if (works_in_host_memory()) {
     void* data = host_memory().Allocate(bytes);
     *memory = {data, data};
     if (data == nullptr) {
-      error = Fail(KDL_ERROR_OUT_OF_MEMORY, "the system has no ", bytes, " bytes of memory left");
+      error = Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough memory for ", bytes, " bytes");
     }
   } else {
     error.reset(memory_ops().allocate(state_, bytes, name, memory));
@@ -233,11 +234,11 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   if (access != KDL_MAP_READ && access != KDL_MAP_WRITE && access != KDL_MAP_READ_WRITE) {
     return Invalid("map of ", Describe(*this), ": unknown access ", static_cast<int>(access));
   }
-  if ((access & KDL_MAP_WRITE) != 0) KDL_RETURN_IF_ERROR(CheckWritable(*this, "what is mapped"));
+  if ((access & KDL_MAP_WRITE) != 0) KDL_RETURN_IF_ERROR(CheckWritable(*this, "the mapped buffer"));
   const std::lock_guard lock(map_mutex_);
   const bool reads_too = mapped_ == KDL_MAP_READ && access == KDL_MAP_READ;
   if (mapped_ != 0 && !reads_too)
-    return Invalid("map of ", Describe(*this), ", which is mapped already");
+    return Invalid("map of ", Describe(*this), ", which is already mapped");
   KDL_RETURN_IF_ERROR(device_->CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
   // Mapped data does not change, so a second reader uses the copy of the first.
   if (mapped_ == 0) KDL_RETURN_IF_ERROR(Stage());
@@ -251,8 +252,8 @@ Error Buffer::Stage() {
   if (device_->works_in_host_memory()) return nullptr;
   staging_ = device_->host_memory().Allocate(bytes_);
   if (staging_ == nullptr) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this), ": the host has no ", bytes_,
-                " bytes left");
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this),
+                ": not enough host memory for ", bytes_, " bytes");
   }
   // Copied even if only mapped for writing, because bytes that the caller does not write must keep their
   // values.

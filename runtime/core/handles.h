@@ -27,8 +27,8 @@ class Handle {
 
 // The end of the error about a handle from another copy.
 inline constexpr const char* kForeign =
-    " belongs to another copy of the runtime in this process; a library that has one of its own "
-    "takes only handles that it made";
+    " belongs to another copy of the runtime in this process; a library with its own copy accepts "
+    "only handles that it created";
 
 class Buffer;
 class Caller;

@@ -100,7 +100,8 @@ class CopyOperation final : public Operation {
     staging_ = to_->device().host_memory().Allocate(bytes);
     if (staging_ == nullptr) {
       Finish(Fail(KDL_ERROR_OUT_OF_MEMORY, "copy from ", runtime::Describe(*from_), " to ",
-                  runtime::Describe(*to_), ": the host has no ", bytes, " bytes to stage it"));
+                  runtime::Describe(*to_), ": not enough host memory for ", bytes,
+                  " bytes to stage it"));
       return;
     }
     staged_to_host_ = WithDenseTo(region_);
@@ -347,7 +348,7 @@ Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, c
   }
   if (OverlapsItself(to.view)) {
     return Invalid("the target of the copy, ", Describe(to.view),
-                   ", has indices that share memory; its strides must keep all elements apart");
+                   ", has elements that share memory; its strides must keep all elements apart");
   }
   if (IsEmpty(to.view)) {
     *operation = MakeHostCall(nullptr, nullptr, nullptr);

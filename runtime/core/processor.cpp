@@ -105,13 +105,13 @@ Error FeaturesOfLevel(std::string_view level, std::uint64_t* features) {
     if (known.arch == ProcessorArch()) names.emplace_back(known.name);
     if (known.name != level) continue;
     if (known.arch != ProcessorArch() || (known.features & ~has) != 0) {
-      return Fail(KDL_ERROR_UNSUPPORTED, "this processor is no ", level);
+      return Fail(KDL_ERROR_UNSUPPORTED, "this processor does not support ", level);
     }
     *features = known.features;
     return nullptr;
   }
   names.emplace_back(kNative);
-  return Invalid("isa=", level, " is unknown; there are ", JoinWords(names));
+  return Invalid("isa=", level, " is unknown; the levels are ", JoinWords(names));
 }
 
 }  // namespace kdl::runtime

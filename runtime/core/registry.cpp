@@ -82,10 +82,9 @@ Error CheckVersion(const kdl_image& image) {
   if (abi == own && image.size == sizeof image) return nullptr;
   const std::string_view module = image.module;
   return Invalid("module '", module.substr(0, HashAt(module)), "' was compiled by ", image.compiler,
-                 " for ABI ", abi,
-                 ", and the runtime here, that of kernelc " KDL_VERSION ", has ABI ", own,
+                 " for ABI ", abi, ", but the runtime of kernelc " KDL_VERSION " has ABI ", own,
                  "; compile it with kernelc " KDL_VERSION
-                 ", or take it as a shared library with the runtime of its own version inside");
+                 ", or use it as a shared library that contains its own runtime");
 }
 
 }  // namespace
@@ -109,8 +108,8 @@ Error Registry::CheckImage(const kdl_image& image) const {
       for (std::int32_t n = 0; n < known->kernel_count; ++n) {
         if (std::string_view(image.kernels[k].name) != known->kernels[n].name) continue;
         return Invalid("kernel '", image.module, ".", image.kernels[k].name,
-                       "' is registered already for ", image.kind, " ", image.arch,
-                       ", from another image; give one of the modules another name");
+                       "' is already registered for ", image.kind, " ", image.arch,
+                       ", from another image; rename one of the modules");
       }
     }
   }
@@ -152,7 +151,7 @@ Error Registry::FindModule(const Function& function, std::string* module) const 
       known.empty() ? "; no module is registered: give the context its kdl_images_… first" : "";
   if (!workgroup.empty()) help = Concat("; did you mean '", workgroup, "'?");
   if (!function.module_.empty()) help = Concat(" in module '", function.module_, "'", help);
-  return Fail(KDL_ERROR_NOT_FOUND, "there is no kernel '", function.kernel_, "'", help);
+  return Fail(KDL_ERROR_NOT_FOUND, "unknown kernel '", function.kernel_, "'", help);
 }
 
 Error Registry::Find(std::string_view name, const Function** function) {
@@ -169,7 +168,7 @@ Error Registry::Find(std::string_view name, const Function** function) {
   // The module is named after a file, which may contain dots.
   std::string_view kernel = name.substr(dot == std::string_view::npos ? 0 : dot + 1);
   if (const std::size_t open = kernel.find('<'); open != std::string_view::npos) {
-    if (kernel.back() != '>') return Invalid("kernel name '", name, "' lacks its closing '>'");
+    if (kernel.back() != '>') return Invalid("kernel name '", name, "' has no closing '>'");
     for (std::string_view constant : Split(kernel.substr(open + 1, kernel.size() - open - 2), ','))
       made->constants_.emplace_back(constant);
     kernel = kernel.substr(0, open);
@@ -227,17 +226,17 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
   const std::string start =
       Concat("kernel '", function.shown_name(), "' cannot run on ", device.uri(), ": ");
   if (!constants.empty()) {
-    return Fail(KDL_ERROR_NOT_FOUND, start, "no variant has these constants; there are ",
+    return Fail(KDL_ERROR_NOT_FOUND, start, "no variant has these constants; the variants have ",
                 JoinWords({constants.begin(), constants.end()}));
   }
   if (lacking != 0) {
     return Fail(KDL_ERROR_UNSUPPORTED, start, "this processor lacks ",
                 FeatureNames(lacking, device.facts().arch),
-                ", which the variant needs that asks least");
+                ", which even the least demanding variant needs");
   }
   const std::string_view arch = device.facts().arch;
-  return Fail(KDL_ERROR_NOT_FOUND, start, "it takes code for ", device.facts().image_kind,
-              arch.empty() ? "" : " ", arch, ", and this kernel was compiled for ",
+  return Fail(KDL_ERROR_NOT_FOUND, start, "it needs code for ", device.facts().image_kind,
+              arch.empty() ? "" : " ", arch, ", but this kernel was compiled for ",
               JoinWords({kinds.begin(), kinds.end()}));
 }
 

@@ -86,7 +86,7 @@ Scheduler::~Scheduler() = default;
 Error Scheduler::CheckProcess() const {
   if (!in_child()) return nullptr;
   return Fail(KDL_ERROR_UNSUPPORTED,
-              "this process was forked from the one that made the context; make one here");
+              "the context belongs to the process from which this one was forked; create one here");
 }
 
 Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
@@ -94,7 +94,7 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
   Queue& queue = caller.queue_;
   Lock lock(mutex_);
   if (!runners_.HasOne()) {
-    return Fail(KDL_ERROR_DEVICE, "the system has no thread left to run operations");
+    return Fail(KDL_ERROR_DEVICE, "the system cannot create another thread to run operations");
   }
   Ref<Event> event;
   if (done != nullptr) event = MakeRef<Event>(queue.timeline_, queue.last_value_ + 1, caller);

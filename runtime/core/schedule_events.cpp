@@ -120,8 +120,8 @@ Error Scheduler::Cancel(const Event& event) {
   Queue* queue = event.timeline().queue_;
   if (queue == nullptr) {
     return Invalid(
-        "only an operation can be cancelled, not a point of a timeline that the caller "
-        "raises; kdl_timeline_fail fails those");
+        "only an operation can be cancelled, not a point of a timeline that the caller signals; "
+        "use kdl_timeline_fail for those");
   }
   Operation* operation = queue->first_;
   while (operation != nullptr && operation->value_ != event.value()) operation = operation->next_;
@@ -139,7 +139,7 @@ Error Scheduler::Signal(Timeline& timeline, std::uint64_t value) {
   const Lock lock(mutex_);
   if (value <= timeline.value_) {
     return Invalid("signal of ", value, " on a timeline that has reached ", timeline.value_,
-                   "; its counter only rises");
+                   "; its value can only increase");
   }
   if (timeline.broken_) {
     return Invalid("signal of ", value,

@@ -59,10 +59,9 @@ FailurePtr Scheduler::FindRace(Operation& operation) {
   for (const Access& access : accesses) {
     const std::string conflict = access.buffer->access_log().FindConflict(access, clock);
     if (conflict.empty()) continue;
-    return MakeFailure(Invalid(who, access.writes ? " writes " : " reads ",
-                               Describe(*access.buffer), ", and ", conflict,
-                               ", with nothing that orders the one after the other; let one wait "
-                               "for the other's event"));
+    return MakeFailure(
+        Invalid(who, access.writes ? " writes " : " reads ", Describe(*access.buffer), ", and ",
+                conflict, ", but nothing orders the two; let one wait for the event of the other"));
   }
   for (const Access& access : accesses) {
     access.buffer->access_log().Add(access, clock, point, who);

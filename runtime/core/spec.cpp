@@ -9,7 +9,7 @@ Error ParseDeviceSpec(std::string_view text, DeviceSpec* spec) {
   const std::string fault = ReadDeviceSpec(text, parsed);
   if (!fault.empty()) {
     return Invalid("device spec '", text, "': ", fault,
-                   "; it reads kind[ordinal]?key=value, such as host, debug[1] or host?threads=4");
+                   "; write kind[ordinal]?key=value, such as host, debug[1] or host?threads=4");
   }
   if (!parsed.path.empty()) parsed.kind += ":" + std::exchange(parsed.path, {});
   *spec = std::move(parsed);

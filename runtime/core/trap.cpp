@@ -222,7 +222,7 @@ Error LaunchHost::CheckPrinted() const {
   // Must not throw, because devices call it in their completions.
   char message[200];
   std::snprintf(message, sizeof message,
-                "a kernel prints to standard output, which cannot be written: %s",
+                "a kernel prints to standard output, but writing to it failed: %s",
                 std::strerror(error));
   return Error(kdl_error_create(KDL_ERROR_DEVICE, message));
 }

@@ -135,8 +135,8 @@ Error CheckAddress(const kdl_tensor& view, std::string_view what) {
   // Element sizes are powers of two.
   if ((reinterpret_cast<std::uintptr_t>(view.data) &
        static_cast<std::uintptr_t>(ElementBytes(view) - 1)) != 0) {
-    return Invalid(what, " is ", Describe(view), " at an address that is no multiple of ",
-                   ElementBytes(view), ", the bytes of ", ElementName(view.element));
+    return Invalid(what, " is ", Describe(view), " at an address that is not a multiple of ",
+                   ElementBytes(view), ", the size of ", ElementName(view.element));
   }
   return nullptr;
 }

@@ -8,13 +8,13 @@ Error Api::Load(Api* api) {
   constexpr const char* kDriver = "libcuda.so.1";
   api->library = LoadDriver(kDriver);
   if (api->library == nullptr) {
-    return Fail(KDL_ERROR_NOT_FOUND, "there is no CUDA here: ", kDriver,
+    return Fail(KDL_ERROR_NOT_FOUND, "CUDA is not available: ", kDriver,
                 " cannot be loaded; install NVIDIA's driver");
   }
 #define KDL_CU_FIND(name, params)                                                     \
   api->name = reinterpret_cast<Status(*) params>(SymbolOf(api->library, "cu" #name)); \
   if (api->name == nullptr)                                                           \
-    return Fail(KDL_ERROR_NOT_FOUND, kDriver, " has no cu" #name, "; that of CUDA 12 does");
+    return Fail(KDL_ERROR_NOT_FOUND, kDriver, " has no cu" #name, "; that of CUDA 12 has it");
   KDL_CU_FUNCTIONS(KDL_CU_FIND)
 #undef KDL_CU_FIND
 #define KDL_CU_FIND(name, params) \
@@ -23,7 +23,7 @@ Error Api::Load(Api* api) {
 #undef KDL_CU_FIND
   const Status status = api->Init(0);
   if (status == kSuccess) return nullptr;
-  return Fail(KDL_ERROR_NOT_FOUND, "there is no CUDA here: ", kDriver, " says ",
+  return Fail(KDL_ERROR_NOT_FOUND, "CUDA is not available: ", kDriver, " says ",
               api->StatusName(status));
 }
 

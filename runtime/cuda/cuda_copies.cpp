@@ -16,7 +16,8 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
   void* address = nullptr;
   const cu::Status status = cuda.Take(bytes, &address);
   if (status == cu::kOutOfMemory) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes, " bytes of memory").release();
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory for ", bytes, " bytes")
+        .release();
   }
   if (status != cu::kSuccess) return cuda.Failed("taking memory", status).release();
   *memory = {address, address};

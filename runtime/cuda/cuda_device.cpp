@@ -33,8 +33,8 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
   device->arch = CudaArchsOf(level);
   device->level = Concat(level / 10, ".", level % 10);
   if (device->arch.empty()) {
-    return Fail(KDL_ERROR_NOT_FOUND, "cuda[", ordinal, "], ", device->name, ", is of level ",
-                device->level, "; code is made for 8.0 and later ones");
+    return Fail(KDL_ERROR_NOT_FOUND, "cuda[", ordinal, "], ", device->name,
+                ", has compute capability ", device->level, "; 8.0 or later is needed");
   }
   status = device->api.DevicePrimaryCtxRetain(&device->context, device->id);
   if (status != cu::kSuccess) return device->Failed("making a context", status);

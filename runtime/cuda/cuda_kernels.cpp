@@ -18,7 +18,7 @@ Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaM
   const cu::Status status = cuda.api.ModuleLoadDataEx(&module->id, text.c_str(), 2, keys, values);
   if (IsLost(status)) return cuda.Failed(Concat("loading module ", image.module), status);
   if (status != cu::kSuccess) {
-    return Fail(KDL_ERROR_DEVICE, "the driver of ", cuda.name, " refuses the kernels of module '",
+    return Fail(KDL_ERROR_DEVICE, "the driver of ", cuda.name, " rejects the kernels of module '",
                 image.module, "': ", cuda.api.StatusName(status), "\n", log.c_str());
   }
   *loaded = std::move(module);
@@ -48,8 +48,8 @@ Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, con
 Error ReserveWorkgroupMemory(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
   const int most = cuda.Attribute(cu::kMostWorkgroup);
   if (kernel.workgroup_bytes > most) {
-    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " takes ", kernel.workgroup_bytes,
-                " bytes of shared memory; of ", cuda.name, " a block has ", most);
+    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " needs ", kernel.workgroup_bytes,
+                " bytes of shared memory, but a block on ", cuda.name, " has ", most);
   }
   const cu::Status status = cuda.api.FuncSetAttribute(kernel.function, cu::kWorkgroupBytes,
                                                       static_cast<int>(kernel.workgroup_bytes));

@@ -102,7 +102,7 @@ Error ParseGuard(const kdl_option& option, Guard* guard) {
     *guard = value;
     return nullptr;
   }
-  return Invalid("guard=", option.value, " is none of bands, end and start");
+  return Invalid("guard=", option.value, " is not bands, end or start");
 }
 
 kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
@@ -164,8 +164,7 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char* name, kdl_memo
   std::unique_lock<std::mutex> lock;
   DebugAllocation* allocation = Locked(device, &lock).memory.Allocate(bytes, name);
   if (allocation == nullptr) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the system has no ", bytes, " bytes of memory left")
-        .release();
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough memory for ", bytes, " bytes").release();
   }
   *memory = {allocation, TagAddress(allocation->data)};
   return nullptr;

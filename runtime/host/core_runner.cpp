@@ -69,8 +69,8 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   }
   if (block == nullptr) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
-                request_.core_num, " cores: there are no ", bytes,
-                " bytes left for frames and scratch");
+                request_.core_num, " cores: not enough memory for ", bytes,
+                " bytes of frames and scratch memory");
   }
   shares_ = reinterpret_cast<Share*>(block);
   launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + claims_at);
@@ -215,7 +215,7 @@ void CoreRunner::RunCore(WorkerCore* core, int worker, std::int64_t core_id) {
     Stop(core_id, Error(kdl_error_from_trap(request_.kernel, &variant_, &core->trap)));
   } else {
     Stop(core_id, Fail(KDL_ERROR_INTERNAL, "kernel '", request_.kernel->name, "' returned ", result,
-                       result == KDL_BARRIER ? " (a barrier), but states none" : ""));
+                       result == KDL_BARRIER ? " (a barrier), but declares none" : ""));
   }
 }
 

@@ -50,7 +50,8 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
     if (!ParseInteger(part.substr(0, dash), &first) || first < 0 ||
         !ParseInteger(dash == std::string_view::npos ? part : part.substr(dash + 1), &last) ||
         last < first) {
-      return Invalid("cpus=", option.value, ": '", part, "' is no processor such as 2, or 0-3");
+      return Invalid("cpus=", option.value, ": '", part,
+                     "' is not a processor or a range, such as 2 or 0-3");
     }
     for (std::int64_t cpu = first; cpu <= last; ++cpu) {
       if (std::ranges::find(allowed, cpu) == allowed.end()) {
@@ -58,7 +59,7 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
                     cpu);
       }
       if (std::ranges::find(*cpus, cpu) != cpus->end()) {
-        return Invalid("cpus=", option.value, ": processor ", cpu, " stands there twice");
+        return Invalid("cpus=", option.value, ": processor ", cpu, " is given twice");
       }
       cpus->push_back(static_cast<int>(cpu));
     }
@@ -165,15 +166,16 @@ Error NoSuchDevice(std::string_view kind, std::int64_t ordinal, std::int64_t cou
   const std::uint64_t number = static_cast<std::uint64_t>(ordinal) + 1;
   const std::uint64_t last = number % 100 / 10 == 1 ? 0 : number % 10;
   constexpr const char* kEndings[] = {"th", "st", "nd", "rd"};
-  return Fail(KDL_ERROR_NOT_FOUND, "there is no ", kind, "[", ordinal, "]: wanted the ", number,
-              kEndings[last <= 3 ? last : 0], ", ", count, count == 1 ? " matches" : " match");
+  return Fail(KDL_ERROR_NOT_FOUND, "there is no ", kind, "[", ordinal, "]: it would be the ",
+              number, kEndings[last <= 3 ? last : 0], ", ", count,
+              count == 1 ? " matches" : " match");
 }
 
 Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,
                   std::int64_t* value) {
   std::int64_t parsed = 0;
   if (!ParseInteger(option.value, &parsed) || parsed < least || parsed > most) {
-    return Invalid(option.key, "=", option.value, " is no integer from ", least, " to ", most);
+    return Invalid(option.key, "=", option.value, " is not an integer from ", least, " to ", most);
   }
   *value = parsed;
   return nullptr;
@@ -189,7 +191,7 @@ Error ParseResident(const kdl_option& option, bool* slice_per_core) {
 Error UnknownOption(std::string_view kind, std::string_view key, std::string_view keys) {
   const std::vector<std::string_view> words = Split(keys, ' ');
   const std::vector<std::string> known(words.begin(), words.end());
-  if (known.empty()) return Invalid(kind, " takes no options, and '", key, "' is given");
+  if (known.empty()) return Invalid(kind, " has no options, but '", key, "' is given");
   const std::string_view near = NearestWord(key, known);
   if (!near.empty()) {
     return Invalid(kind, " has no option '", key, "'; did you mean '", near, "'?");

@@ -8,7 +8,7 @@ Error Api::Load(Api* api) {
   constexpr const char* kLoader = "libOpenCL.so.1";
   api->library = LoadDriver(kLoader);
   if (api->library == nullptr) {
-    return Fail(KDL_ERROR_NOT_FOUND, "there is no OpenCL here: ", kLoader,
+    return Fail(KDL_ERROR_NOT_FOUND, "OpenCL is not available: ", kLoader,
                 " cannot be loaded; install an OpenCL driver and its ICD loader");
   }
 #define KDL_CL_FIND(name, result, params)                                             \

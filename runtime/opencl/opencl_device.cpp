@@ -41,10 +41,9 @@ Error RefuseAfterFork() {
   // Never destroyed, because a destructor that runs when the process exits may still open a device.
   static const ForkMark& kFirstUse = *new ForkMark;
   if (!kFirstUse.in_child()) return nullptr;
-  return Fail(
-      KDL_ERROR_UNSUPPORTED,
-      "OpenCL was in use in the process that this one was forked from, which its drivers do "
-      "not survive: fork before the first use, or start the child by exec");
+  return Fail(KDL_ERROR_UNSUPPORTED,
+              "this process was forked from one that used OpenCL, whose drivers do not support "
+              "that: fork before the first use, or start the child with exec");
 }
 
 Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
@@ -55,8 +54,8 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   const auto count = static_cast<std::int64_t>(devices.size());
   if (count == 0)
     return Fail(KDL_ERROR_NOT_FOUND,
-                "there is no OpenCL here: no driver has a device; install one, such as Debian's "
-                "pocl-opencl-icd");
+                "OpenCL is not available: no driver has a device; install a driver, such as "
+                "Debian's pocl-opencl-icd");
   if (ordinal >= count) return NoSuchDevice("opencl", ordinal, count);
   device->id = devices[static_cast<std::size_t>(ordinal)];
   std::int32_t status = cl::kSuccess;

@@ -124,15 +124,15 @@ Error Launcher::CheckFits() const {
   ask(cl::kCompiledWorkGroup, &workgroup);
   const auto has = opencl_.Info<std::uint64_t>(cl::kDeviceWorkgroup);
   if (has > 0 && workgroup_bytes > has) {
-    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " takes ", workgroup_bytes,
-                " bytes of local memory; of ", opencl_.programs->names().device,
-                " a work-group has ", has, ": blocks of 1/", (workgroup_bytes + has - 1) / has,
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " needs ", workgroup_bytes,
+                " bytes of local memory, but a work-group on ", opencl_.programs->names().device,
+                " has ", has, ": blocks of 1/", (workgroup_bytes + has - 1) / has,
                 " of the elements fit");
   }
   if (most_threads > 0 && workgroup[0] > most_threads) {
-    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " runs in teams of ",
-                workgroup[0], " workers; ", opencl_.programs->names().device, " has registers for ",
-                most_threads, " of them: smaller blocks take fewer");
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " needs ", workgroup[0],
+                " work-items in a work-group, but ", opencl_.programs->names().device,
+                " has registers for only ", most_threads, "; use smaller blocks");
   }
   return nullptr;
 }

@@ -16,8 +16,8 @@ Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
                                          nullptr, &status);
   if (status != cl::kSuccess) {
     by_address_.erase(place);
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes,
-                " bytes of memory: ", cl::ErrorName(status));
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory for ", bytes,
+                " bytes: ", cl::ErrorName(status));
   }
   allocation->address = next_;
   next_ += (static_cast<std::uint64_t>(bytes) / kAlignment + 2) * kAlignment;

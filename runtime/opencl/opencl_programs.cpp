@@ -124,7 +124,7 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
                     auto... what) { return api_.GetProgramBuildInfo(built, device_, what...); },
                 *program, cl::kBuildLog);
   api_.ReleaseProgram(*program);
-  return Fail(KDL_ERROR_DEVICE, "the driver of ", names_.device, " refuses the kernels of module '",
+  return Fail(KDL_ERROR_DEVICE, "the driver of ", names_.device, " rejects the kernels of module '",
               image.module, "': ", cl::ErrorName(status), "\n", log);
 }
 
@@ -149,13 +149,13 @@ Error OpenclPrograms::NoKernel(const OpenclModule& module, const char* name) con
   if (status == cl::kSuccess) {
     api_.ReleaseKernel(large);
     return Fail(KDL_ERROR_UNSUPPORTED, names_.device, " cannot run kernel ", name,
-                ", whose tables take more than the ", constant_bytes_,
-                " bytes of constants that it has: pass what is in large ones as a parameter");
+                ", whose tables need more than the ", constant_bytes_,
+                " bytes of constant memory that it has: pass large tables as parameters");
   }
   if (names_.lacked.empty())
     return OpenclFailure(Concat("finding kernel ", name), cl::kInvalidKernelName);
   return Fail(KDL_ERROR_UNSUPPORTED, names_.device, " cannot run kernel ", name,
-              ", which uses f64 or atomic updates of 64 bits: it lacks ", names_.lacked);
+              ", which uses f64 or 64-bit atomic updates: it does not support ", names_.lacked);
 }
 
 Error OpenclPrograms::FindKernel(OpenclModule& module, const char* name,

@@ -26,10 +26,10 @@ std::string EndProcess(int process) {
   ::kill(process, SIGKILL);
   ::waitpid(process, &status, 0);
   if (WIFSIGNALED(status)) {
-    return "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
            ::strsignal(WTERMSIG(status)) + ")";
   }
-  return "ended with code " + std::to_string(WEXITSTATUS(status));
+  return "exited with code " + std::to_string(WEXITSTATUS(status));
 }
 
 bool EndsWell(int process, std::chrono::milliseconds deadline) {

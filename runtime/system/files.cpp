@@ -42,7 +42,7 @@ int OpenRegular(const std::string& path, std::string* reason) {
   if (file < 0 || ::fstat(file, &facts) != 0) {
     *reason = std::strerror(errno);
   } else if (!S_ISREG(facts.st_mode)) {
-    *reason = "it is no regular file";
+    *reason = "it is not a regular file";
   } else {
     return file;
   }
@@ -66,7 +66,7 @@ bool ReadStart(const std::string& path, std::size_t most, std::string* text, std
 bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason) {
   if (!ReadStart(path, most + 1, text, reason)) return false;
   if (text->size() <= most) return true;
-  *reason = "it has more than " + std::to_string(most) + " bytes, the most that is read";
+  *reason = "it is larger than " + std::to_string(most) + " bytes, the maximum";
   return false;
 }
 

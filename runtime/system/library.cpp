@@ -39,7 +39,7 @@ Library LoadLibrary(const char* name) {
 }
 
 std::string WhyNotLoaded(const std::string& name) {
-  if (IsSpecialPath(name)) return "it is no regular file";
+  if (IsSpecialPath(name)) return "it is not a regular file";
   const char* said = dlerror();
   std::string reason = said == nullptr ? "" : said;
   if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);

@@ -21,9 +21,9 @@ class LostDevice {
     const std::lock_guard lock(mutex_);
     if (text_.empty()) {
       text_ = Concat(text,
-                     "; the device is lost to this process: end it and start anew. Where a kernel "
-                     "touched what is not its "
-                     "own, `kernelc run` with --device 'reference?watch=races' stops at the place");
+                     "; this process cannot use the device any more: restart it. If a kernel "
+                     "accessed memory that is not its own, `kernelc run` with --device "
+                     "'reference?watch=races' stops at that access");
     }
     return Fail(KDL_ERROR_DEVICE, text_);
   }

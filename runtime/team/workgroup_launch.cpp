@@ -112,7 +112,7 @@ Error WorkgroupLaunch::TakeScratch() {
                     ? Fail(KDL_ERROR_OUT_OF_MEMORY, "no device has that much")
                     : scratch_.Make(bytes * cores);
   if (error == nullptr) return nullptr;
-  return Prefixed(Concat("kernel '", request_.kernel->name, "' takes ", bytes,
+  return Prefixed(Concat("kernel '", request_.kernel->name, "' needs ", bytes,
                          " bytes for each of ", cores, " cores: "),
                   std::move(error));
 }

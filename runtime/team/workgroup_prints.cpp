@@ -74,7 +74,7 @@ Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t
   while (reader.HasPrint()) ShowOne(request, reader);
   if (taken <= static_cast<std::int64_t>(numbers.size())) return nullptr;
   return Fail(KDL_ERROR_OUT_OF_MEMORY, "kernel '", request.kernel->name, "' prints more than the ",
-              kPrintNumbers * 8, " bytes that a launch may print on this device; print less");
+              kPrintNumbers * 8, " bytes that a launch can print on this device; print less");
 }
 
 }  // namespace kdl::runtime

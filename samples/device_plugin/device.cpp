@@ -75,7 +75,7 @@ kdl_error* ParseOption(const kdl_option& option, std::int64_t* cores, Site* site
     if (problem == std::errc() && end == value.data() + value.size() && *cores > 0 && *cores <= 64)
       return nullptr;
     return Refusal(KDL_ERROR_INVALID_ARGUMENT,
-                   "cores=" + std::string(value) + " is no integer from 1 to 64");
+                   "cores=" + std::string(value) + " is not an integer from 1 to 64");
   }
   if (key == "fail") {
     for (int s = kNowhere; s <= kLaunch; ++s) {

@@ -42,7 +42,7 @@ void Order::RunUntilStopped() {
       error = has_failed ? host_.error_create(KDL_ERROR_DEVICE, "what it waits for has failed")
                          : run_(*next);
     } catch (const std::bad_alloc&) {
-      error = host_.error_create(KDL_ERROR_OUT_OF_MEMORY, "the device has no memory left");
+      error = host_.error_create(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory");
     }
     End(*next, error);
   }

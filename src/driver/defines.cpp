@@ -46,7 +46,7 @@ bool AreValues(const Assignment& define, const std::vector<std::string_view>& va
     if (value.data() != values[0].data()) written += is_next ? " -D " : ",";
     written += value;
   }
-  report.Help(fmt::format("give each parameter a -D of its own: {}", written));
+  report.Help(fmt::format("use a separate -D for each parameter: {}", written));
   return false;
 }
 

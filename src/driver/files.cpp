@@ -61,7 +61,7 @@ std::optional<std::string> WritablePath(const std::string& output, DiagnosticEng
   diagnostics
       .Report(diag::CannotWrite, {}, output,
               fmt::format("{}there is no folder '{}'", link, folder.string()))
-      .Help(fmt::format("make it first: mkdir -p {}", folder.string()));
+      .Help(fmt::format("create it first: mkdir -p {}", folder.string()));
   return std::nullopt;
 }
 
@@ -90,7 +90,7 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
     return std::nullopt;
   }
   if (!fs::is_regular_file(status)) {
-    diagnostics.Report(diag::CannotRead, {}, path, "input is read from regular files");
+    diagnostics.Report(diag::CannotRead, {}, path, "it is not a regular file");
     return std::nullopt;
   }
   if (fs::file_size(path, error) > max_bytes) {

@@ -86,7 +86,7 @@ void ReportUnknown(const CommandInfo& command, std::string_view written,
   }
   std::vector<std::string_view> candidates(dashed.begin(), dashed.end());
   std::string_view near = NearestName(word, candidates);
-  report.Help(near.empty() ? fmt::format("`{} --help` lists its options", command.invocation)
+  report.Help(near.empty() ? fmt::format("`{} --help` lists the options", command.invocation)
                            : fmt::format("did you mean '{}'?", near));
 }
 
@@ -204,6 +204,7 @@ bool IsReport(const Options& options) {
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
   size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
+  if (options.all) most = 0;
   bool optional = (info.words.empty() || info.words.front() == '[') && !IsReport(options);
   if (options.files.size() > most) {
     diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
@@ -225,7 +226,7 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   if (is_report) return;
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
-    if (info == nullptr || info->commands == kAllCommands) continue;
+    if (info == nullptr || info->commands == kAllCommands || info->name == "all") continue;
     std::string_view file = options.files.empty() ? "FILE" : std::string_view(options.files[0]);
     std::string value = info->value.empty() || option.value.empty() ? "" : " " + option.value[0];
     diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--workspace")
@@ -256,7 +257,7 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
   }
   if (options.output == "-") {
     diagnostics.Report(diag::BadOptionValue, {}, "--output", options.output, "the name of a folder")
-        .Help("--emit ir, without --output, writes to the standard output");
+        .Help("use --emit ir without --output to write to standard output");
   }
   if (options.opt_level && (*options.opt_level < 0 || *options.opt_level > 3)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--opt-level", fmt::to_string(*options.opt_level),
@@ -267,7 +268,8 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
                        fmt::format("1 to {}", kMostJobs));
   }
   if (options.core_num && *options.core_num < 1)
-    diagnostics.Report(diag::BadCoreNum, {}, *options.core_num).Help("--core-num 1, or more");
+    diagnostics.Report(diag::BadCoreNum, {}, *options.core_num)
+        .Help("give a number of cores, for example --core-num 1");
 }
 
 // -- Help -----------------------------------------------------------------------------------------
@@ -304,7 +306,7 @@ std::span<const CommandInfo> AllCommands() { return kCommands; }
 std::span<const OptionInfo> AllOptions() { return kOptions; }
 
 CommandInfo ProgramCommand(std::string_view name) {
-  return {Command::Run, name,    name, "", 0, "runs the program that was compiled into it",
+  return {Command::Run, name,    name, "", 0, "runs the program that this executable contains",
           "",           kProgram};
 }
 
@@ -355,8 +357,8 @@ std::string HelpText() {
   for (const CommandInfo& info : kCommands) {
     text += Columns(fmt::format("{} {}", info.name, info.words), info.summary);
   }
-  text += "\n" + Columns("-h, --help", "prints this, or with a command what it takes");
-  text += Columns("    --version", "prints the version and the kinds of target");
+  text += "\n" + Columns("-h, --help", "prints this help, or the help of a command");
+  text += Columns("    --version", "prints the version and the kinds of targets");
   text += "\nExit codes:\n";
   for (const ExitCodeInfo& info : AllExitCodes())
     text += fmt::format("  {:>2}  {}\n", info.code, info.meaning);
@@ -366,10 +368,10 @@ std::string HelpText() {
 std::span<const ExitCodeInfo> AllExitCodes() {
   static constexpr ExitCodeInfo kCodes[] = {
       {kExitDone, "done"},
-      {kExitInput, "the input is at fault"},
-      {kExitUsage, "the command line is at fault"},
-      {kExitEnvironment, "the machine or a device is at fault"},
-      {70, "a bug in kernelc"}};
+      {kExitInput, "error in the input"},
+      {kExitUsage, "error in the command line"},
+      {kExitEnvironment, "failure of the machine or a device"},
+      {70, "bug in kernelc"}};
   return kCodes;
 }
 

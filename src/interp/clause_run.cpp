@@ -139,7 +139,7 @@ void ClauseRun::Fault(const Trap& trap) {
   if (trap.code == KDL_TRAP_DIVISION) {
     fault.text = "this divides by 0";
   } else if (trap.code == KDL_TRAP_ASSERT) {
-    fault.text = "this is asserted and false";
+    fault.text = "this assertion is false";
   } else if (trap.code == KDL_TRAP_INDEX) {
     fault.text = fmt::format("index {} of '{}' is {}, outside its size {}", trap.dimension,
                              TensorName(trap.op->operand(0)), trap.index, trap.bound);

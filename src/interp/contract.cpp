@@ -221,8 +221,8 @@ class Comparison {
     std::string found = is_float ? TextOfNumber(Real(results[0]), memory_ == Scalar::F64)
                                  : ValueText(scalar_, results[0]);
     text_ =
-        fmt::format("{} is {}, the contract says {}", ElementName(clause_.compared.str(), index),
-                    found, ValueText(scalar_, expected_));
+        fmt::format("{} is {}, but the contract says {}",
+                    ElementName(clause_.compared.str(), index), found, ValueText(scalar_, expected_));
     if (is_float && std::isfinite(Real(results[0])) && std::isfinite(Real(expected_)))
       text_ += fmt::format(", tolerance {:.3g}", tolerance_);
   }

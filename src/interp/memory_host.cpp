@@ -109,8 +109,8 @@ Status CheckOverlaps(const ir::Function& kernel, const std::vector<TensorArgumen
       bool is_known = q == p || (q < p && params[q]->direction != ir::Direction::In);
       if (is_known || !ShareElements(tensors[p], tensors[q])) continue;
       return Failure{
-          fmt::format("launch of '{}': the tensors for {} and {} share memory, and the first is "
-                      "written; what is written may overlap no other parameter",
+          fmt::format("launch of '{}': the tensors for {} and {} share memory, but the first is "
+                      "written; a written tensor must not overlap another parameter",
                       kernel.base_name(), params[p]->value->name().text(),
                       params[q]->value->name().text()),
           FailureKind::User};

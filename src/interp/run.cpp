@@ -55,7 +55,7 @@ Result<BoundParams> BindParams(const ir::Function& function, const SizeValues& s
     size_t number = function.dims.size() + i;
     if (type->kind == ir::TypeKind::Tensor) {
       if (tensors[tensor].scalar != type->scalar) {
-        return Failure{fmt::format("parameter {} of '{}' takes {}, but {} is given",
+        return Failure{fmt::format("parameter {} of '{}' needs {}, but {} is given",
                                    SpellingOf(param), function.base_name(), Spelling(type->scalar),
                                    Spelling(tensors[tensor].scalar))};
       }
@@ -70,7 +70,7 @@ Result<BoundParams> BindParams(const ir::Function& function, const SizeValues& s
     }
   }
   if (scalar != scalars.size()) {
-    return Failure{fmt::format("'{}' takes {} scalars, but {} are given", function.base_name(),
+    return Failure{fmt::format("'{}' has {} scalars, but {} are given", function.base_name(),
                                scalar, scalars.size())};
   }
   return bound;
@@ -388,9 +388,9 @@ Status CheckApart(const ir::Function& program, const std::vector<ProgramTensor>&
       Result<bool> overlap = host.Overlap(tensors[p].id, tensors[q].id);
       if (!overlap.ok()) return overlap.failure();
       if (!*overlap) continue;
-      return Failure{fmt::format("parameter '{}' of '{}' is written, and {}",
+      return Failure{fmt::format("parameter '{}' of '{}' is written, but {}",
                                  params[p]->value->name().text(), program.base_name(),
-                                 p == q ? "has indices that share memory"
+                                 p == q ? "has elements that share memory"
                                         : fmt::format("shares memory with '{}'",
                                                       params[q]->value->name().text())),
                      FailureKind::User};

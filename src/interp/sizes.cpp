@@ -42,7 +42,7 @@ Result<std::vector<Dimension>> DimensionsOf(const ir::Function& function,
     }
   }
   if (tensor != sizes.size()) {
-    return Failure{fmt::format("'{}' takes {} tensors, but {} are given", function.name.text(),
+    return Failure{fmt::format("'{}' has {} tensors, but {} are given", function.name.text(),
                                tensor, sizes.size())};
   }
   return dimensions;
@@ -115,7 +115,7 @@ Result<SizeValues> BindSizes(const ir::Function& function,
   for (Name dim : function.dims) {
     int64_t size = *bound.Find(dim);
     if (function.kind == ir::FunctionKind::Kernel && size > KDL_LARGEST_SIZE)
-      return Failure{fmt::format("launch of '{}': size {} is {}; the largest is {}",
+      return Failure{fmt::format("launch of '{}': size {} is {}; the maximum is {}",
                                  function.base_name(), dim.text(), size, KDL_LARGEST_SIZE)};
   }
   for (const Dimension& dimension : *dimensions) {

@@ -48,7 +48,7 @@ std::string Does(TouchKind kind, const std::string& element = "") {
     case TouchKind::Atomic:
       return fmt::format("updates{} with `atomic`", at);
     case TouchKind::Fold:
-      return fmt::format("folds into{} with `reduce`", at);
+      return fmt::format("reduces into{} with `reduce`", at);
   }
   KDL_UNREACHABLE("unknown kind of access {}", static_cast<int>(kind));
 }

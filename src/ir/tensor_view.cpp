@@ -61,8 +61,8 @@ std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
                          std::string_view wanted) {
   auto [first, from, to] = ViewedDimsOf(view);
   return fmt::format(
-      "the view '{}' makes one dimension of dimensions {} to {} of {}, which do not lie side by "
-      "side: the stride of dimension {} is {}, not {}",
+      "the view '{}' makes one dimension of dimensions {} to {} of {}, which are not contiguous: "
+      "the stride of dimension {} is {}, not {}",
       view->result()->name().text(), first, first + from - 1, ViewedName(view), d, stride, wanted);
 }
 

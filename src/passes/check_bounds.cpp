@@ -25,9 +25,9 @@ using proofs::AccessView;
 using proofs::OpenIndex;
 
 constexpr const char* kOutsideHelp =
-    "use an index from 0 to the size minus 1, or say what elements outside are: [… else 0.0]";
+    "use an index from 0 to the size minus 1, or give the value of elements outside: [… else 0.0]";
 constexpr const char* kReachesHelp =
-    "walk a shorter range, or say what elements outside are: [… else 0.0]";
+    "use a shorter range, or give the value of elements outside: [… else 0.0]";
 
 class BoundsChecker {
  public:

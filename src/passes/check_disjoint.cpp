@@ -24,21 +24,17 @@ namespace kdl::passes {
 namespace {
 
 constexpr const char* kStoreHelp =
-    "index it by the ranges that `spmd for` deals, write `atomic {0} = …;`, where one of the "
-    "values "
-    "stays, or add up with `atomic {0} += …;` or `reduce`, or let what one loop writes and another "
-    "one touches lie on both sides of a `sync;`";
+    "index it by the ranges of the `spmd for`; or keep one of the values with `atomic {0} = …;`; "
+    "or add them with `atomic {0} += …;` or `reduce`; or separate the two accesses by a `sync;`";
 
 /// Help for a store like `y[0] += …`, which is most often meant as a sum over all blocks.
 constexpr const char* kSumHelp =
-    "add up with `reduce {0} += …;` or `atomic {0} += …;`, or index both by the ranges that `spmd "
-    "for` deals, or let what one loop writes and another one touches lie on both sides of a "
-    "`sync;`";
+    "add the values with `reduce {0} += …;` or `atomic {0} += …;`; or index both accesses by the "
+    "ranges of the `spmd for`; or separate them by a `sync;`";
 
 /// Help for two different accesses, for which it is not enough to make the store `atomic`.
 constexpr const char* kAccessesHelp =
-    "index both by the ranges that `spmd for` deals, or let what one loop writes and another one "
-    "touches lie on both sides of a `sync;`";
+    "index both accesses by the ranges of the `spmd for`, or separate them by a `sync;`";
 
 class DisjointChecker {
  public:
@@ -66,7 +62,8 @@ class DisjointChecker {
       if (!is_met || !(varying.IsAround(op) || std::ranges::any_of(op->operands(), varies))) return;
       context_.diagnostics.Report(diag::CoresDiverge, SpanOf(op), op->info().spelling)
           .Help(
-              "let no condition or bound around it depend on core_id, or on what a core may write");
+              "remove the dependence of the conditions and bounds around it on core_id and on what "
+              "a core may write");
     });
   }
 
@@ -90,8 +87,8 @@ class DisjointChecker {
     std::string text = name.empty() ? "a value" : fmt::format("'{}'", name);
     context_.diagnostics.Report(diag::CoreValueInSpmd, SpanOf(op), text)
         .Help(
-            "use the block's own index, such as `k.index`; what all cores agree on comes from "
-            "sizes, parameters, and tensors behind a `sync`");
+            "use the index of the block, such as `k.index`, or a value that is the same on all "
+            "cores: from sizes, parameters, or tensors read after a `sync`");
   }
 
   /// Checks that stages share no tensor that one of them writes. Code outside of stages is not ordered with
@@ -112,7 +109,7 @@ class DisjointChecker {
       context_.diagnostics
           .Report(diag::StagesShare, SpanOf(write.op), OpText(write.op), memory->name().text())
           .Note(SpanOf(other->op), "the other access")
-          .Help("hand the values on through a pipe, or let one stage do both");
+          .Help("pass the values through a pipe, or do both accesses in one stage");
     }
   }
 
@@ -125,9 +122,10 @@ class DisjointChecker {
                                     of_blocks ? "blocks" : "cores", write.tensor->name().text());
     if (other.op != write.op) report.Note(SpanOf(other.op), "the other access");
     NoteWraps(report);
-    report.Help(of_blocks ? StoreHelp(write.op, other.op)
-                          : "put it inside `spmd for`, under `if core_id == 0`, or index it by "
-                            "`core_id`");
+    report.Help(
+        of_blocks
+            ? StoreHelp(write.op, other.op)
+            : "put it inside a `spmd for` or inside `if core_id == 0`, or index it by `core_id`");
   }
 
   static bool Accumulates(const Op* store, const Op* load) {
@@ -147,10 +145,9 @@ class DisjointChecker {
   void NoteWraps(Diagnostic& report) {
     std::optional<proofs::WrappingSum> found = proofs::FindWrappingSum(kernel_);
     if (!found) return;
-    report.Note(SpanOf(found->sum),
-                fmt::format("this may leave 64 bits; `assert(0 <= {0} && {0} < …);` in "
-                            "front of all loops says where '{0}' ends",
-                            found->number->name().text()));
+    report.Note(SpanOf(found->sum), fmt::format("this may overflow 64 bits; give '{0}' bounds "
+                                                "before all loops: `assert(0 <= {0} && {0} < …);`",
+                                                found->number->name().text()));
   }
 
   void Report(const proofs::RaceExample& example) {
@@ -170,8 +167,7 @@ class DisjointChecker {
     const auto& [store, example] = stored;
     Span span = SpanOf(store);
     std::string help = fmt::format(
-        "write `atomic {} = …`, where one of the values stays, or `+=`, which adds all; or reduce "
-        "first",
+        "write `atomic {} = …` to keep one of the values, or `+=` to add them all; or reduce first",
         OpText(store));
     Diagnostic& report =
         example ? context_.diagnostics.Report(diag::StoredTwice, span, OpText(store),

@@ -69,7 +69,7 @@ class OutputChecker {
       context_.diagnostics
           .Report(diag::NeverWritten, context_.SpanOf(op->loc()), memory->name().text(),
                   kernel_.base_name())
-          .Help("write it first, and put a `sync;` between");
+          .Help("write it first, with a `sync;` between the write and this read");
     }
   }
 
@@ -101,9 +101,9 @@ class OutputChecker {
                              : context_.diagnostics.Report(diag::ReadUnproven, span, name, what);
     report.Help(
         IsOwn(memory)
-            ? "write all of it first, on every path, and put a `sync;` between"
-            : fmt::format("declare '{}' `inout` where its old values count, or write it first{}",
-                          name, IsUpdate(view.op) ? ", and put a `sync;` between" : ""));
+            ? "write all of it first, on every path, with a `sync;` between the write and this read"
+            : fmt::format("declare '{}' `inout` if its old values are needed, or write it first{}",
+                          name, IsUpdate(view.op) ? ", with a `sync;` in between" : ""));
   }
 
   void ReportPartial(const Value* tensor) {
@@ -114,8 +114,10 @@ class OutputChecker {
     Diagnostic& report = found ? context_.diagnostics.Report(diag::OutPartial, span, name,
                                                              found->element, found->sizes)
                                : context_.diagnostics.Report(diag::OutUnproven, span, name);
-    report.Help(fmt::format(
-        "write all of it, or declare '{}' `inout`: what is not written stays as it was", name));
+    report.Help(
+        fmt::format("write all of it, or declare '{}' `inout` to keep the old values of elements "
+                    "that are not written",
+                    name));
   }
 
   PassContext& context_;

@@ -27,10 +27,10 @@ namespace {
 constexpr int64_t kMostDepth = 1024;
 
 constexpr const char* kLoopHelp =
-    "walk the same loops in both stages, and push in each turn what the other one pops in it";
+    "use the same loops in both stages, and push in each iteration what the other stage pops in it";
 constexpr const char* kBranchHelp =
-    "push and pop in the same order in both branches of an `if`, or let its condition depend on "
-    "the kernel's arguments alone";
+    "push and pop in the same order in both branches of an `if`, or use a condition that depends "
+    "only on the kernel's arguments";
 
 std::string_view PipeName(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
 std::string_view StageName(const Op* stage) { return stage->attr<AttrKey::Name>().text(); }
@@ -81,8 +81,8 @@ class PipeChecker {
     for (const Op* end : ends) {
       if (StageOf(end) == first) continue;
       Report(diag::PipeStages, end, StageName(StageOf(end)), verb, PipeName(pipe), StageName(first))
-          .Note(SpanOf(ends[0]), fmt::format("'{}' does it here", StageName(first)))
-          .Help("give each stage a pipe of its own");
+          .Note(SpanOf(ends[0]), fmt::format("stage '{}' is here", StageName(first)))
+          .Help("use a separate pipe for each stage");
       return nullptr;
     }
     return first;
@@ -110,8 +110,9 @@ class PipeChecker {
     Report(diag::PipeOneEnd, end, pushed ? "pushes to" : "pops from", PipeName(pipe),
            pushed ? "pops from" : "pushes to")
         .Note(SpanOf(pipe->def()), "the pipe is declared here")
-        .Help(fmt::format("write the stage at the other end: stage name {{ … {}.{}(…) … }}",
-                          PipeName(pipe), pushed ? "pop" : "push"));
+        .Help(fmt::format(
+            "write the stage at the other end of the pipe: stage name {{ … {}.{}(…) … }}",
+            PipeName(pipe), pushed ? "pop" : "push"));
   }
 
   // ---- Counts
@@ -143,8 +144,8 @@ class PipeChecker {
            StageName(joint.to))
         .Note(SpanOf(joint.pop), "popped here")
         .Help(
-            "push and pop all tiles of a block in one turn of one loop over the domain; what "
-            "another loop over it pops goes through a pipe of its own");
+            "push and pop all tiles of a block in one iteration of one loop over the domain, and "
+            "use another pipe for another loop");
   }
 
   void ReportConditional(const Joint& joint, const Op* branch, const Op* stage) {
@@ -153,7 +154,7 @@ class PipeChecker {
            StageName(stage == joint.from ? joint.to : joint.from))
         .Note(SpanOf(pushes ? joint.push : joint.pop), pushes ? "the push" : "the pop")
         .Note(SpanOf(pushes ? joint.pop : joint.push), pushes ? "what pops" : "what pushes")
-        .Help(pushes ? "push in both branches, for example a tile of zeros in the other one"
+        .Help(pushes ? "push in both branches: in the other one, for example, a tile of zeros"
                      : "pop before the `if`, and use the tile in it");
   }
 
@@ -175,8 +176,8 @@ class PipeChecker {
         .Note(SpanOf(joint.push), "pushed here")
         .Note(SpanOf(joint.pop), "popped here")
         .Help(
-            "name the domain before the stages, domain blocks = (…); and walk it in both: spmd for "
-            "i, j in blocks");
+            "name the domain before the stages, domain blocks = (…); and loop over it in both: "
+            "spmd for i, j in blocks");
   }
 
   void ReportCounts(const Joint& joint) {
@@ -215,7 +216,8 @@ class PipeChecker {
       return fmt::format(": {}one core pushes {} and pops {}",
                          text.empty() ? "" : fmt::format("with {}, ", text), *pushes, *pops);
     }
-    return ", as far as can be known: a bound or condition depends on what one stage alone knows";
+    return ", as far as the compiler can tell: a bound or condition depends on a value that only "
+           "one stage knows";
   }
 
   // ---- Blocking
@@ -276,7 +278,8 @@ class PipeChecker {
                   .Help(branch || schedule.guesses ? kBranchHelp : kLoopHelp);
     for (size_t i = 0; i < schedule.stuck.size(); ++i) {
       const Op* at = schedule.stuck[i];
-      if (i > 0) report.Note(SpanOf(at), fmt::format("'{}' stands here", StageName(StageOf(at))));
+      if (i > 0)
+        report.Note(SpanOf(at), fmt::format("stage '{}' waits here", StageName(StageOf(at))));
     }
   }
 

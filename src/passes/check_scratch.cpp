@@ -159,9 +159,10 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Scratc
     sizes.push_back(fmt::format("{} instead of {}", written / (today / then), written));
   }
   if (!sizes.empty()) {
-    report.Help(fmt::format(
-        "blocks of {} would fit: `by`, and of a range with `max` a loop over its blocks",
-        fmt::join(sizes, ", ")));
+    report.Help(
+        fmt::format("make blocks smaller with `by`, and loop over the blocks of a range with "
+                    "`max`: {} would fit",
+                    fmt::join(sizes, ", ")));
   }
   constexpr int kShown = 4;
   for (int shown = 0; shown < kShown && !chunks.empty(); ++shown) {

@@ -413,7 +413,7 @@ class Inserter {
       Op* end = region->terminator();
       bool is_loop = region->parent()->kind() != OpKind::If;
       Relocate(const_cast<Value*>(root), here, {owner.device, owner.queue}, end,
-               is_loop ? "the next turn finds it there" : "the other branch leaves it there",
+               is_loop ? "the next iteration needs it there" : "the other branch leaves it there",
                region->parent()->loc(), false);
     }
   }

@@ -141,10 +141,9 @@ class Instantiation {
       context_.diagnostics
           .Report(diag::ProgramOpen, context_.SpanOf(program.loc), generic.name.text(),
                   program.base_name(), has)
-          .Help(fmt::format(
-              "give one value, -D {0}={1}, or by default, `{0}: int = {1}`, or make {0} "
-              "a dimension of a parameter",
-              generic.name.text(), values.empty() ? 64 : values[0]));
+          .Help(fmt::format("give it a value with -D {0}={1} or a default with `{0}: int = {1}`, "
+                            "or make {0} a dimension of a parameter",
+                            generic.name.text(), values.empty() ? 64 : values[0]));
       is_given = false;
     }
     return is_given;
@@ -189,10 +188,9 @@ class Instantiation {
         std::string_view name = generic.name.text();
         context_.diagnostics
             .Report(diag::LaunchOpen, context_.SpanOf(op->loc()), name, kernel->base_name())
-            .Help(
-                fmt::format("say which values it may have: `{0}: int in {{32, 64}}` where '{1}' or "
-                            "the program declares it, or -D {0}=32,64; or write {1}<{0} = …>(…)",
-                            name, kernel->base_name()));
+            .Help(fmt::format("list its values, `{0}: int in {{32, 64}}`, where '{1}' or the "
+                              "program declares it, or with -D {0}=32,64; or write {1}<{0} = …>(…)",
+                              name, kernel->base_name()));
         return;
       }
     });
@@ -219,7 +217,7 @@ class Instantiation {
       }
       context_.diagnostics
           .Report(diag::SeveralVariants, context_.SpanOf(op->loc()), kernel->base_name(), open)
-          .Help(fmt::format("give one value, -D {0}=…, or write {1}<{0} = …>(…)",
+          .Help(fmt::format("give one value with -D {0}=…, or write {1}<{0} = …>(…)",
                             open.substr(0, open.find(' ')), kernel->base_name()));
     });
   }
@@ -345,7 +343,7 @@ class Instantiation {
                                                     kernel->base_name(), generic->name.text())
                       : context_.diagnostics.Report(diag::UnboundGeneric, context_.SpanOf(loc),
                                                     generic->name.text(), kernel->base_name());
-      told.Help(fmt::format("give it on the command line, {}", ExampleOption(*generic)));
+      told.Help(fmt::format("give it a value on the command line: {}", ExampleOption(*generic)));
     }
   }
 

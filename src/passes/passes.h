@@ -32,165 +32,175 @@ inline constexpr Fact kLoopLevel{"loop-level"};
 
 // -- Passes that depend only on the source --------------------------------------------------------
 
-KDL_MODULE_PASS(
-    Instantiate, .name = "instantiate",
-    .summary = "binds int generics from -D, defaults and launches; one kernel a set of constants",
-    .gives = {&kConstantsBound});
+KDL_MODULE_PASS(Instantiate, .name = "instantiate",
+                .summary =
+                    "binds integer parameters from -D, defaults and launches; makes one kernel for "
+                    "each set of constants",
+                .gives = {&kConstantsBound});
 
 KDL_MODULE_PASS(
     InlineTileFunctions, .name = "inline-tile-functions",
-    .summary =
-        "replaces calls of fns that have ranges or pipes by their bodies, over the caller's axes",
+    .summary = "inlines calls of fns that have ranges or pipes, over the axes of the caller",
     .gives = {&kTileFnsInlined});
 
 KDL_MODULE_PASS(FixReductionOrder, .name = "fix-reduction-order",
-                .summary = "decides the order of rounding of every reduction from the source alone",
+                .summary = "chooses the order of rounding of every reduction, only from the source",
                 .needs = {{&kTileFnsInlined,
-                           "the order depends on the axes that a fold's operand has"}},
+                           "the order depends on the axes of the operand of a reduction"}},
                 .gives = {&kReductionOrderFixed});
 
 KDL_KERNEL_PASS(LimitSizes, .name = "limit-sizes",
-                .summary = "lets the launch check that products of sizes do not leave 64 bits",
-                .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
-                          {&kTileFnsInlined, "what a fn computes, its caller computes"}},
+                .summary = "adds launch checks that products of sizes do not overflow 64 bits",
+                .needs = {{&kConstantsBound, "sizes and indices must contain the constants"},
+                          {&kTileFnsInlined, "inlined fns belong to their caller"}},
                 .gives = {&kSizesLimited});
 
-KDL_MODULE_PASS(
-    CheckBounds, .name = "check-bounds",
-    .summary = "proves accesses inside, finds those that cannot be, leaves a guard on the rest",
-    .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
-              {&kSizesLimited, "proofs count on products that do not wrap"}},
-    .gives = {&kBoundsChecked}, .proves = true);
+KDL_MODULE_PASS(CheckBounds, .name = "check-bounds",
+                .summary =
+                    "proves that accesses are inside their tensors, reports those that are not, "
+                    "and guards the rest",
+                .needs = {{&kConstantsBound, "sizes and indices must contain the constants"},
+                          {&kSizesLimited, "proofs assume that products do not wrap"}},
+                .gives = {&kBoundsChecked}, .proves = true);
 
-KDL_KERNEL_PASS(
-    CheckDisjoint, .name = "check-disjoint",
-    .summary =
-        "proves that blocks touch no element that another one writes, and that stores name each "
-        "element once",
-    .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
-              {&kTileFnsInlined, "what a fn stores, its caller's block stores"}},
-    .proves = true);
+KDL_KERNEL_PASS(CheckDisjoint, .name = "check-disjoint",
+                .summary =
+                    "proves that no block accesses an element that another one writes, and that "
+                    "each store writes an element once",
+                .needs = {{&kConstantsBound, "sizes and indices must contain the constants"},
+                          {&kTileFnsInlined,
+                           "the stores of a fn belong to the block of its caller"}},
+                .proves = true);
 
 KDL_KERNEL_PASS(
     CheckOutputs, .name = "check-outputs",
-    .summary = "proves that every element of an out parameter is written, and read only once it is",
-    .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
-              {&kTileFnsInlined, "what a fn stores, its caller's block stores"}},
+    .summary = "proves that every element of an out parameter is written, and not read before",
+    .needs = {{&kConstantsBound, "sizes and indices must contain the constants"},
+              {&kTileFnsInlined, "the stores of a fn belong to the block of its caller"}},
     .proves = true);
 
 KDL_KERNEL_PASS(
     CheckPipes, .name = "check-pipes",
-    .summary =
-        "counts pushes and pops, and finds depths with which no stages wait for each other forever",
-    .needs = {{&kTileFnsInlined, "what a fn pushes counts for its caller's stage"}},
+    .summary = "compares the numbers of pushes and pops, and finds pipe depths without deadlocks",
+    .needs = {{&kTileFnsInlined, "the pushes of a fn belong to the stage of its caller"}},
     .gives = {&kPipesChecked});
 
 KDL_PROGRAM_PASS(ResolveDevices, .name = "resolve-devices",
-                 .summary = "gives every allocation and launch its device and queue",
+                 .summary = "assigns a device and a queue to every allocation and launch",
                  .needs = {{&kConstantsBound,
-                            "a launch names the kernel that instantiate has made for it"}},
+                            "a launch must name the kernel that instantiate has made for it"}},
                  .gives = {&kDevicesResolved});
 
 KDL_PROGRAM_PASS(
     AssignDevices, .name = "assign-devices",
-    .summary = "gives every tensor of a program the device on which it begins its life",
-    .needs = {{&kDevicesResolved, "a tensor without a place begins where a launch writes it"}},
+    .summary = "assigns to every tensor of a program the device where its lifetime begins",
+    .needs = {{&kDevicesResolved, "a tensor without a device begins where a launch writes it"}},
     .gives = {&kDevicesAssigned});
 
-KDL_PROGRAM_PASS(InsertTransfers, .name = "insert-transfers",
-                 .summary = "moves tensors to where launches need them, each time with its cause",
-                 .needs = {{&kDevicesAssigned, "what lives elsewhere moves"}},
-                 .gives = {&kTransfersInserted});
-
 KDL_PROGRAM_PASS(
-    OrderLaunches, .name = "order-launches",
+    InsertTransfers, .name = "insert-transfers",
     .summary =
-        "orders launches by what they read and write; ends local tensors after their last use",
-    .needs = {{&kDevicesResolved, "one queue orders what it is given by itself"},
-              {&kTransfersInserted, "a transfer is ordered like a launch"}},
-    .gives = {&kLaunchesOrdered});
+        "moves tensors to the devices where launches need them, and records the cause of each move",
+    .needs = {{&kDevicesAssigned, "tensors move between known devices"}},
+    .gives = {&kTransfersInserted});
+
+KDL_PROGRAM_PASS(OrderLaunches, .name = "order-launches",
+                 .summary =
+                     "orders launches by the tensors that they read and write; frees local tensors "
+                     "after their last use",
+                 .needs = {{&kDevicesResolved, "a queue orders its own operations"},
+                           {&kTransfersInserted, "transfers must be ordered like launches"}},
+                 .gives = {&kLaunchesOrdered});
 
 // -- Passes that depend on the target -------------------------------------------------------------
 
 KDL_KERNEL_PASS(SelectInstructions, .name = "select-instructions",
-                .summary = "names the unit of the target whose steps a contraction takes",
-                .needs = {{&kReductionOrderFixed, "a unit takes its steps in a chain"}},
+                .summary = "selects the matrix instruction of the target for each contraction",
+                .needs = {{&kReductionOrderFixed, "matrix instructions need a sequential order"}},
                 .gives = {&kInstructionsSelected});
 
-KDL_KERNEL_PASS(SelectTiles, .name = "select-tiles",
-                .summary = "asks the target's selector for the auto generics",
-                .needs = {{&kConstantsBound,
-                           "what the user has bound is not the selector's to choose"}},
-                .gives = {&kTilesSelected});
+KDL_KERNEL_PASS(
+    SelectTiles, .name = "select-tiles",
+    .summary = "asks the tile selector of the target for the values of `auto` parameters",
+    .needs = {{&kConstantsBound,
+               "the selector must not change parameters that the user has bound"}},
+    .gives = {&kTilesSelected});
 
 KDL_KERNEL_PASS(LayOutPipes, .name = "lay-out-pipes",
-                .summary = "decides how pipes lie in an instance's workspace",
-                .needs = {{&kTilesSelected, "slots have constant sizes"},
-                          {&kPipesChecked, "a ring is as long as check-pipes found necessary"}},
+                .summary = "lays out the pipes in the workspace of an instance",
+                .needs = {{&kTilesSelected, "slots must have constant sizes"},
+                          {&kPipesChecked,
+                           "a ring must be as long as check-pipes found necessary"}},
                 .gives = {&kRingsLaidOut});
 
 KDL_KERNEL_PASS(InjectPipeBuffers, .name = "inject-pipe-buffers",
-                .summary = "gives the workspace to every kernel that owns a pipe",
-                .needs = {{&kRingsLaidOut, "the workspace is as large as its rings"}},
+                .summary = "adds a workspace parameter to every kernel with pipes",
+                .needs = {{&kRingsLaidOut, "the size of the workspace is that of its rings"}},
                 .gives = {&kWorkspaceInjected});
 
 KDL_KERNEL_PASS(InlineFunctions, .name = "inline-functions",
-                .summary = "replaces calls of fns by their bodies, mapped over the tiles",
-                .needs = {{&kTilesSelected, "a body that is the caller's has its constants"}},
+                .summary = "inlines calls of fns, mapped over the tiles",
+                .needs = {{&kTilesSelected,
+                           "an inlined body must use the constants of its caller"}},
                 .gives = {&kFnsInlined});
 
 KDL_KERNEL_PASS(CheckStatics, .name = "check-statics",
-                .summary = "judges what static assertions state, now that it is constant",
-                .needs = {{&kFnsInlined, "an assertion of a fn is about what its caller gives"}});
+                .summary = "checks static assertions, whose conditions are now constant",
+                .needs = {
+                    {&kFnsInlined, "an assertion of a fn depends on the arguments of its caller"}});
 
-KDL_KERNEL_PASS(FuseStages, .name = "fuse-stages",
-                .summary = "makes one walk of stages that go in step; their pipes vanish",
-                .needs = {{&kFnsInlined,
-                           "stages are in step where their loops are, fns' included"}},
-                .gives = {&kPipesDecided});
+KDL_KERNEL_PASS(
+    FuseStages, .name = "fuse-stages",
+    .summary = "fuses stages that run in step into one loop, and removes their pipes",
+    .needs = {{&kFnsInlined,
+               "whether stages run in step depends on their loops, including those of fns"}},
+    .gives = {&kPipesDecided});
 
 KDL_PROGRAM_PASS(ScalePipeBuffers, .name = "scale-pipe-buffers",
-                 .summary = "makes programs keep the memory for pipes: instances times footprint",
+                 .summary = "makes programs allocate memory for pipes: instances times footprint",
                  .needs = {{&kLaunchesOrdered,
-                            "what a launch reserves lives until its last use has ended"},
-                           {&kPipesDecided, "pipes that vanish take no memory"}});
+                            "memory for a launch must live until its last use has ended"},
+                           {&kPipesDecided, "removed pipes need no memory"}});
 
 KDL_KERNEL_PASS(
     LowerGroupReductions, .name = "lower-group-reductions",
     .summary =
-        "gives what groups of blocks update tensors of its own, and folds these behind a barrier",
-    .needs = {{&kTilesSelected, "parts are as large as tiles"}},
+        "gives groups of blocks their own partial results, and reduces these after a barrier",
+    .needs = {{&kTilesSelected, "partial results are as large as tiles"}},
     .gives = {&kGroupReductionsLowered});
 
-KDL_KERNEL_PASS(LowerPipes, .name = "lower-pipes",
-                .summary = "pushes and pops become stores to and loads from slots of rings",
-                .needs = {{&kFnsInlined, "a slot lives in the block that holds all of its uses"},
-                          {&kWorkspaceInjected, "slots lie in the workspace"}},
-                .gives = {&kPipesLowered});
+KDL_KERNEL_PASS(
+    LowerPipes, .name = "lower-pipes",
+    .summary = "replaces pushes and pops by stores to and loads from the slots of ring buffers",
+    .needs = {{&kFnsInlined, "a slot must live in the block that contains all of its uses"},
+              {&kWorkspaceInjected, "slots are in the workspace"}},
+    .gives = {&kPipesLowered});
 
-KDL_KERNEL_PASS(Canonicalize, .name = "canonicalize",
-                .summary = "folds constants and block facts, merges equal ops, drops unused ones",
-                .needs = {{&kBlocksDistributed, "block facts are those of made blocks"}});
+KDL_KERNEL_PASS(
+    Canonicalize, .name = "canonicalize",
+    .summary = "folds constants and facts about blocks, merges equal ops, removes unused ones",
+    .needs = {{&kBlocksDistributed, "facts about blocks come from their ops"}});
 
 KDL_KERNEL_PASS(
     FuseElementwise, .name = "fuse-elementwise",
-    .summary = "groups elementwise ops with equal axes into one elementwise loop",
-    .needs = {{&kFnsInlined, "a elementwise loop holds ops, not calls"},
-              {&kPipesLowered, "what travels through pipes is loaded and stored like the rest"},
-              {&kBlocksDistributed, "a elementwise loop goes over the blocks that a core has"},
-              {&kReductionOrderFixed,
-               "folds in lanes are taken along by elementwise loops, chains are not"},
-              {&kBoundsChecked, "at most one op of a elementwise loop may trap"}},
+    .summary = "fuses elementwise ops with equal axes into one loop",
+    .needs =
+        {{&kFnsInlined, "an elementwise loop contains ops, not calls"},
+         {&kPipesLowered, "tiles that go through pipes are loaded and stored like others"},
+         {&kBlocksDistributed, "an elementwise loop runs over the blocks of a core"},
+         {&kReductionOrderFixed,
+          "elementwise loops can contain reductions in 64-lane order, but not in sequential order"},
+         {&kBoundsChecked, "at most one op of an elementwise loop may trap"}},
     .gives = {&kElementwiseFused});
 
 KDL_KERNEL_PASS(CheckScratch, .name = "check-scratch",
-                .summary = "refuses tiles that a core has no room for",
-                .needs = {{&kLoopLevel, "buffers are what tiles have become"}});
+                .summary = "rejects tiles that do not fit into the memory of a core",
+                .needs = {{&kLoopLevel, "tiles have become buffers"}});
 
 inline constexpr Pass kCanonicalizeLoops{
     .on_kernel = RunCanonicalize,
     .name = "canonicalize-loops",
-    .summary = "canonicalize once more: the same of loops",
-    .needs = {{&kLoopLevel, "what tiles were expanded to leaves behind what nobody needs"}}};
+    .summary = "canonicalizes again, at loop level",
+    .needs = {{&kLoopLevel, "expanding tiles leaves unused ops"}}};
 
 }  // namespace kdl::passes

@@ -33,8 +33,7 @@ void CheckDeclared(PassContext& context, const ir::Op* op) {
   context.diagnostics
       .Report(diag::UndeclaredDevice, context.SpanOf(op->loc()), name.text(),
               DeclaredNames(context.module))
-      .Help(
-          fmt::format("declare it in front of the functions: device @{} = \"host\"", name.text()));
+      .Help(fmt::format("declare it before the functions: device @{} = \"host\"", name.text()));
 }
 
 bool IsOwn(const ir::Device& device) {

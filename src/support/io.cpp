@@ -72,8 +72,9 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   struct stat info{};
   if (::fstat(descriptor, &info) == 0 && !S_ISREG(info.st_mode)) {
     ::close(descriptor);
-    return Failure{fmt::format("cannot read '{}': it is {}", path,
-                               S_ISDIR(info.st_mode) ? "a folder, not a file" : "no regular file")};
+    return Failure{
+        fmt::format("cannot read '{}': it is {}", path,
+                    S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file")};
   }
   std::string text;
   char block[1 << 16];
@@ -91,8 +92,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   }
   ::close(descriptor);
   if (text.size() > max_bytes) {
-    return Failure{
-        fmt::format("'{}' is longer than {} bytes, the most that is read", path, max_bytes)};
+    return Failure{fmt::format("'{}' is larger than {} bytes, the maximum", path, max_bytes)};
   }
   return text;
 }

@@ -180,7 +180,7 @@ void BeginProcess() {
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request) {
   if (result.timed_out) return fmt::format("did not end within {} s", request.deadline_s);
   if (result.signal != 0)
-    return fmt::format("was ended by signal {} ({})", result.signal, ::strsignal(result.signal));
+    return fmt::format("was killed by signal {} ({})", result.signal, ::strsignal(result.signal));
   return fmt::format("exited with code {}", result.exit_code);
 }
 

@@ -172,7 +172,7 @@ std::optional<int64_t> EvaluateChecked(Size size,
 std::string NoValueText(Size size) {
   std::string text = ToString(size);
   if (text.front() == '(') text = text.substr(1, text.size() - 2);
-  return fmt::format("size '{}' divides by zero or leaves 64 bits", text);
+  return fmt::format("size '{}' divides by zero or overflows 64 bits", text);
 }
 
 }  // namespace kdl

@@ -38,7 +38,7 @@ Status CheckKeys(const Spec& spec, const TargetKind& kind) {
                                     : fmt::format("{} has {}", kind.kind, fmt::join(known, " "));
     std::string_view workgroup = NearestName(key, known);
     if (!workgroup.empty()) all += fmt::format("; did you mean '{}'?", workgroup);
-    return Failure{fmt::format("target '{}': there is no key '{}'; {}", spec.text, key, all),
+    return Failure{fmt::format("target '{}': unknown key '{}'; {}", spec.text, key, all),
                    FailureKind::Usage};
   }
   return {};
@@ -172,8 +172,8 @@ bool Registry::Knows(std::string_view text) const {
 
 Result<const TargetKind*> Registry::KindFor(const Spec& spec) const {
   if (!Allows(spec.text))
-    return Failure{fmt::format("target '{}': code of '{}' does not run unless that is allowed",
-                               spec.text, CodeFile(spec.text)),
+    return Failure{fmt::format("target '{}': code of '{}' runs only if it is allowed", spec.text,
+                               CodeFile(spec.text)),
                    FailureKind::Usage};
   std::string kind = spec.kind;
   if (!spec.path.empty() && image_kind_of_) {
@@ -190,11 +190,10 @@ Result<const TargetKind*> Registry::KindFor(const Spec& spec) const {
     for (const TargetKind& one : family->kinds)
       fmt::format_to(std::back_inserter(known), " {}", one.kind);
   }
-  std::string text =
-      fmt::format("there is no kind '{}'; the kinds are:{} plugin:PATH", kind, known);
+  std::string text = fmt::format("unknown kind '{}'; the kinds are:{} plugin:PATH", kind, known);
   if (kind != spec.kind)
-    text =
-        fmt::format("it takes images of kind '{}', and those that can be made are:{}", kind, known);
+    text = fmt::format("it needs images of kind '{}', but only these can be generated:{}", kind,
+                       known);
   return Failure{fmt::format("target '{}': {}", spec.text, text), FailureKind::Usage};
 }
 

@@ -236,7 +236,7 @@ class Bench {
     }
     std::vector<std::string> read = listed_.files_read;
     if (!options_.against.empty()) read.push_back(options_.against);
-    return driver::MayWrite(written, read, "name another file behind --json or --plot",
+    return driver::MayWrite(written, read, "name another file after --json or --plot",
                             session_.diagnostics);
   }
 

@@ -20,13 +20,13 @@ std::string Described(const kdl_device_facts& facts) {
   std::string text = facts.image_kind;
   if (*facts.arch != '\0') text += fmt::format(" {}", facts.arch);
   text += fmt::format(", {} cores", facts.cores);
-  if (facts.resident == 0) text += ", a slice of workspace each";
+  if (facts.resident == 0) text += ", one workspace slice each";
   if (facts.memory_bytes > 0) text += fmt::format(", {} MiB", facts.memory_bytes >> 20);
   text += facts.host_visible != 0 ? ", the host's memory" : ", memory of its own";
   if (facts.exact != 0) text += ", exact";
   if (facts.functional != 0) text += ", an emulation";
   if (facts.checks_order != 0) text += ", checks orders";
-  if ((facts.capabilities & KDL_CAN_ORDER) != 0) text += ", orders by itself";
+  if ((facts.capabilities & KDL_CAN_ORDER) != 0) text += ", orders operations by itself";
   return text;
 }
 

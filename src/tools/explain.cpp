@@ -25,12 +25,14 @@ namespace kdl::tools {
 
 namespace {
 
+/// `E0301: error: unknown name '…'`.
+std::string HeadOf(const DiagnosticRow& row) {
+  return fmt::format("{}: {}: {}\n", row.id, SeverityName(row.severity),
+                     WithoutPlaceholders(row.text));
+}
+
 std::string ExplainDiagnostic(const DiagnosticRow& row) {
-  std::string_view kind = row.severity == Severity::Error     ? "error"
-                          : row.severity == Severity::Warning ? "warning"
-                                                              : "remark";
-  return fmt::format("{}: {}: {}\n\n{}\n", row.id, kind, WithoutPlaceholders(row.text),
-                     row.explanation);
+  return fmt::format("{}\n{}\n", HeadOf(row), row.explanation);
 }
 
 std::string ListTable(const Table& table) {
@@ -42,12 +44,14 @@ std::string ListTable(const Table& table) {
   return text;
 }
 
-/// Returns the text of each diagnostic, followed by its explanation.
-std::string ListDiagnostics() {
-  std::string text = "Diagnostics, and what each means.\n\n";
-  for (const DiagnosticRow& row : AllDiagnostics())
-    text +=
-        fmt::format("{}  {}\n       {}\n", row.id, WithoutPlaceholders(row.text), row.explanation);
+/// The diagnostics of each phase under its title, each with its explanation on the line below.
+std::string ExplainAllDiagnostics() {
+  std::string text = "Diagnostics, grouped by phase.\n";
+  for (const DiagnosticPhase& phase : DiagnosticsByPhase()) {
+    text += fmt::format("\n{}\n\n", phase.title);
+    for (const DiagnosticRow& row : phase.rows)
+      text += fmt::format("{}    {}\n", HeadOf(row), row.explanation);
+  }
   return text;
 }
 
@@ -68,7 +72,6 @@ std::string PassOrderText(const std::string& word, const targets::Registry& fami
 /// Returns the page for a topic, a diagnostic's id, an op, a pass or a builtin, or an empty string
 /// if there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
-  if (word == "diagnostics") return ListDiagnostics();
   if (word == "manual") return ManualPage();
   if (word == "completion") return BashCompletion();
   std::string page;
@@ -76,8 +79,8 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
     if (row.id == word) page += ExplainDiagnostic(row);
   }
   for (const Table& table : AllTables(families)) {
-    if (table.topic == "diagnostics") continue;
     if (table.topic == word) return ListTable(table);
+    if (table.topic == "diagnostics") continue;
     for (const TableRow& row : table.rows) {
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }
@@ -88,8 +91,8 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
 std::string Hint(const std::string& word, const targets::Registry& families) {
   if (word.ends_with(".kdl") || word.ends_with(".kir"))
     return fmt::format(
-        "of a file: `kernelc explain --tiles {}`, or with --workspace, --placement "
-        "or --copies",
+        "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement or "
+        "--copies",
         word);
   std::vector<Table> tables = AllTables(families);
   std::vector<std::string_view> known;
@@ -108,7 +111,7 @@ void Show(driver::Session& s, const std::vector<std::string>& files_read, const 
   s.printed = ReportText(report);
   const std::string& html = s.options.html;
   if (html.empty()) return;
-  if (driver::MayWrite({html}, files_read, "name another file behind --html", s.diagnostics)) {
+  if (driver::MayWrite({html}, files_read, "name another file after --html", s.diagnostics)) {
     driver::WriteOutputFiles({{html, HtmlPage(report)}}, s.diagnostics);
   }
 }
@@ -149,8 +152,9 @@ void ExplainTiles(driver::Session& s) {
         fmt::format("kernel {} on {}: {}\n", one.kernel, one.level, driver::TilesText(one.chosen));
     std::vector<std::string> names;
     for (const TunedConstant& constant : one.constants) names.push_back(constant.name);
-    s.printed += names.empty() ? std::string("  results depend on all of them: none can be tuned\n")
-                               : fmt::format("  no result depends on {}\n", fmt::join(names, ", "));
+    s.printed += names.empty()
+                     ? std::string("  results depend on all of them, so none can be tuned\n")
+                     : fmt::format("  no result depends on {}\n", fmt::join(names, ", "));
     s.printed += one.why;
   }
 }
@@ -175,7 +179,7 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.tiles) return RunReport(options, families, ExplainTiles);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
-  std::string page = PageFor(word, families);
+  std::string page = options.all ? ExplainAllDiagnostics() : PageFor(word, families);
   if (!page.empty())
     return driver::PrintOutput(page) ? driver::kExitDone : driver::kExitEnvironment;
   DiagnosticEngine diagnostics;

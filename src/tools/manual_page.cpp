@@ -60,7 +60,7 @@ std::string ManualPage() {
     if (!command.more.empty()) text += fmt::format("\n{}", command.more);
     page += Entry(fmt::format("{} {}", command.name, command.words), text);
   }
-  page += Section("OPTIONS") + "Each with the commands that take it.\n";
+  page += Section("OPTIONS") + "Each option with the commands that accept it.\n";
   for (const driver::OptionInfo& option : driver::AllOptions()) {
     page += Entry(OptionTerm(option), OptionText(option));
   }

@@ -26,8 +26,8 @@ std::string ListTargets(const targets::Registry& families) {
   }
   return text +
          fmt::format("{:<17}{}\n", "plugin:PATH",
-                     "a device that a shared object brings (kdl/device_plugin.h): the code of the "
-                     "kind of images that it takes, with the keys of that");
+                     "a device from a shared object (kdl/device_plugin.h), which says for which "
+                     "kind of target code is generated; the keys are those of that kind");
 }
 
 /// Returns a description file for the machine that the spec names.
@@ -39,8 +39,9 @@ Result<std::string> Description(const std::string& text, const targets::Registry
                     family->kinds.end();
     if (has_kind && family->describe) return family->describe(*spec);
   }
-  return Failure{fmt::format("no file describes '{}'; `kernelc targets` lists the targets", text),
-                 FailureKind::Usage};
+  return Failure{
+      fmt::format("'{}' has no description file; `kernelc targets` lists the targets", text),
+      FailureKind::Usage};
 }
 
 /// Returns the text for the arguments of the command.
@@ -50,8 +51,8 @@ Result<std::string> TargetsText(const driver::Options& options, const targets::R
   if (options.files.empty()) return ListTargets(families);
   if (options.device.empty() && options.files.size() == 2 && options.files[0] == "show")
     return Description(options.files[1], families);
-  return Failure{fmt::format("`kernelc targets {}` says nothing: write `kernelc targets show SPEC` "
-                             "or `kernelc targets --device SPEC`",
+  return Failure{fmt::format("unexpected arguments `{}`: use `kernelc targets show SPEC` or "
+                             "`kernelc targets --device SPEC`",
                              fmt::join(options.files, " ")),
                  FailureKind::Usage};
 }

@@ -48,7 +48,7 @@ std::vector<std::string> FindTestFiles(const driver::Options& options,
     } else if (fs::is_regular_file(path, error)) {
       files.push_back(path);
     } else if (!fs::is_directory(path, error)) {
-      diagnostics.Report(driver::diag::CannotRead, {}, path, "input is read from regular files");
+      diagnostics.Report(driver::diag::CannotRead, {}, path, "it is not a regular file");
     } else {
       for (auto entry = fs::recursive_directory_iterator(path, error);
            entry != fs::recursive_directory_iterator(); entry.increment(error)) {
@@ -256,10 +256,10 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
       std::vector<std::string_view> names(options.files.begin(), options.files.end());
       diagnostics.Report(driver::diag::NoTestFiles, {}, QuotedList(names))
           .Help(files.empty() && !options.filter.empty()
-                    ? fmt::format("no path there contains '{}': --filter takes a part of a path",
+                    ? fmt::format("no path there contains '{}'; --filter expects a part of a path",
                                   options.filter)
-                    : "give a kernel an `ensures`, write a `test \"…\" { … }`, or make it a golden "
-                      "file with a line `//! args: build --emit ir`");
+                    : "add `ensures` to a kernel, add an item `test \"…\" { … }`, or make the file "
+                      "a golden file with a line `//! args: build --emit ir`");
     }
   }
   if (diagnostics.has_errors()) {

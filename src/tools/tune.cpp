@@ -116,7 +116,7 @@ class Tuning {
     if (!listed_.ok()) return {};
     spec_ = driver::PlaceOfKernel(*listed_.module, *spec, options_);
     if (!ReadThreads() || !CanMeasure(options_, session_.diagnostics)) return {};
-    if (!driver::MayWrite({path_}, listed_.files_read, "name another file behind --tuned",
+    if (!driver::MayWrite({path_}, listed_.files_read, "name another file after --tuned",
                           session_.diagnostics) ||
         !ReadKnown())
       return {};
@@ -200,7 +200,7 @@ class Tuning {
   /// kernel.
   int NothingToTune(const std::string& name, bool among_several) {
     if (among_several) {
-      bool prints = driver::PrintOutput(fmt::format("{}: it has no constant to tune\n", name));
+      bool prints = driver::PrintOutput(fmt::format("{} has no constant to tune\n", name));
       return prints ? driver::kExitDone : driver::kExitEnvironment;
     }
     session_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
@@ -242,7 +242,7 @@ class Tuning {
     }
     auto its = other.Written();
     if (!its.ok() || !Agree(*its, written)) {
-      trial.failure = its.ok() ? "its results are other ones" : FirstLine(its.failure().message);
+      trial.failure = its.ok() ? "its results differ" : FirstLine(its.failure().message);
       return trial;
     }
     try {

@@ -65,17 +65,18 @@ CONFORMANCE_TEST(CallsAreChecked) {
   CHECK(refusal(4, nullptr, memory) ==
         "launch of 'saxpy': the tensor for x[N] is f32[4] at a null pointer");
   auto* odd = reinterpret_cast<float*>(reinterpret_cast<char*>(memory) + 2);
-  CHECK(refusal(3, memory + 4, odd) ==
-        "launch of 'saxpy': the tensor for y[N] is f32[3] at an address that is no multiple of 4, "
-        "the bytes of f32");
+  CHECK(
+      refusal(3, memory + 4, odd) ==
+      "launch of 'saxpy': the tensor for y[N] is f32[3] at an address that is not a multiple of 4, "
+      "the size of f32");
   CHECK(refusal(4, memory, memory + 3) ==
-        "launch of 'saxpy': the tensors for y[N] and x[N] share memory, but y is inout; what is "
-        "written may overlap no other parameter");
+        "launch of 'saxpy': the tensors for y[N] and x[N] share memory, but y is inout; a written "
+        "tensor must not overlap another parameter");
   CHECK(refusal(INT64_MAX, memory, memory + 4) ==
         "launch of 'saxpy': the tensor for x[N] is f32[9223372036854775807], which is 2^63 bytes "
         "or more");
   CHECK(refusal(KDL_LARGEST_SIZE + 1, memory, memory) ==
-        "launch of 'saxpy': size N is 8796093022208; the largest is 8796093022207");
+        "launch of 'saxpy': size N is 8796093022208; the maximum is 8796093022207");
   CHECK(memory[4] == 5);
   const auto other = [&](std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) {
     const Status status(kdl_kernels_call(kernels.get(), kernel, sizes, values));
@@ -166,7 +167,7 @@ TEST_CASE("Calls: a handle has a context of its own, and says what it cannot ope
     return std::string(status.message());
   };
   CHECK(refusal("host", "saxpy") ==
-        "there is no kernel 'saxpy'; no module is registered: give the context its kdl_images_… "
+        "unknown kernel 'saxpy'; no module is registered: give the context its kdl_images_… "
         "first");
   CHECK(refusal("hots", "saxpy").find("hots") != std::string::npos);
   CHECK(refusal("host", nullptr) == "the name of kernel 0 is NULL");

@@ -38,7 +38,7 @@ CONFORMANCE_TEST(ArgumentsMustFitTheParameters) {
   const Tensor matrix = Make(bench, f32, {4, 4}, "m");
   const Tensor ints = Make(bench, i32, {4}, "n");
   CHECK(Refusal(bench, "saxpy", {x, y}) ==
-        "launch of 'saxpy': 2 arguments are given, but it takes 3: a, x and y");
+        "launch of 'saxpy': 2 arguments are given, but it has 3: a, x and y");
   CHECK(Refusal(bench, "saxpy", {1.0f, x, matrix}) ==
         "launch of 'saxpy': parameter y: f32[N] has 1 dimension, but the tensor given, f32[4, 4], "
         "has 2");
@@ -47,13 +47,13 @@ CONFORMANCE_TEST(ArgumentsMustFitTheParameters) {
   CHECK(Refusal(bench, "saxpy", {1.0f, 2.0f, y}) ==
         "launch of 'saxpy': parameter x: f32[N] is a tensor, but a scalar (f32) is given");
   CHECK(Refusal(bench, "saxpy", {1.0f, x, ints}) ==
-        "launch of 'saxpy': no variant takes (a: f32, x: f32[4], y: i32[4]); there are "
+        "launch of 'saxpy': no variant accepts (a: f32, x: f32[4], y: i32[4]); there are "
         "(a: f32, x: f32[N], y: f32[N]) with T=f32; (a: f64, x: f64[N], y: f64[N]) with T=f64");
   CHECK(Refusal(bench, "matmul", {matrix, matrix, ints}) ==
         "launch of 'matmul': parameter c: f32[M, N] has 2 dimensions, but the tensor given, "
         "i32[4], has 1");
   CHECK(Refusal(bench, "mark", {ints}) ==
-        "launch of 'mark': parameter y: i64[N] takes i64, but i32[4] is given");
+        "launch of 'mark': parameter y: i64[N] needs i64, but i32[4] is given");
 }
 
 CONFORMANCE_TEST(VariantsArePickedByType) {
@@ -119,8 +119,8 @@ CONFORMANCE_TEST(WrittenTensorsOverlapNothing) {
   std::string message;
   CHECK(launch(part(0, 50), part(49, 50), &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message ==
-        "launch of 'saxpy': the tensors for y[N] and x[N] share memory, but y is inout; what is "
-        "written may overlap no other parameter");
+        "launch of 'saxpy': the tensors for y[N] and x[N] share memory, but y is inout; a written "
+        "tensor must not overlap another parameter");
   CHECK(launch(part(0, 50), part(50, 50), &message) == KDL_OK);
   CHECK(launch(part(50, 50), part(0, 50), &message) == KDL_OK);
   CHECK(launch(part(10, 0), part(10, 0), &message) == KDL_OK);
@@ -171,7 +171,7 @@ CONFORMANCE_TEST(StridesAreChecked) {
         "launch of 'matmul': the tensor for c[M, N] has stride 5 in its last dimension; it must be "
         "1");
   CHECK(launch(4, 1) ==
-        "launch of 'matmul': the tensor for c[M, N], which is written, has indices that share "
+        "launch of 'matmul': the tensor for c[M, N], which is written, has elements that share "
         "memory; its strides must keep all elements apart");
   CHECK(launch(0, 1).find("share memory") != std::string::npos);
   CHECK(launch(-5, 1).find("strides are 0 or more") != std::string::npos);
@@ -190,9 +190,9 @@ CONFORMANCE_TEST(KernelsAreFoundByName) {
   CHECK(code("saxpy<T=f32>", &message) == KDL_OK);
   CHECK(code("suite.saxpy<T=f64>", &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(code("saxpy<T=f16>", &message) == KDL_ERROR_NOT_FOUND);
-  CHECK(message.find("there are T=f32 and T=f64") != std::string::npos);
+  CHECK(message.find("the variants have T=f32 and T=f64") != std::string::npos);
   CHECK(code("saxpi", &message) == KDL_ERROR_NOT_FOUND);
-  CHECK(message == "there is no kernel 'saxpi'; did you mean 'saxpy'?");
+  CHECK(message == "unknown kernel 'saxpi'; did you mean 'saxpy'?");
   CHECK(code("other.saxpy", &message) == KDL_ERROR_NOT_FOUND);
   bench.queue.Wait();
   CHECK(Bench::Download<float>(y) == std::vector<float>{3});
@@ -247,7 +247,7 @@ CONFORMANCE_TEST(StaleImagesAreRefused) {
     const std::string message = kdl_error_message(error);
     const std::string abi = std::to_string(start.version) + (is_old ? "." : ".1234,");
     CHECK(message.starts_with("module 'stale' was compiled by kernelc 7.8.9 for ABI " + abi));
-    CHECK(message.find("the runtime here, that of kernelc " KDL_VERSION) != std::string::npos);
+    CHECK(message.find("but the runtime of kernelc " KDL_VERSION) != std::string::npos);
     kdl_error_free(error);
   }
   kdl_image twin = *kImages[0];

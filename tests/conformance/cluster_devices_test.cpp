@@ -103,7 +103,7 @@ TEST_CASE("clusters: one that hangs is given up, and the device is of use again"
   const DeviceUnderTest device{kSpec, kSpec, Prepare, {}};
   const Bench bench(device);
   const std::string message = LaunchError(bench, "spin", KDL_ERROR_TIMEOUT);
-  CHECK(Has(message, "has not got on for 1 s while it ran kernel 'spin'"));
+  CHECK(Has(message, "has made no progress for 1 s while it ran kernel 'spin'"));
   CheckUse(bench);
 }
 
@@ -120,33 +120,33 @@ TEST_CASE("clusters: an image of another ABI") {
   const DeviceUnderTest device{kSpec, kSpec, PrepareOfAnotherAbi, {}};
   const Bench bench(device);
   const std::string message = LaunchError(bench, "mark", KDL_ERROR_INVALID_ARGUMENT);
-  CHECK(Has(message, "was made for another version of the runtime"));
+  CHECK(Has(message, "was built for another version of the runtime"));
 }
 
 TEST_CASE("clusters: descriptions are told where they are wrong") {
-  CHECK(DescriptionError("name: a\n\nname: b") == "m.yaml:3: key 'name' stands twice");
+  CHECK(DescriptionError("name: a\n\nname: b") == "m.yaml:3: key 'name' is given twice");
   CHECK(DescriptionError("# a machine\nclusters: 0  # none") ==
-        "m.yaml:2: clusters is a number from 1 to 256, and '0' is none");
-  CHECK(
-      DescriptionError("scratchpad_bytes: 5000") ==
-      "m.yaml:1: scratchpad_bytes is a number from 4096 to 1099511627776, a multiple of 4096, and "
-      "'5000' is none");
-  CHECK(DescriptionError("run: qemu") == "m.yaml:1: run is a list: [word, word]");
+        "m.yaml:2: clusters must be a number from 1 to 256, not '0'");
+  CHECK(DescriptionError("scratchpad_bytes: 5000") ==
+        "m.yaml:1: scratchpad_bytes must be a number from 4096 to 1099511627776, a multiple of "
+        "4096, not "
+        "'5000'");
+  CHECK(DescriptionError("run: qemu") == "m.yaml:1: run must be a list: [word, word]");
   CHECK(DescriptionError("run: [a,, b]") == "m.yaml:1: run has an empty word");
-  CHECK(DescriptionError("run: [\"a]") == "m.yaml:1: run has a word whose quotes do not end");
-  CHECK(DescriptionError("run: [\"a\" b]") == "m.yaml:1: run lacks a comma between two words");
+  CHECK(DescriptionError("run: [\"a]") == "m.yaml:1: run has a word without its closing quote");
+  CHECK(DescriptionError("run: [\"a\" b]") == "m.yaml:1: run needs a comma between two words");
   for (const char* line : {"cpu", "cpu:a", " cpu: a"})
     CHECK(DescriptionError(line) ==
-          "m.yaml:1: a line reads `key: value`, without blanks in front of it");
+          "m.yaml:1: expected a line `key: value` without leading blanks");
   CHECK(DescriptionError("---\nblocks: team") ==
-        "m.yaml:2: blocks is one of cluster, core, and 'team' is none");
-  CHECK(DescriptionError("- a") == "m.yaml:1: a word of a list stands below the list's key");
+        "m.yaml:2: blocks must be one of cluster, core, not 'team'");
+  CHECK(DescriptionError("- a") == "m.yaml:1: a line `- word` must follow the key of a list");
   CHECK(DescriptionError("run:\n  - \"a\\tb\"") ==
-        "m.yaml:2: run has a backslash in double quotes: take single ones");
-  CHECK(DescriptionError("run:\n  - 'a' b") == "m.yaml:2: run has two words in a line");
+        "m.yaml:2: run has a backslash in double quotes; use single quotes");
+  CHECK(DescriptionError("run:\n  - 'a' b") == "m.yaml:2: run has two words in one line");
   CHECK(DescriptionError("alignment: 96") ==
-        "m.yaml:1: alignment is a number from 64 to 4096, a power of two, and '96' is none");
-  CHECK(Has(DescriptionError("cpus: a"), "m.yaml:1: there is no key 'cpus'; the keys are: name"));
+        "m.yaml:1: alignment must be a number from 64 to 4096, a power of two, not '96'");
+  CHECK(Has(DescriptionError("cpus: a"), "m.yaml:1: unknown key 'cpus'; the keys are: name"));
   CHECK(Has(DescriptionError("name: a"), "m.yaml: these keys are missing: triple cpu clusters"));
   ClusterDescriptionReader whole("m.yaml",
                                  "name: a\ntriple: t\ncpu: c\nfeatures: []\nclusters: 2\ncores: 4\n"
@@ -168,7 +168,7 @@ TEST_CASE("clusters: descriptions of other compilers and of blocks of cores") {
       "deadline_seconds: 1\ncode: c\nlink:\n  - l  # links\n  - '{image}'\n  - \"{objects}\"\n"
       "run: [q, \"{image}\"]\n";
   CHECK(DescriptionError(text) ==
-        "m.yaml: the code is for another compiler, and `compile` with its words is missing");
+        "m.yaml: the code is for another compiler, but its command line, `compile`, is missing");
   CHECK(DescriptionError(text + "compile: [cc, '{source}']\n") ==
         "m.yaml: compile has no word {object}");
   const std::string narrow = "scratchpad_bytes: 266240";

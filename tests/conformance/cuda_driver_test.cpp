@@ -60,12 +60,12 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
   constexpr int kInvalidPtx = 218;
   constexpr int kIllegalAddress = 700;
   constexpr Row kRows[] = {
-      {"cuInit", 100, KDL_ERROR_NOT_FOUND, "there is no CUDA here: libcuda.so.1 says"},
+      {"cuInit", 100, KDL_ERROR_NOT_FOUND, "CUDA is not available: libcuda.so.1 says"},
       {"cuDevicePrimaryCtxRetain", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "making a context"},
       {"cuMemAllocFromPoolAsync", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY,
-       "the device has no 64 bytes"},
+       "not enough device memory for 64 bytes"},
       {"cuModuleLoadDataEx", kInvalidPtx, KDL_ERROR_DEVICE,
-       "the driver of no GPU 0 refuses the kernels of module 'suite'"},
+       "the driver of no GPU 0 rejects the kernels of module 'suite'"},
       {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE, "loading module suite failed"},
       {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "taking a stream"},
       {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
@@ -106,7 +106,7 @@ TEST_CASE("CUDA: a device that is lost says so, and says the same from then on")
             KDL_ERROR_DEVICE);
       CAPTURE(first);
       CHECK(first.find(row.says) != std::string::npos);
-      CHECK(first.find("the device is lost to this process: end it and start anew") !=
+      CHECK(first.find("this process cannot use the device any more: restart it") !=
             std::string::npos);
       // The driver would work again, but must not be asked.
       const auto also = [&](const auto& call) {
@@ -247,7 +247,7 @@ TEST_CASE(
     std::string message;
     CHECK(CodeOf([&] { bench.queue.Launch("exchange", cores, {x, y}).Wait(); }, &message) ==
           KDL_ERROR_OUT_OF_MEMORY);
-    CHECK(message.find("kernel 'exchange' takes 64 bytes for each of " + std::to_string(cores) +
+    CHECK(message.find("kernel 'exchange' needs 64 bytes for each of " + std::to_string(cores) +
                        " cores: ") != std::string::npos);
   }
   bench.queue.Launch("exchange", 3, {x, y}).Wait();

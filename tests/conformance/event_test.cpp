@@ -72,7 +72,7 @@ CONFORMANCE_TEST(SignalsMaySkipAndMustRise) {
   CHECK_FALSE(seventh.is_done());
   std::string message;
   CHECK(CodeOf([&] { timeline.Signal(5); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
-  CHECK(message == "signal of 5 on a timeline that has reached 5; its counter only rises");
+  CHECK(message == "signal of 5 on a timeline that has reached 5; its value can only increase");
 }
 
 CONFORMANCE_TEST(WaitsTimeOut) {

@@ -248,7 +248,7 @@ TEST_CASE("Hooks: memory that the application has not is an error") {
   std::string message;
   CHECK(CodeOf([&] { context.Allocate(host, f32, {16}, "x"); }, &message) ==
         KDL_ERROR_OUT_OF_MEMORY);
-  CHECK(message == "allocation of 64 bytes on host: the system has no 64 bytes of memory left");
+  CHECK(message == "allocation of 64 bytes on host: not enough memory for 64 bytes");
   lender.is_empty = false;
   context.Allocate(host, f32, {16}, "x");
 }
@@ -284,7 +284,7 @@ TEST_CASE("Hooks: tables of other sizes, and half of a pair") {
   hooks = lender.Hooks();
   hooks.release = nullptr;
   CHECK(refusal(hooks) ==
-        "kdl_context_create_with: of allocate and release one is NULL; give both or none");
+        "kdl_context_create_with: one of allocate and release is NULL; give both or neither");
   hooks = lender.Hooks();
   hooks.size = offsetof(kdl_hooks, run);  // an older caller, who only provides memory
   CHECK(refusal(hooks).empty());

@@ -281,7 +281,7 @@ CONFORMANCE_TEST(MapsSeeAndChange) {
     mapping[1] = 20;
     std::string message;
     CHECK(CodeOf([&] { tensor.Map<std::int32_t>(); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
-    CHECK(message == "map of 't' on " + bench.device.uri() + ", which is mapped already");
+    CHECK(message == "map of 't' on " + bench.device.uri() + ", which is already mapped");
   }
   CHECK(Bench::Download<std::int32_t>(tensor) == std::vector<std::int32_t>{1, 20, 3});
   CHECK(CodeOf([&] { Check(kdl_buffer_unmap(tensor.array().buffer)); }) ==
@@ -297,7 +297,7 @@ CONFORMANCE_TEST(SeveralMapsMayRead) {
           KDL_ERROR_INVALID_ARGUMENT);
     return message;
   };
-  const std::string mapped = "map of 't' on " + bench.device.uri() + ", which is mapped already";
+  const std::string mapped = "map of 't' on " + bench.device.uri() + ", which is already mapped";
   {
     Mapping<const std::int32_t> first = tensor.Map<const std::int32_t>(KDL_MAP_READ);
     const Mapping<const std::int32_t> second = tensor.Map<const std::int32_t>(KDL_MAP_READ);
@@ -359,7 +359,7 @@ CONFORMANCE_TEST(ConstantMemoryIsOnlyRead) {
   };
   CHECK(refusal([&] { bench.queue.Copy(wrapped, there, "out"); }) == "the target of the copy");
   CHECK(refusal([&] { bench.queue.Fill(wrapped, 1.0f); }) == "the target of the fill");
-  CHECK(refusal([&] { wrapped.Map<float>(KDL_MAP_WRITE); }) == "what is mapped");
+  CHECK(refusal([&] { wrapped.Map<float>(KDL_MAP_WRITE); }) == "the mapped buffer");
   if (!bench.device.facts().host_visible) return;
   CHECK(refusal([&] { bench.queue.Launch("saxpy", 2, {1.0f, there, wrapped}); }) ==
         "launch of 'saxpy': the tensor for y[N]");

@@ -69,15 +69,16 @@ CONFORMANCE_TEST(ElementsLieAtMultiplesOfTheirBytes) {
   kdl_array array = x.array();
   array.view.size[0] = 2;
   MoveBy(&array, 2);
-  CHECK(RefusalOf(LaunchSaxpy(bench, array, y.array())) ==
-        "launch of 'saxpy': the tensor for x[N] is f32[2] at an address that is no multiple of 4, "
-        "the bytes of f32");
   CHECK(
-      RefusalOf(kdl_copy(bench.queue.get(), &y.array(), &array, nullptr, nullptr, 0, nullptr)) ==
-      "the source of the copy is f32[2] at an address that is no multiple of 4, the bytes of f32");
-  CHECK(
-      RefusalOf(kdl_fill(bench.queue.get(), &array, 0, nullptr, 0, nullptr)) ==
-      "the target of the fill is f32[2] at an address that is no multiple of 4, the bytes of f32");
+      RefusalOf(LaunchSaxpy(bench, array, y.array())) ==
+      "launch of 'saxpy': the tensor for x[N] is f32[2] at an address that is not a multiple of 4, "
+      "the size of f32");
+  CHECK(RefusalOf(kdl_copy(bench.queue.get(), &y.array(), &array, nullptr, nullptr, 0, nullptr)) ==
+        "the source of the copy is f32[2] at an address that is not a multiple of 4, the size of "
+        "f32");
+  CHECK(RefusalOf(kdl_fill(bench.queue.get(), &array, 0, nullptr, 0, nullptr)) ==
+        "the target of the fill is f32[2] at an address that is not a multiple of 4, the size of "
+        "f32");
   MoveBy(&array, 2);
   Check(LaunchSaxpy(bench, array, y.array()));
   bench.queue.Wait();
@@ -94,7 +95,7 @@ CONFORMANCE_TEST(WrappedMemoryIsMemory) {
   };
   CHECK(RefusalOf(wrap(nullptr, KDL_F64)) == "array 'v' is f64[2] at a null pointer");
   CHECK(RefusalOf(wrap(bytes + 4, KDL_F64)) ==
-        "array 'v' is f64[2] at an address that is no multiple of 8, the bytes of f64");
+        "array 'v' is f64[2] at an address that is not a multiple of 8, the size of f64");
   CHECK(array.buffer == nullptr);
   Check(wrap(bytes + 4, KDL_F32));
   kdl_array_free(&array);
@@ -172,7 +173,7 @@ CONFORMANCE_TEST(WorkspacesHoldNoArgument) {
     CHECK(RefusalOf(launch(kernel, slots, memory.array().buffer)) ==
           "launch of '" + std::string(kernel) + "': its workspace, 'memory' on " +
               bench.device.uri() +
-              ", shares memory with the tensor for y[N]; it must be memory of its own");
+              ", shares memory with the tensor for y[N]; it must use memory of its own");
   }
   const Tensor apart = bench.context.Allocate(bench.device, i64, {2}, "apart");
   Check(launch("mark", apart.array(), memory.array().buffer));
@@ -187,19 +188,19 @@ CONFORMANCE_TEST(ContextsDoNotMix) {
   const Tensor y = other.Upload<float>({1, 2}, "y");
   CHECK(RefusalOf(LaunchSaxpy(bench, y.array(), x.array())) ==
         "launch of 'saxpy': the tensor for x[N] is 'y' on " + bench.device.uri() +
-            " of another context than the queue's");
+            ", which belongs to another context than the queue");
   const Tensor marks = bench.Upload<std::int64_t>({0}, "marks");
   const kdl_arg arg = Argument(marks).get();
   CHECK(RefusalOf(kdl_launch_kernel(bench.queue.get(), Find(other, "mark"), 1, &arg, 1, nullptr,
                                     nullptr, 0, nullptr)) ==
-        "launch of 'mark': the kernel was found in another context than the queue's");
+        "launch of 'mark': the kernel belongs to another context than the queue");
   CHECK(RefusalOf(kdl_launch_kernel(bench.queue.get(), Find(bench, "mark"), 1, &arg, 1,
                                     y.array().buffer, nullptr, 0, nullptr)) ==
         "launch of 'mark': its workspace, 'y' on " + bench.device.uri() +
-            ", is of another context than the queue");
+            ", belongs to another context than the queue");
   CHECK(RefusalOf(
             kdl_copy(bench.queue.get(), &x.array(), &y.array(), nullptr, nullptr, 0, nullptr)) ==
-        "'y' on " + bench.device.uri() + " is of another context than the queue");
+        "'y' on " + bench.device.uri() + " belongs to another context than the queue");
   const Event event = other.queue.Call([] {});
   kdl_event* const after[] = {event.get()};
   CHECK(RefusalOf(kdl_host_call(bench.queue.get(), nullptr, nullptr, nullptr, after, 1, nullptr)) ==

@@ -20,7 +20,8 @@ TEST_CASE("Plugin: what cannot be loaded is named") {
   CHECK(select("plugin:/nowhere/device.so") == KDL_ERROR_NOT_FOUND);
   CHECK(message.find("cannot load a device from '/nowhere/device.so': cannot open") == 0);
   CHECK(select("plugin:" KDL_EMPTY_MODULE) == KDL_ERROR_NOT_FOUND);
-  CHECK(message == "'" KDL_EMPTY_MODULE "' holds no device: it does not define kdl_device_plugin");
+  CHECK(message == "'" KDL_EMPTY_MODULE
+                   "' contains no device: it does not define kdl_device_plugin");
   CHECK(select("plugin:") == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(select("plugin:" KDL_SAMPLE_DEVICE "[4]") == KDL_ERROR_NOT_FOUND);
   CHECK(message == "there is no device 4: 4 match");
@@ -164,14 +165,14 @@ TEST_CASE("Plugin: tables of an older and of a newer version") {
   CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
                &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message ==
-        "device kind 'newer' was made for plugin version 3, and this runtime takes none above 2");
+        "device kind 'newer' was made for plugin version 3, but this runtime accepts none above 2");
 
   ops.version = KDL_PLUGIN_VERSION;
   ops.kind = "partial";
   ops.facts = nullptr;
   Check(kdl_context_add_device_kind(context.get(), &ops, nullptr));
   CHECK(CodeOf([&] { context.Select("partial"); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
-  CHECK(message == "device kind 'partial' lacks open, close, facts, or both launch and submit");
+  CHECK(message == "device kind 'partial' must have open, close, facts, and launch or submit");
   kdl_memory_ops memory = {};
   memory.size = sizeof memory;
   memory.version = KDL_PLUGIN_VERSION;
@@ -180,16 +181,16 @@ TEST_CASE("Plugin: tables of an older and of a newer version") {
   CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
                &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message ==
-        "the memory table of device kind 'forgetful' lacks allocate, release, write, read, copy or "
-        "fill");
+        "the memory table of device kind 'forgetful' must have allocate, release, write, read, "
+        "copy and fill");
   ops.memory = nullptr;
   ops.kind = "coreless";
   ops.facts = [](void*, kdl_device_facts* few) { few->resident = -1; };
   Check(kdl_context_add_device_kind(context.get(), &ops, nullptr));
   CHECK(CodeOf([&] { context.Select("coreless"); }, &message) == KDL_ERROR_DEVICE);
   CHECK(message ==
-        "coreless says that it has 0 cores, -1 of a launch at once; it needs 1 or more, and 0 or "
-        "more");
+        "coreless reports 0 cores, -1 of them at once in a launch; they must be at least 1 and at "
+        "least 0");
   ops.kind = nullptr;
   CHECK(CodeOf([&] { Check(kdl_context_add_device_kind(context.get(), &ops, nullptr)); },
                &message) == KDL_ERROR_INVALID_ARGUMENT);

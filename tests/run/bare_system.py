@@ -100,6 +100,7 @@ cp /usr/share/doc/kernelc/README.md /trial/kernelc.md
 cp /usr/share/doc/libkdl-dev/README.md /trial/libkdl.md
 test -s /usr/share/man/man1/kernelc.1.gz -o -s /usr/share/man/man1/kernelc.1
 test -s /usr/share/doc/kernelc/grammar/LANGUAGE.md
+test -s /usr/share/doc/kernelc/grammar/DIAGNOSTICS.md
 test -s /usr/share/doc/kernelc/src/targets/cluster/describing.md
 test -s /usr/share/doc/kernelc/runtime/cluster/guest/boot.cpp
 step cpp

@@ -54,7 +54,7 @@ def machines(folder):
     checks.expect("cores that are blocks", "cluster cores, 80 cores" in done.stdout, done.stdout + done.stderr)
     lame = describe(folder, "lame_vectors", run=runs % "false", **vectors)
     done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", lame, "--set", "R=9", "--set", "C=103")
-    checks.expect("vectors are used", "came to an instruction that it does not have" in done.stderr, done.stdout + done.stderr)
+    checks.expect("vectors are used", "executed an invalid instruction" in done.stderr, done.stdout + done.stderr)
     drawn = [sys.executable, teams.ROOT / "tests/fuzz/programs.py", "--kernels", "20", "--build", "--whole", "--out", folder / "found"]
     done = subprocess.run([*drawn, "--target", specs["vectors"]], capture_output=True, text=True)
     checks.expect("drawn kernels in vectors", done.returncode == 0, done.stdout + done.stderr)
@@ -137,22 +137,22 @@ def compilers(folder):
     run = ["run", folder / "product.kdl", "--set", "M=3", "--set", "N=3", "--set", "K=3", "--target"]
     last = len(SHIPPED.read_text().splitlines())  # line of an additional key
     for name, keys, told in [
-            ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc is not here, which compiles kernels"),
+            ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc, which compiles kernels"),
             ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
              "which compiles kernels for machine 'fails', exited with code 1; it said: broken"),
             ("mute", {"code": "c", "compile": "[sh, -c, 'exit 3', '{source}', '{object}']"}, "for machine 'mute', exited with code 3 ["),
             ("idle", {"code": "c", "compile": "['true', '{source}', '{object}']"},
-             "true, which compiles kernels for machine 'idle', made no file and told of no error"),
+             "true, which compiles kernels for machine 'idle', wrote no file and reported no error"),
             ("loose", {"code": "c", "compile": BY_CLANG.replace("-O2", "-O2, -ffast-math")}, "kernels need the floats of IEEE 754"),
             ("triple", {"triple": "riscv65-unknown-elf"}, f"{folder}/triple.yaml:{last}: LLVM cannot make code for riscv65-unknown-elf"),
-            ("cpu", {"cpu": "rocket-rv65"}, f"{folder}/cpu.yaml:{last}: LLVM knows no processor 'rocket-rv65' of riscv64-unknown-elf"),
-            ("bits", {"cpu": "generic-rv32"}, "LLVM knows no processor of 64 bits 'generic-rv32' of riscv64-unknown-elf"),
+            ("cpu", {"cpu": "rocket-rv65"}, f"{folder}/cpu.yaml:{last}: LLVM does not know the processor 'rocket-rv65' of riscv64-unknown-elf"),
+            ("bits", {"cpu": "generic-rv32"}, "LLVM does not know the 64-bit processor 'generic-rv32' of riscv64-unknown-elf"),
             ("features", {"features": "[+m, +zfhmim]"},
-             f"{folder}/features.yaml:{last}: LLVM knows no feature '+zfhmim' of riscv64-unknown-elf"),
+             f"{folder}/features.yaml:{last}: LLVM does not know the feature '+zfhmim' of riscv64-unknown-elf"),
             ("a b", {}, f"{folder}/a b.yaml:{last}: name is a word of letters, digits, '_', '.' and '-' that begins with a letter"),
             ("..", {}, "and '..' is none"),
             ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
-            ("instructions", {"instructions": "[wide]"}, "there is no matrix instruction 'wide'; the instructions are: cpu.bf16_pairs"),
+            ("instructions", {"instructions": "[wide]"}, "unknown matrix instruction 'wide'; the known ones are: cpu.bf16_pairs"),
             ("boot", {"boot": "nowhere.o"}, f"cannot open '{folder}/nowhere.o'")]:
         done = teams.kernelc(*run, describe(folder, name, **keys))
         checks.expect(f"what is wrong with {name}", told in done.stderr, done.stdout + done.stderr)
@@ -191,7 +191,7 @@ def files(folder):
     twin = home / "twin.yaml"
     twin.write_text((home / "placed.yaml").read_text())
     done = teams.kernelc("build", folder / "product.kdl", "--target", spec, "--target", f"cluster?description={twin}", "-o", folder)
-    checks.expect("two machines of one name", "both machines are named 'placed': give one another `name`" in done.stderr, done.stderr)
+    checks.expect("two machines of one name", "both machines are named 'placed': change the `name` in one description" in done.stderr, done.stderr)
 
 
 def images(folder):
@@ -211,7 +211,7 @@ def times(folder):
     """Checks that emulated times are not measured, and that a trace marks them as emulated."""
     size = ["--set", "R=3", "--set", "C=10"]
     done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--target", KIND, *size)
-    checks.expect("nothing is measured", "is an emulation: its times say nothing of a device" in done.stderr, done.stdout + done.stderr)
+    checks.expect("nothing is measured", "is an emulation: its times say nothing about a device" in done.stderr, done.stdout + done.stderr)
     done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--device", f"npu={KIND}", *size)
     checks.expect("nor by its name", f"'{KIND}' is an emulation" in done.stderr, done.stdout + done.stderr)
     trace = folder / "trace.json"
@@ -236,7 +236,7 @@ def described(folder):
     small.write_text(text.replace("cores: 4", "cores: none"))
     run = ["run", folder / "product.kdl", "--target", spec, "--set", "M=3", "--set", "N=3", "--set", "K=3"]
     done = teams.kernelc(*run)
-    checks.expect("where it is wrong", f"{small}:{cores}: cores is a number from 1 to 256" in done.stderr, done.stdout + done.stderr)
+    checks.expect("where it is wrong", f"{small}:{cores}: cores must be a number from 1 to 256" in done.stderr, done.stdout + done.stderr)
     small.write_text(text.replace("run: [qemu-riscv64", "run: [no-such-runner"))
     done = teams.kernelc(*run)
     checks.expect("a runner that is not here", "cannot be started with no-such-runner" in done.stderr, done.stdout + done.stderr)

@@ -25,7 +25,7 @@ OWN_DRIVER = bool(os.environ.get("KDL_CUDA"))
 
 
 def is_missing(said):
-    return "there is no CUDA here" in said or "cuda[0]: wanted the 1st, 0 match" in said
+    return "CUDA is not available" in said or "cuda[0]: it would be the 1st, 0 match" in said
 
 
 def barriers():
@@ -45,10 +45,10 @@ def barriers():
 
 # From the tests' driver.
 DESCRIBED = """\
-cuda, as the runtime reads it:
+cuda, as the runtime sees it:
   cores of a launch                           32
   bytes of memory                             1073741824
-  has the reference's bits                    yes
+  same bits as the reference                  yes
   name                                        no GPU 0
   level                                       9.0
   multiprocessors                             4
@@ -64,7 +64,7 @@ cuda, as the runtime reads it:
   bytes of second-level cache                 52428800
   bytes of constants                          65536
   pools of memory                             1
-  runs code of                                sm_90a sm_90 sm_80
+  runs code for                               sm_90a sm_90 sm_80
 cuda?isa=sm_90a, which is compiled for:
   workers of a team                           128
 """
@@ -83,10 +83,10 @@ def described():
     checks.expect("the one that is asked for is there alone", levels == expected[2:], done.stdout)
 
 
-EQUAL = "equal to the reference, bit for bit\n"  # the tests' driver adds like the interpreter
-OPEN = re.compile(r"bit for bit, but for ['\w, ]+: the device's matrix units add in an order of their own\n")
-MOST_ERROR = 1e-5  # relative to the norm, for sums of f32
-# For less precise sums: of products of f8, and of factors that are rounded sums.
+EQUAL = "equal to the reference, bit for bit\n"  # matrix units, too: the tests' have the order of the interpreter's model
+OPEN = re.compile(r"bit for bit, but for ['\w, ]+: the device's matrix instructions add in an order of their own\n")
+MOST_ERROR = 1e-5  # of sums of f32, by the norm
+# Where sums are narrower: of products of f8, and of factors that are rounded sums.
 MOST_ERROR_OF_F8 = 1e-3
 MOST_ERROR_OF_TURNS = 4e-3
 

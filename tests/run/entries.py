@@ -18,15 +18,15 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 # the process's state.
 WAYS = [(("g++", "-std=c++20", "entries.orch.cpp"), "-O0", []), (("g++", "-std=c++20", "entries.orch.cpp"), "-O2", []),
         (("gcc", "-std=c11", "entries.orch.c"), "-O2", ["-ffast-math"])]
-PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed as 'y', which is written, but it shares elements with the argument for 'x'"
+PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed as 'y', which is written, and shares elements with the argument for 'x'"
 OVERLAPS = f"""\
 two apart: runs
-two alike: parameter 'x' is written, and shares memory with 'y'; what is written may overlap no other parameter
-two that meet: parameter 'x' is written, and shares memory with 'y'; what is written may overlap no other parameter
+two alike: parameter 'x' is written, but shares memory with 'y'; a written tensor must not overlap another parameter
+two that meet: parameter 'x' is written, but shares memory with 'y'; a written tensor must not overlap another parameter
 many apart: runs
-many, the first: parameter 'y' is written, and shares memory with 'x'; what is written may overlap no other parameter
-many, the second: parameter 'y' is written, and shares memory with 'w'; what is written may overlap no other parameter
-one element: parameter 'y' is written, and has indices that share memory; its strides must keep all elements apart
+many, the first: parameter 'y' is written, but shares memory with 'x'; a written tensor must not overlap another parameter
+many, the second: parameter 'y' is written, but shares memory with 'w'; a written tensor must not overlap another parameter
+one element: parameter 'y' is written, but has elements that share memory; its strides must keep all elements apart
 parts apart: runs
 parts that meet: {PARTS}
 empty parts: runs

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs what grammar/LANGUAGE.md shows: each example compiles, each command works, its links lead somewhere, and its lists of
-diagnostics, builtins and library functions are complete.
+builtins and library functions are complete. Also checks that grammar/DIAGNOSTICS.md is up to date.
 
-    tests/run/language_reference.py --update    # writes the lists anew
+    tests/run/language_reference.py --update    # writes the lists and DIAGNOSTICS.md anew
 
 An example is a whole file in a ```kdl block. It must compile, unless every error says that the compiler does
 not support something in it yet. One that starts with `// NAME.kdl` is saved under that name for the ```sh
@@ -18,11 +18,20 @@ import tempfile
 
 from shared import language_lists
 
-REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "grammar/LANGUAGE.md"
+GRAMMAR = pathlib.Path(__file__).resolve().parents[2] / "grammar"
+REFERENCE = GRAMMAR / "LANGUAGE.md"
+DIAGNOSTICS = GRAMMAR / "DIAGNOSTICS.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"// (\w+\.kdl)\n")
 DEVICE = re.compile(r"^device (\w+)", re.MULTILINE)
-LIST = re.compile(r"(<!-- diagnostics: [^>]*-->\n).*?(<!-- end of diagnostics -->)", re.DOTALL)
+DIAGNOSTIC = re.compile(r"([A-Z]\d{4}): (\w+): (.*)")
+HEAD = """# Diagnostics
+
+The diagnostics of `kernelc`, grouped by phase. `…` is a name, a number or another part of the text that depends on the
+source. `kernelc explain E0302` explains one of them, `kernelc explain --all` all of them.
+
+<!-- Written by tests/run/language_reference.py --update from the tables of the compiler; do not edit. -->
+"""
 
 
 def run(command, folder, **options):
@@ -56,13 +65,18 @@ def script(body, folder):
 
 
 def diagnostics():
-    """Returns the list from the compiler's tables: each message, and on the next line its meaning."""
-    lines = run(["kernelc", "explain", "diagnostics"], None, check=True).stdout.replace("|", "\\|").splitlines()[2:]
-    rows = ["| | it says | which means |", "|---|---|---|"]
-    for says, means in zip(lines[::2], lines[1::2]):
-        number, text = says.split(None, 1)
-        rows.append(f"| {number} | {text} | {means.strip()} |")
-    return "\n".join(rows) + "\n"
+    """Returns the page of diagnostics: a section for each phase, with a row for each diagnostic."""
+    page = HEAD
+    lines = run(["kernelc", "explain", "--all"], None, check=True).stdout.replace("|", "\\|").splitlines()
+    for line in lines[1:]:
+        diagnostic = DIAGNOSTIC.fullmatch(line)
+        if diagnostic:
+            page += "| {} | {} | {} |".format(*diagnostic.groups())
+        elif line.startswith(" "):
+            page += f" {line.strip()} |\n"
+        elif line:
+            page += f"\n## {line}\n\n| number | severity | text | help |\n|---|---|---|---|\n"
+    return page
 
 
 def main():
@@ -70,21 +84,21 @@ def main():
     parser.add_argument("--update", action="store_true")
     update = parser.parse_args().update
     text = REFERENCE.read_text()
-    listed = LIST.sub(lambda found: found.group(1) + diagnostics() + found.group(2), text)
-    with_lists = language_lists.filled(listed)
+    with_lists = language_lists.filled(text)
     if update:
         REFERENCE.write_text(with_lists)
+        DIAGNOSTICS.write_text(diagnostics())
         return
     wrong = compiled = examples = 0
     for problem in language_lists.faults(text):
         wrong += 1
         print(f"{REFERENCE.name}: {problem}")
-    if with_lists != listed:
+    if with_lists != text:
         wrong += 1
         print(f"{REFERENCE.name}: a list of functions is not that of the tables: {sys.argv[0]} --update")
-    if listed != text:
+    if not DIAGNOSTICS.is_file() or DIAGNOSTICS.read_text() != diagnostics():
         wrong += 1
-        print(f"{REFERENCE.name}: the list of diagnostics is not that of the compiler: {sys.argv[0]} --update")
+        print(f"{DIAGNOSTICS.name} is not up to date: {sys.argv[0]} --update")
     found = list(BLOCK.finditer(text))
     with tempfile.TemporaryDirectory(prefix="reference-") as scratch:
         for number, block in enumerate(found):

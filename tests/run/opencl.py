@@ -21,7 +21,7 @@ from shared import checks, teams
 
 
 def is_missing(said):
-    return "there is no OpenCL here" in said
+    return "OpenCL is not available" in said
 
 
 def meeting_blocks(text):
@@ -185,7 +185,7 @@ def lacking():
 def driverless():
     """Checks a machine with the loader but without a driver."""
     nothing = {"OCL_ICD_VENDORS": "/nonexistent"}
-    told = "there is no OpenCL here: no driver has a device; install one"
+    told = "OpenCL is not available: no driver has a device; install a driver"
     done = teams.kernelc("devices", "opencl", "opencl[1]", environment=nothing)
     checks.expect("it is told what is missing", done.stdout.count(told) == 2, done.stdout + done.stderr)
     done = teams.kernelc("targets", "--device", "opencl", environment=nothing)
@@ -214,7 +214,7 @@ def tables():
         fake = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib/fake-opencl"
         libraries = f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}"
         for kernel, constants, told in [("large", "100000", ""), ("small", "65536", ""),
-                                        ("large", "65536", "kdl_large_1, whose tables take more than the 65536 bytes of constants")]:
+                                        ("large", "65536", "kdl_large_1, whose tables need more than the 65536 bytes of constant memory")]:
             done = teams.kernelc("run", file, "--kernel", kernel, "--target", "opencl", "--set", "N=20003", "--verify",
                                  environment={"LD_LIBRARY_PATH": libraries, "FAKE_OPENCL_CONSTANTS": constants})
             is_right = told in done.stderr and done.returncode == 3 if told else "bit for bit" in done.stdout

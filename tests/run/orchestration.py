@@ -39,7 +39,7 @@ C_OUTPUT = """2 4 6
 4 8 12
 launch of 'scale': the tensor for x[N] has size -3 in dimension 0; sizes are 0 or more
 launch of 'scale': the tensor for x[N] is f32[3] at a null pointer
-launch of 'scale': the tensors for y[N] and x[N] share memory, but y is out; what is written may overlap no other parameter
+launch of 'scale': the tensors for y[N] and x[N] share memory, but y is out; a written tensor must not overlap another parameter
 call of kernels that are not open: NULL
 parameter 'x' is NULL
 there is no device 'hots'

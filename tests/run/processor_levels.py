@@ -93,7 +93,7 @@ def check_choice(folder, has_v4):
     expect(result(run, "reference", folder) == bits[best], "the reference has other tiles than the host")
     if not has_v4:
         refused = call(*program, *SIZES, "--target", "host?isa=x86-64-v4", folder=folder, code=3)
-        expect("this processor is no x86-64-v4" in refused, refused)
+        expect("this processor does not support x86-64-v4" in refused, refused)
     given = {level: result([*run, "-D", "BK=64"], f"host?isa={level}", folder) for level in bits}
     expect(len(set(given.values())) == 1, "with tiles given, the levels differ")
 

@@ -17,10 +17,10 @@ CONTRACTS = "verify: the contracts of its launches hold\n"  # executables do not
 DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
 COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # only the runtime reads threads; kernelc also reads isa
 WRONG = [
-    ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
+    ("--set N=many", 1, "saxpy: error: 'many' is not a valid size for N"),
     ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),
     ("--emit ir", 2, "saxpy: error: 'saxpy' has no option '--emit'"),
-    ("--set N=3 --target nothing", 3, "there is no kind of device"),
+    ("--set N=3 --target nothing", 3, "unknown kind of device"),
 ]
 MEMORY = 300000  # KiB: enough for the program, but not for its tensors
 

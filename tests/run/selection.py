@@ -13,10 +13,10 @@ kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {{
 }}
 export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
 """
-KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0917]"
+KINDS = "unknown kind '{}'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0917]"
 TARGETS = "help: `kernelc targets` lists the targets"
 SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
-UNKNOWN_KEY = ("kernelc: error: target 'host?thread=2': there is no key 'thread'; host has isa units pipes dot threads cpus pin resident; "
+UNKNOWN_KEY = ("kernelc: error: target 'host?thread=2': unknown key 'thread'; host has isa units pipes dot threads cpus pin resident; "
                f"did you mean 'threads'? [E0917]\n{TARGETS}")
 FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
 
@@ -42,8 +42,8 @@ def has_cuda():
         return False
 
 
-# If the driver is installed, it is used.
-NO_CUDA = "there is no CUDA here: libcuda.so.1 cannot be loaded; install NVIDIA's driver"
+# Where the driver is, it is taken.
+NO_CUDA = "CUDA is not available: libcuda.so.1 cannot be loaded; install NVIDIA's driver"
 WITHOUT_CUDA = [] if has_cuda() else [
     Row("a device whose driver is missing", 'device npu = target("cuda");', f"kernelc: error: {NO_CUDA} [E0982]"),
     Row("an optional one whose driver is missing",
@@ -53,21 +53,21 @@ WITHOUT_CUDA = [] if has_cuda() else [
 
 ROWS = [
     Row("a required device is missing", 'device npu = target("debug")[64];',
-        "kernelc: error: there is no debug[64]: wanted the 65th, 64 match [E0982]"),
+        "kernelc: error: there is no debug[64]: it would be the 65th, 64 match [E0982]"),
     Row("one of a kind that this compiler does not know", 'device npu = target("vulkan");',
         f"kernelc: error: target 'vulkan': {KINDS.format('vulkan')}\n{TARGETS}"),
     Row("an optional one is missing", 'device cpu = target("debug")[1];\ndevice npu = select(target("debug")[99], fallback(cpu));',
         "on debug[1]\n'cpu' and 'npu' are one device, debug[1]"),
     Row("an optional one of a kind that is not known",
         'device cpu = target("host");\ndevice npu = select(target("vulkan", arch = "sm_90"), fallback(cpu));',
-        "kernelc: warning: 'vulkan?arch=sm_90', which 'npu' may be, is passed over: target 'vulkan?arch=sm_90': "
-        "there is no kind 'vulkan'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0978]\non host\n"
+        "kernelc: warning: target 'vulkan?arch=sm_90' of device 'npu' is skipped: target 'vulkan?arch=sm_90': "
+        "unknown kind 'vulkan'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0978]\non host\n"
         "'cpu' and 'npu' are one device, host"),
     *WITHOUT_CUDA,
     Row("all candidates are rejected", 'device npu = select(target("debug")[64], target("host")[7]);',
-        "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"
-        "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
-        "  host[7]: there is no host[7]: wanted the 8th, 1 matches [E0982]"),
+        "kernelc: error: none of the devices 'debug[64],host[7]' is available:\n"
+        "  debug[64]: there is no debug[64]: it would be the 65th, 64 match\n"
+        "  host[7]: there is no host[7]: it would be the 8th, 1 matches [E0982]"),
     Row("selects within selects", 'device npu = select(select(target("debug")[64], target("host")[9]), target("debug")[2]);',
         "on debug[2]"),
     Row("one device under two names", 'device npu = target("debug");\ndevice other = npu;',
@@ -84,8 +84,8 @@ ROWS = [
         "t.kdl:2:1: error: the description of device 'b' refers to itself [E0524]\n"
         "  device b = fallback(npu);\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"),
     Row("a promise that nothing binds", "device npu;",
-        "kernelc: error: device 'npu' of 't.kdl' is a promise that nothing binds [E0910]\n"
-        "help: --device npu=host, or another spec of `kernelc targets`"),
+        "kernelc: error: device 'npu' of 't.kdl' is not bound [E0910]\n"
+        "help: bind it with --device npu=host, or with another spec from `kernelc targets`"),
     Row("a name that is nearly one", "device npu;", "kernelc: error: 't.kdl' declares no device 'nup' [E0918]\nhelp: did you mean 'npu'?",
         options=("--device", "nup=host")),
     Row("names that are declared twice", "device npu;\ndevice npu;",
@@ -100,27 +100,27 @@ ROWS = [
     bound("a number that does not fit", "debug[99999999999999999999]",
           f"kernelc: error: target 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
     bound("a device that nobody declares", "@accelerator", "kernelc: error: 't.kdl' declares no device 'accelerator' [E0918]\nhelp: it declares 'npu'"),
-    bound("itself", "host[9],@npu", "kernelc: error: device 'npu' stands for itself: npu -> npu [E0987]"),
-    Row("devices in a circle", "device npu;\ndevice cpu;", "kernelc: error: device 'npu' stands for itself: npu -> cpu -> npu [E0987]",
+    bound("itself", "host[9],@npu", "kernelc: error: device 'npu' is bound to itself: npu -> npu [E0987]"),
+    Row("devices in a circle", "device npu;\ndevice cpu;", "kernelc: error: device 'npu' is bound to itself: npu -> cpu -> npu [E0987]",
         options=("--device", "npu=@cpu", "--device", "cpu=@npu")),
     Row("another device of the file", "device npu;\ndevice cpu;", "on debug[1]\n'cpu' and 'npu' are one device, debug[1]",
         options=("--device", "npu=@cpu", "--device", "cpu=debug[1]")),
     bound("a reference beyond the only one", "reference[2]",
-          "kernelc: error: there is no reference[2]: there is one, reference [E0982]"),
-    bound("a device beyond the only one", "host[1]", "kernelc: error: there is no host[1]: wanted the 2nd, 1 matches [E0982]"),
+          "kernelc: error: there is no reference[2], only reference [E0982]"),
+    bound("a device beyond the only one", "host[1]", "kernelc: error: there is no host[1]: it would be the 2nd, 1 matches [E0982]"),
     Row("a number in the file that is none", 'device npu = target("debug")[x];',
         "t.kdl:1:14: error: 'target(\"debug\")[x]' does not describe a device [E0521]\n"
         f"  device npu = target(\"debug\")[x];\n               ^^^^^^^^^^^^^^^^^^\n{FORM}"),
     Row("a number in the file that does not fit", 'device npu = target("debug")[99999999];',
         "t.kdl:1:14: error: 'target(\"debug\")[99999999]' does not describe a device [E0521]\n"
         f"  device npu = target(\"debug\")[99999999];\n               ^^^^^^^^^^^^^^^^^^^^^^^^^\n{FORM}"),
-    *[bound("an empty element", spec, f"kernelc: error: device list '{spec}' has an empty element; it reads spec,spec, such as "
+    *[bound("an empty element", spec, f"kernelc: error: device list '{spec}' has an empty element; write spec,spec, such as "
             "opencl,host [E0917]") for spec in ("host,", ",host", "host,,debug")],
-    bound("nothing", "", "kernelc: error: option '--device' takes NAME=VALUE, not 'npu=' [E0908]\nhelp: for example: --device npu=debug"),
+    bound("nothing", "", "kernelc: error: option '--device' expects NAME=VALUE, not 'npu=' [E0908]\nhelp: for example: --device npu=debug"),
     bound("a kind that is nearly one", "hots", f"kernelc: error: target 'hots': {KINDS.format('hots')}\n{TARGETS}"),
     bound("an unknown key", "host?thread=2", UNKNOWN_KEY),
-    bound("a bad value", "host?threads=0", "kernelc: error: threads=0 is no integer from 1 to 1024 [E0960]"),
-    bound("named and unnamed ones", "host", "kernelc: error: option '--device' takes NAME=VALUE, not 'debug' [E0908]\n"
+    bound("a bad value", "host?threads=0", "kernelc: error: threads=0 is not an integer from 1 to 1024 [E0960]"),
+    bound("named and unnamed ones", "host", "kernelc: error: option '--device' expects NAME=VALUE, not 'debug' [E0908]\n"
           "help: for example: --device npu=debug", "--device", "debug"),
     Row("the last queue", 'device npu = target("debug");', "on debug", "npu.queue(63)"),
     Row("a queue behind the last one", 'device npu = target("debug");',
@@ -141,19 +141,19 @@ ROWS = [
         "npu.queues()"),
     Row("all candidates within selects are rejected",
         'device npu = select(select(target("debug")[64], target("host")[9]), target("debug")[65]);',
-        "kernelc: error: none of the devices 'debug[64],host[9],debug[65]' is there:\n"
-        "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
-        "  host[9]: there is no host[9]: wanted the 10th, 1 matches\n"
-        "  debug[65]: there is no debug[65]: wanted the 66th, 64 match [E0982]"),
+        "kernelc: error: none of the devices 'debug[64],host[9],debug[65]' is available:\n"
+        "  debug[64]: there is no debug[64]: it would be the 65th, 64 match\n"
+        "  host[9]: there is no host[9]: it would be the 10th, 1 matches\n"
+        "  debug[65]: there is no debug[65]: it would be the 66th, 64 match [E0982]"),
     Row("a fallback within selects comes in its place",
         'device cpu = target("host", threads = 1);\n'
         'device npu = select(select(target("debug")[64], fallback(cpu)), target("debug"));',
         "on host?threads=1\n'cpu' and 'npu' are one device, host?threads=1"),
     bound("a list, of which the first is missing", "debug[64],host?threads=1", "on host?threads=1"),
     bound("a list, of which none is there", "debug[64],host[7]",
-          "kernelc: error: none of the devices 'debug[64],host[7]' is there:\n"
-          "  debug[64]: there is no debug[64]: wanted the 65th, 64 match\n"
-          "  host[7]: there is no host[7]: wanted the 8th, 1 matches [E0982]"),
+          "kernelc: error: none of the devices 'debug[64],host[7]' is available:\n"
+          "  debug[64]: there is no debug[64]: it would be the 65th, 64 match\n"
+          "  host[7]: there is no host[7]: it would be the 8th, 1 matches [E0982]"),
     Row("one device, spelled with its number", 'device npu = target("debug");\ndevice other = target("debug")[0];',
         "on debug\n'npu' and 'other' are one device, debug"),
     Row("one device, its keys in another order",
@@ -169,8 +169,8 @@ ROWS = [
         "t.kdl:2:23: error: unknown name 'cpy' [E0302]\n"
         "  device npu = fallback(cpy);\n                        ^^^\nhelp: did you mean 'cpu'?"),
     Row("a promise behind a fallback", "device npu = fallback(cpu);\ndevice cpu;",
-        "kernelc: error: device 'cpu' of 't.kdl' is a promise that nothing binds [E0910]\n"
-        "help: --device cpu=host, or another spec of `kernelc targets`"),
+        "kernelc: error: device 'cpu' of 't.kdl' is not bound [E0910]\n"
+        "help: bind it with --device cpu=host, or with another spec from `kernelc targets`"),
     Row("a launch on what is nearly a name", 'device npu = target("debug");',
         "t.kdl:5:57: error: unknown name 'nup' [E0302]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on nup scale(x, y); }\n" + " " * 58 + "^^^\n"
@@ -186,13 +186,13 @@ ROWS = [
           f"kernelc: error: target 'host?threads': 'threads' is not key=value; {SPELLING}\n{TARGETS}"),
     bound("a value without a key", "host?=1", f"kernelc: error: target 'host?=1': '=1' is not key=value; {SPELLING}\n{TARGETS}"),
     bound("an unknown processor level", "host?isa=x86-64-v9",
-          "kernelc: error: target 'host?isa=x86-64-v9': there is no isa 'x86-64-v9'; those known are: x86-64-v2 x86-64-v3 "
+          "kernelc: error: target 'host?isa=x86-64-v9': unknown isa 'x86-64-v9'; the known ones are: x86-64-v2 x86-64-v3 "
           f"x86-64-v3-vnni x86-64-v4 x86-64-v4-vnni x86-64-v4-bf16 x86-64-v4-amx x86-64-v4-fp16 armv8-a armv8-a-fp16 armv8-a-dotprod armv8-a-i8mm armv8-a-bf16 armv8-a-sve256 [E0917]\n{TARGETS}"),
     Row("an unknown key in the file", 'device npu = target("host", thread = 2);',
         UNKNOWN_KEY),
     Row("a bad value in the file", 'device npu = target("host", threads = 0);',
-        "kernelc: error: threads=0 is no integer from 1 to 1024 [E0960]"),
-    bound("a spec without a name", "host", "kernelc: error: option '--device' takes NAME=VALUE, not '=host' [E0908]\n"
+        "kernelc: error: threads=0 is not an integer from 1 to 1024 [E0960]"),
+    bound("a spec without a name", "host", "kernelc: error: option '--device' expects NAME=VALUE, not '=host' [E0908]\n"
           "help: for example: --device npu=debug", "--device", "=host"),
     bound("one for all, and one that is bound by name", "host", "on host", "--target", "debug"),
     Row("a negative queue", 'device npu = target("debug");',

@@ -145,7 +145,7 @@ def main():
         other_hash = own_hash ^ 0x123456789
         make_other(package, root / "same_abi", own_hash)
         make_other(package, root / "other_abi", other_hash)
-        refused = (f"module 'inner' was compiled by kernelc 0.9.0 for ABI 0.{other_hash:x}, and the runtime here, that of kernelc "
+        refused = (f"module 'inner' was compiled by kernelc 0.9.0 for ABI 0.{other_hash:x}, but the runtime of kernelc "
                    f"{version}, has ABI 0.{own_hash:x}; compile it with kernelc {version}, or take it as a shared library with the "
                    "runtime of its own version inside\n")
         check(root, "shared", "SHARED", package, root / "other_abi", RIGHT)

@@ -72,7 +72,7 @@ TEST_CASE("every elementwise op computes what eval.h says, at every -O") {
     for (const Case& c : cases) Compare(module, c);
   }
   if (!__builtin_cpu_supports("x86-64-v4")) {
-    MESSAGE("this processor is no x86-64-v4: its code was not run");
+    MESSAGE("this processor does not support x86-64-v4: its code was not run");
     return;
   }
   LoadedModule module(text, 3, Avx512Processor());

@@ -121,7 +121,7 @@ TEST_CASE("every elementwise op on vectors of 4, 8, 16 and 64 computes what eval
   CompareAll(VectorCases(16), 0, OldProcessor());
   CompareAll(WithoutScalars(VectorCases(64)), 1, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
-    MESSAGE("this processor is no x86-64-v4: its code was not run");
+    MESSAGE("this processor does not support x86-64-v4: its code was not run");
     return;
   }
   CompareAll(VectorCases(16), 3, Avx512Processor());

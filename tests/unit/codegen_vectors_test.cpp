@@ -259,7 +259,7 @@ int Count(const std::string& text, std::string_view part, std::string_view also 
 TEST_CASE("transpositions, and halves down to scalars, of every scalar and size") {
   for (int opt_level : {0, 1, 3}) CheckMoves(opt_level, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
-    MESSAGE("this processor is no x86-64-v4: its code was not run");
+    MESSAGE("this processor does not support x86-64-v4: its code was not run");
     return;
   }
   CheckMoves(3, Avx512Processor());

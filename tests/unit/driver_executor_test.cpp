@@ -344,7 +344,7 @@ program @p dims(%N, %M) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[M]
         "dimension 0 is 4");
   CHECK(failure_on("npu", 1, 3).find("copy it there first") != std::string::npos);
   CHECK(failure_on("dsp", 1, 3) ==
-        "p.kdl:4:3: error: device 'dsp' is a promise that nothing has bound; give --device "
+        "p.kdl:4:3: error: device 'dsp' is not bound; bind it with --device "
         "dsp=SPEC, for example "
         "--device dsp=host");
 }

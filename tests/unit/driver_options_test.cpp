@@ -53,7 +53,7 @@ TEST_CASE("options: usage errors name what was probably meant") {
   CHECK(Refused(Command::Build, {"a.kdl", "--stop-afterr=x"}) ==
         "E0902 did you mean '--stop-after'?");
   CHECK(Refused(Command::Build, {"a.kdl", "--stop"}) ==
-        "E0902 `kernelc build --help` lists its options");
+        "E0902 `kernelc build --help` lists the options");
   CHECK(Refused(Command::Build, {"a.kdl", "--update"}) == "E0902 '--update' belongs to test");
   CHECK(Refused(Command::Build, {"a.kdl", "--stop-after"}).starts_with("E0903"));
   CHECK(Refused(Command::Build, {"a.kdl", "--time-passes=yes"}).starts_with("E0900"));

@@ -484,7 +484,7 @@ TEST_CASE("sizes that disagree are named on both sides") {
       std::string::npos);
   Array<double> wrong({3, 6});
   CHECK(test.FailureOf({{Argument(a), Argument(b4), Argument(wrong)}, {}, {}}) ==
-        "parameter c[M, N] of 'matmul' takes f32, but f64 is given");
+        "parameter c[M, N] of 'matmul' needs f32, but f64 is given");
 }
 
 TEST_CASE("derived sizes are checked, open generics need a value") {
@@ -502,7 +502,7 @@ kernel @pad generics(P = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,
   CHECK(y(0) == 3.0F);
   CHECK(test.FailureOf({{Argument(x), Argument(y)}, {}, {{"P", 2}}}) ==
         "launch of 'pad': size (N + (2*P)) is 8, but y[(N + (2*P))] dimension 0 is 10");
-  CHECK(test.FailureOf({{Argument(x), Argument(y)}, {}, {}}).find("leaves 64 bits") !=
+  CHECK(test.FailureOf({{Argument(x), Argument(y)}, {}, {}}).find("overflows 64 bits") !=
         std::string::npos);
 }
 

@@ -408,7 +408,7 @@ TEST_CASE("types of vectors that do not read") {
 
 TEST_CASE("what does not read is told where and why") {
   CheckFirstError("kernel @k () { frobnicate %x\n return }",
-                  "1:16: error: 'frobnicate' is no operation of KIR");
+                  "1:16: error: unknown operation 'frobnicate'");
   CheckFirstError("kernel k () {}", "expected '@', found 'k'");
   CheckFirstError("rubbish",
                   "expected 'module', 'after', 'device', 'fn', 'kernel', 'program' or 'contract', "
@@ -418,11 +418,12 @@ TEST_CASE("what does not read is told where and why") {
   CheckFirstError("kernel @k () ", "expected '{' and the function's body");
   CheckFirstError("kernel @k () { return }\nkernel @k () { return }", "@k is defined twice");
   CheckFirstError(InKernel("  %a = neg %b : f32"),
-                  "2:12: error: no value %b is defined before this");
+                  "2:12: error: value %b is not defined before this use");
   CheckFirstError(InKernel("  %a = const 1 : i8\n  %a = const 1 : i8"), "%a is defined twice");
-  CheckFirstError(InKernel("  %a, %b = const 1 : i8"), "'const' has 1 results, 2 are named");
-  CheckFirstError(InKernel("  const 1"), "'const' has 1 results, 0 are named");
-  CheckFirstError(InKernel("  %a = const 300 : i8"), "300 is no constant of type i8");
+  CheckFirstError(InKernel("  %a, %b = const 1 : i8"),
+                  "'const' has 1 results, but 2 names are given");
+  CheckFirstError(InKernel("  const 1"), "'const' has 1 results, but 0 names are given");
+  CheckFirstError(InKernel("  %a = const 300 : i8"), "'300' is not a constant of type i8");
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
   CheckFirstError(InKernel("  %a = const 1 {bounds = clip} : i8"),
                   "'const' has no attribute 'bounds'");
@@ -462,7 +463,7 @@ TEST_CASE("nesting is bounded") {
 
 TEST_CASE("a text above the limit is refused before it is read") {
   CheckFirstError(std::string(kMaxTextBytes + 1, ' '),
-                  "the file has 67108865 bytes; at most 67108864 are read");
+                  "the file has 67108865 bytes; the maximum is 67108864");
 }
 
 TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {

@@ -87,13 +87,13 @@ TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
   CheckFault("%r = add %t, %t : tile<f32; i j>", "not the union");
   CheckFault("%r = add %t, %t : tile<i32; i>", "the result is i32, not f32");
   CheckFault("%r = lt %t, %t : tile<f32; i>", "the result is f32, not bool");
-  CheckFault("%r = select %f, %f, %f : f32", "the condition is no bool");
+  CheckFault("%r = select %f, %f, %f : f32", "the condition is not a bool");
   CheckFault("%r = and %f, %f : f32", "is not defined on f32");
   CheckFault("%r = fma %n, %n, %n : i32", "is not defined on i32");
   CheckFault("%r = to_bits %f : i64", "is not defined on f32");
-  CheckFault("%r = broadcast %u : tile<f32; i>", "lacks an axis");
-  CheckFault("%r = neg %i : f32", "is no scalar or tile");
-  CheckFault("%r = neg %x : f32", "is no scalar or tile");
+  CheckFault("%r = broadcast %u : tile<f32; i>", "does not have an axis");
+  CheckFault("%r = neg %i : f32", "is not a scalar or tile");
+  CheckFault("%r = neg %x : f32", "is not a scalar or tile");
 }
 
 TEST_CASE("a tile stands only where a block of each axis is in scope") {
@@ -107,22 +107,22 @@ TEST_CASE("a tile stands only where a block of each axis is in scope") {
 }
 
 TEST_CASE("calls, blocks and constants") {
-  CheckFault("%r = call @k(%f) : f32", "'k' is no fn of the module");
-  CheckFault("%r = call @nowhere(%f) : f32", "'nowhere' is no fn of the module");
+  CheckFault("%r = call @k(%f) : f32", "'k' is not a fn of the module");
+  CheckFault("%r = call @nowhere(%f) : f32", "'nowhere' is not a fn of the module");
   CheckFault("%r = call @twice(%f, %f) : f32", "2 arguments; 'twice' takes 1");
   CheckFault("%r = call @twice(%n) : f32", "argument 1 is not of f32");
   CheckFault("%r = call @twice(%t) : f32", "not the fn's and those that the call maps over");
   CheckFault("%r = call @twice(%t) : tile<f64; i>", "the result is not that of 'twice'");
-  CheckFault("%r = block_start %f : i64", "the operand is no block");
-  CheckFault("%r = block_start %i : i32", "the result is no i64");
+  CheckFault("%r = block_start %f : i64", "the operand is not a block");
+  CheckFault("%r = block_start %i : i32", "the result is not an i64");
   CheckFault("%r = iota %i : tile<i64; j>", "over the block's axis");
-  CheckFault("%r = make_block %zero, %n, %zero : block<i>", "no i64");
-  CheckFault("%r = const 1 : block<i>", "the result is no scalar");
+  CheckFault("%r = make_block %zero, %n, %zero : block<i>", "not an i64");
+  CheckFault("%r = const 1 : block<i>", "the result is not a scalar");
 }
 
 TEST_CASE("accesses") {
   CheckFault("%r = load %x[%i] {bounds = clip} : tile<f32; i>", "1 indices for 2 dimensions");
-  CheckFault("%r = load %f[%i] {bounds = clip} : tile<f32; i>", "the tensor is none");
+  CheckFault("%r = load %f[%i] {bounds = clip} : tile<f32; i>", "the operand is not a tensor");
   CheckFault("%r = load %x[%i, %f] {bounds = clip} : tile<f32; i>",
              "neither a block nor an integer");
   CheckFault("%r = load %x[%i, 0] {bounds = else} : tile<f32; i>", "edge 'else' without a value");
@@ -130,8 +130,9 @@ TEST_CASE("accesses") {
   CheckFault("%r = load %h[%i] else %f {bounds = else} : tile<f16; i>", "not of the tensor's type");
   CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f32; i>", "the result's axes");
   CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f64; i j>", "the result is not of f32");
-  CheckFault("%r = load %x[%i, 0] where %t {bounds = clip} : tile<f32; i>", "the mask is no bool");
-  CheckFault("%r = load %x[%i, Q*%n] {bounds = clip} : tile<f32; i>", "'Q' is no size name");
+  CheckFault("%r = load %x[%i, 0] where %t {bounds = clip} : tile<f32; i>",
+             "the mask is not a bool");
+  CheckFault("%r = load %x[%i, Q*%n] {bounds = clip} : tile<f32; i>", "'Q' is neither a size name");
   CheckFault("store %u to %x[%i, 0] {bounds = clip}", "the value has an axis that no index has");
   CheckFault("store %n to %x[%i, 0] {bounds = clip}", "not of the tensor's type");
   CheckFault("store %f to %x[%i, 0] {bounds = else}", "no value for outside");
@@ -163,26 +164,26 @@ TEST_CASE("control flow") {
              "yielded values");
   CheckFault("%r = for %k: block<k> in %zero .. %N carry(%s = %f) {\nyield %s\n} : f64",
              "the types of results");
-  CheckFault("for %k: i64 in %zero .. %N {\nyield\n}", "the first parameter is no block");
-  CheckFault("loop %q in %zero .. %N step %n {\nyield\n}", "a bound is no i64");
+  CheckFault("for %k: i64 in %zero .. %N {\nyield\n}", "the first parameter is not a block");
+  CheckFault("loop %q in %zero .. %N step %n {\nyield\n}", "a bound is not an i64");
   CheckFault("loop %q in %zero .. %N step %N {unroll = 65} {\nyield\n}",
-             "unrolled by no number from 1 to 64");
-  CheckFault("%r = if %f {\nyield %f\n} else {\nyield %f\n} : f32", "no scalar bool");
+             "'unroll' is not a number from 1 to 64");
+  CheckFault("%r = if %f {\nyield %f\n} else {\nyield %f\n} : f32", "not a scalar bool");
   CheckFault("%r = if %b {\nyield %n\n} else {\nyield %f\n} : f32", "the types of yielded values");
   CheckFault("if %b {\n} else {\nyield\n}", "does not end with 'yield'");
-  CheckFault("if %b {\nreturn\n} else {\nyield\n}", "stands where no function ends");
+  CheckFault("if %b {\nreturn\n} else {\nyield\n}", "is not at the end of a function");
   CheckFault("spmd (%q: i64 in %zero .. %N) {distribute = static} {\nyield\n}",
-             "stands in another spmd");
+             "is inside another spmd");
   CheckFault("%r = elementwise (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
              "two blocks of one axis");
   CheckFault("%r = elementwise (%p in %i) {\nyield %t\n} : tile<f32; i>",
-             "no tile of what the region yields");
+             "not a tile of what the region yields");
   CheckFault("%r = element %u at (%zero) : f32", "1 indices for 2 axes");
   CheckFault("%e = alloc \"h\" on @cpu : tensor<f32,[M]>", "outside a program");
 }
 
 TEST_CASE("scratch") {
-  CheckFault("%s = buffer_new : f32", "no buffer");
+  CheckFault("%s = buffer_new : f32", "not a buffer");
   CheckFault("%s = buffer_new : buffer<f32,[99999999,99999999]>", "too large");
   CheckFault("%s = buffer_new : buffer<f32,[4]>\n%r = buffer_load %s[%zero, %zero] : f32",
              "2 indices for 1 dimensions");
@@ -197,7 +198,7 @@ TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for a
   CheckSound("%v = splat %b : vec<bool x 8>\n%r = select %v, %f, %f : vec<f32 x 8>");
   CheckSound("%v = splat %f : vec<f32 x 8>\n%r = lt %f, %v : vec<bool x 8>");
   CheckFault("%r = add %f, %f : vec<f32 x 8>", "no operand is a vector");
-  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : f32", "the result is no vector");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : f32", "the result is not a vector");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : vec<f32 x 4>",
              "vectors of 8 and 4 lanes");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %t : vec<f32 x 8>",
@@ -207,27 +208,27 @@ TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for a
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : vec<f64 x 8>",
              "the result is f64, not f32");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = snapshot %v : vec<f32 x 8>",
-             "takes tiles, not vectors");
+             "its operands must be tiles, not vectors");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = broadcast %v : vec<f32 x 8>",
-             "takes tiles, not vectors");
+             "its operands must be tiles, not vectors");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = call @twice(%v) : vec<f32 x 8>",
              "argument 1 is of another kind");
-  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = element %v at (%zero) : f32", "is no tile");
-  CheckFault("%r = const 1.0 : vec<f32 x 8>", "the result is no scalar");
+  CheckFault("%v = splat %f : vec<f32 x 8>\n%r = element %v at (%zero) : f32", "is not a tile");
+  CheckFault("%r = const 1.0 : vec<f32 x 8>", "the result is not a scalar");
 }
 
 TEST_CASE("ops that make vectors and take them apart") {
   CheckSound("%r = lane_mask %zero : vec<bool x 5>\n%q = lane_numbers : vec<i64 x 5>");
-  CheckFault("%r = splat %f : f32", "no vector of the scalar");
-  CheckFault("%r = splat %f : vec<f64 x 8>", "no vector of the scalar");
-  CheckFault("%r = splat %t : vec<f32 x 8>", "no vector of the scalar");
+  CheckFault("%r = splat %f : f32", "not a vector of the scalar");
+  CheckFault("%r = splat %f : vec<f64 x 8>", "not a vector of the scalar");
+  CheckFault("%r = splat %t : vec<f32 x 8>", "not a vector of the scalar");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = splat %v : vec<f32 x 8>",
-             "no vector of the scalar");
-  CheckFault("%r = lane_mask %n : vec<bool x 8>", "no i64");
-  CheckFault("%r = lane_mask %zero : vec<i8 x 8>", "no vector of bools");
-  CheckFault("%r = lane_mask %zero : bool", "no vector of bools");
-  CheckFault("%r = lane_numbers : vec<i32 x 8>", "no vector of i64");
-  CheckFault("%r = lane_numbers : i64", "no vector of i64");
+             "not a vector of the scalar");
+  CheckFault("%r = lane_mask %n : vec<bool x 8>", "not an i64");
+  CheckFault("%r = lane_mask %zero : vec<i8 x 8>", "not a vector of bools");
+  CheckFault("%r = lane_mask %zero : bool", "not a vector of bools");
+  CheckFault("%r = lane_numbers : vec<i32 x 8>", "not a vector of i64");
+  CheckFault("%r = lane_numbers : i64", "not a vector of i64");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 2 of %v : vec<f32 x 4>",
              "there is no part 2");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 0 of %v : vec<f32 x 8>", "not half");
@@ -240,22 +241,23 @@ TEST_CASE("ops that make vectors and take them apart") {
 TEST_CASE("transpositions are square, of a power of two") {
   const std::string two = "%v = splat %f : vec<f32 x 2>\n";
   CheckSound(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 2>");
-  CheckFault(two + "%a = transpose %v, %v : vec<f32 x 2>", "not 2 rows and results");
-  CheckFault(two + "%a, %c = transpose %v : vec<f32 x 2>, vec<f32 x 2>", "not 2 rows and results");
+  CheckFault(two + "%a = transpose %v, %v : vec<f32 x 2>", "needs 2 rows and results");
+  CheckFault(two + "%a, %c = transpose %v : vec<f32 x 2>, vec<f32 x 2>",
+             "needs 2 rows and results");
   CheckFault(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 4>", "differ in type");
   CheckFault(two + "%a, %c = transpose %v, %f : vec<f32 x 2>, vec<f32 x 2>", "differ in type");
-  CheckFault("%a = transpose %f : f32", "a row is no vector");
+  CheckFault("%a = transpose %f : f32", "a row is not a vector");
   CheckSound(two +
              "%p, %q, %r, %s = transpose %v, %v, %v, %v, %v, %v, %v, %v : vec<f32 x 4>, "
              "vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>");
   CheckFault(two +
                  "%p, %q, %r, %s = transpose %v, %v, %v, %v, %v, %v, %v : vec<f32 x 4>, "
                  "vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>",
-             "not 4 rows and results");
+             "needs 4 rows and results");
   CheckFault(
       "%v = splat %f : vec<f32 x 3>\n"
       "%a, %c, %d = transpose %v, %v, %v : vec<f32 x 3>, vec<f32 x 3>, vec<f32 x 3>",
-      "3 rows are no power of two");
+      "3 rows are not a power of two");
 }
 
 TEST_CASE(
@@ -264,13 +266,13 @@ TEST_CASE(
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
   CheckSound(v + "store %v to %x[%n, %zero] {bounds = proven, cache = past}");
   CheckFault(k + v + "store %v to %x[%n, %zero] where %k {bounds = proven, cache = past}",
-             "only a vector without mask");
+             "only a vector without a mask");
   CheckFault("store %f to %x[%n, %zero] {bounds = proven, cache = past}",
-             "only a vector without mask");
+             "only a vector without a mask");
   CheckSound("%g = align_gap %x[%n, %zero] {lanes = 4} : i64");
-  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 3} : i64", "3 lanes are no power of two");
-  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 0} : i64", "0 lanes are no power of two");
-  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 4} : i32", "the result is no i64");
+  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 3} : i64", "3 lanes are not a power of two");
+  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 0} : i64", "0 lanes are not a power of two");
+  CheckFault("%g = align_gap %x[%n, %zero] {lanes = 4} : i32", "the result is not an i64");
   CheckFault("%g = align_gap %x[%n] {lanes = 4} : i64", "1 indices for 2 dimensions");
 }
 
@@ -283,7 +285,7 @@ TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as 
   CheckFault("%r = load %x[%n, %zero] {bounds = guard} : vec<f32 x 4>", "is not proven");
   CheckFault(v + "store %v to %x[%n, %zero] {bounds = clip}", "is not proven");
   CheckFault("%r = load %x[%n, %zero] else %f {bounds = else} : vec<f32 x 4>", "value for outside");
-  CheckFault("%r = load %x[%i, %zero] {bounds = proven} : vec<f32 x 4>", "is no scalar");
+  CheckFault("%r = load %x[%i, %zero] {bounds = proven} : vec<f32 x 4>", "is not a scalar");
   CheckFault(
       "%w = lane_numbers : vec<i64 x 4>\n"
       "%r = load %x[%n, %w] {bounds = proven} : vec<f32 x 4>",
@@ -292,11 +294,12 @@ TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as 
              "not of the tensor's type");
   CheckFault(v + "store %v to %h[%n] {bounds = proven}", "not of the tensor's type");
   CheckFault(k + "%r = load %x[%n, %zero] where %k {bounds = proven} : vec<f32 x 8>",
-             "the mask is no vector of 8 bools");
+             "the mask is not a vector of 8 bools");
   CheckFault("%r = load %x[%n, %zero] where %b {bounds = proven} : vec<f32 x 4>",
-             "the mask is no vector of 4 bools");
-  CheckFault(k + "%r = load %x[%n, %zero] where %k {bounds = proven} : f32", "the mask is no bool");
-  CheckFault(k + "store %f to %x[%n, %zero] where %k {bounds = proven}", "the mask is no bool");
+             "the mask is not a vector of 4 bools");
+  CheckFault(k + "%r = load %x[%n, %zero] where %k {bounds = proven} : f32",
+             "the mask is not a bool");
+  CheckFault(k + "store %f to %x[%n, %zero] where %k {bounds = proven}", "the mask is not a bool");
 }
 
 TEST_CASE("vectors in scratch") {
@@ -308,12 +311,13 @@ TEST_CASE("vectors in scratch") {
              "%r = buffer_load %s[%zero, %zero] where %k : vec<f32 x 4>");
   CheckFault(s + "%r = buffer_load %s[%zero] : vec<f32 x 4>", "1 indices for 2 dimensions");
   CheckFault(s + "%r = buffer_load %s[%zero, %zero] : vec<f64 x 4>", "not of the buffer's scalar");
-  CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : f32", "a mask, but no vector");
-  CheckFault(s + "buffer_store %f to %s[%zero, %zero] where %k", "a mask, but no vector");
+  CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : f32",
+             "has a mask, but is not a vector");
+  CheckFault(s + "buffer_store %f to %s[%zero, %zero] where %k", "has a mask, but is not a vector");
   CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : vec<f32 x 8>",
-             "the mask is no vector of 8 bools");
+             "the mask is not a vector of 8 bools");
   CheckFault(s + "buffer_store %v to %s[%zero, %zero] where %b",
-             "the mask is no vector of 4 bools");
+             "the mask is not a vector of 4 bools");
   CheckFault("%s = buffer_new : buffer<f32,[]>\n%r = buffer_load %s[] : vec<f32 x 4>",
              "not of the buffer's scalar");
 }
@@ -326,9 +330,9 @@ TEST_CASE("vectors are carried and leave branches, but pass no call") {
   CheckFault(v + "%r = loop %q in %zero .. %N step %N carry(%s = %v) {\nyield %f\n} : vec<f32 x 4>",
              "yielded values");
   CheckFault(v + "%r = if %b {\nyield %v\n} else {\nyield %v\n} : vec<f32 x 8>", "yielded values");
-  CheckFault(v + "%r = elementwise (%p in %i) {\nyield %v\n} : tile<f32; i>", "no tile of what");
+  CheckFault(v + "%r = elementwise (%p in %i) {\nyield %v\n} : tile<f32; i>", "not a tile of what");
   CheckFault("%k = lane_mask %zero : vec<bool x 4>\nif %k {\nyield\n} else {\nyield\n}",
-             "no scalar bool");
+             "not a scalar bool");
 }
 
 TEST_CASE("signatures") {
@@ -337,7 +341,7 @@ TEST_CASE("signatures") {
     CHECK(!read.module);
     CHECK_MESSAGE(read.Errors().find(message) != std::string::npos, read.Errors());
   };
-  fault("kernel @k (%x: tensor<f32,[N]> in) {\n  return\n}\n", "x: 'N' is no size name");
+  fault("kernel @k (%x: tensor<f32,[N]> in) {\n  return\n}\n", "x: 'N' is neither a size name");
   fault("kernel @k dims(%N) (%x: f32 out) {\n  return\n}\n", "a scalar parameter is not `in`");
   fault("kernel @k (%x: vec<f32 x 4>) {\n  return\n}\n",
         "a type that is passed to no kernel or program");
@@ -353,7 +357,7 @@ TEST_CASE("signatures") {
   fault("kernel @k () {\n}\n", "the function does not end with 'return'");
   fault("fn @f (%x: f32) -> f32 {\n  return\n}\n", "results' types");
   fault("fn @f (%x: f32) -> f32 {\n  %y = call @f(%x) : f32\n  return %y\n}\n",
-        "'f' does not stand before its caller");
+        "'f' is not defined before its caller");
 }
 
 TEST_CASE("use lists and links agree with operands") {

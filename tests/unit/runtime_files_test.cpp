@@ -31,10 +31,10 @@ TEST_CASE("Files: only a regular file that can be read is read, and not more of 
 
   CHECK(Refusal(file) == "read: 1234567");
   CHECK(Refusal(file, 7) == "read: 1234567");
-  CHECK(Refusal(file, 6) == "it has more than 6 bytes, the most that is read");
-  CHECK(Refusal(folder) == "it is no regular file");
-  CHECK(Refusal(pipe) == "it is no regular file");  // does not wait for a writer
-  CHECK(Refusal("/dev/zero") == "it is no regular file");
+  CHECK(Refusal(file, 6) == "it is larger than 6 bytes, the maximum");
+  CHECK(Refusal(folder) == "it is not a regular file");
+  CHECK(Refusal(pipe) == "it is not a regular file");  // and nothing waits for a writer
+  CHECK(Refusal("/dev/zero") == "it is not a regular file");
   CHECK(Refusal(folder + "/none") == "No such file or directory");
   // The system reports a regular file, but reading fails at unmapped addresses.
   CHECK(Refusal("/proc/self/mem") == "Input/output error");

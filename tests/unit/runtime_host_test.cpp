@@ -41,11 +41,10 @@ TEST_CASE("host: options and their mistakes") {
         "host has no option 'thread'; did you mean 'threads'?");
   CHECK(SelectionError(context, "host?colour=3") ==
         "host has no option 'colour'; it has threads, cpus, pin, resident and isa");
-  CHECK(SelectionError(context, "host?resident=all") ==
-        "resident=all is neither workers nor cores");
-  CHECK(SelectionError(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
-  CHECK(SelectionError(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
-  CHECK(SelectionError(context, "host[1]") == "there is no host[1]: wanted the 2nd, 1 matches");
+  CHECK(SelectionError(context, "host?resident=all") == "resident=all is neither workers nor cores");
+  CHECK(SelectionError(context, "host?threads=0") == "threads=0 is not an integer from 1 to 1024");
+  CHECK(SelectionError(context, "host?threads=two") == "threads=two is not an integer from 1 to 1024");
+  CHECK(SelectionError(context, "host[1]") == "there is no host[1]: it would be the 2nd, 1 matches");
 #if defined(__x86_64__)
   const char* known = "x86-64-v4-amx, x86-64-v4-fp16 and native";
   const char* other = "armv8-a";
@@ -54,11 +53,10 @@ TEST_CASE("host: options and their mistakes") {
   const char* other = "x86-64-v3";
 #endif
   CHECK(SelectionError(context, (std::string("host?isa=") + other).c_str()) ==
-        std::string("this processor is no ") + other);
+        std::string("this processor does not support ") + other);
   CHECK(SelectionError(context, "host?isa=pentium").find(known) != std::string::npos);
-  CHECK(SelectionError(context, "debug?seed=-1").find("seed=-1 is no integer") !=
-        std::string::npos);
-  CHECK(SelectionError(context, "debug[64]") == "there is no debug[64]: wanted the 65th, 64 match");
+  CHECK(SelectionError(context, "debug?seed=-1").find("seed=-1 is not an integer") != std::string::npos);
+  CHECK(SelectionError(context, "debug[64]") == "there is no debug[64]: it would be the 65th, 64 match");
 }
 
 TEST_CASE("host: several in one process, on processors that each is given") {
@@ -76,13 +74,13 @@ TEST_CASE("host: several in one process, on processors that each is given") {
   const Event filled = one.queue().Fill(x, 1.0f);
   other.queue().Fill(x, 2.0f, {filled}).Wait();
   CHECK(x.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
-  CHECK(SelectionError(context, "host?cpus=x") == "cpus=x: 'x' is no processor such as 2, or 0-3");
+  CHECK(SelectionError(context, "host?cpus=x") ==
+        "cpus=x: 'x' is not a processor or a range, such as 2 or 0-3");
   CHECK(SelectionError(context, "host?cpus=3-1") ==
-        "cpus=3-1: '3-1' is no processor such as 2, or 0-3");
-  CHECK(SelectionError(context, "host?cpus=99999") ==
-        "cpus=99999: this process has no processor 99999");
+        "cpus=3-1: '3-1' is not a processor or a range, such as 2 or 0-3");
+  CHECK(SelectionError(context, "host?cpus=99999") == "cpus=99999: this process has no processor 99999");
   CHECK(SelectionError(context, ("host?cpus=" + first + "+" + first).c_str()) ==
-        "cpus=" + first + "+" + first + ": processor " + first + " stands there twice");
+        "cpus=" + first + "+" + first + ": processor " + first + " is given twice");
 }
 
 TEST_CASE("host: slices of workspace, by worker or by core") {
@@ -108,18 +106,18 @@ TEST_CASE("host: a list selects the first that is there and reports why others a
   Context context;
   CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
   CHECK(SelectionError(context, "vulkan,host[7]") ==
-        "none of the devices 'vulkan,host[7]' is there:\n"
-        "  vulkan: there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, "
+        "none of the devices 'vulkan,host[7]' is available:\n"
+        "  vulkan: unknown kind of device 'vulkan'; the kinds are cluster, cluster-riscv64, cuda, "
         "debug, host and opencl\n"
-        "  host[7]: there is no host[7]: wanted the 8th, 1 matches");
+        "  host[7]: there is no host[7]: it would be the 8th, 1 matches");
   CHECK(SelectionError(context, " ").find("is empty") != std::string::npos);
 }
 
 TEST_CASE("host: a kind whose driver is not on this machine is passed over with the reason") {
   const Context context;
   const std::string refusal = SelectionError(context, "cuda");
-  if (refusal.empty()) return;  // there is such a processor
-  CHECK(refusal.starts_with("there is no CUDA here: libcuda.so.1 "));
+  if (refusal.empty()) return;  // there is one
+  CHECK(refusal.starts_with("CUDA is not available: libcuda.so.1 "));
   CHECK(context.Select("cuda,host").uri() == "host");
 }
 

@@ -46,7 +46,7 @@ std::string MessageOf(const std::function<void()>& call) {
 }
 
 constexpr const char* kHelp =
-    ", with nothing that orders the one after the other; let one wait for the other's event";
+    ", but nothing orders the two; let one wait for the event of the other";
 
 TEST_CASE("order: write and read on two queues without an event") {
   const OrderSetup s;

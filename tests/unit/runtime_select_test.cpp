@@ -13,7 +13,7 @@ struct Row {
   const char* error;  // if there is no device
 };
 
-#define KDL_READS "; it reads kind[ordinal]?key=value, such as host, debug[1] or host?threads=4"
+#define KDL_READS "; write kind[ordinal]?key=value, such as host, debug[1] or host?threads=4"
 
 constexpr Row kRows[] = {
     {"a kind", "host", "host", nullptr},
@@ -22,9 +22,9 @@ constexpr Row kRows[] = {
      nullptr},
     {"the first of a list that is there", "cuda, host?threads=2 ,host", "host?threads=2", nullptr},
     {"an ordinal beyond the matches", "debug[64]", nullptr,
-     "there is no debug[64]: wanted the 65th, 64 match"},
+     "there is no debug[64]: it would be the 65th, 64 match"},
     {"an ordinal of one device", "host[1]", nullptr,
-     "there is no host[1]: wanted the 2nd, 1 matches"},
+     "there is no host[1]: it would be the 2nd, 1 matches"},
     {"no number", "debug[x]", nullptr,
      "device spec 'debug[x]': '[x]' is not an ordinal such as [0]" KDL_READS},
     {"a negative number", "debug[-1]", nullptr,
@@ -37,32 +37,32 @@ constexpr Row kRows[] = {
     {"no number at all", "debug[]", nullptr,
      "device spec 'debug[]': '[]' is not an ordinal such as [0]" KDL_READS},
     {"an unknown kind", "vulkan", nullptr,
-     "there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, debug, host "
+     "unknown kind of device 'vulkan'; the kinds are cluster, cluster-riscv64, cuda, debug, host "
      "and opencl"},
     {"an unknown kind that is nearly one", "hosts", nullptr,
-     "there is no kind of device 'hosts'; there are cluster, cluster-riscv64, cuda, debug, host "
+     "unknown kind of device 'hosts'; the kinds are cluster, cluster-riscv64, cuda, debug, host "
      "and opencl; did you mean "
      "'host'?"},
     {"an unknown key", "host?thread=3", nullptr,
      "host has no option 'thread'; did you mean 'threads'?"},
-    {"a bad value", "host?threads=0", nullptr, "threads=0 is no integer from 1 to 1024"},
+    {"a bad value", "host?threads=0", nullptr, "threads=0 is not an integer from 1 to 1024"},
     {"a key twice", "host?pin=0&pin=1", nullptr,
      "device spec 'host?pin=0&pin=1': 'pin' is given twice" KDL_READS},
     {"no value", "host?pin", nullptr, "device spec 'host?pin': 'pin' is not key=value" KDL_READS},
     {"an empty element at the end", "host,", nullptr,
-     "device list 'host,' has an empty element; it reads spec,spec, such as opencl,host"},
+     "device list 'host,' has an empty element; write spec,spec, such as opencl,host"},
     {"an empty element at the start", ",host", nullptr,
-     "device list ',host' has an empty element; it reads spec,spec, such as opencl,host"},
+     "device list ',host' has an empty element; write spec,spec, such as opencl,host"},
     {"an empty element between", "vulkan,,host", nullptr,
-     "device list 'vulkan,,host' has an empty element; it reads spec,spec, such as opencl,host"},
+     "device list 'vulkan,,host' has an empty element; write spec,spec, such as opencl,host"},
     {"nothing", "", nullptr,
-     "the device spec is empty; it reads kind[ordinal]?key=value, such as host"},
-    {"no kind", "[1]", nullptr, "device spec '[1]': '' is no kind of device" KDL_READS},
+     "the device spec is empty; write kind[ordinal]?key=value, such as host"},
+    {"no kind", "[1]", nullptr, "device spec '[1]': '' is not a kind of device" KDL_READS},
     {"all candidates rejected", "vulkan,host[7]", nullptr,
-     "none of the devices 'vulkan,host[7]' is there:\n"
-     "  vulkan: there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, "
+     "none of the devices 'vulkan,host[7]' is available:\n"
+     "  vulkan: unknown kind of device 'vulkan'; the kinds are cluster, cluster-riscv64, cuda, "
      "debug, host and opencl\n"
-     "  host[7]: there is no host[7]: wanted the 8th, 1 matches"},
+     "  host[7]: there is no host[7]: it would be the 8th, 1 matches"},
 };
 
 TEST_CASE("select: the table") {

@@ -130,8 +130,7 @@ TEST_CASE("tensor: dimensions with a gap between their rows are not merged") {
   const kdl::Tensor columns = x->Part(1, 0, 3, kPlace, "x");
   CHECK(TrapText([&] { columns.View(0, 2, {12}, kPlace, "v", "x[0..4, 0..3]"); }) ==
         "f.kdl:1:2: error: the view 'v' makes one dimension of dimensions 0 to 1 of x[0..4, 0..3], "
-        "which do not lie "
-        "side by side: the stride of dimension 0 is 5, not 3");
+        "which are not contiguous: the stride of dimension 0 is 5, not 3");
   CHECK(ElementsOf(columns.Part(0, 2, 3, kPlace, "x").View(0, 2, {3}, kPlace, "v", "x")) ==
         Numbers{10, 11, 12});
 }
@@ -191,5 +190,5 @@ TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
     message = error.what();
   }
   CHECK(message ==
-        "f.kdl:1:2: error: 'x' lives on debug[1]; the program takes it on 'cpu', which is host");
+        "f.kdl:1:2: error: 'x' lives on debug[1]; the program expects it on 'cpu', which is host");
 }

@@ -29,12 +29,12 @@ TEST_CASE("specs: parts and shortest spelling") {
 TEST_CASE("specs: what is wrong is named") {
   DeviceSpec spec;
   for (const char* text : {"", "[1]", "?threads=1", "ho st", "host]"}) {
-    CHECK_MESSAGE(
-        MessageOf(ParseDeviceSpec(text, &spec)).find("is no kind of device") != std::string::npos,
-        text);
+    CHECK_MESSAGE(MessageOf(ParseDeviceSpec(text, &spec)).find("is not a kind of device") !=
+                      std::string::npos,
+                  text);
   }
   CHECK(MessageOf(ParseDeviceSpec("host[x]", &spec)) ==
-        "device spec 'host[x]': '[x]' is not an ordinal such as [0]; it reads "
+        "device spec 'host[x]': '[x]' is not an ordinal such as [0]; write "
         "kind[ordinal]?key=value, such as host, debug[1] or host?threads=4");
   CHECK(MessageOf(ParseDeviceSpec("host[-1]", &spec)).find("not an ordinal") != std::string::npos);
   CHECK(MessageOf(ParseDeviceSpec("host[1", &spec)).find("not an ordinal") != std::string::npos);

@@ -46,7 +46,7 @@ TEST_CASE("process: a signal is told") {
   ProcessRequest request = Shell("kill -SEGV $$");
   ProcessResult result = Ran(request);
   CHECK(result.signal == 11);
-  CHECK(DescribeEnd(result, request).starts_with("was ended by signal 11"));
+  CHECK(DescribeEnd(result, request).starts_with("was killed by signal 11"));
 }
 
 TEST_CASE("process: an end is told though the parent was started with SIGCHLD ignored") {

@@ -78,8 +78,8 @@ TEST_CASE("without an isa, a spec means every level of the own architecture, the
 }
 
 TEST_CASE("a wrong spec is told what is wrong and what there is") {
-  CHECK(Has(Complaint("gpu"), "there is no kind 'gpu'; the kinds are: host debug"));
-  CHECK(Has(Complaint("host?isa=sse9"), "there is no isa 'sse9'; those known are: x86-64-v2"));
+  CHECK(Has(Complaint("gpu"), "unknown kind 'gpu'; the kinds are: host debug"));
+  CHECK(Has(Complaint("host?isa=sse9"), "unknown isa 'sse9'; the known ones are: x86-64-v2"));
   CHECK(Has(Complaint("host?isa="), "'isa=' is not key=value"));
   CHECK(Has(Complaint("host?isa"), "'isa' is not key=value"));
   CHECK(Has(Complaint("host?"), "'' is not key=value"));
@@ -87,8 +87,8 @@ TEST_CASE("a wrong spec is told what is wrong and what there is") {
   CHECK(Has(Complaint("host[x]"), "is not an ordinal such as [0]"));
   CHECK(Has(Complaint("host[-1]"), "is not an ordinal such as [0]"));
   CHECK(Has(Complaint("host[]"), "is not an ordinal such as [0]"));
-  CHECK(Has(Complaint(""), "'' is no kind of device"));
-  CHECK(Has(Complaint("Host"), "there is no kind 'Host'"));
+  CHECK(Has(Complaint(""), "'' is not a kind of device"));
+  CHECK(Has(Complaint("Host"), "unknown kind 'Host'"));
 }
 
 }  // namespace kdl::targets

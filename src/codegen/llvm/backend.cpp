@@ -106,8 +106,9 @@ Status CheckProcessor(const Processor& processor) {
   Result<const llvm::Target*> target = FindTarget(processor.triple);
   if (!target) return target.failure();
   auto fail = [&](std::string_view what, llvm::StringRef name) {
-    return Failure{fmt::format("LLVM knows no {} '{}' of {}", what, name.str(), processor.triple),
-                   FailureKind::User};
+    return Failure{
+        fmt::format("LLVM does not know the {} '{}' of {}", what, name.str(), processor.triple),
+        FailureKind::User};
   };
   std::unique_ptr<llvm::MCSubtargetInfo> known(
       (*target)->createMCSubtargetInfo(processor.triple, "", ""));
@@ -127,8 +128,7 @@ Status CheckProcessor(const Processor& processor) {
   known.reset(
       (*target)->createMCSubtargetInfo(processor.triple, processor.cpu, processor.features));
   if (known->checkFeatures("+64bit") != triple.isRISCV64())
-    return fail(triple.isRISCV64() ? "processor of 64 bits" : "processor of 32 bits",
-                processor.cpu);
+    return fail(triple.isRISCV64() ? "64-bit processor" : "32-bit processor", processor.cpu);
   return {};
 }
 

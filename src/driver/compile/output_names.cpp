@@ -52,7 +52,7 @@ bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEn
   bool fits = !name.empty() && std::ranges::none_of(name, is_wrong);
   if (options.command != Command::Build || fits) return true;
   diagnostics.Report(diag::NoNameForFiles, {}, name)
-      .Help("give them one of letters, digits and `_`: --module NAME");
+      .Help("give a name of letters, digits and `_`: --module NAME");
   return false;
 }
 

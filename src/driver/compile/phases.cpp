@@ -22,7 +22,7 @@ bool CheckPassName(Session& session, std::string_view name) {
   std::string_view near = NearestName(name, names);
   session.diagnostics.Report(diag::UnknownPass, {}, name)
       .Help(near.empty()
-                ? "`kernelc explain passes` lists them; before them come parse, sema and irgen"
+                ? "`kernelc explain passes` lists the passes; parse, sema and irgen run before them"
                 : fmt::format("did you mean '{}'?", near));
   return false;
 }

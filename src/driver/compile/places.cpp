@@ -30,7 +30,7 @@ bool HasLoader(Session& s, const DeviceSpecs& specs, const Emits& emits) {
   });
   if (word.empty() || specs.empty() || !interprets) return true;
   s.diagnostics.Report(diag::NoLoader, {}, word)
-      .Help("write --emit exe for a program that interprets, or compile for --target host");
+      .Help("use --emit exe for a program with the interpreter, or compile for --target host");
   return false;
 }
 

@@ -37,10 +37,12 @@ bool CheckStanding(Session& s, ir::Module& module) {
   for (passes::Pipeline pipeline : known) {
     if (Find(pipeline, module.after) != pipeline.end()) return true;
   }
-  std::string where = module.target.empty() ? "that runs whatever the target is"
-                                            : fmt::format("for '{}'", module.target);
+  std::string where =
+      module.target.empty() ? "for all targets" : fmt::format("for '{}'", module.target);
   s.diagnostics.Report(diag::TextOfNowhere, {}, module.after, where)
-      .Help("text of a target's pass is printed with one --target, and says for which it is");
+      .Help(
+          "print KIR after a pass for one target with a single --target, which its first lines "
+          "then name");
   return false;
 }
 

@@ -206,8 +206,8 @@ class Loader {
     if (!fs::is_regular_file(full, error)) {
       session_.diagnostics.Report(diag::NoSuchImport, import.span, full)
           .Help(
-              "a path is taken from the folder of the file that imports; the library's begin with "
-              "std");
+              "a path is relative to the folder of the importing file; paths of library files "
+              "begin with std");
       return std::nullopt;
     }
     std::optional<std::string> text = ReadInputFile(full, syntax::kMaxBytes, session_.diagnostics);

@@ -140,7 +140,7 @@ PipelineEnd RunLoopPasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
   if (code.target.facts->pipes_on_chip) {
     s.diagnostics.Report(diag::PipesOnChip, {}, code.target.device)
-        .Help("leave pipes=chip away, or look at the passes with --emit ir --stop-after=PASS");
+        .Help("omit pipes=chip, or look at the passes with --emit ir --stop-after=PASS");
     return PipelineEnd::Failed;
   }
   passes::PassContext context = ContextOf(s, code);

@@ -26,8 +26,8 @@ namespace kdl::driver {
 namespace {
 
 constexpr std::string_view kHead =
-    "# What `kernelc tune` measured: `--tuned FILE` takes the best of each kernel.\n"
-    "# `tried 1.042 …`: these tiles are 1.042 times as fast as the selector's choice.";
+    "# Measured by `kernelc tune`; `--tuned FILE` uses the best tiles of each kernel.\n# `tried "
+    "1.042 …`: these tiles are 1.042 times as fast as the selector's choice.";
 
 int Digits(int64_t size) { return std::bit_width(static_cast<uint64_t>(size)); }
 
@@ -54,13 +54,13 @@ class Reader {
     std::string first;
     if (!(words >> first) || first[0] == '#') return "";
     if (first == "kernel") return ReadKernel(words);
-    if (kernels_.empty()) return "no kernel stands above";
+    if (kernels_.empty()) return "there is no `kernel` line above";
     TunedKernel& kernel = kernels_.back();
     if (first == "selector") return ReadTiles(words, kernel.selector);
     TunedKernel::Trial trial;
     if (first == "failed") {
       size_t colon = line.find(": ");
-      if (colon == std::string::npos) return "no reason stands behind ': '";
+      if (colon == std::string::npos) return "there is no reason after ': '";
       std::istringstream tiles(line.substr(0, colon));
       tiles >> first;
       trial.failure = line.substr(colon + 2);
@@ -69,7 +69,7 @@ class Reader {
     std::string gain;
     if (first != "tried" || !(words >> gain) || !ReadNumber(gain, trial.gain) ||
         !IsGain(trial.gain))
-      return "a line is `kernel …`, `selector …`, `tried GAIN …` or `failed …: WHY`";
+      return "expected `kernel …`, `selector …`, `tried GAIN …` or `failed …: WHY`";
     return Add(kernel, trial, ReadTiles(words, trial.tiles));
   }
 
@@ -85,9 +85,10 @@ class Reader {
 
   static std::string ReadTiles(std::istream& words, Tiles& tiles) {
     for (std::string word; words >> word;) {
-      if (!ReadTile(word, tiles)) return fmt::format("'{}' is no NAME=NUMBER of its own", word);
+      if (!ReadTile(word, tiles))
+        return fmt::format("'{}' is not NAME=NUMBER with a name of its own", word);
     }
-    return tiles.empty() ? "no NAME=NUMBER stands there" : "";
+    return tiles.empty() ? "expected NAME=NUMBER" : "";
   }
 
   std::string ReadKernel(std::istream& words) {
@@ -99,10 +100,10 @@ class Reader {
     bool reads = words >> kernel.kernel >> on >> kernel.level >> threads >> at && on == "on" &&
                  at == "at" && threads.starts_with(kThreads) &&
                  ReadNumber(std::string_view(threads).substr(kThreads.size()), kernel.threads);
-    if (!reads) return "it reads `kernel NAME on LEVEL threads=N at NAME=SIZE …`";
+    if (!reads) return "expected `kernel NAME on LEVEL threads=N at NAME=SIZE …`";
     for (std::string word; words >> word;) {
       if (!ReadTile(word, kernel.sizes))
-        return fmt::format("'{}' is no NAME=SIZE of its own", word);
+        return fmt::format("'{}' is not NAME=SIZE with a name of its own", word);
     }
     kernels_.push_back(std::move(kernel));
     return "";
@@ -155,10 +156,10 @@ class TunedSelector final : public passes::TileSelector {
       if (known == hidden.end() || !listed || !fits)
         return fmt::format("{} cannot be {}", tile->first, tile->second);
       if (tile->second % known->second != 0 || value % known->second != 0)
-        return fmt::format("{} is a multiple of {}", tile->first, known->second);
+        return fmt::format("{} must be a multiple of {}", tile->first, known->second);
       value = tile->second;
     }
-    return taken == tiles.size() ? "" : "it has other constants";
+    return taken == tiles.size() ? "" : "the kernel has other constants";
   }
 
   void NoteFound(const ir::Function& kernel, bool found) const {
@@ -282,7 +283,7 @@ SelectorAround TakeTuned(Session& s, std::shared_ptr<TunedFile> file) {
 void ReportUnknown(const TunedFile& file, Session& s) {
   if (file.knew_one || file.unknown.empty()) return;
   s.diagnostics.Report(diag::TunedElsewhere, {}, s.options.tuned, file.unknown)
-      .Help("`kernelc tune` measures it, with the same --target and --tuned");
+      .Help("run `kernelc tune` with the same --target and --tuned");
 }
 
 }  // namespace kdl::driver

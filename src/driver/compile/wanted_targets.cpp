@@ -43,14 +43,14 @@ bool Add(Session& s, const std::string& device, std::string_view spec, bool has_
   if (!s.families.Allows(spec)) {
     s.diagnostics
         .Report(diag::CodeNotAllowed, {}, NameInSource(device), spec, s.families.CodeFile(spec))
-        .Help(fmt::format("--allow-plugins, or --device '{}={}', if you trust it",
+        .Help(fmt::format("if you trust it, add --allow-plugins, or --device '{}={}'",
                           NameInSource(device), spec));
     return false;
   }
   Result<std::vector<targets::Target>> named = s.families.ParseTargets(spec);
   if (!named.ok() && has_others && !s.families.Knows(spec)) {
     s.diagnostics.Report(diag::TargetPassedOver, {},
-                         fmt::format("'{}', which '{}' may be,", spec, device),
+                         fmt::format("target '{}' of device '{}'", spec, device),
                          named.failure().message);
     return true;
   }
@@ -90,8 +90,10 @@ bool AreDevices(Session& s, const DeviceSpecs& specs) {
     if (rest == elements.end() || elements.size() < 2) continue;
     s.diagnostics
         .Report(diag::UnknownTarget, {},
-                fmt::format("'{}' in '{}' is no device: commas separate devices", *rest, list))
-        .Help("a file whose path has a comma needs a link without one: `ln -s 'a,b.so' ab.so`");
+                fmt::format("'{}' in '{}' is not a device: commas separate devices", *rest, list))
+        .Help(
+            "if the path of the file contains a comma, make a link without one: `ln -s 'a,b.so' "
+            "ab.so`");
     return false;
   }
   return true;
@@ -109,8 +111,9 @@ bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagno
     const std::string& level = a->target.facts->level;
     diagnostics.Report(diag::TargetsAlike, {}, a->target.spec, b->target.spec, level)
         .Help(a->target.family->describe
-                  ? fmt::format("both machines are named '{}': give one another `name`", level)
-                  : "build for one after the other, each with its own -o DIR");
+                  ? fmt::format(
+                        "both machines are named '{}': change the `name` in one description", level)
+                  : "build for each target separately, with its own -o DIR");
     return false;
   }
   return true;
@@ -134,7 +137,7 @@ std::optional<std::vector<WantedTarget>> OnlyTextsTarget(Session& s, const ir::M
   });
   if (!targets.empty()) return targets;
   s.diagnostics.Report(diag::TextOfTarget, {}, module.after, module.target)
-      .Help(fmt::format("--target '{}', or text that stands after '{}'", module.target,
+      .Help(fmt::format("compile with --target '{}', or use KIR printed after '{}'", module.target,
                         passes::kModulePipeline.back()->name));
   return std::nullopt;
 }
@@ -155,7 +158,7 @@ bool MayBeUnproven(Session& s, const DeviceSpecs& specs) {
     if (std::ranges::all_of(SplitList(list), is_watched)) continue;
     s.diagnostics
         .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?watch=races'")
-        .Help("only the interpreter, which checks each access, runs what is not proven");
+        .Help("only the interpreter, which checks each access, runs programs that are not proven");
     return false;
   }
   return true;

@@ -132,7 +132,8 @@ class Collector {
     }
     if (!has_any)
       session_.diagnostics.Report(diag::NoDeviceText, {}, text)
-          .Help(fmt::format("for such a device: --target {} --emit {}", LoadingKind(text), text));
+          .Help(
+              fmt::format("use it with such a target: --target {} --emit {}", LoadingKind(text), text));
   }
 
   /// Returns the first kind of device that loads this text and can be used without a description
@@ -165,7 +166,7 @@ class Collector {
     Diagnostic& told = session_.diagnostics.Report(diag::NoCodeText, {}, target.spec, word);
     for (const targets::TargetKind& kind : target.family->kinds) {
       bool loads_text = !kind.text.empty() && target.spec.starts_with(kind.kind);
-      if (loads_text) told.Help(fmt::format("what it loads is a text: --emit {}", kind.text));
+      if (loads_text) told.Help(fmt::format("this device loads text: --emit {}", kind.text));
     }
   }
 

@@ -71,11 +71,10 @@ class Binder {
       if (!param) {
         ReportUnknown(argument.name);
       } else if (!given.insert(argument.name).second) {
-        diagnostics_.Report(diag::ArgumentTwice, {}, argument.name).Help("leave one --arg away");
+        diagnostics_.Report(diag::ArgumentTwice, {}, argument.name).Help("remove one --arg");
       } else if (param->direction == ir::Direction::Out) {
         diagnostics_.Report(diag::ArgumentForOut, {}, argument.name)
-            .Help(fmt::format("leave --arg {} away, or declare the parameter `inout`",
-                              argument.name));
+            .Help(fmt::format("remove --arg {}, or declare the parameter `inout`", argument.name));
       }
     }
     for (const std::string& text : options.out) {
@@ -152,12 +151,12 @@ class Binder {
       ReportUnknown(out.name);
     } else if (param->direction == ir::Direction::In) {
       diagnostics_.Report(diag::OutOfInput, {}, out.name)
-          .Help("--out takes the parameters that are `out` or `inout`");
+          .Help("use --out with parameters that are `out` or `inout`");
     } else if (!out.value.starts_with('@') || out.value.size() == 1) {
       diagnostics_.Report(diag::OutNotFile, {}, out.name, out.value)
           .Help(fmt::format("--out {}=@{}.npy", out.name, out.name));
     } else if (!out_paths_.emplace(out.name, out.value.substr(1)).second) {
-      diagnostics_.Report(diag::ArgumentTwice, {}, out.name).Help("leave one --out away");
+      diagnostics_.Report(diag::ArgumentTwice, {}, out.name).Help("remove one --out");
     }
   }
 
@@ -181,7 +180,7 @@ class Binder {
           missing += fmt::format("{}--set {}=64", missing.empty() ? "" : " ", name.text());
       }
       if (missing.empty()) continue;
-      return fmt::format(", or what `where {}` computes it from: {}",
+      return fmt::format(", or give the sizes from which `where {}` computes it: {}",
                          op->attr<ir::AttrKey::Text>().text(), missing);
     }
     return {};
@@ -259,11 +258,11 @@ class Binder {
       std::string wanted(NumpyName(bound.tensor.scalar));
       diagnostics_
           .Report(diag::NpyDtype, {}, argument.path, found, argument.name, ParameterType(param))
-          .Help(IsByteFloat(scalar) ? "floats of a byte are stored by their bits: "
-                                      "`x.view('uint8')` of an array of ml_dtypes"
+          .Help(IsByteFloat(scalar) ? "8-bit floats are stored as their bits: save "
+                                      "`x.view('uint8')` of an ml_dtypes array"
                 : scalar == Scalar::BF16
-                    ? "bf16 is stored as numpy dtype V2: `(x.view('uint32') >> "
-                      "16).astype('uint16').view('V2')` of a float32 x"
+                    ? "bf16 is stored as numpy dtype V2: save `(x.view('uint32') >> "
+                      "16).astype('uint16').view('V2')` of a float32 array x"
                     : fmt::format("numpy.save('{}', x.astype(numpy.{}))", argument.path, wanted));
       return;
     }
@@ -275,7 +274,7 @@ class Binder {
     Scalar scalar = param.value->type()->scalar;
     std::string number = scalar == Scalar::Bool ? "true or false"
                          : IsFloat(scalar)      ? "a number"
-                                                : "a whole number that the type holds";
+                                                : "a whole number that fits the type";
     return number + (IsTensor(param) ? ", @FILE.npy, random:SEED, special:SEED, zeros, ones or iota"
                                      : ", random:SEED or special:SEED");
   }

@@ -38,7 +38,7 @@ bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   if (std::ranges::find(elements, std::string_view()) == elements.end()) return true;
   diagnostics.Report(
       diag::UnknownTarget, {},
-      fmt::format("device list '{}' has an empty element; it reads spec,spec, such as opencl,host",
+      fmt::format("device list '{}' has an empty element; write spec,spec, such as opencl,host",
                   list));
   return false;
 }
@@ -52,10 +52,10 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   Diagnostic& report = diagnostics.Report(diag::UnknownDevice, {}, file, name);
   bool has_given = std::ranges::any_of(module.devices, &ir::Device::is_given);
   if (has_given && name.find('.') == std::string_view::npos) {
-    return report.Help(fmt::format(
-        "it declares none, so that --device gives it one, '{}'; a file of several declares "
-        "them, `device {};`, and says where its launches run",
-        NameInSource(module.devices[0].name.text()), name));
+    return report.Help(
+        fmt::format("it declares no device, and --device can add only one, here '{}'; declare "
+                    "several devices in the file, `device {};`, and name one in each launch",
+                    NameInSource(module.devices[0].name.text()), name));
   }
   std::string_view workgroup = NearestName(name, names);
   if (!workgroup.empty()) return report.Help(fmt::format("did you mean '{}'?", workgroup));
@@ -84,8 +84,8 @@ bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::
     if (!assignment) continue;
     Diagnostic& report = ReportUnknown(module, file, assignment->name, diagnostics);
     if (module.devices.empty()) {
-      report.Help(
-          fmt::format("to run on another device than the host: --target {}", assignment->value));
+      report.Help(fmt::format("to run on another device than the host, use --target {}",
+                              assignment->value));
     }
   }
   return all;
@@ -159,7 +159,7 @@ std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& 
   const std::vector<std::string>& given = options.target;
   if (given.size() < 2) return given.empty() ? std::string() : given[0];
   diagnostics.Report(diag::SeveralTargets, {}, given[0], given[1])
-      .Help("leave one away, or bind declared devices one by one with --device");
+      .Help("remove one, or bind declared devices one by one with --device");
   return std::nullopt;
 }
 
@@ -199,7 +199,8 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
     if (spec.empty() && needs_all) {
       std::string name = NameInSource(PromiseOf(module, device).name.text());
       diagnostics.Report(diag::UnboundDevice, {}, name, file)
-          .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`", name));
+          .Help(fmt::format(
+              "bind it with --device {}=host, or with another spec from `kernelc targets`", name));
       return std::nullopt;
     }
     specs[device.name.str()] = spec;

@@ -97,8 +97,8 @@ Status Executor::Wait() {
 Result<kdl_device*> Executor::FindDevice(Name name) const {
   auto found = devices_.find(name);
   if (found == devices_.end()) {
-    return Failure{fmt::format("device '{0}' is a promise that nothing has bound; give --device "
-                               "{0}=SPEC, for example --device {0}=host",
+    return Failure{fmt::format("device '{0}' is not bound; bind it with --device {0}=SPEC, for "
+                               "example --device {0}=host",
                                name.text()),
                    FailureKind::User};
   }

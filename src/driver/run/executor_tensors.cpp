@@ -39,7 +39,7 @@ Status Executor::Lives(TensorId tensor, Name device, Name name) {
   const kdl_device* found = kdl_buffer_device(array(tensor).buffer);
   if (kdl_devices_share_memory(found, *wanted) != 0) return {};
   return Failure{
-      fmt::format("'{}' lives on {}; the program takes it on '{}', which is {}", name.text(),
+      fmt::format("'{}' lives on {}; the program expects it on '{}', which is {}", name.text(),
                   kdl_device_uri(found), device.text(), kdl_device_uri(*wanted)),
       FailureKind::User};
 }

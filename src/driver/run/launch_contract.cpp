@@ -89,7 +89,7 @@ std::string Describe(const interp::ContractFailure& broken, const SourceManager&
   Span span = FailureSpan(broken, sources);
   LineColumn place = sources.Locate(span);
   std::string text = broken.malformed
-                         ? fmt::format("the contract has no value: {}", broken.text)
+                         ? fmt::format("cannot evaluate the contract: {}", broken.text)
                          : fmt::format("{} '{}'{}", what, sources.text(span), broken.text);
   return fmt::format("{}:{}:{}: error: {}", sources.path(span.file), place.line, place.column,
                      text);
@@ -98,13 +98,13 @@ std::string Describe(const interp::ContractFailure& broken, const SourceManager&
 }  // namespace
 
 std::string DescribeRequired(const interp::ContractFailure& broken, const SourceManager& sources) {
-  return Describe(broken, sources, "the inputs do not fulfil");
+  return Describe(broken, sources, "the inputs violate");
 }
 
 std::string DescribeEnsured(const interp::ContractFailure& broken, const SourceManager& sources) {
   interp::ContractFailure told = broken;
   if (!told.malformed) told.text = ": " + told.text;
-  return Describe(told, sources, "the launch breaks");
+  return Describe(told, sources, "the launch violates");
 }
 
 }  // namespace kdl::driver

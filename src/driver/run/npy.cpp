@@ -156,7 +156,7 @@ std::optional<Parts> Split(std::string_view bytes, std::string& reason) {
   size_t count = major == 1 ? 2 : 4;
   size_t start = kMagic.size() + 2 + count;
   if (bytes.size() >= start && (major < 1 || major > 3)) {
-    reason = fmt::format("its format version is {}, versions 1 to 3 are known", major);
+    reason = fmt::format("its format version is {}; versions 1 to 3 are supported", major);
     return std::nullopt;
   }
   size_t length = 0;
@@ -181,9 +181,8 @@ std::optional<Scalar> HeaderScalar(const Header& header, const std::string& path
     return std::nullopt;
   }
   diagnostics.Report(diag::NpyNoScalar, {}, path, header.descr)
-      .Help(fmt::format(
-          "numpy.save('{}', x.astype(numpy.float32)), or another type that the language has",
-          path));
+      .Help(fmt::format("numpy.save('{}', x.astype(numpy.float32)), or another element type of KDL",
+                        path));
   return std::nullopt;
 }
 

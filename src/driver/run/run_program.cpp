@@ -107,9 +107,9 @@ std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
                      facts.cores);
 }
 
-constexpr std::string_view kOpenUpdates = "`atomic` leaves the order of updates open";
+constexpr std::string_view kOpenUpdates = "`atomic` does not define the order of updates";
 constexpr std::string_view kOpenInstructions =
-    "the device's matrix units add in an order of their own";
+    "the device's matrix instructions add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
 
 /// Runs the program on the reference device and compares. `before` has the arguments, `after` the
@@ -227,7 +227,7 @@ bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>&
   for (const ArgumentSpec& argument : arguments) {
     if (!argument.path.empty()) read.push_back(argument.path);
   }
-  return MayWrite(written, read, "name another file behind --out", diagnostics);
+  return MayWrite(written, read, "name another file after --out", diagnostics);
 }
 
 void ReportFailure(const Failure& failure, const SourceManager& sources,
@@ -245,7 +245,7 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
     Span inner_span = inner ? MessageSpan(*inner, sources) : Span();
     Diagnostic& report =
         diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
-    if (inner_span.valid()) report.Note(inner_span, "it stands here");
+    if (inner_span.valid()) report.Note(inner_span, "it is stated here");
     if (note) report.Note(MessageSpan(*note, sources), note->text);
   } else if (placed) {
     diagnostics.Report(

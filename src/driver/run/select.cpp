@@ -105,7 +105,7 @@ std::string Mismatch(const Function& function, const std::vector<ArgumentSpec>& 
     if (!argument || argument->kind != ArgumentSpec::Kind::File) continue;
     Scalar wanted = param.value->type()->scalar;
     if (argument->file.scalar == wanted) continue;
-    return fmt::format("'{}' holds {} ({})", argument->path, NumpyName(argument->file.scalar),
+    return fmt::format("'{}' contains {} ({})", argument->path, NumpyName(argument->file.scalar),
                        Spelling(argument->file.scalar));
   }
   return {};
@@ -146,7 +146,7 @@ Function* PickInstance(const std::vector<Function*>& instances,
   std::string_view name = instances[0]->base_name();
   if (fitting.empty()) {
     diagnostics.Report(diag::NoSuchKind, {}, name, mismatch)
-        .Help(fmt::format("it is made for {}", kinds));
+        .Help(fmt::format("it is compiled for {}", kinds));
   } else {
     Scalar example = fitting.back()->bindings[0].scalar;
     for (const ir::TypeBinding& binding : fitting.back()->bindings) {
@@ -180,7 +180,7 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics) {
   if (!options.program.empty() && !options.kernel.empty()) {
-    diagnostics.Report(diag::ProgramAndKernel, {}).Help("leave one of them away");
+    diagnostics.Report(diag::ProgramAndKernel, {}).Help("remove one of them");
     return nullptr;
   }
   std::vector<Function*> instances =

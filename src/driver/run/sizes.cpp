@@ -33,7 +33,7 @@ std::vector<std::string_view> Settable(const ir::Function& function) {
 /// Suggests the options that were meant by `--set M=16,N=64`.
 std::string OneByOne(const Assignment& assignment) {
   std::string written =
-      fmt::format("give each size a --set of its own: --set {}=", assignment.name);
+      fmt::format("use a separate --set for each size: --set {}=", assignment.name);
   for (char c : assignment.value) {
     if (c == ',')
       written += " --set ";
@@ -170,7 +170,7 @@ class SizeBinder {
     std::string_view text = where.attr<ir::AttrKey::Text>().text();
     if (*value < 0) {
       diagnostics_.Report(diag::BadSize, {}, fmt::format("{}", *value), side->symbol.text())
-          .Help(fmt::format("`where {}` gives it for these sizes", text));
+          .Help(fmt::format("`where {}` gives this value for these sizes", text));
     }
     Bind(side->symbol, {*value, fmt::format("where {}", text)});
     return true;

@@ -90,8 +90,8 @@ std::string Difference(const HostTensor& actual, const HostTensor& reference,
     worst = n;
   }
   if (differing == 0) return {};
-  return fmt::format("{} of {} elements; the worst is {}{}: {}, the reference has {}", differing,
-                     count, name, IndexText(actual, worst),
+  return fmt::format("{} of {} elements; the worst is {}{}: {}, but the reference has {}",
+                     differing, count, name, IndexText(actual, worst),
                      WithBits(scalar, ElementBits(actual, worst)),
                      WithBits(scalar, ElementBits(reference, worst)));
 }

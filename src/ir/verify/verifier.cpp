@@ -52,9 +52,9 @@ std::string StructureFault(const Op& op) {
     const OperandSpec& spec = info.operands[s];
     size_t count = op.Segment(s).size();
     if (spec.arity == Arity::One && count != 1)
-      return fmt::format("{} values for '{}', which is one", count, spec.name);
+      return fmt::format("{} values for '{}', which is a single operand", count, spec.name);
     if (spec.arity == Arity::Optional && count > 1)
-      return fmt::format("{} values for '{}', which is one", count, spec.name);
+      return fmt::format("{} values for '{}', which is a single operand", count, spec.name);
   }
   if (info.results != kManyResults && op.results().size() != static_cast<size_t>(info.results)) {
     return fmt::format("{} results, not {}", op.results().size(), info.results);
@@ -67,10 +67,10 @@ std::string StructureFault(const Op& op) {
   for (const Attr& attr : op.attrs()) {
     auto is_key = [&](const AttrSpec& spec) { return spec.key == attr.key; };
     if (std::none_of(info.attrs.begin(), info.attrs.end(), is_key)) {
-      return fmt::format("attribute '{}' does not belong here", Spelling(attr.key));
+      return fmt::format("attribute '{}' is not allowed here", Spelling(attr.key));
     }
     if (attr.value.index() != AlternativeOf(FormOf(attr.key))) {
-      return fmt::format("attribute '{}' holds a value of another kind", Spelling(attr.key));
+      return fmt::format("attribute '{}' has a value of another kind", Spelling(attr.key));
     }
   }
   return "";
@@ -108,10 +108,10 @@ uint32_t PlacesOf(FunctionKind kind) {
 std::string PlaceFault(const OpInfo& info, FunctionKind kind) {
   if (info.stands_in(PlacesOf(kind))) return "";
   if ((info.places & ~PlacesOf(FunctionKind::Program)) == 0)
-    return fmt::format("'{}' stands outside a program", info.spelling);
+    return fmt::format("'{}' is not allowed outside a program", info.spelling);
   if ((info.places & ~PlacesOf(FunctionKind::Contract)) == 0)
-    return fmt::format("'{}' stands outside a contract", info.spelling);
-  return fmt::format("'{}' stands in a {}", info.spelling,
+    return fmt::format("'{}' is not allowed outside a contract", info.spelling);
+  return fmt::format("'{}' is not allowed in a {}", info.spelling,
                      kind == FunctionKind::Program ? "program" : "contract");
 }
 
@@ -167,7 +167,8 @@ void FunctionVerifier::CheckSize(Size size, const Op* op, std::string_view what)
     bool known = size->symbol.text() == kCoreNum || function_.FindDim(size->symbol) != nullptr ||
                  std::any_of(function_.generics.begin(), function_.generics.end(), is_symbol);
     if (!known)
-      Report(op, fmt::format("{}: '{}' is no size name and no generic", what, size->symbol.text()));
+      Report(op, fmt::format("{}: '{}' is neither a size name nor a generic", what,
+                             size->symbol.text()));
   } else if (size->kind != SizeKind::Constant) {
     CheckSize(size->lhs, op, what);
     CheckSize(size->rhs, op, what);
@@ -179,9 +180,8 @@ void FunctionVerifier::CheckAxes() {
     const Axis& axis = function_.axes[i];
     std::string what = fmt::format("axis '{}'", axis.name.text());
     if (axis.parent.valid() && axis.parent.value >= i)
-      Report(nullptr, what + " stands before the axis that it splits");
-    // An axis of any extent, from the caller.
-    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;
+      Report(nullptr, what + " is defined before the axis that it splits");
+    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;  // of any extent
     if (!by_call) CheckSize(axis.extent, nullptr, what);
     if (axis.domain) CheckSize(axis.domain, nullptr, what);
   }
@@ -194,7 +194,7 @@ void FunctionVerifier::CheckNames() {
     if (name.text() == kCoreNum)
       Report(nullptr, fmt::format("'{}' is the number of cores, and no size name", kCoreNum));
     if (!IsPlainName(name.text()))
-      Report(nullptr, fmt::format("the size name '{}' is no word", name.text()));
+      Report(nullptr, fmt::format("the size name '{}' is not a word", name.text()));
   };
   for (Name dim : function_.dims) check(dim);
   for (const Generic& generic : function_.generics) check(generic.name);
@@ -274,7 +274,8 @@ void FunctionVerifier::CheckSignature() {
   bool gives = function_.kind == FunctionKind::Fn || function_.kind == FunctionKind::Contract;
   if (!gives && !function_.results.empty()) Report(nullptr, "only a fn or a contract has results");
   for (Type result : function_.results) {
-    if (!IsTile(result)) Report(nullptr, "a fn returns what is neither a scalar nor a tile");
+    if (!IsTile(result))
+      Report(nullptr, "a fn returns a value that is neither a scalar nor a tile");
   }
   CheckAxes();
 }
@@ -344,7 +345,7 @@ void FunctionVerifier::CheckSizes(const Op* op) {
 void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
   bool is_last = op->next() == nullptr;
   if (op->info().has(kTerminator) && (!is_last || op->kind() != terminator)) {
-    Report(op, fmt::format("'{}' stands where no {} ends", op->info().spelling,
+    Report(op, fmt::format("'{}' is not at the end of a {}", op->info().spelling,
                            op->kind() == OpKind::Return ? "function" : "region"));
   }
   if (std::string fault = PlaceFault(op->info(), function_.kind); !fault.empty())
@@ -365,7 +366,7 @@ void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
   }
   for (const Region* region : op->regions()) {
     if (region->parent() != op || region->function() != &function_)
-      Report(op, "a region that belongs elsewhere");
+      Report(op, "a region belongs to another op");
     size_t mark = scope_.size();
     OpenScope(region, op);
     CheckRegion(region, OpKind::Yield);

@@ -47,8 +47,10 @@ std::string ArgumentFault(Type found, Type wanted, const AxisMap& bound) {
     return found->dims.size() == wanted->dims.size() ? "" : "has other positions";
   AxisList own = Bound(bound, wanted->axes);
   AxisList others = Without(AllBound(bound), own);
-  if (!Includes(found->axes, own)) return "lacks an axis of the parameter";
-  return Without(found->axes, others) == found->axes ? "" : "has an axis that the parameter lacks";
+  if (!Includes(found->axes, own)) return "does not have an axis of the parameter";
+  return Without(found->axes, others) == found->axes
+             ? ""
+             : "has an axis that the parameter does not have";
 }
 
 std::string ArgumentsFault(const Op& op, const Function& fn) {
@@ -61,7 +63,7 @@ std::string ArgumentsFault(const Op& op, const Function& fn) {
   AxisMap bound = BoundAxes(op, fn);
   AxisList all = AllBound(bound);
   if (std::adjacent_find(all.begin(), all.end()) != all.end())
-    return "an axis stands for two of the fn's";
+    return "an axis is bound to two axes of the fn";
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string fault = ArgumentFault(arguments[i]->type(), params[i]->type(), bound);
     if (!fault.empty()) return fmt::format("argument {} {}", i + 1, fault);
@@ -99,16 +101,17 @@ std::string CallFault(const Op& op, const Module& module) {
   Name callee = op.attr<AttrKey::Callee>();
   const Function* fn = module.FindFunction(callee);
   if (!fn || fn->kind != FunctionKind::Fn)
-    return fmt::format("'{}' is no fn of the module", callee.text());
+    return fmt::format("'{}' is not a fn of the module", callee.text());
   const Function* caller = op.parent_region()->function();
   const std::vector<Function*>& functions = module.functions();
   auto place = [&](const Function* f) { return std::find(functions.begin(), functions.end(), f); };
   if (caller->kind == FunctionKind::Fn && place(fn) >= place(caller)) {
-    return fmt::format("'{}' does not stand before its caller", callee.text());
+    return fmt::format("'{}' is not defined before its caller", callee.text());
   }
   if (std::string fault = ArgumentsFault(op, *fn); !fault.empty()) return fault;
   for (const Value* mask : op.Segment(CallOp::at_mask)) {
-    if (!IsTile(mask->type()) || mask->type()->scalar != Scalar::Bool) return "the mask is no bool";
+    if (!IsTile(mask->type()) || mask->type()->scalar != Scalar::Bool)
+      return "the mask is not a bool";
   }
   return CallResultFault(op, *fn);
 }

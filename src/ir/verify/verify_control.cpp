@@ -18,16 +18,14 @@ bool IsBool(Type type) { return type->scalar == Scalar::Bool; }
 std::string BreaksFault(const Op& op, Values inits) {
   if (op.attr<AttrKey::Breaks>() != 1) return "'breaks' is 1 or absent";
   bool ends = !inits.empty() && IsScalar(inits[0]->type()) && IsBool(inits[0]->type());
-  return ends ? "" : "the first carried value, which ends the loop, is no scalar bool";
+  return ends ? "" : "the first carried value, which ends the loop, is not a scalar bool";
 }
 
 /// Checks how many iterations ahead a loop starts copies.
 std::string AheadFault(const Op& op) {
   constexpr int64_t kMost = 1024;
   int64_t iterations = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
-  return 0 <= iterations && iterations <= kMost
-             ? ""
-             : "copies begin no number of turns from 0 to 1024 ahead";
+  return 0 <= iterations && iterations <= kMost ? "" : "'ahead' is not a number from 0 to 1024";
 }
 
 /// Checks that the parameters from `first` on, the yielded values and the results have the types of `inits`.
@@ -41,16 +39,16 @@ std::string CarryFault(const Op& op, Values inits, size_t first) {
   if (fault.empty()) fault = SameTypes(op.results(), {inits.begin(), inits.end()}, "results");
   for (const Value* init : inits) {
     if (fault.empty() && !IsTile(init->type()) && !IsVector(init->type()))
-      fault = "only scalars, tiles and vectors are carried";
+      fault = "only scalars, tiles and vectors can be carried";
   }
   if (fault.empty() && op.HasAttr(AttrKey::Breaks)) fault = BreaksFault(op, inits);
   return fault;
 }
 
 std::string ForFault(const Op& op, const Module&) {
-  if (!IsI64(op.operand(0)) || !IsI64(op.operand(1))) return "a bound is no i64";
+  if (!IsI64(op.operand(0)) || !IsI64(op.operand(1))) return "a bound is not an i64";
   if (op.region()->params().empty() || !IsBlock(op.region()->param(0)))
-    return "the first parameter is no block";
+    return "the first parameter is not a block";
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   return CarryFault(op, op.Segment(ForOp::at_inits), 1);
 }
@@ -58,7 +56,7 @@ std::string ForFault(const Op& op, const Module&) {
 std::string SplitFault(const Op& op, const Module&) {
   const std::vector<Value*>& params = op.region()->params();
   if (!IsBlock(op.operand(0)) || params.size() != 1 || !IsBlock(params[0]))
-    return "the operand or the parameter is no block";
+    return "the operand or the parameter is not a block";
   const Axis& axis = op.parent_region()->function()->axis(params[0]->type()->axes[0]);
   if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the block";
   NumberList sizes = op.attr<AttrKey::Sizes>();
@@ -66,7 +64,7 @@ std::string SplitFault(const Op& op, const Module&) {
     if (sizes[i] < 1 || (i > 0 && sizes[i] >= sizes[i - 1])) return "the sizes do not descend to 1";
   }
   if (sizes.empty() || !IsConstant(axis.extent, sizes[0]))
-    return "the axis has not the first size's extent";
+    return "the axis does not have the extent of the first size";
   return Yielded(op.region()).empty() ? "" : "the region yields values";
 }
 
@@ -99,25 +97,25 @@ std::string DynamicCounterFault(const Op& op) {
 }
 
 std::string WorkgroupFault(const Op& op) {
-  if (!op.results().empty()) return "workers carry nothing from one to the next";
+  if (!op.results().empty()) return "a loop of a workgroup cannot carry values";
   if (op.HasAttr(AttrKey::DynamicCounter) || op.HasAttr(AttrKey::Breaks))
-    return "turns of a team's are all run, each by its worker";
+    return "a loop of a workgroup must run all of its iterations";
   for (const Op* outer = op.parent_region()->parent(); outer;
        outer = outer->parent_region()->parent()) {
-    if (outer->HasAttr(AttrKey::Threads)) return "stands in another loop of the team's";
+    if (outer->HasAttr(AttrKey::Threads)) return "is inside another loop of the workgroup";
   }
   return "";
 }
 
 std::string LoopFault(const Op& op, const Module&) {
   for (size_t i = 0; i < 3; ++i) {
-    if (!IsI64(op.operand(i))) return "a bound is no i64";
+    if (!IsI64(op.operand(i))) return "a bound is not an i64";
   }
   if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
-    return "the first parameter is no i64";
+    return "the first parameter is not an i64";
   constexpr int64_t kMostUnrolled = 64;
   int64_t iterations = op.HasAttr(AttrKey::Unroll) ? op.attr<AttrKey::Unroll>() : 1;
-  if (iterations < 1 || iterations > kMostUnrolled) return "unrolled by no number from 1 to 64";
+  if (iterations < 1 || iterations > kMostUnrolled) return "'unroll' is not a number from 1 to 64";
   std::string fault = AheadFault(op);
   if (fault.empty()) fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
   if (fault.empty() && op.HasAttr(AttrKey::Threads)) fault = WorkgroupFault(op);
@@ -144,31 +142,31 @@ std::string GroupsFault(const Op& spmd) {
     auto [known, is_new] = folds.try_emplace(op->Segment(UpdateOp::at_tensor)[0], how);
     one_each = one_each && known->second == how;
   });
-  if (!one_each) return "its groups fold a tensor by two operators";
+  if (!one_each) return "its groups reduce into a tensor with two operators";
   const Op* around = spmd.parent_region()->parent();
   const Op* stage = folds.empty() ? nullptr : Around(around, OpKind::Stage);
   if (!stage) return "";
-  if (stage != around) return "it has groups to fold, and stands in a loop or branch of a stage";
+  if (stage != around) return "it has groups to reduce, but is in a loop or branch of a stage";
   std::set<const Op*> known;
   bool leaves = std::ranges::all_of(
       spmd.operands(), [&](const Value* bound) { return MayLeave(bound, stage, known); });
-  return leaves ? "" : "it has groups to fold, and a bound that its stage has to run for";
+  return leaves ? "" : "it has groups to reduce, but a bound that its stage computes";
 }
 
 std::string SpmdFault(const Op& op, const Module&) {
-  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it is not in a kernel";
   if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   const std::vector<Value*>& params = op.region()->params();
   if (params.empty() || op.operands().size() != 2 * params.size())
-    return "not two bounds for each binder";
+    return "needs two bounds for each binder";
   for (const Value* param : params) {
     if (!IsBlock(param) && !IsI64(param)) return "a binder is neither a block nor an i64";
   }
   if (!Yielded(op.region()).empty()) return "the region yields values";
   for (const Op* outer = op.parent_region()->parent(); outer;
        outer = outer->parent_region()->parent()) {
-    if (outer->kind() == OpKind::Spmd) return "stands in another spmd";
+    if (outer->kind() == OpKind::Spmd) return "is inside another spmd";
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
   return GroupsFault(op);
@@ -177,8 +175,8 @@ std::string SpmdFault(const Op& op, const Module&) {
 /// Checks that core_id is not used in a fn: the results of fns are the same on all cores, so that callers
 /// need not look into them.
 std::string CoreIdFault(const Op& op, const Module&) {
-  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
-  return IsI64(op.result()) ? "" : "the result is no i64";
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it is not in a kernel";
+  return IsI64(op.result()) ? "" : "the result is not an i64";
 }
 
 /// Checks a while. Each element has its own carried values, so these have all axes, or lanes, of the
@@ -186,13 +184,13 @@ std::string CoreIdFault(const Op& op, const Module&) {
 std::string WhileFault(const Op& op, const Module&) {
   Values inits = op.operands();
   if (inits.empty() || !IsBool(inits[0]->type()))
-    return "the first carried value, its condition, is no bool";
+    return "the first carried value, its condition, is not a bool";
   Type condition = inits[0]->type();
   for (const Value* init : inits) {
     Type type = init->type();
     bool fits = IsVector(condition) ? IsVector(type) && Lanes(type) == Lanes(condition)
                                     : Includes(type->axes, condition->axes);
-    if (!fits) return "a carried value lacks axes or lanes of the condition";
+    if (!fits) return "a carried value does not have axes or lanes of the condition";
   }
   return CarryFault(op, inits, 0);
 }
@@ -201,14 +199,14 @@ std::string WhileFault(const Op& op, const Module&) {
 std::string AssertFault(const Op& op, const Module&) {
   for (const Value* operand : op.operands()) {
     Type type = operand->type();
-    if ((!IsTile(type) && !IsVector(type)) || !IsBool(type)) return "an operand is no bool";
+    if ((!IsTile(type) && !IsVector(type)) || !IsBool(type)) return "an operand is not a bool";
   }
   return "";
 }
 
 std::string StaticAssertFault(const Op& op, const Module&) {
   Type type = op.operand(0)->type();
-  return IsScalar(type) && IsBool(type) ? "" : "the condition is no scalar bool";
+  return IsScalar(type) && IsBool(type) ? "" : "the condition is not a scalar bool";
 }
 
 /// Checks that the values are tiles without sizes, or buffers with a size for each dimension.
@@ -222,14 +220,14 @@ std::string PrintFault(const Op& op, const Module&) {
       return "a value is neither a scalar, a tile nor a buffer";
     }
   }
-  if (op.Segment(PrintOp::at_sizes).size() != dims) return "not one size for each dimension";
+  if (op.Segment(PrintOp::at_sizes).size() != dims) return "needs one size for each dimension";
   return AllI64(op.Segment(PrintOp::at_sizes));
 }
 
 std::string IfFault(const Op& op, const Module&) {
   Type condition = op.operand(0)->type();
   if (!IsScalar(condition) || condition->scalar != Scalar::Bool)
-    return "the condition is no scalar bool";
+    return "the condition is not a scalar bool";
   for (const Region* region : op.regions()) {
     if (!region->params().empty()) return "a branch has parameters";
     if (std::string fault = SameTypes(Yielded(region), op.results(), "yielded values");
@@ -238,7 +236,7 @@ std::string IfFault(const Op& op, const Module&) {
   }
   for (const Value* result : op.results()) {
     if (!IsTile(result->type()) && !IsVector(result->type()))
-      return "only scalars, tiles and vectors leave a branch";
+      return "only scalars, tiles and vectors can be results of a branch";
   }
   return "";
 }

@@ -20,9 +20,9 @@ std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Va
                       Values sizes) {
   if (std::string fault = AccessFault(op, tensor); !fault.empty()) return fault;
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
-    if (!IsScalar(index->type())) return "an index is no scalar";
+    if (!IsScalar(index->type())) return "an index is not a scalar";
   }
-  if (!IsOfWorkgroup(buffer)) return "the buffer is not the team's";
+  if (!IsOfWorkgroup(buffer)) return "the buffer is not one of the workgroup";
   if (buffer->type()->scalar != tensor->type()->scalar)
     return "tensor and buffer differ in their elements";
   if (place.size() != buffer->type()->dims.size())
@@ -33,8 +33,8 @@ std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Va
   auto rank = static_cast<int64_t>(tensor->type()->dims.size());
   bool ascends = std::ranges::is_sorted(along) && along.front() != along.back();
   if ((along.size() == 2 && !ascends) || along.front() < 0 || along.back() >= rank)
-    return "its dimensions are none of the tensor's, in order";
-  if (sizes.size() != along.size()) return "not one size for each dimension";
+    return "its dimensions are not dimensions of the tensor in ascending order";
+  if (sizes.size() != along.size()) return "needs one size for each dimension";
   std::string fault = AllI64(place);
   return fault.empty() ? AllI64(sizes) : fault;
 }
@@ -50,7 +50,7 @@ std::string CopyOutFault(const Op& op, const Module&) {
 }
 
 std::string AwaitCopiesFault(const Op& op, const Module&) {
-  if (!IsOfWorkgroup(op.operand(0))) return "the buffer is not the team's";
+  if (!IsOfWorkgroup(op.operand(0))) return "the buffer is not one of the workgroup";
   Values part = op.Segment(AwaitCopiesOp::at_part);
   return part.size() <= 1 ? AllI64(part) : "the part has more than a first index";
 }

@@ -18,14 +18,14 @@ bool StandsApart(OpKind kind, size_t operand) { return kind == OpKind::Select &&
 
 std::string TileShapeFault(const Op& op) {
   for (const Value* operand : op.operands()) {
-    if (!IsTile(operand->type())) return "an operand is no scalar or tile";
+    if (!IsTile(operand->type())) return "an operand is not a scalar or tile";
   }
   Type result = op.result()->type();
-  if (!IsTile(result)) return "the result is no scalar or tile";
+  if (!IsTile(result)) return "the result is not a scalar or tile";
   std::vector<AxisId> axes = OperandAxes(op.operands());
   bool broadcast = op.kind() == OpKind::Broadcast;
   if (broadcast ? !Includes(result->axes, axes) : axes != result->axes) {
-    return broadcast ? "the result lacks an axis of the value"
+    return broadcast ? "the result does not have an axis of the value"
                      : "the result's axes are not the union of the operands'";
   }
   return "";
@@ -34,7 +34,7 @@ std::string TileShapeFault(const Op& op) {
 /// Checks an elementwise op on vectors: all of them have the same number of lanes.
 std::string LanesFault(const Op& op) {
   Type result = op.result()->type();
-  if (!IsVector(result)) return "the result is no vector";
+  if (!IsVector(result)) return "the result is not a vector";
   bool any = false;
   for (const Value* operand : op.operands()) {
     Type type = operand->type();
@@ -56,7 +56,7 @@ bool HasVector(const Op& op) {
 
 std::string ElementwiseFault(const Op& op, const Module&) {
   bool has_vector = HasVector(op);
-  if (has_vector && !op.info().stands_in(kLoops)) return "takes tiles, not vectors";
+  if (has_vector && !op.info().stands_in(kLoops)) return "its operands must be tiles, not vectors";
   std::string fault = has_vector ? LanesFault(op) : TileShapeFault(op);
   if (!fault.empty()) return fault;
   Type result = op.result()->type();
@@ -64,7 +64,7 @@ std::string ElementwiseFault(const Op& op, const Module&) {
   for (size_t i = 0; i < op.operands().size(); ++i) {
     Scalar other = op.operand(i)->type()->scalar;
     if (StandsApart(op.kind(), i)) {
-      if (other != Scalar::Bool) return "the condition is no bool";
+      if (other != Scalar::Bool) return "the condition is not a bool";
     } else if (other != scalar) {
       return fmt::format("operands of {} and {}", Spelling(other), Spelling(scalar));
     }
@@ -92,12 +92,12 @@ std::string BoundFault(const Op& op, const Module& module) {
   Type f64 = module.types().ScalarOf(Scalar::F64);
   auto is_f64 = [&](const Value* value) { return value->type() == f64; };
   bool all = std::all_of(op.operands().begin(), op.operands().end(), is_f64);
-  return all && is_f64(op.result()) ? "" : "it takes f64 and gives f64";
+  return all && is_f64(op.result()) ? "" : "operand and result must be f64";
 }
 
 std::string ConstFault(const Op& op, const Module&) {
   Type type = op.result()->type();
-  if (!IsScalar(type)) return "the result is no scalar";
+  if (!IsScalar(type)) return "the result is not a scalar";
   bool fits = FitInto(type->scalar, static_cast<uint64_t>(op.attr<AttrKey::Bits>()));
   return fits ? "" : fmt::format("the bits do not fit into {}", Spelling(type->scalar));
 }

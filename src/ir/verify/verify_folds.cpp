@@ -23,7 +23,7 @@ std::string AxisListFault(const AxisList& axes, const std::vector<AxisId>& all) 
 
 std::string ReduceFault(const Op& op, const Module&) {
   Type value = op.operand(0)->type();
-  if (!IsTile(value)) return "the value is no tile";
+  if (!IsTile(value)) return "the value is not a tile";
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, value->axes); !fault.empty()) return fault;
   auto acc = op.attr<AttrKey::Acc>();
@@ -31,7 +31,7 @@ std::string ReduceFault(const Op& op, const Module&) {
   if (value->scalar != acc)
     return fmt::format("folds {} in {}", Spelling(value->scalar), Spelling(acc));
   if (!FindFold(op.attr<AttrKey::Reduction>(), acc))
-    return fmt::format("this fold is not defined on {}", Spelling(acc));
+    return fmt::format("this reduction is not defined on {}", Spelling(acc));
   bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
   return fits ? MapFault(op)
               : "the result is not the value without the reduced axes, of the accumulator's type";
@@ -47,22 +47,22 @@ std::string InstructionFault(const Op& op, const Module& module) {
   if (!op.HasAttr(AttrKey::Instruction)) return "";
   Name name = op.attr<AttrKey::Instruction>();
   const MatrixInstruction* instruction = FindInstruction(module.context(), name);
-  if (!instruction) return fmt::format("there is no matrix instruction '{}'", name.text());
+  if (!instruction) return fmt::format("unknown matrix instruction '{}'", name.text());
   if (op.attr<AttrKey::Order>() != OrderKind::Sequential)
-    return "a unit takes its steps in a chain";
+    return "a matrix instruction needs sequential order";
   Scalar a = op.operand(0)->type()->scalar;
   Scalar b = op.operand(1)->type()->scalar;
   bool is_acc = a == instruction->acc && b == instruction->acc;
   bool fits = op.attr<AttrKey::Acc>() == instruction->acc &&
               (is_acc || (a == instruction->a && b == instruction->b));
   return fits ? ""
-              : fmt::format("unit '{}' does not multiply {} and {}", name.text(), Spelling(a),
-                            Spelling(b));
+              : fmt::format("matrix instruction '{}' does not multiply {} and {}", name.text(),
+                            Spelling(a), Spelling(b));
 }
 
 std::string ContractionFault(const Op& op, const Module& module) {
   for (const Value* operand : op.operands()) {
-    if (!IsTile(operand->type())) return "an operand is no tile";
+    if (!IsTile(operand->type())) return "an operand is not a tile";
   }
   Type a = op.operand(0)->type();
   Type b = op.operand(1)->type();
@@ -84,12 +84,12 @@ std::string ContractionFault(const Op& op, const Module& module) {
   bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
   if (!fits) return "the axes of 'into' are not those that are left";
   if (op.HasAttr(AttrKey::Plain) && !op.HasAttr(AttrKey::Instruction))
-    return "'plain' is said of a unit's terms";
+    return "'plain' needs a matrix instruction";
   for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
     bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
                    Includes(into->axes, plus->type()->axes);
     if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Sequential)
-      return "'plus' is no tile of integers over axes of a chain's result";
+      return "'plus' is not a tile of integers over axes of a chain's result";
   }
   std::string fault = InstructionFault(op, module);
   return fault.empty() ? MapFault(op) : fault;
@@ -101,20 +101,20 @@ std::string FoldedFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);
   if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
-    return "not one init and one result for each value";
+    return "needs one init and one result for each value";
   std::vector<Type> params;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!IsTile(values[i]->type())) return "a value is no tile";
+    if (!IsTile(values[i]->type())) return "a value is not a tile";
     if (values[i]->type()->axes != values[0]->type()->axes) return "the values differ in axes";
     bool starts =
         IsScalar(inits[i]->type()) && inits[i]->type()->scalar == values[i]->type()->scalar;
-    if (!starts) return "an init is no scalar of its value's type";
+    if (!starts) return "an init is not a scalar of its value's type";
   }
   if (std::string fault = AxisListFault(op.attr<AttrKey::Axes>(), values[0]->type()->axes);
       !fault.empty())
     return fault;
   const std::vector<Value*>& all = op.region()->params();
-  if (all.size() != 2 * values.size()) return "not two parameters for each value";
+  if (all.size() != 2 * values.size()) return "needs two parameters for each value";
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i]->type() != inits[i % inits.size()]->type())
       return "a parameter is not of its value's scalar";
@@ -145,7 +145,7 @@ std::string ScanFault(const Op& op, const Module&) {
 
 std::string GatherFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
-  if (!IsTile(tile)) return "the operand is no tile";
+  if (!IsTile(tile)) return "the operand is not a tile";
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
   Values index = op.Segment(GatherOp::at_index);
@@ -153,7 +153,7 @@ std::string GatherFault(const Op& op, const Module&) {
     return fmt::format("{} indices for {} axes", index.size(), over.size());
   for (const Value* value : index) {
     if (!IsTile(value->type()) || value->type()->scalar != Scalar::I64)
-      return "an index is no i64 or tile of them";
+      return "an index is not an i64 or tile of them";
   }
   if (std::string fault = MaskFault(op.Segment(GatherOp::at_mask)); !fault.empty()) return fault;
   Values otherwise = op.Segment(GatherOp::at_otherwise);
@@ -175,12 +175,12 @@ std::string GatherFault(const Op& op, const Module&) {
 /// axis in the result.
 std::string SlidingWindowFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
-  if (!IsTile(tile)) return "the operand is no tile";
+  if (!IsTile(tile)) return "the operand is not a tile";
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
   Values index = op.Segment(SlidingWindowOp::at_index);
   for (const Value* block : index) {
-    if (!IsBlock(block)) return "an index is no block";
+    if (!IsBlock(block)) return "an index is not a block";
   }
   Access access = op.attr<AttrKey::Access>();
   if (access.dims.size() != over.size())

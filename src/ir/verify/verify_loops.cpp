@@ -15,13 +15,13 @@ namespace {
 std::string ElementwiseLoopFault(const Op& op, const Module&) {
   std::vector<AxisId> axes = OperandAxes(op.operands());
   if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlock))
-    return "an operand is no block";
+    return "an operand is not a block";
   if (axes.size() != op.operands().size()) return "two blocks of one axis";
   const std::vector<Value*>& params = op.region()->params();
   if (params.size() != op.operands().size() || !AllI64(params).empty())
-    return "not one i64 for each block";
+    return "needs one i64 for each block";
   Values yielded = Yielded(op.region());
-  if (yielded.size() != op.results().size()) return "not one yielded value for each result";
+  if (yielded.size() != op.results().size()) return "must yield one value for each result";
   for (size_t i = 0; i < yielded.size(); ++i) {
     Type result = op.result(i)->type();
     const Op* fold = yielded[i]->def();
@@ -30,14 +30,14 @@ std::string ElementwiseLoopFault(const Op& op, const Module&) {
     const std::vector<AxisId> own = folds ? Without(axes, fold->attr<AttrKey::Axes>()) : axes;
     bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == own &&
                 result->scalar == yielded[i]->type()->scalar;
-    if (!fits) return "a result is no tile of what the region yields";
+    if (!fits) return "a result is not a tile of what the region yields";
   }
   return MapFault(op);
 }
 
 std::string ElementFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
-  if (!IsTile(tile)) return "the operand is no tile";
+  if (!IsTile(tile)) return "the operand is not a tile";
   Values point = op.Segment(ElementOp::at_point);
   if (point.size() != tile->axes.size())
     return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
@@ -50,9 +50,9 @@ std::string FoldedTermsFault(const Op& op) {
   Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();
   if (terms.empty() || terms.size() > 2)
-    return "not one value, or two of which products are folded";
+    return "needs one value, or two whose products are reduced";
   for (const Value* term : terms) {
-    if (!IsScalar(term->type())) return "a term is no scalar";
+    if (!IsScalar(term->type())) return "a term is not a scalar";
     if (term->type()->scalar != terms[0]->type()->scalar) return "the factors differ in type";
   }
   Scalar scalar = terms[0]->type()->scalar;
@@ -61,7 +61,7 @@ std::string FoldedTermsFault(const Op& op) {
   auto fold = op.attr<AttrKey::Reduction>();
   bool defined = terms.size() == 1 ? FindFold(fold, acc) != nullptr
                                    : fold == ReductionKind::Sum && FindMultiplyAdd(acc) != nullptr;
-  if (!defined) return fmt::format("this fold is not defined on {}", Spelling(acc));
+  if (!defined) return fmt::format("this reduction is not defined on {}", Spelling(acc));
   Type result = op.result()->type();
   return IsScalar(result) && result->scalar == acc ? ""
                                                    : "the result is not of the accumulator's type";
@@ -71,7 +71,7 @@ std::string ReduceInLoopFault(const Op& op, const Module&) {
   if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
   const Op* elementwise = op.parent_region()->parent();
   if (!elementwise || elementwise->kind() != OpKind::Elementwise)
-    return "stands in no elementwise loop";
+    return "is not in a elementwise loop";
   AxisList walked;
   for (const Value* block : elementwise->operands()) walked.push_back(block->type()->axes[0]);
   if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not lanes64";
@@ -89,7 +89,8 @@ std::string ReduceInLoopFault(const Op& op, const Module&) {
     bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
                 Includes(Without(OperandAxes(elementwise->operands()), over), into->type()->axes);
     if (!fits)
-      return "'into' is no value over the elementwise loop's other axes, of the accumulator's type";
+      return "'into' is not a value over the elementwise loop's other axes, of the accumulator's "
+             "type";
   }
   const std::vector<Use>& uses = op.result()->uses();
   bool yielded = uses.size() == 1 && uses[0].user == elementwise->region()->terminator();
@@ -103,9 +104,9 @@ std::string PrefetchFault(const Op& op, const Module&) {
 std::string AlignGapFault(const Op& op, const Module&) {
   int64_t lanes = op.attr<AttrKey::Lanes>();
   if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
-    return fmt::format("{} lanes are no power of two", lanes);
+    return fmt::format("{} lanes are not a power of two", lanes);
   Type result = op.result()->type();
-  if (!IsScalar(result) || result->scalar != Scalar::I64) return "the result is no i64";
+  if (!IsScalar(result) || result->scalar != Scalar::I64) return "the result is not an i64";
   return AccessFault(op, op.Segment(AlignGapOp::at_tensor)[0]);
 }
 
@@ -113,10 +114,10 @@ std::string AsyncCopyFault(const Op& op, const Module&) {
   AsyncCopyOp copy(const_cast<Op*>(&op));
   int64_t lanes = op.attr<AttrKey::Lanes>();
   if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
-    return fmt::format("{} lanes are no power of two", lanes);
+    return fmt::format("{} lanes are not a power of two", lanes);
   Type buffer = copy.buffer()->type();
   bool is_workgroup = buffer->kind == TypeKind::Buffer && buffer->space == Space::Workgroup;
-  if (!is_workgroup) return "the buffer is none of the team's";
+  if (!is_workgroup) return "the buffer is not one of the workgroup";
   if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
     return fmt::format("{} indices for {} dimensions", copy.place().size(), buffer->dims.size());
   if (copy.tensor()->type()->scalar != buffer->scalar)
@@ -131,7 +132,7 @@ std::string AsyncCopyWaitFault(const Op& op, const Module&) {
   bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
     return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Workgroup;
   });
-  if (!are_buffers) return "an operand is no buffer of the team's";
+  if (!are_buffers) return "an operand is not a buffer of the team's";
   bool is_number = !op.HasAttr(AttrKey::Ahead) || op.attr<AttrKey::Ahead>() >= 0;
   return is_number ? "" : "a number of groups below zero";
 }
@@ -145,7 +146,7 @@ std::string PanelsFault(const Op& op) {
   constexpr int64_t kPanelBytes = 128;
   constexpr int64_t kRows = 8;  // the rows whose chunks are swizzled together
   Type type = op.result()->type();
-  if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "there are no panels of so many bytes";
+  if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "panels cannot have that many bytes";
   if (type->space != Space::Workgroup || type->dims.size() != 3)
     return "no slots of two dimensions of the team's lie in panels";
   bool whole = type->dims[1]->value % kRows == 0 &&
@@ -155,7 +156,7 @@ std::string PanelsFault(const Op& op) {
 
 std::string BufferNewFault(const Op& op, const Module&) {
   Type type = op.result()->type();
-  if (type->kind != TypeKind::Buffer) return "the result is no buffer";
+  if (type->kind != TypeKind::Buffer) return "the result is not a buffer";
   int64_t bytes = Bytes(type->scalar);
   for (Size dim : type->dims) {
     if (dim->value < 0) return "an extent is negative";
@@ -170,13 +171,13 @@ std::string BufferNewFault(const Op& op, const Module&) {
 
 std::string BufferFault(const Value* buffer, Values index, const Value* element, Values mask) {
   Type type = buffer->type();
-  if (type->kind != TypeKind::Buffer) return "the buffer is none";
+  if (type->kind != TypeKind::Buffer) return "the operand is not a buffer";
   if (index.size() != type->dims.size())
     return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
   bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
   if (!fits || element->type()->scalar != type->scalar)
     return "the element is not of the buffer's scalar";
-  if (!IsVector(element->type()) && !mask.empty()) return "a mask, but no vector";
+  if (!IsVector(element->type()) && !mask.empty()) return "has a mask, but is not a vector";
   if (std::string fault = LaneMaskFault(mask, element->type()); !fault.empty()) return fault;
   return AllI64(index);
 }
@@ -197,19 +198,20 @@ std::string SplatFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   bool fits = IsScalar(op.operand(0)->type()) && IsVector(result) &&
               result->scalar == op.operand(0)->type()->scalar;
-  return fits ? "" : "the result is no vector of the scalar";
+  return fits ? "" : "the result is not a vector of the scalar";
 }
 
 std::string LaneMaskOpFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   if (!IsVector(result) || result->scalar != Scalar::Bool)
-    return "the result is no vector of bools";
+    return "the result is not a vector of bools";
   return AllI64(op.operands());
 }
 
 std::string LaneNumbersFault(const Op& op, const Module&) {
   Type result = op.result()->type();
-  return IsVector(result) && result->scalar == Scalar::I64 ? "" : "the result is no vector of i64";
+  return IsVector(result) && result->scalar == Scalar::I64 ? ""
+                                                           : "the result is not a vector of i64";
 }
 
 std::string HalfFault(const Op& op, const Module&) {
@@ -239,13 +241,13 @@ std::string ZipFault(const Op& op, const Module&) {
 std::string VectorMmaFault(const Op& op, const Module& module) {
   const MatrixInstruction* instruction =
       FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
-  if (!instruction) return "there is no such unit";
+  if (!instruction) return "unknown matrix instruction";
   VectorMmaOp step(const_cast<Op*>(&op));
   Type acc = step.acc()->type();
   bool in_sequence = op.HasAttr(AttrKey::Part);
   if (in_sequence && (instruction->order != StepOrder::TwoSequences ||
                       op.attr<AttrKey::Part>() < 0 || op.attr<AttrKey::Part>() > 1))
-    return "there is no such chain";
+    return "the chain does not exist";
   int depth = in_sequence ? TermsPerGroup(*instruction) : instruction->depth;
   bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == instruction->acc;
   if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
@@ -261,14 +263,15 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
 /// Checks the buffers of a step's factors.
 std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
   NumberList folded = op.attr<AttrKey::Folded>();
-  if (folded.size() != 2) return "not one folded dimension for each factor";
+  if (folded.size() != 2) return "needs one reduced dimension for each factor";
   for (size_t i = 0; i < 2; ++i) {
     Type type = op.operand(i)->type();
     bool is_factor = type->kind == TypeKind::Buffer &&
                      (type->dims.size() == 2 || type->dims.size() == 3) &&
                      type->scalar == (i == 0 ? instruction.a : instruction.b);
-    if (!is_factor) return "a factor is no buffer of two or three dimensions of the unit's factors";
-    if (folded[i] != 0 && folded[i] != 1) return "a folded dimension is none";
+    if (!is_factor)
+      return "a factor is not a buffer of two or three dimensions of the unit's factors";
+    if (folded[i] != 0 && folded[i] != 1) return "a folded dimension does not exist";
   }
   return "";
 }
@@ -276,7 +279,7 @@ std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
 std::string MmaFault(const Op& op, const Module& module) {
   const MatrixInstruction* instruction =
       FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
-  if (!instruction) return "there is no such unit";
+  if (!instruction) return "unknown matrix instruction";
   if (std::string fault = FactorsFault(op, *instruction); !fault.empty()) return fault;
   MmaOp step(const_cast<Op*>(&op));
   auto lies_in_panels = [](const Value* factor) {
@@ -284,11 +287,11 @@ std::string MmaFault(const Op& op, const Module& module) {
   };
   if (instruction->goes_on && !(lies_in_panels(step.a()) && lies_in_panels(step.b())))
     return "the unit goes on, and a factor does not lie in panels";
-  if (step.place().size() != 4) return "the place is not four numbers";
+  if (step.place().size() != 4) return "the place must have four numbers";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
   auto has_slots = [](const Value* factor) { return factor->type()->dims.size() == 3; };
   int rings = (has_slots(step.a()) ? 1 : 0) + (has_slots(step.b()) ? 1 : 0);
-  if (std::ssize(step.slots()) != rings) return "not one slot for each factor that has such";
+  if (std::ssize(step.slots()) != rings) return "needs one slot for each factor with slots";
   if (std::string fault = AllI64(step.slots()); !fault.empty()) return fault;
   NumberList numbers = op.attr<AttrKey::Map>();
   if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1; }))
@@ -297,8 +300,8 @@ std::string MmaFault(const Op& op, const Module& module) {
   Values accs = step.accs();
   bool fits = map.size() == 2 && (numbers.size() == 8 || numbers.size() == 10) &&
               static_cast<size_t>(map[0].held() * map[1].held()) == accs.size();
-  if (!fits) return "not one accumulator for each of the worker's points";
-  if (op.results().size() != accs.size()) return "not one result for each accumulator";
+  if (!fits) return "needs one accumulator for each point of the thread";
+  if (op.results().size() != accs.size()) return "needs one result for each accumulator";
   for (size_t i = 0; i < accs.size(); ++i) {
     bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == instruction->acc &&
                   op.result(i)->type() == accs[i]->type();
@@ -310,20 +313,20 @@ std::string MmaFault(const Op& op, const Module& module) {
 std::string TileMmaFault(const Op& op, const Module& module) {
   const MatrixInstruction* instruction =
       FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
-  if (!instruction) return "there is no such unit";
+  if (!instruction) return "unknown matrix instruction";
   if (instruction->tile_groups == 0) return "the unit takes no tiles";
   TileMmaOp step(const_cast<Op*>(&op));
   Type rows = step.rows()->type();
   Type columns = step.columns()->type();
   bool are_buffers = rows->kind == TypeKind::Buffer && columns->kind == TypeKind::Buffer &&
                      rows->dims.size() >= 2 && columns->dims.size() >= 2;
-  if (!are_buffers) return "a factor is no buffer of two dimensions or more";
+  if (!are_buffers) return "a factor is not a buffer of two dimensions or more";
   bool are_factors = (rows->scalar == instruction->a && columns->scalar == instruction->b) ||
                      (rows->scalar == instruction->b && columns->scalar == instruction->a);
   if (!are_factors) return "factors are not the unit's";
   NumberList along = op.attr<AttrKey::Along>();
   if (along.size() != 1 || along[0] < 0 || along[0] + 1 >= std::ssize(rows->dims))
-    return "rows lie along no dimension but the last";
+    return "rows must lie along the last dimension";
   if (step.place().size() != rows->dims.size() + columns->dims.size() + 1)
     return "the place is not an index of each buffer and a number of steps";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
@@ -331,26 +334,26 @@ std::string TileMmaFault(const Op& op, const Module& module) {
   Values accs = step.accs();
   bool fits = sizes.size() == 2 && sizes[0] >= 1 && sizes[1] >= 1 &&
               sizes[0] * sizes[1] == std::ssize(accs) && op.results().size() == accs.size();
-  if (!fits) return "not one accumulator and result for each vector of the rows";
+  if (!fits) return "needs one accumulator and one result for each vector of the rows";
   for (size_t i = 0; i < accs.size(); ++i) {
     Type type = accs[i]->type();
     bool is_acc = IsVector(type) && type->scalar == instruction->acc && type == accs[0]->type() &&
                   op.result(i)->type() == type;
-    if (!is_acc) return "an accumulator is no vector of the unit's";
+    if (!is_acc) return "an accumulator is not a vector of the unit's";
   }
   return "";
 }
 
 std::string TransposeFault(const Op& op, const Module&) {
-  if (op.operands().empty() || op.results().empty()) return "there is no row";
+  if (op.operands().empty() || op.results().empty()) return "a row is missing";
   Type part = op.operand(0)->type();
   Type result = op.result(0)->type();
-  if (!IsVector(part) || !IsVector(result)) return "a row is no vector";
+  if (!IsVector(part) || !IsVector(result)) return "a row is not a vector";
   size_t rows = op.results().size();
-  if (!std::has_single_bit(rows)) return fmt::format("{} rows are no power of two", rows);
+  if (!std::has_single_bit(rows)) return fmt::format("{} rows are not a power of two", rows);
   if (static_cast<size_t>(Lanes(result)) != rows ||
       op.operands().size() * static_cast<size_t>(Lanes(part)) != rows * rows)
-    return fmt::format("not {} rows and results", Lanes(result));
+    return fmt::format("needs {} rows and results", Lanes(result));
   auto are = [](Values values, Type type) {
     return std::all_of(values.begin(), values.end(),
                        [&](const Value* value) { return value->type() == type; });
@@ -370,7 +373,7 @@ bool IsThreads(const Op& op) {
 }
 
 std::string BarrierFault(const Op& op, const Module&) {
-  return IsThreads(op) ? "not all workers come to it" : "";
+  return IsThreads(op) ? "not all threads of the workgroup reach it" : "";
 }
 
 }  // namespace

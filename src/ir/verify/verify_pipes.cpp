@@ -16,9 +16,9 @@ bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; 
 
 /// Checks an op that must be directly in the body of a kernel, such as a stage.
 std::string StageFault(const Op& op, const Module&) {
-  if (op.parent_region()->parent()) return "stands in a region";
+  if (op.parent_region()->parent()) return "must not be inside a region";
   if (op.parent_region()->function()->kind != FunctionKind::Kernel)
-    return "stands outside a kernel";
+    return "is not allowed outside a kernel";
   if (!op.region()->params().empty()) return "the region has parameters";
   return Yielded(op.region()).empty() ? "" : "the region yields values";
 }
@@ -33,11 +33,12 @@ bool InStage(const Op& op) {
 }
 
 std::string PipeFault(const Op& op, const Module&) {
-  if (!IsPipe(op.result())) return "the result is no pipe";
-  if (op.parent_region()->parent()) return "stands in a region";
-  if (op.attr<AttrKey::Depth>() < 1) return "holds no tile";
+  if (!IsPipe(op.result())) return "the result is not a pipe";
+  if (op.parent_region()->parent()) return "must not be inside a region";
+  if (op.attr<AttrKey::Depth>() < 1) return "is not a pipe of tiles";
   for (const Value* workspace : op.Segment(PipeOp::at_workspace)) {
-    if (workspace->type()->kind != TypeKind::Workspace) return "lies in what is no workspace";
+    if (workspace->type()->kind != TypeKind::Workspace)
+      return "the workspace is not a workspace value";
     if (!op.HasAttr(AttrKey::Slot)) return "has a place in a workspace, but no ring";
   }
   size_t ring = 0;
@@ -64,15 +65,15 @@ bool MayDiffer(Size a, Size b) {
 
 /// Checks the axes of a tile in a pipe: one for each dimension of the pipe, with its extent.
 std::string PositionsFault(const Op& op, const Value* pipe) {
-  if (!IsPipe(pipe)) return "the pipe is none";
-  if (!InStage(op)) return "stands outside of stages";
+  if (!IsPipe(pipe)) return "the operand is not a pipe";
+  if (!InStage(op)) return "is not allowed outside stages";
   AxisList axes = op.attr<AttrKey::Axes>();
   const std::vector<Size>& extents = pipe->type()->dims;
   if (axes.size() != extents.size())
     return fmt::format("{} axes for {} positions", axes.size(), extents.size());
   AxisList sorted = Sorted(axes);
   bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-  if (twice) return "an axis stands for two positions";
+  if (twice) return "an axis is used for two positions";
   const Function& function = *op.parent_region()->function();
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].value >= function.axes.size()) return "an axis is not the function's";
@@ -94,7 +95,7 @@ std::string PushFault(const Op& op, const Module&) {
     return "the value is not of the pipe's type";
   return Includes(Sorted(op.attr<AttrKey::Axes>()), value->axes)
              ? ""
-             : "the value has an axis that stands for no position";
+             : "the value has an axis without a position";
 }
 
 std::string PopFault(const Op& op, const Module&) {
@@ -103,17 +104,17 @@ std::string PopFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   bool fits = IsTile(result) && result->scalar == pipe->type()->scalar &&
               result->axes == Sorted(op.attr<AttrKey::Axes>());
-  return fits ? "" : "the result is no tile of the pipe's type over the axes";
+  return fits ? "" : "the result is not a tile of the pipe's type over the axes";
 }
 
 /// Checks the tensor of an acquired slot.
 std::string SlotFault(const Op& op, const Value* slot, const Value* pipe) {
-  if (!IsPipe(pipe)) return "the pipe is none";
-  if (!InStage(op)) return "stands outside of stages";
+  if (!IsPipe(pipe)) return "the operand is not a pipe";
+  if (!InStage(op)) return "is not allowed outside stages";
   Type type = slot->type();
   bool fits = type->kind == TypeKind::Tensor && type->scalar == pipe->type()->scalar &&
               type->dims == pipe->type()->dims;
-  return fits ? "" : "the slot is no tensor of the pipe's element and extents";
+  return fits ? "" : "the slot is not a tensor of the pipe's element and extents";
 }
 
 std::string AcquireFault(const Op& op, const Module&) {
@@ -122,7 +123,7 @@ std::string AcquireFault(const Op& op, const Module&) {
 
 std::string SizesFault(Values sizes, const Value* pipe) {
   bool fits = sizes.size() == pipe->type()->dims.size() && AllI64(sizes).empty();
-  return fits ? "" : "not one size, an i64, for each position";
+  return fits ? "" : "needs one size, an i64, for each position";
 }
 
 std::string CommitFault(const Op& op, const Module&) {
@@ -131,7 +132,7 @@ std::string CommitFault(const Op& op, const Module&) {
 }
 
 std::string WaitFault(const Op& op, const Module&) {
-  if (op.results().empty()) return "there is no slot";
+  if (op.results().empty()) return "a slot is missing";
   std::string fault = SlotFault(op, op.result(), op.operand(0));
   return fault.empty() ? SizesFault(Values(op.results()).subspan(1), op.operand(0)) : fault;
 }

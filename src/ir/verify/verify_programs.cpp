@@ -11,18 +11,18 @@ namespace {
 
 std::string Events(Values values) {
   for (const Value* value : values) {
-    if (value->type()->kind != TypeKind::Event) return "waits for what is no event";
+    if (value->type()->kind != TypeKind::Event) return "waits for a value that is not an event";
   }
   return "";
 }
 
 std::string AllocFault(const Op& op, const Module&) {
-  return IsTensor(op.result()) ? "" : "the result is no tensor";
+  return IsTensor(op.result()) ? "" : "the result is not a tensor";
 }
 
 std::string FreeFault(const Op& op, const Module&) {
   return IsTensor(op.operand(0)) ? Events(op.Segment(FreeOp::at_after))
-                                 : "the operand is no tensor";
+                                 : "the operand is not a tensor";
 }
 
 std::string TransferFault(const Op& op, const Module&) {
@@ -45,11 +45,11 @@ std::string CopyBackFault(const Op& op, const Module&) {
 }
 
 std::string LivesFault(const Op& op, const Module&) {
-  return IsTensor(op.operand(0)) ? "" : "the operand is no tensor";
+  return IsTensor(op.operand(0)) ? "" : "the operand is not a tensor";
 }
 
 std::string ApartFault(const Op& op, const Module&) {
-  return IsTensor(op.operand(0)) && IsTensor(op.operand(1)) ? "" : "an operand is no tensor";
+  return IsTensor(op.operand(0)) && IsTensor(op.operand(1)) ? "" : "an operand is not a tensor";
 }
 
 std::string CopyFault(const Op& op, const Module&) {
@@ -74,7 +74,8 @@ std::string FillFault(const Op& op, const Module&) {
 
 /// Checks that all dimensions are kept except one, which gets another size or is removed.
 std::string SliceFault(const Op& op, const Module&) {
-  if (!IsTensor(op.operand(0)) || !IsTensor(op.result())) return "operand or result is no tensor";
+  if (!IsTensor(op.operand(0)) || !IsTensor(op.result()))
+    return "an operand or the result is not a tensor";
   if (std::string fault = AllI64(Values(op.operands()).subspan(1)); !fault.empty()) return fault;
   std::vector<Size> wanted = op.operand(0)->type()->dims;
   const std::vector<Size>& dims = op.result()->type()->dims;
@@ -94,7 +95,7 @@ std::string SwapFault(const Op& op, const Module&) {
   const Op* a = op.operand(0)->def();
   const Op* b = op.operand(1)->def();
   bool allocated = a && b && a->kind() == OpKind::Alloc && b->kind() == OpKind::Alloc;
-  if (!allocated) return "it exchanges what no `alloc` made";
+  if (!allocated) return "it exchanges tensors that were not allocated by `alloc`";
   Name on_a = a->attr<AttrKey::Device>();
   Name on_b = b->attr<AttrKey::Device>();
   // A tensor without a device is on the only one.
@@ -104,17 +105,17 @@ std::string SwapFault(const Op& op, const Module&) {
 }
 
 std::string BindSizeFault(const Op& op, const Module&) {
-  return IsI64(op.result()) ? AllI64(op.operands()) : "the result is no i64";
+  return IsI64(op.result()) ? AllI64(op.operands()) : "the result is not an i64";
 }
 
 /// Checks that there is an index for each dimension, and an element of the tensor's scalar type.
 std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
-  if (!IsTensor(tensor)) return "there is no tensor";
+  if (!IsTensor(tensor)) return "a tensor is missing";
   if (index.size() != tensor->type()->dims.size())
     return fmt::format("{} indices for {} dimensions", index.size(), tensor->type()->dims.size());
   if (std::string fault = AllI64(index); !fault.empty()) return fault;
   if (!IsScalar(element->type()) || element->type()->scalar != tensor->type()->scalar)
-    return "the element has not the tensor's scalar";
+    return "the element does not have the scalar type of the tensor";
   return Events(after);
 }
 
@@ -129,7 +130,7 @@ std::string HostStoreFault(const Op& op, const Module&) {
 }
 
 std::string DrawFault(const Op& op, const Module&) {
-  if (!IsTensor(op.operand(0))) return "there is no tensor";
+  if (!IsTensor(op.operand(0))) return "a tensor is missing";
   if (std::string fault = AllI64(op.Segment(DrawOp::at_seed)); !fault.empty()) return fault;
   return Events(op.Segment(DrawOp::at_after));
 }
@@ -143,18 +144,18 @@ std::string ExpectFault(const Op& op, const Module&) {
 
 std::string RequireFault(const Op& op, const Module&) {
   bool in_program = op.parent_region()->function()->kind == FunctionKind::Program;
-  return op.parent_region()->parent() && !in_program ? "it stands in a region" : "";
+  return op.parent_region()->parent() && !in_program ? "it must not be inside a region" : "";
 }
 
 std::string MarkFault(const Op& op, const Module&) {
-  return op.result()->type()->kind == TypeKind::Event ? "" : "the result is no event";
+  return op.result()->type()->kind == TypeKind::Event ? "" : "the result is not an event";
 }
 
 std::string LaunchFault(const Op& op, const Module& module) {
   Name callee = op.attr<AttrKey::Callee>();
   const Function* kernel = module.FindFunction(callee);
   if (!kernel || kernel->kind != FunctionKind::Kernel)
-    return fmt::format("'{}' is no kernel of the module", callee.text());
+    return fmt::format("'{}' is not a kernel of the module", callee.text());
   Values arguments = op.Segment(LaunchOp::at_arguments);
   std::vector<Type> wanted;  // the launch itself provides the workspace
   for (const Param& param : kernel->params) {
@@ -168,36 +169,38 @@ std::string LaunchFault(const Op& op, const Module& module) {
     Type given = arguments[i]->type();
     bool fits = given->kind == wanted[i]->kind && given->scalar == wanted[i]->scalar &&
                 given->dims.size() == wanted[i]->dims.size() && given->axes.empty();
-    if (!fits) return fmt::format("argument {} has not the parameter's type", i + 1);
+    if (!fits) return fmt::format("argument {} does not have the type of the parameter", i + 1);
   }
   if (std::string fault = AllI64(op.Segment(LaunchOp::at_cores)); !fault.empty())
-    return "the number of cores is no i64";
+    return "the number of cores is not an i64";
   for (const Value* workspace : op.Segment(LaunchOp::at_workspace)) {
-    if (workspace->type()->kind != TypeKind::Workspace) return "runs in what is no workspace";
+    if (workspace->type()->kind != TypeKind::Workspace)
+      return "the workspace is not a workspace value";
   }
-  if (op.result()->type()->kind != TypeKind::Event) return "the result is no event";
+  if (op.result()->type()->kind != TypeKind::Event) return "the result is not an event";
   return Events(op.Segment(LaunchOp::at_after));
 }
 
 std::string WorkspaceFault(const Op& op, const Module&) {
-  return op.result()->type()->kind == TypeKind::Workspace ? "" : "the result is no workspace";
+  return op.result()->type()->kind == TypeKind::Workspace ? "" : "the result is not a workspace";
 }
 
 std::string FootprintFault(const Op& op, const Module& module) {
   Name callee = op.attr<AttrKey::Callee>();
   const Function* kernel = module.FindFunction(callee);
   if (!kernel || kernel->kind != FunctionKind::Kernel)
-    return fmt::format("'{}' is no kernel of the module", callee.text());
+    return fmt::format("'{}' is not a kernel of the module", callee.text());
   return I64Fault(op, module);
 }
 
 std::string InstancesFault(const Op& op, const Module& module) {
-  if (!AllI64(op.Segment(InstancesOp::at_cores)).empty()) return "the number of cores is no i64";
+  if (!AllI64(op.Segment(InstancesOp::at_cores)).empty())
+    return "the number of cores is not an i64";
   return I64Fault(op, module);
 }
 
 std::string ReserveFault(const Op& op, const Module&) {
-  if (op.operand(0)->type()->kind != TypeKind::Workspace) return "reserves what is no workspace";
+  if (op.operand(0)->type()->kind != TypeKind::Workspace) return "the operand is not a workspace";
   return AllI64(Values(op.operands()).subspan(1));
 }
 

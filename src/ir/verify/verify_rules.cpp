@@ -15,7 +15,7 @@ bool IsI64(const Value* value) {
 }
 bool IsBlock(const Value* value) { return value->type()->kind == TypeKind::Block; }
 std::string I64Fault(const Op& op, const Module&) {
-  return IsI64(op.result()) ? "" : "the result is no i64";
+  return IsI64(op.result()) ? "" : "the result is not an i64";
 }
 
 std::string NoTypes(const Op&, const Module&) { return ""; }
@@ -51,7 +51,7 @@ AxisList Sorted(AxisList axes) {
 
 std::string AllI64(Values values) {
   for (const Value* value : values) {
-    if (!IsI64(value)) return "an operand is no i64";
+    if (!IsI64(value)) return "an operand is not an i64";
   }
   return "";
 }
@@ -72,17 +72,17 @@ std::string LaneMaskFault(Values mask, Type vector) {
   if (mask.empty()) return "";
   Type type = mask[0]->type();
   bool fits = IsVector(type) && type->scalar == Scalar::Bool && Lanes(type) == Lanes(vector);
-  return fits ? "" : fmt::format("the mask is no vector of {} bools", Lanes(vector));
+  return fits ? "" : fmt::format("the mask is not a vector of {} bools", Lanes(vector));
 }
 
 std::string MaskFault(Values mask) {
   bool fits = mask.empty() || (IsTile(mask[0]->type()) && mask[0]->type()->scalar == Scalar::Bool);
-  return fits ? "" : "the mask is no bool";
+  return fits ? "" : "the mask is not a bool";
 }
 
 /// Checks only the access: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor) {
-  if (!IsTensor(tensor)) return "the tensor is none";
+  if (!IsTensor(tensor)) return "the operand is not a tensor";
   Values index = op.Segment(AccessOperands(op.kind()));
   for (const Value* operand : index) {
     bool fits = IsBlock(operand) || (IsTile(operand->type()) && IsInteger(operand->type()->scalar));
@@ -101,7 +101,7 @@ std::string AccessFault(const Op& op, const Value* tensor) {
     }
   }
   bool all_used = std::find(used.begin(), used.end(), false) == used.end();
-  return all_used ? "" : "an index operand stands in no dimension";
+  return all_used ? "" : "an index operand is not used in a dimension";
 }
 
 std::string ElementwisePlaceFault(const Op& op) {
@@ -110,7 +110,8 @@ std::string ElementwisePlaceFault(const Op& op) {
     bool is_mapped = around->kind() == OpKind::While && IsTile(around->operand(0)->type()) &&
                      !around->operand(0)->type()->axes.empty();
     if (around->kind() == OpKind::MultiReduce || around->kind() == OpKind::Scan || is_mapped)
-      return fmt::format("it stands in a '{}' over the elements of tiles", around->info().spelling);
+      return fmt::format("it is not allowed in a '{}' over the elements of tiles",
+                         around->info().spelling);
   }
   return "";
 }

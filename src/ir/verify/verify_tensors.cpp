@@ -14,27 +14,27 @@ namespace kdl::ir {
 namespace {
 
 std::string BlockFactFault(const Op& op, const Module&) {
-  if (!IsBlock(op.operand(0))) return "the operand is no block";
-  return IsI64(op.result()) ? "" : "the result is no i64";
+  if (!IsBlock(op.operand(0))) return "the operand is not a block";
+  return IsI64(op.result()) ? "" : "the result is not an i64";
 }
 
 std::string MakeBlockFault(const Op& op, const Module&) {
-  return IsBlock(op.result()) ? AllI64(op.operands()) : "the result is no block";
+  return IsBlock(op.result()) ? AllI64(op.operands()) : "the result is not a block";
 }
 
 std::string IotaFault(const Op& op, const Module&) {
-  if (!IsBlock(op.operand(0))) return "the operand is no block";
+  if (!IsBlock(op.operand(0))) return "the operand is not a block";
   Type type = op.result()->type();
   bool fits =
       IsTile(type) && type->scalar == Scalar::I64 && type->axes == op.operand(0)->type()->axes;
-  return fits ? "" : "the result is no i64 tile over the block's axis";
+  return fits ? "" : "the result is not an i64 tile over the block's axis";
 }
 
 /// Checks a load or store of a vector: it has scalar indices, a proven edge, and a mask with as many lanes.
 std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
   if (vector->scalar != tensor->type()->scalar) return "the vector is not of the tensor's type";
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
-    if (!IsScalar(index->type())) return "an index of a vector's access is no scalar";
+    if (!IsScalar(index->type())) return "an index of a vector's access is not a scalar";
   }
   if (op.attr<AttrKey::BoundsMode>() != BoundsMode::Proven)
     return "a vector's access is not proven";
@@ -76,7 +76,7 @@ std::string StoreFault(const Op& op, const Module&) {
   std::string fault = AccessFault(op, tensor);
   bool vector = IsVector(op.operand(0)->type());
   if (op.HasAttr(AttrKey::Cache) && (!vector || !op.Segment(StoreOp::at_mask).empty()))
-    return "only a vector without mask goes past the caches";
+    return "only a vector without a mask can bypass the caches";
   if (fault.empty() && vector)
     return VectorAccessFault(op, tensor, op.operand(0)->type(), op.Segment(StoreOp::at_mask));
   if (fault.empty()) fault = MaskFault(op.Segment(StoreOp::at_mask));
@@ -101,12 +101,12 @@ bool HasUpdate(UpdateKind how, Scalar scalar) {
 
 /// Checks an update that is combined in groups of blocks.
 std::string GroupFault(const Op& update) {
-  if (update.attr<AttrKey::How>() == UpdateKind::Set) return "groups do not fold in that way";
+  if (update.attr<AttrKey::How>() == UpdateKind::Set) return "groups cannot reduce in that way";
   const Value* tensor = update.Segment(UpdateOp::at_tensor)[0];
-  if (MemoryOf(tensor) != tensor) return "groups fold onto a tensor, not onto a view of it";
+  if (MemoryOf(tensor) != tensor) return "groups must reduce into a tensor, not a view";
   const Op* spmd = Around(&update, OpKind::Spmd);
   bool grouped = spmd && spmd->attr<AttrKey::Distribute>() == DistributionKind::Grouped;
-  return grouped ? "" : "it stands in no spmd that is dealt in groups";
+  return grouped ? "" : "it is not in an spmd that is distributed in groups";
 }
 
 std::string UpdateFault(const Op& op, const Module&) {
@@ -126,9 +126,9 @@ std::string UpdateFault(const Op& op, const Module&) {
 }
 
 std::string LaunchTensorFault(const Op& op, const Module&) {
-  if (op.result()->type()->kind != TypeKind::Tensor) return "the result is no tensor";
+  if (op.result()->type()->kind != TypeKind::Tensor) return "the result is not a tensor";
   return op.parent_region()->function()->kind == FunctionKind::Kernel ? ""
-                                                                      : "it stands in no kernel";
+                                                                      : "it is not in a kernel";
 }
 
 bool IsWritten(const Use& use) {
@@ -139,11 +139,11 @@ bool IsWritten(const Use& use) {
 
 std::string TableFault(const Op& op, const Module&) {
   Type type = op.result()->type();
-  if (type->kind != TypeKind::Tensor || type->dims.empty()) return "the result is no tensor";
+  if (type->kind != TypeKind::Tensor || type->dims.empty()) return "the result is not a tensor";
   ElementBits elements = op.attr<AttrKey::Elements>();
   uint64_t count = 1;
   for (Size dim : type->dims) {
-    if (!IsConstant(dim) || dim->value < 1) return "a size of it is no positive constant";
+    if (!IsConstant(dim) || dim->value < 1) return "a size of it is not a positive constant";
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim->value), &count)) count = 0;
   }
   if (elements.size() != count) return fmt::format("{} elements, not {}", elements.size(), count);
@@ -152,7 +152,7 @@ std::string TableFault(const Op& op, const Module&) {
       return fmt::format("the bits of an element do not fit into {}", Spelling(type->scalar));
   }
   bool written = std::ranges::any_of(op.result()->uses(), &IsWritten);
-  return written ? "it is used by what does not only read it" : "";
+  return written ? "it is used by an op that does not only read it" : "";
 }
 
 std::string ViewFault(const Op& op, const Module&) {
@@ -161,13 +161,13 @@ std::string ViewFault(const Op& op, const Module&) {
   FunctionKind kind = op.parent_region()->function()->kind;
   bool in_kernel = kind == FunctionKind::Kernel;
   if (in_kernel ? op.parent_region()->parent() != nullptr : kind != FunctionKind::Program)
-    return "it stands in a region of a kernel, or in a fn";
+    return "it must not be inside a region of a kernel, or in a fn";
   const Op* def = op.operand(0)->def();
   if (in_kernel && def && def->kind() != OpKind::View)
-    return "the operand is no parameter and no view";
+    return "the operand is neither a parameter nor a view";
   bool fits = before->kind == TypeKind::Tensor && after->kind == TypeKind::Tensor &&
               before->scalar == after->scalar && op.attr<AttrKey::Dimension>() >= 0;
-  if (!fits) return "operand and result are no tensors of one scalar";
+  if (!fits) return "operand and result are not tensors of one scalar type";
   auto [first, from, to] = ViewedDimsOf(&op);
   if (first + from > before->dims.size() || first + to > after->dims.size())
     return fmt::format("there is no dimension {}", first);
@@ -182,11 +182,11 @@ std::string ViewFault(const Op& op, const Module&) {
 }
 
 std::string SyncFault(const Op& op, const Module&) {
-  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it is not in a kernel";
   for (const Op* around = op.parent_region()->parent(); around;
        around = around->parent_region()->parent()) {
     if (around->kind() == OpKind::Spmd || around->kind() == OpKind::Stage)
-      return fmt::format("it stands in '{}'", around->info().spelling);
+      return fmt::format("it is not allowed in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
   bool behind_pipe = false;  // after a barrier, the core may have another workspace
@@ -194,7 +194,7 @@ std::string SyncFault(const Op& op, const Module&) {
   for (const Op* other : *op.parent_region()) {
     if (other == &op && behind_pipe) behind_sync = true;
     behind_pipe = behind_pipe || other->kind() == OpKind::Pipe;
-    if (behind_sync && other->kind() == OpKind::Stage) return "it stands between stages";
+    if (behind_sync && other->kind() == OpKind::Stage) return "it is not allowed between stages";
   }
   return "";
 }

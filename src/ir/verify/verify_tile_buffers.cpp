@@ -19,12 +19,12 @@ bool IsTileBuffer(const Value* value) { return value->type()->kind == TypeKind::
 
 std::string TileBufferFault(const Op& op, const Module&) {
   Type type = op.result()->type();
-  if (type->kind != TypeKind::TileBuffer) return "the result is no tile buffer";
+  if (type->kind != TypeKind::TileBuffer) return "the result is not a tile buffer";
   const Function& function = *op.parent_region()->function();
   AxisList axes = Sorted(type->axes);
   if (axes.empty()) return "a tile buffer needs an axis";
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    return "an axis stands in it twice";
+    return "it contains an axis twice";
   if (type->group > 1 && type->panel > 0 && axes.size() < 2)
     return "groups in panels are along another axis";
   if (type->pad > 0 && type->panel > 0 &&
@@ -49,7 +49,7 @@ std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
   const Function& function = *op.parent_region()->function();
   bool fits = IsTile(tile) && tile->scalar == tile_buffer->scalar &&
               SubtileAxes(function, tile_buffer, tile);
-  if (!fits) return "is no tile of the tile buffer";
+  if (!fits) return "is not a tile of the tile buffer";
   for (AxisId axis : tile_buffer->axes) {
     if (!FindBlock(&op, axis))
       return fmt::format("is a part of the tile buffer, of whose axis '{}' no block is in scope",
@@ -61,7 +61,7 @@ std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
 /// Checks the panel in which a tile is stored.
 std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) {
   if (panel.empty()) return "";
-  if (!IsI64(panel[0])) return "the panel's number is no i64";
+  if (!IsI64(panel[0])) return "the panel's number is not an i64";
   const Function& function = *op.parent_region()->function();
   Size extent = function.axis(SubtileAxes(function, tile_buffer, tile)->back()).extent;
   bool fits = IsConstant(extent) && extent->value <= tile_buffer->panel;
@@ -96,9 +96,9 @@ std::string InsteadFault(const Op& op) {
   if (value.size() != condition.size()) return "a value and a condition go together";
   if (value.empty()) return "";
   if (!IsScalar(value[0]->type()) || value[0]->type()->scalar != op.result()->type()->scalar)
-    return "the value is no element of the tile";
+    return "the value is not an element of the tile";
   if (!IsScalar(condition[0]->type()) || condition[0]->type()->scalar != Scalar::Bool)
-    return "the condition is no bool";
+    return "the condition is not a bool";
   const std::vector<Use>& uses = op.result()->uses();
   bool goes_on = uses.size() == 1 && uses[0].user->kind() == OpKind::Contraction &&
                  uses[0].operand == uses[0].user->SegmentBegin(ContractionOp::at_into) &&
@@ -107,7 +107,7 @@ std::string InsteadFault(const Op& op) {
 }
 
 std::string LoadTileFault(const Op& op, const Module&) {
-  if (!IsTileBuffer(op.operand(0))) return "the operand is no tile buffer";
+  if (!IsTileBuffer(op.operand(0))) return "the operand is not a tile buffer";
   Type tile = op.result()->type();
   Type tile_buffer = op.operand(0)->type();
   if (std::string fault = TileFault(op, tile, tile_buffer); !fault.empty())
@@ -129,7 +129,7 @@ bool IsSequential(const Op* op) {
 }
 
 std::string StoreTileFault(const Op& op, const Module&) {
-  if (!IsTileBuffer(op.operand(1))) return "the target is no tile buffer";
+  if (!IsTileBuffer(op.operand(1))) return "the target is not a tile buffer";
   Type tile = op.operand(0)->type();
   Type tile_buffer = op.operand(1)->type();
   if (std::string fault = TileFault(op, tile, tile_buffer); !fault.empty())
@@ -145,7 +145,7 @@ std::string StoreTileFault(const Op& op, const Module&) {
   for (const Op* between = maker->next(); between != &op; between = between->next()) {
     bool is_store =
         between && between->kind() == OpKind::StoreTile && between->operand(0)->def() == maker;
-    if (!is_store) return "it does not stand right behind the op that makes the tile";
+    if (!is_store) return "it is not directly after the op that makes the tile";
     if (between->operand(0) == op.operand(0)) return "the tile is put twice";
     if (between->operand(1) == op.operand(1))
       return "another tile of the op is in this tile buffer";
@@ -155,7 +155,7 @@ std::string StoreTileFault(const Op& op, const Module&) {
 
 std::string MoveFault(const Op& op, const Module&) {
   if (!IsTileBuffer(op.operand(0)) || !IsTileBuffer(op.operand(1)))
-    return "an operand is no tile buffer";
+    return "an operand is not a tile buffer";
   Type from = op.operand(0)->type();
   Type to = op.operand(1)->type();
   bool fits = from->scalar == to->scalar && Sorted(from->axes) == Sorted(to->axes);

@@ -75,7 +75,7 @@ void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const Function
       if (is_known || ir::MemoryOf(a) != ir::MemoryOf(b)) continue;
       LocScope loc(gen, call.args[i]->span);
       std::string text = fmt::format(
-          "'{}' is passed as '{}', which is written, but it shares elements with the argument for "
+          "'{}' is passed as '{}', which is written, and shares elements with the argument for "
           "'{}'",
           gen.QuotedSource(call.args[i]->span).text(), written.name.text(), other.name.text());
       gen.builder.Create(OpKind::Apart, {{a}, {b}}, {},
@@ -106,7 +106,7 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   RequireApart(gen, call, inner);
   for (const sema::ParamInfo& param : call.kernel->params) {
     if (param.entity->on == nullptr) continue;
-    std::string cause = fmt::format("{} takes it there", call.kernel->entity->name.text());
+    std::string cause = fmt::format("{} needs it there", call.kernel->entity->name.text());
     GenMoveTo(gen, ir::MemoryOf(inner.values.at(param.entity)), param.entity->on, cause);
   }
   inner.sizes = CalleeSizes(gen, call);
@@ -132,7 +132,7 @@ void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
   for (size_t d = 0; d < from->type()->dims.size(); ++d) {
     if (from->type()->dims[d] == to->type()->dims[d]) continue;
     std::string text =
-        fmt::format("dimension {} of {} is that of {}", d, gen.QuotedSource(call.to->span).text(),
+        fmt::format("dimension {} of {} equals that of {}", d, gen.QuotedSource(call.to->span).text(),
                     gen.QuotedSource(call.from->span).text());
     Require(gen, target.type.dims[d], ir::CompareKind::Eq, source.type.dims[d],
             gen.module.context().names.Intern(text));

@@ -84,7 +84,7 @@ class PartChecks {
   }
 
  private:
-  static constexpr const char* kWhy = ", so that all of the output is written";
+  static constexpr const char* kWhy = ", as needed to write the whole output";
 
   Value* Lo() const { return parts_.walk->operand(2 * parts_.binder->index()); }
   Value* Hi() const { return parts_.walk->operand(2 * parts_.binder->index() + 1); }
@@ -97,7 +97,7 @@ class PartChecks {
     std::string from = LoadText(parts_.from());
     std::string to = LoadText(parts_.to());
     if (from.empty() || to.empty())
-      return fmt::format("each part of '{}' ends where it begins, or behind that", PartName());
+      return fmt::format("each part of '{}' ends at or after its begin", PartName());
     return fmt::format("{} <= {}", from, to);
   }
 

@@ -29,7 +29,7 @@ class ByteCounter {
   std::string CountBytes() {
     Visit(kernel_.body);
     if (!open_) return fmt::format("{} bytes", ToString(total_));
-    return fmt::format("as many bytes as '{}' in line {} decides", open_->info().spelling,
+    return fmt::format("a number of bytes that depends on '{}' in line {}", open_->info().spelling,
                        open_->loc().line);
   }
 

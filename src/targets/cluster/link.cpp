@@ -54,7 +54,7 @@ Status RunTool(const ClusterDescription& machine, const std::vector<std::string>
   const std::string& program = request.words[0];
   if (FindProgram({program}).empty()) {
     return Failure{
-        fmt::format("{} is not here, which {} for machine '{}'", program, does, machine.name),
+        fmt::format("{}, which {} for machine '{}', is not on PATH", program, does, machine.name),
         FailureKind::Environment};
   }
   Result<ProcessResult> result = RunProcess(request);
@@ -72,7 +72,7 @@ Result<std::string> MadeBy(const ClusterDescription& machine, const std::string&
                            std::string_view does, const std::string& path) {
   Result<std::string> bytes = ReadFile(path, kMostOfTool);
   if (bytes) return bytes;
-  return Failure{fmt::format("{}, which {} for machine '{}', made no file and told of no error",
+  return Failure{fmt::format("{}, which {} for machine '{}', wrote no file and reported no error",
                              program, does, machine.name),
                  FailureKind::Environment};
 }

@@ -13,14 +13,14 @@ inline constexpr Fact kTilesStaged{"tiles-staged"};
 KDL_KERNEL_PASS(
     CopyTiles, .name = "copy-tiles",
     .summary =
-        "whole tiles that are loaded or stored go by block copies, as early and as late as may be",
-    .needs = {{&kTilesSelected, "a tile in near memory has constant extents"},
-              {&kPipesLowered, "slots of pipes are near already"}},
+        "loads and stores of whole tiles become block copies, as early and as late as possible",
+    .needs = {{&kTilesSelected, "a tile in the scratchpad needs constant extents"},
+              {&kPipesLowered, "pipe slots are already in the scratchpad"}},
     .gives = {&kTilesStaged});
 
 KDL_KERNEL_PASS(
     PipelineCopies, .name = "pipeline-copies",
-    .summary = "block copies begin turns before the one that needs them, where memory has room",
-    .needs = {{&simt::kWorkgroupLoops, "copies go into buffers"}});
+    .summary = "starts block copies iterations ahead of their use if there is enough memory",
+    .needs = {{&simt::kWorkgroupLoops, "copies need buffers"}});
 
 }  // namespace kdl::cluster

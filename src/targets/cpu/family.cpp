@@ -39,18 +39,17 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
 constexpr targets::TargetKind kKinds[] = {
     {"host", kKeys, KDL_HOST_KEYS, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
-     "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: each of these "
-     "levels of the architecture, chosen at run time), x86-64-v4-amx, x86-64-v4-fp16, "
-     "armv8-a-sve256, x86-64-v2 (FMAs are computed by other instructions, "
-     "slowly); engines = split: contractions in a stage of their own; "
-     "pipes = chip: pipes take no memory (no code can be made); dot = portable: no units whose "
-     "sums of bf16 have bits of their own; resident = cores: a slice of "
-     "workspace for every core, not for every thread"},
+     "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: all of these "
+     "levels of the architecture, one of which is chosen at run time), x86-64-v4-amx, "
+     "x86-64-v4-fp16, armv8-a-sve256, x86-64-v2 (without FMA instructions, so slow); units = "
+     "split: contractions in a separate stage; pipes = chip: pipes without memory (code generation "
+     "is not possible); dot = portable: no instructions whose bf16 sums differ between processors; "
+     "resident = cores: a workspace slice for every core, not for every thread"},
     {"debug", kKeys, KDL_DEBUG_KEYS, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
     {"reference", kKeys, KDL_INTERPRETER_KEYS, MakeReference,
      "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
-     "race of two blocks, and at what nothing has written"}};
+     "race between two blocks, or at the first read of an unwritten element"}};
 
 Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
                                          const codegen::CompileOptions& options) {

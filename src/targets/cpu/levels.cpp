@@ -69,9 +69,9 @@ struct Option {
   std::string_view meaning;
 };
 constexpr Option kOptions[] = {
-    {"engines", "split", "acts as a device with separate matrix and vector engines"},
-    {"pipes", "chip", "stands for a device whose pipes take no memory"},
-    {"dot", "portable", "takes no units whose bits other processors have not"}};
+    {"engines", "split", "models a device with separate matrix and vector engines"},
+    {"pipes", "chip", "models a device whose pipes take no memory"},
+    {"dot", "portable", "uses no instructions whose results differ on other processors"}};
 
 /// What a spec's keys ask for.
 struct Wanted {
@@ -194,7 +194,7 @@ Result<std::vector<Target>> MakeLevels(const Spec& spec) {
   if (!levels.empty()) return levels;
   std::string known;
   for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);
-  return Failure{fmt::format("target '{}': there is no isa '{}'; those known are:{}", spec.text,
+  return Failure{fmt::format("target '{}': unknown isa '{}'; the known ones are:{}", spec.text,
                              *wanted->isa, known),
                  FailureKind::Usage};
 }

@@ -10,96 +10,99 @@ namespace kdl::cpu {
 inline constexpr Fact kTilesPlaced{"tiles-allocated"};
 inline constexpr Fact kProductsBlocked{"products-blocked"};
 
-KDL_KERNEL_PASS(PartitionByEngine, .name = "partition-by-engine",
-                .summary = "cuts a kernel without stages into one for each unit of the device",
-                .needs = {{&kTilesSelected, "what travels between units has constant sizes"}});
+KDL_KERNEL_PASS(
+    PartitionByEngine, .name = "partition-by-engine",
+    .summary = "partitions a kernel without stages into stages, one for each engine of the device",
+    .needs = {{&kTilesSelected, "tiles that go between engines need constant sizes"}});
 
 KDL_KERNEL_PASS(
     PrivatizeUpdates, .name = "privatize-updates",
-    .summary =
-        "gives cores what they update of integers to themselves, and updates the tensor once",
-    .needs = {{&kTilesSelected, "whether it pays depends on the sizes of tiles"}});
+    .summary = "lets each core collect its updates of integers, and updates the tensor once",
+    .needs = {{&kTilesSelected, "whether it is faster depends on the sizes of tiles"}});
 
 KDL_KERNEL_PASS(SplitFewRows, .name = "split-few-rows",
-                .summary = "gives products of few rows blocks of their own, which are not packed",
-                .needs = {{&kTilesSelected, "blocks that have few rows as they are need no others"},
-                          {&kInstructionsSelected, "units take packed factors"}});
+                .summary = "gives products with few rows separate blocks, which are not packed",
+                .needs = {
+                    {&kTilesSelected, "blocks that already have few rows need no separate ones"},
+                    {&kInstructionsSelected, "matrix instructions need packed factors"}});
 
-KDL_KERNEL_PASS(SplitChannels, .name = "split-channels",
-                .summary =
-                    "lets a convolution walk its channels as vectors where its register blocks "
-                    "take less time so",
-                .needs = {{&kTilesSelected, "channels get blocks beside those that were chosen"},
-                          {&kInstructionsSelected, "units take packed factors"}});
+KDL_KERNEL_PASS(
+    SplitChannels, .name = "split-channels",
+    .summary = "vectorizes a convolution over its channels if its register blocks are then faster",
+    .needs = {{&kTilesSelected, "channels get blocks in addition to the chosen ones"},
+              {&kInstructionsSelected, "matrix instructions need packed factors"}});
 
-KDL_KERNEL_PASS(DistributeBlocks, .name = "distribute-blocks",
-                .summary = "turns blocked loops into loops over block numbers, dealt to the cores",
-                .needs = {{&kTilesSelected, "blocks are counted by their constant extents"},
-                          {&kGroupReductionsLowered,
-                           "groups walk their blocks in order, whichever core has them"}},
-                .gives = {&kBlocksDistributed});
+KDL_KERNEL_PASS(
+    DistributeBlocks, .name = "distribute-blocks",
+    .summary = "turns blocked loops into loops over block numbers, distributed over the cores",
+    .needs = {{&kTilesSelected, "the number of blocks depends on their constant extents"},
+              {&kGroupReductionsLowered, "groups run their blocks in order, on whichever core"}},
+    .gives = {&kBlocksDistributed});
 
-KDL_KERNEL_PASS(ConvertOperands, .name = "convert-operands",
-                .summary = "makes the operands of contractions as their units take them",
-                .needs = {{&kInstructionsSelected, "the unit says what it takes"},
-                          {&kTilesSelected, "an operand's tile has its constant axes"}});
+KDL_KERNEL_PASS(
+    ConvertOperands, .name = "convert-operands",
+    .summary = "converts the operands of contractions to the form that matrix instructions need",
+    .needs = {{&kInstructionsSelected, "the matrix instruction determines the form"},
+              {&kTilesSelected, "the tile of an operand needs constant axes"}});
 
 KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",
-                .summary = "folds what is read once row by row, from where it lies",
-                .needs = {{&kBlocksDistributed, "a block's rows are turns of a loop"},
-                          {&kTilesSelected, "accumulators stay in the nearest cache"}});
+                .summary = "reduces tiles that are read once row by row, directly from memory",
+                .needs = {{&kBlocksDistributed, "the rows of a block are iterations of a loop"},
+                          {&kTilesSelected, "accumulators stay in the first-level cache"}});
 
 KDL_KERNEL_PASS(CacheWindows, .name = "cache-windows",
-                .summary = "loads what a fold sees of a window once, and keeps the relation",
-                .needs = {{&kFnsInlined, "windows are seen through the fns that index them"},
-                          {&kReductionOrderFixed,
-                           "only folds whose order is fixed see their elements in any window"},
-                          {&kBoundsChecked, "a window is loaded where its accesses lie inside"}});
+                .summary = "loads the elements of overlapping windows of a reduction only once",
+                .needs = {
+                    {&kFnsInlined, "windows are visible only after their fns are inlined"},
+                    {&kReductionOrderFixed,
+                     "only a reduction with a fixed order can read its elements from a window"},
+                    {&kBoundsChecked, "a window is loaded only if its accesses are inside"}});
 
-KDL_KERNEL_PASS(FuseReductions, .name = "fuse-reductions",
-                .summary = "folds in lanes go into the elementwise loops that make what they fold",
-                .needs = {{&kElementwiseFused, "a fold goes into a elementwise loop"}});
+KDL_KERNEL_PASS(
+    FuseReductions, .name = "fuse-reductions",
+    .summary =
+        "fuses reductions in 64-lane order into the elementwise loops that compute their operands",
+    .needs = {{&kElementwiseFused, "a reduction is fused into an elementwise loop"}});
 
 KDL_KERNEL_PASS(
     AllocateTiles, .name = "allocate-tiles",
-    .summary = "gives tiles tile buffers in scratch, each laid out for those who read it",
-    .needs = {{&kElementwiseFused, "what stays inside of a elementwise loop needs no tile buffer"}},
+    .summary = "allocates tile buffers in scratch memory, each in the layout that its readers need",
+    .needs = {{&kElementwiseFused, "a tile that stays inside an elementwise loop needs no buffer"}},
     .gives = {&kTilesPlaced});
 
 KDL_KERNEL_PASS(
     PeelFirstIteration, .name = "peel-first-iteration",
-    .summary = "lets loops' first turns start from a value instead of what is filled with it",
-    .needs = {{&kTilesPlaced, "what a turn goes on from stands in a tile buffer"}});
+    .summary = "lets the first iteration of a loop start from a value instead of a filled buffer",
+    .needs = {{&kTilesPlaced, "an iteration continues from a tile buffer"}});
 
 KDL_KERNEL_PASS(
     FuseEpilogue, .name = "fuse-epilogue",
-    .summary = "lets what stores a loop's result follow its contraction in the last turn",
-    .needs = {{&kTilesPlaced, "what a turn leaves behind stands in a tile buffer"}});
+    .summary = "fuses the epilogue, which stores the result of a loop, into its last iteration",
+    .needs = {{&kTilesPlaced, "an iteration leaves its result in a tile buffer"}});
 
 KDL_KERNEL_PASS(
     PackLate, .name = "pack-late",
-    .summary = "packs panels of what contractions read right before the rows pass over them",
-    .needs = {{&kTilesPlaced, "a tile buffer says in which panels it is read"}});
+    .summary = "packs panels of the operands of contractions immediately before they are used",
+    .needs = {{&kTilesPlaced, "a tile buffer defines its panels"}});
 
 KDL_KERNEL_PASS(
     BlockProducts, .name = "block-products",
-    .summary = "cuts folds in one chain into blocks whose accumulators fit the registers",
+    .summary =
+        "splits reductions in sequential order into blocks whose accumulators fit the registers",
     .needs = {{&kTilesPlaced, "a block reads and writes its part of a tile buffer"}},
     .gives = {&kProductsBlocked});
 
 KDL_KERNEL_PASS(
     InsertPrefetches, .name = "insert-prefetches",
-    .summary = "asks for the next panel, and for what is stored, while register blocks pass",
-    .needs = {{&kProductsBlocked, "each block of rows asks for its share"}});
+    .summary = "prefetches the next panel, and the elements to be stored, during register blocks",
+    .needs = {{&kProductsBlocked, "each block of rows prefetches its share"}});
 
-KDL_KERNEL_PASS(ExpandTiles, .name = "expand-tiles",
-                .summary = "turns elementwise loops, reductions and contractions into loops",
-                .needs = {{&kElementwiseFused,
-                           "a loop is made of a elementwise loop, not of single ops"},
-                          {&kTilesPlaced, "loops read and write scratch, not tiles"},
-                          {&kProductsBlocked,
-                           "accumulators are carried in registers, all of a block's at once"}},
-                .gives = {&kLoopLevel},
-                .withdraws = {&kElementwiseFused, &kTilesPlaced, &kProductsBlocked});
+KDL_KERNEL_PASS(
+    ExpandTiles, .name = "expand-tiles",
+    .summary = "lowers elementwise loops, reductions and contractions to loops over elements",
+    .needs = {{&kElementwiseFused, "loops are made from elementwise loops, not from single ops"},
+              {&kTilesPlaced, "loops read and write buffers, not tiles"},
+              {&kProductsBlocked, "all accumulators of a block are carried in registers"}},
+    .gives = {&kLoopLevel}, .withdraws = {&kElementwiseFused, &kTilesPlaced, &kProductsBlocked});
 
 }  // namespace kdl::cpu

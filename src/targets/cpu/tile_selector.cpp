@@ -77,10 +77,10 @@ struct Steps {
 /// Returns the role's description for the explanation of the choice.
 std::string_view RoleText(const Role& role) {
   if (role.contracted)
-    return role.kept ? "summed over by one product, kept by another" : "summed over by a product";
+    return role.kept ? "reduced by one product, kept by another" : "reduced by a product";
   if (role.kept) return role.runs() ? "columns of a product" : "rows of a product";
-  if (role.transposed()) return "read side by side, stored far apart";
-  return role.runs() ? "side by side in memory" : "rows";
+  if (role.transposed()) return "contiguous in reads, far apart in stores";
+  return role.runs() ? "contiguous in memory" : "rows";
 }
 
 struct Choice {
@@ -152,14 +152,13 @@ class Selection {
     for (const Choice& choice : choices_)
       text += fmt::format("  {}: {}, up to {}\n", choice.generic->name.text(),
                           RoleText(choice.role), choice.steps.late);
-    std::string_view room = contracts_ ? "one and a half second-level caches and the nearest: a "
-                                         "product comes back to its factors"
-                            : transposes_
-                                ? "a quarter of the second-level cache: rows become columns"
-                                : "one and a half nearest caches: tiles stream";
-    text += fmt::format("  tiles may take {:.0f} KiB, {}\n", budget_ / 1024, room);
+    std::string_view room = contracts_ ? "one and a half second-level caches and the first-level "
+                                         "cache: a product reuses its factors"
+                            : transposes_ ? "a quarter of the second-level cache: a transposition"
+                                          : "one and a half first-level caches: tiles are streamed";
+    text += fmt::format("  tiles may use {:.0f} KiB, {}\n", budget_ / 1024, room);
     if (room_ > budget_)
-      text += fmt::format("  the least blocks take {:.0f} KiB: others may take {:.0f} KiB\n",
+      text += fmt::format("  the smallest blocks need {:.0f} KiB: others may use {:.0f} KiB\n",
                           least_ / 1024, room_ / 1024);
     return text;
   }

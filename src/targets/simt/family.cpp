@@ -93,7 +93,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   }
   auto unknown = [&](std::string_view key, std::string_view value,
                      std::span<const std::string_view> known) {
-    return Failure{fmt::format("target '{}': there is no {} '{}'; those known are: {}", spec.text,
+    return Failure{fmt::format("target '{}': unknown {} '{}'; the known ones are: {}", spec.text,
                                key, value, fmt::join(known, " ")),
                    FailureKind::Usage};
   };
@@ -126,12 +126,12 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
 
 constexpr targets::TargetKind kKinds[] = {
     {"opencl", "", KDL_OPENCL_KEYS, MakeOpencl,
-     "an OpenCL device of any vendor: its driver compiles the kernels when they are first launched",
-     "ocl", false, "cl"},
+     "an OpenCL device of any vendor; its driver compiles the kernels at their first launch", "ocl",
+     false, "cl"},
     {"cuda", "isa dot", KDL_CUDA_KEYS, MakeCuda,
-     "a GPU of NVIDIA's, whose driver compiles the kernels' PTX when they are first launched; isa "
-     "= sm_80 (the default: that and what came after), sm_90, sm_90a; dot = native (the default: "
-     "matrix units, whose bits are their own), portable",
+     "an NVIDIA GPU; its driver compiles the PTX of the kernels at their first launch; isa = sm_80 "
+     "(default; for this and later GPUs), sm_90, sm_90a; dot = native (default; matrix "
+     "instructions, whose results have bits of their own), portable",
      "ptx"}};
 
 Result<CompiledModule> Generate(std::span<const TargetKernels> targets,

@@ -14,59 +14,56 @@ inline constexpr Fact kStagesLowered{"stages-lowered"};
 
 KDL_KERNEL_PASS(
     SelectMatrixInstructions, .name = "select-matrix-instructions",
-    .summary = "names the matrix unit of which a product's blocks are whole steps",
-    .needs = {{&kInstructionsSelected, "a matrix unit is better than one that takes single points"},
-              {&kTilesSelected, "blocks of constant extents are made of whole steps, or not"}});
+    .summary = "selects the matrix instruction whose shape divides the blocks of a product",
+    .needs = {{&kInstructionsSelected, "a matrix instruction is better than scalar instructions"},
+              {&kTilesSelected, "whether the shape divides a block depends on constant extents"}});
 
 KDL_KERNEL_PASS(
     DistributeConsecutiveBlocks, .name = "distribute-consecutive-blocks",
-    .summary = "turns blocked loops into loops over block numbers, each core's in a row",
-    .needs = {{&kTilesSelected, "blocks are counted by their constant extents"},
-              {&kGroupReductionsLowered,
-               "groups walk their blocks in order, whichever core has them"}},
+    .summary = "turns blocked loops into loops over block numbers, contiguous for each core",
+    .needs = {{&kTilesSelected, "the number of blocks depends on their constant extents"},
+              {&kGroupReductionsLowered, "groups run their blocks in order, on whichever core"}},
     .gives = {&kBlocksDistributed});
 
 KDL_KERNEL_PASS(
     AssignThreadLayouts, .name = "assign-thread-layouts",
-    .summary = "gives each worker a block of a product, and its tile to the workers' registers",
-    .needs = {{&kTilesSelected, "a map covers constant extents"},
+    .summary = "assigns a block of each product to every thread, with the result in registers",
+    .needs = {{&kTilesSelected, "a layout needs constant extents"},
               {&kElementwiseFused,
-               "what makes and reads a product's tile are then elementwise loops"}},
+               "the ops before and after a product are then elementwise loops"}},
     .gives = {&kMapsAssigned});
 
 KDL_KERNEL_PASS(ExpandReductions, .name = "expand-reductions",
                 .summary =
-                    "folds and takes become elementwise loops over what they make, with loops over "
-                    "what they fold",
-                .needs = {{&kElementwiseFused,
-                           "what a elementwise loop makes and folds is then seen in one place"},
-                          {&kMapsAssigned, "products with a map stay as they are"}},
+                    "turns reductions and gathers into elementwise loops over their results, with "
+                    "loops over the reduced axes",
+                .needs = {{&kElementwiseFused, "an elementwise loop then contains its reductions"},
+                          {&kMapsAssigned, "products with a layout are not changed"}},
                 .gives = {&kFoldsPointwise});
 
 KDL_KERNEL_PASS(
     LowerTilesToThreads, .name = "lower-tiles-to-threads",
-    .summary = "gives tiles memory of the team, and the points of elementwise loops to its workers",
-    .needs = {{&kFoldsPointwise, "points are what workers are given"}}, .gives = {&kWorkgroupLoops},
+    .summary =
+        "puts tiles into workgroup memory, and distributes elementwise loops over the threads",
+    .needs = {{&kFoldsPointwise, "points are assigned to threads"}}, .gives = {&kWorkgroupLoops},
     .withdraws = {&kElementwiseFused, &kFoldsPointwise});
 
 KDL_KERNEL_PASS(
     LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",
-    .summary = "stages, and parts between barriers of the launch, become turns of a loop",
-    .needs = {{&kWorkgroupLoops, "what a step hands on is a number, or lies in memory already"},
+    .summary = "turns stages, and the parts between launch barriers, into states of a loop",
+    .needs = {{&kWorkgroupLoops, "values between states must be numbers or already be in memory"},
               {&kPipesLowered, "a stage waits for slots"}},
     .gives = {&kStagesLowered});
 
-KDL_KERNEL_PASS(
-    FetchAhead, .name = "fetch-ahead",
-    .summary = "factors are fetched turns before the one that needs them, where memory has room",
-    .needs = {{&kWorkgroupLoops, "copies go into buffers"},
-              {&kStagesLowered, "stages have no loops of their own any more"}});
+KDL_KERNEL_PASS(FetchAhead, .name = "fetch-ahead",
+                .summary = "loads factors iterations ahead of their use if there is enough memory",
+                .needs = {{&kWorkgroupLoops, "copies need buffers"},
+                          {&kStagesLowered, "stages must not have loops any more"}});
 
-KDL_KERNEL_PASS(
-    InsertBarriers, .name = "insert-barriers",
-    .summary = "orders what workers read behind what others have written, and the other way round",
-    .needs = {{&kWorkgroupLoops, "it orders loops of the team's"},
-              {&kStagesLowered, "steps of stages come in any order"}},
-    .gives = {&kLoopLevel});
+KDL_KERNEL_PASS(InsertBarriers, .name = "insert-barriers",
+                .summary = "adds barriers between accesses of different threads to the same memory",
+                .needs = {{&kWorkgroupLoops, "barriers order loops of the workgroup"},
+                          {&kStagesLowered, "states of stages run in any order"}},
+                .gives = {&kLoopLevel});
 
 }  // namespace kdl::simt

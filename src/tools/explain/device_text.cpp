@@ -23,16 +23,16 @@ std::string TraitLine(std::string_view name, std::string_view value) {
 
 /// Returns the properties of every device, then those of its kind.
 std::string DeviceText(const kdl_device* device, const kdl_device_facts& facts) {
-  std::string text = fmt::format("{}, as the runtime reads it:\n", kdl_device_uri(device));
+  std::string text = fmt::format("{}, as the runtime sees it:\n", kdl_device_uri(device));
   text += TraitLine("cores of a launch", fmt::to_string(facts.cores));
   if (facts.memory_bytes > 0)
     text += TraitLine("bytes of memory", fmt::to_string(facts.memory_bytes));
-  text += TraitLine("has the reference's bits", facts.exact != 0 ? "yes" : "no");
+  text += TraitLine("same bits as the reference", facts.exact != 0 ? "yes" : "no");
   std::vector<kdl_property> all(static_cast<size_t>(kdl_device_get_properties(device, nullptr, 0)));
   kdl_device_get_properties(device, all.data(), static_cast<int64_t>(all.size()));
   for (const kdl_property& one : all)
     text += TraitLine(one.name, one.text ? std::string(one.text) : fmt::to_string(one.number));
-  if (*facts.arch != '\0') text += TraitLine("runs code of", facts.arch);
+  if (*facts.arch != '\0') text += TraitLine("runs code for", facts.arch);
   return text;
 }
 

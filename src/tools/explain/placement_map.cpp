@@ -66,7 +66,7 @@ class Mapper {
         return Add(StepKind::Other, op, depth,
                    fmt::format("fill {}", ir::SourceName(op->operand(0))), ir::FillOp::at_after);
       case OpKind::Mark:
-        return Add(StepKind::Other, op, depth, "all that was given before");
+        return Add(StepKind::Other, op, depth, "everything submitted before");
       case OpKind::Transfer:
         AddMove(op, depth, op->operand(0), ir::TransferOp::at_after);
         owners_[op->result(0)] = op->attr<AttrKey::Device>().text();

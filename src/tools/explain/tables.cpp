@@ -19,8 +19,16 @@ namespace kdl::tools {
 
 namespace {
 
+/// Sorts by the digits of the ids: the letter before them is the severity.
+void SortByNumber(std::vector<DiagnosticRow>& rows) {
+  std::ranges::sort(rows, {}, [](const DiagnosticRow& row) { return row.id.substr(1); });
+}
+
 Table DiagnosticsTable() {
-  Table table{"diagnostics", "Diagnostics: `kernelc explain ID` says more.", {}};
+  Table table{"diagnostics",
+              "Diagnostics. `kernelc explain ID` explains one of them, "
+              "`kernelc explain --all` all of them.",
+              {}};
   for (const DiagnosticRow& row : AllDiagnostics())
     table.rows.push_back({std::string(row.id), WithoutPlaceholders(row.text)});
   return table;
@@ -79,18 +87,37 @@ std::string WithoutPlaceholders(std::string_view text) {
   return shown;
 }
 
+std::string_view SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::Error:
+      return "error";
+    case Severity::Warning:
+      return "warning";
+    case Severity::Remark:
+      return "remark";
+  }
+  return "";
+}
+
+std::vector<DiagnosticPhase> DiagnosticsByPhase() {
+  std::vector<DiagnosticPhase> phases;
+  auto add = [&](std::string_view title, const auto& rows) {
+    phases.push_back({title, {std::begin(rows), std::end(rows)}});
+    SortByNumber(phases.back().rows);
+  };
+  add("Syntax", syntax::kDiagnosticRows);
+  add("Names, types and shapes", sema::kDiagnosticRows);
+  add("KIR text", ir::kDiagnosticRows);
+  add("Proofs and passes", passes::DiagnosticRows());
+  add("Commands, files and runs", driver::kDiagnosticRows);
+  return phases;
+}
+
 std::vector<DiagnosticRow> AllDiagnostics() {
   std::vector<DiagnosticRow> all;
-  auto add = [&](const auto& rows) {
-    for (const DiagnosticRow& row : rows) all.push_back(row);
-  };
-  add(syntax::kDiagnosticRows);
-  add(sema::kDiagnosticRows);
-  add(ir::kDiagnosticRows);
-  add(passes::DiagnosticRows());
-  add(driver::kDiagnosticRows);
-  std::sort(all.begin(), all.end(),
-            [](const DiagnosticRow& a, const DiagnosticRow& b) { return a.id < b.id; });
+  for (const DiagnosticPhase& phase : DiagnosticsByPhase())
+    all.insert(all.end(), phase.rows.begin(), phase.rows.end());
+  SortByNumber(all);
   return all;
 }
 

@@ -12,7 +12,17 @@ namespace kdl::tools {
 /// Returns the text of a diagnostic with `…` in place of its arguments.
 std::string WithoutPlaceholders(std::string_view text);
 
-/// Returns all diagnostics of the compiler, sorted by id.
+/// Returns `error`, `warning` or `remark`.
+std::string_view SeverityName(Severity severity);
+
+/// The diagnostics that one phase of the compiler reports, in the order of their numbers.
+struct DiagnosticPhase {
+  std::string_view title;
+  std::vector<DiagnosticRow> rows;
+};
+std::vector<DiagnosticPhase> DiagnosticsByPhase();
+
+/// Returns the diagnostics of all phases, sorted by id.
 std::vector<DiagnosticRow> AllDiagnostics();
 
 /// A table of the compiler, for readers and for the coverage report.

@@ -17,7 +17,8 @@ size_t WidestName(const KernelMap& kernel) {
 std::string KernelText(const KernelMap& kernel) {
   std::string text =
       fmt::format("\nkernel {} ({})\n", kernel.kernel, fmt::join(kernel.targets, ", "));
-  if (!kernel.shared.empty()) text += "  shared by the cores of a launch, one part a launch:\n";
+  if (!kernel.shared.empty())
+    text += "  shared by the cores of a launch, separate for each launch:\n";
   for (const SharedTensor& tensor : kernel.shared)
     text += fmt::format("    {}  {}\n", tensor.name, tensor.type);
   if (kernel.pipes.empty()) return text + "  no pipes in memory\n";
@@ -42,8 +43,8 @@ std::string LaunchText(const LaunchMap& launch, bool is_first) {
       fmt::format("    {}{}{}: {} * {} bytes", launch.place, launch.place.empty() ? "" : "  ",
                   launch.kernel, launch.instances, launch.footprint);
   if (launch.at_most) text += fmt::format(", at most {}", *launch.at_most);
-  if (!is_first) text += "; reuses it, behind the launch before";
-  if (launch.in_loop) text += "; in a loop: allocates when the size grows, else reuses it";
+  if (!is_first) text += "; reuses it after the previous launch";
+  if (launch.in_loop) text += "; in a loop: allocates when the size grows, otherwise reuses it";
   return text + "\n";
 }
 
@@ -56,7 +57,7 @@ std::string ProgramText(const ProgramMap& program) {
       text += LaunchText(launch, &launch == &workspace.launches.front());
   }
   if (program.workspaces.size() > 1)
-    text += "  Launches of different queues may overlap: each queue has a workspace of its own.\n";
+    text += "  Launches on different queues may overlap, so each queue has its own workspace.\n";
   if (!program.others.empty()) text += "  launches without a workspace\n";
   for (const LaunchMap& launch : program.others) {
     text +=

@@ -98,7 +98,7 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
   const auto& kind = *static_cast<const InterpreterKind*>(kind_context);
   if (ordinal != 0) {
     return Fail(KDL_ERROR_NOT_FOUND,
-                fmt::format("there is no {}[{}]: there is one, {}", kind.name, ordinal, kind.name));
+                fmt::format("there is no {}[{}], only {}", kind.name, ordinal, kind.name));
   }
   ReferenceDevice made;
   made.kind = &kind;
@@ -109,7 +109,7 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
       made.watch = std::string_view(options[i].value) == "races";
       if (made.watch) continue;
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
-                  fmt::format("watch={} is unknown; there is watch=races", options[i].value));
+                  fmt::format("watch={} is unknown; use watch=races", options[i].value));
     }
     const auto* known = std::find_if(std::begin(kOptions), std::end(kOptions),
                                      [&](const ReferenceOption& row) { return row.key == key; });
@@ -120,7 +120,7 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
     }
     if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
-                  fmt::format("{}={} is no integer from {} to {}", key, options[i].value,
+                  fmt::format("{}={} is not an integer from {} to {}", key, options[i].value,
                               known->least, known->most));
     }
   }
@@ -156,7 +156,7 @@ kdl_error* Load(void* device, const kdl_image* image, void** module) {
   if (!loaded->module) {
     return Fail(
         KDL_ERROR_INVALID_ARGUMENT,
-        fmt::format("the {} image of module '{}' is no KIR: {}", kind.name, image->module,
+        fmt::format("the {} image of module '{}' is not KIR: {}", kind.name, image->module,
                     RenderText(*loaded->diagnostics.all().front(), loaded->sources, false)));
   }
   *module = loaded.release();
@@ -227,7 +227,7 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
     if (*run) return Fail(KDL_ERROR_TRAP, interp::ToString(**run));
     if (print_error == 0) return nullptr;
     return Fail(KDL_ERROR_DEVICE,
-                fmt::format("a kernel prints to standard output, which cannot be written: {}",
+                fmt::format("a kernel prints to standard output, but writing to it failed: {}",
                             std::strerror(print_error)));
   } catch (const std::bad_alloc&) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY,

@@ -54,7 +54,7 @@ struct Row {
 
 std::string CoresText(std::optional<int64_t> core_num) {
   return core_num ? fmt::format("{} core{}", *core_num, *core_num == 1 ? "" : "s")
-                  : std::string("as many cores as the device likes");
+                  : std::string("the device's number of cores");
 }
 
 bool SameOutputs(const driver::BoundProgram& a, const driver::BoundProgram& b) {
@@ -99,7 +99,7 @@ class KernelTest {
       Draw(*first_undrawn_, InputClass::Ordinary, report_);
     } else if (row.shapes > 0) {
       report_.Report(driver::diag::NoElements, {}, kernel_.contract().contract->function)
-          .Help("it contradicts itself where there is an element; --set tries a shape as it is");
+          .Help("it contradicts itself for every shape with elements; --set tries a given shape");
     } else {
       row.empty = true;
       report_.Report(driver::diag::NoShapes, {}, kernel_.contract().contract->function);
@@ -393,7 +393,8 @@ class FileTest {
       if (!rows[0].empty || prints_empty)
         driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
       if (rows[0].empty && prints_empty)
-        driver::PrintOutput("help: that excludes all that was tried; -D gives what it takes\n");
+        driver::PrintOutput(
+            "help: this excludes all constants that were tried; give others with -D\n");
       return rows;
     }
     KernelTest test(options_, targets, kernel, rows);

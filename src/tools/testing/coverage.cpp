@@ -103,10 +103,10 @@ std::string CoverageReport(const std::vector<std::string>& files,
   for (const driver::OptionInfo& option : driver::AllOptions()) {
     auto names = [&](const std::string& path) { return path.ends_with(option.golden); };
     if (option.golden == "-" || std::any_of(files.begin(), files.end(), names)) continue;
-    text +=
-        fmt::format("options: --{}: its golden file {} is not there\n", option.name, option.golden);
+    text += fmt::format("options: --{}: its golden file {} does not exist\n", option.name,
+                        option.golden);
   }
-  return text + fmt::format("{} of {} rows are shown by a golden file\n", all - missing, all);
+  return text + fmt::format("golden files show {} of {} rows\n", all - missing, all);
 }
 
 }  // namespace kdl::tools

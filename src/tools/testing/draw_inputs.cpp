@@ -235,7 +235,7 @@ std::string_view Describe(InputClass input_class) {
     case InputClass::Zero:
       return "with 0 among the integers";
     case InputClass::Ends:
-      return "with 1, -1 and the ends of their types among the integers";
+      return "with 1, -1 and the limits of their types among the integers";
   }
   return "";
 }

@@ -69,11 +69,11 @@ Status ReadDirective(std::string_view line, std::string_view name, GoldenFile& f
   } else if (key == "exit") {
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), file.exit_code);
     if (error != std::errc() || end != value.data() + value.size()) {
-      return Failure{fmt::format("'//! exit: {}' is no exit code: write a number", value)};
+      return Failure{fmt::format("'//! exit: {}' is not an exit code: write a number", value)};
     }
   } else {
     return Failure{fmt::format(
-        "'//! {}' is none of '//! args:', '//! command:', '//! files:', '//! exit:'", text)};
+        "'//! {}' is not one of '//! args:', '//! command:', '//! files:', '//! exit:'", text)};
   }
   return {};
 }
@@ -91,7 +91,7 @@ Status ReadSections(std::string_view text, GoldenFile& file) {
     } else if (line == kNoNewline && !file.sections.back().text.empty()) {
       file.sections.back().text.pop_back();
     } else if (!line.empty()) {
-      return Failure{fmt::format("'{}' stands in section '{}', whose lines begin with '//| '", line,
+      return Failure{fmt::format("'{}' is in section '{}', whose lines begin with '//| '", line,
                                  file.sections.back().name)};
     }
   }

@@ -160,7 +160,7 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
   auto code = std::ranges::find_if(command.words, settings.runs_code);
   if (code != command.words.end())
     return Failure{
-        fmt::format("'{}' runs code that the file names; --allow-plugins allows it", *code)};
+        fmt::format("'{}' runs code that the file names; allow it with --allow-plugins", *code)};
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.failure();
   Status filled = Fill(test, folder->path());
@@ -217,7 +217,7 @@ GoldenOutcome Compare(const Case& test, const GoldenSettings& settings) {
     if (!ran.ok()) return Fail(test.path, CommandLine(command), ran.failure().message);
     if (!ran->fault.empty()) return Fail(test.path, CommandLine(command), ran->fault);
     std::string actual = FormatGolden(WithActual(test.file, ran->actual, test.name));
-    std::string diff = UnifiedDiff(FormatGolden(test.file), actual, test.path, "what it gives");
+    std::string diff = UnifiedDiff(FormatGolden(test.file), actual, test.path, "actual");
     if (!diff.empty()) return Fail(test.path, CommandLine(command), diff);
   }
   return {};
@@ -235,7 +235,7 @@ GoldenOutcome Update(Case& test, const GoldenSettings& settings) {
     if (actual == test.text) break;
     Result<std::optional<GoldenFile>> parsed = ParseGolden(actual, test.name);
     if (!parsed.ok() || !*parsed)
-      return Fail(test.path, "", "the rewritten file is no golden file");
+      return Fail(test.path, "", "the rewritten file is not a golden file");
     test.text = actual;
     test.file = std::move(**parsed);
   }

@@ -46,7 +46,7 @@ std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
   }
   if (spec.find("threads=") != std::string::npos) {
     diagnostics.Report(driver::diag::BadOptionValue, {}, "--target", spec,
-                       "a host without 'threads=': --threads says how many");
+                       "a host without 'threads='; use --threads");
     return std::nullopt;
   }
   if (text.empty()) return unsaid;
@@ -57,8 +57,9 @@ std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
     bool reads = error == std::errc() && end == word.data() + word.size();
     if (!reads || count < 1 || count > all) {
-      diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", text,
-                         fmt::format("numbers from 1 to {}, the processors of this process", all));
+      diagnostics.Report(
+          driver::diag::BadOptionValue, {}, "--threads", text,
+          fmt::format("numbers from 1 to {}, the number of processors of this process", all));
       return std::nullopt;
     }
     counts.push_back(count);

@@ -26,10 +26,10 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
 /// An assert that is irrelevant to the part, whatever its text claims.
 std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
   std::string text =
-      Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, so that all of the output is written",
-            "the parts of '{2}' end at N, so that all of the output is written",
+      Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, as needed to write the whole output",
+            "the parts of '{2}' end at N, as needed to write the whole output",
             "the parts of '{2}' are apart",
-            "the parts of '{2}' touch, so that all of the output is written"});
+            "the parts of '{2}' touch, as needed to write the whole output"});
   text = fmt::format(fmt::runtime(text), part.from, part.to, r);
   return fmt::format("spmd for {0} in 0..N {{ assert({0} < 1000000, \"{1}\"); }}\n", e, text);
 }

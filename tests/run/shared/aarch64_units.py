@@ -76,5 +76,5 @@ def faults(folder, emulator, shapes, random):
              for pair, levels in LEVELS_OF.items() for level, _ in itertools.product(levels, range(shapes))]
     for level, cpu in [*((level, LACKING) for level in LEVELS[1:]), (SCALABLE, "max,sve128=on"), (SCALABLE, "max,sve512=on")]:
         refused = fault(folder, on(cpu), next(iter(LEVELS_OF)).split(), level, random)
-        found.append("" if f"this processor is no {level}" in refused else f"{cpu} takes {level}: {refused}")
+        found.append("" if f"this processor does not support {level}" in refused else f"{cpu} takes {level}: {refused}")
     return found

@@ -183,7 +183,7 @@ def count_devices(kind):
 def missing(kind, count):
     """Returns the reason why the device after the last one does not exist."""
     ordinal = {2: "2nd", 3: "3rd"}.get(count + 1, f"{count + 1}th")
-    return f"wanted the {ordinal}, {count} match"
+    return f"it would be the {ordinal}, {count} match"
 
 
 def listed(kind):
@@ -195,7 +195,7 @@ def listed(kind):
     checks.expect("all devices are listed", done.returncode == 0 and wanted <= set(there), done.stdout + done.stderr)
     done = kernelc("devices", f"{kind}[{count}]", f"{kind}?foo=1")
     expected = (f"{kind}[{count}]: not here: there is no {kind}[{count}]: {missing(kind, count)}\n"
-                f"{kind}?foo=1: not here: {kind} takes no options, and 'foo' is given\n")
+                f"{kind}?foo=1: not here: {kind} has no options, but 'foo' is given\n")
     checks.expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
     described(kind, count)
 
@@ -206,7 +206,7 @@ def described(kind, count):
     done = kernelc("targets", "--device", last)
     lines = dict(re.findall(r"^  (\S.*?) {2,}(\S.*)$", done.stdout, re.M))
     heads = re.findall(r"^\S.*", done.stdout, re.M)
-    checks.expect("both parts are there", heads[:1] == [f"{last}, as the runtime reads it:"] and heads[1:2] and heads[1].endswith("is compiled for:"),
+    checks.expect("both parts are there", heads[:1] == [f"{last}, as the runtime sees it:"] and heads[1:2] and heads[1].endswith("is compiled for:"),
                   done.stdout + done.stderr)
     numbers = [{"opencl": "compute units", "cuda": "multiprocessors"}[kind], "bytes of memory", "bytes near a team"]
     checks.expect("the numbers are numbers", all(int(lines.get(name, "0")) > 0 for name in numbers), done.stdout + done.stderr)
