@@ -18,8 +18,8 @@
 #include "kdl/cluster_description_reader.hpp"
 #include "kdl/device_keys.h"
 #include "system/files.h"
-#include "team/region_runs.h"
-#include "team/workgroup_launch.h"
+#include "workgroup/region_runs.h"
+#include "workgroup/workgroup_launch.h"
 
 // The clusters of an image are started at its first launch, and again after a failed launch. They run one
 // launch at a time, and each runs the cores assigned to it.

@@ -9,9 +9,9 @@
 #include "cuda/cuda_api.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_streams.h"
-#include "team/kernel_clock.h"
-#include "team/lost_device.h"
-#include "team/memory_pool.h"
+#include "workgroup/kernel_clock.h"
+#include "workgroup/lost_device.h"
+#include "workgroup/memory_pool.h"
 
 namespace kdl::runtime {
 

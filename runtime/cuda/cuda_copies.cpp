@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "cuda/cuda_context.h"
-#include "team/region_runs.h"
+#include "workgroup/region_runs.h"
 
 namespace kdl::runtime {
 

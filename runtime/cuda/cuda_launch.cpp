@@ -9,7 +9,7 @@
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_maps.h"
-#include "team/workgroup_launch.h"
+#include "workgroup/workgroup_launch.h"
 
 namespace kdl::runtime {
 

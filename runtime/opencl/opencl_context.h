@@ -11,9 +11,9 @@
 #include "opencl/opencl_memory.h"
 #include "opencl/opencl_programs.h"
 #include "opencl/opencl_staging.h"
-#include "team/kernel_clock.h"
-#include "team/lost_device.h"
-#include "team/memory_pool.h"
+#include "workgroup/kernel_clock.h"
+#include "workgroup/lost_device.h"
+#include "workgroup/memory_pool.h"
 
 namespace kdl::runtime {
 

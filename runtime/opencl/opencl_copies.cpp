@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "opencl/opencl_context.h"
-#include "team/region_runs.h"
+#include "workgroup/region_runs.h"
 
 namespace kdl::runtime {
 

@@ -7,7 +7,7 @@
 
 #include "kdl/workgroup_abi.h"
 #include "opencl/opencl_context.h"
-#include "team/workgroup_launch.h"
+#include "workgroup/workgroup_launch.h"
 
 namespace kdl::runtime {
 

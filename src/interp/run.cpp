@@ -221,7 +221,7 @@ class LaunchRun {
         threads_(IsOfThreads(*image.entry->function) ? image.entry->function->workgroup : 1),
         ask_stopped_(options.is_stopped) {
     state_.print = options.print;
-    if (options.watch) Watched();
+    if (options.sanitizers.any()) Watched(options.sanitizers);
   }
 
   std::optional<Trap> InOrder() {
@@ -283,9 +283,9 @@ class LaunchRun {
   }
 
   /// `in` tensors need no shadow, because they are only read.
-  void Watched() {
+  void Watched(Sanitizers sanitizers) {
     const ir::Function& kernel = *image_.entry->function;
-    state_.watch = std::make_unique<Watch>(kernel);
+    state_.watch = std::make_unique<Watch>(kernel, sanitizers);
     for (auto& [param, tensor] : params_.tensors) {
       const ir::Param& of = kernel.params[param - kernel.dims.size()];
       if (of.direction == ir::Direction::In) continue;

@@ -12,6 +12,7 @@
 #include "interp/trap.h"
 #include "ir/module.h"
 #include "support/result.h"
+#include "support/sanitizers.h"
 
 namespace kdl::interp {
 
@@ -36,9 +37,8 @@ struct RunOptions {
   uint64_t seed = 0;
   /// Receives the text of each print as a whole; if empty, prints are ignored.
   std::function<void(const std::string&)> print = {};
-  /// Checks for races between blocks, elements that are read before they are written, and outputs that are
-  /// not written. The trap then is the first finding (watch.h). The kernel must be at tile level.
-  bool watch = false;
+  /// What to check in addition. If there is anything, the trap is the first finding (watch.h). The kernel must be at tile level.
+  Sanitizers sanitizers = {};
   /// Called every few ops to ask whether to stop with a Failure; may be empty.
   std::function<bool()> is_stopped = {};
 };

@@ -80,7 +80,7 @@ struct Shadow {
   }
 };
 
-Watch::Watch(const ir::Function& kernel) : kernel_(kernel) {}
+Watch::Watch(const ir::Function& kernel, Sanitizers sanitizers) : kernel_(kernel), sanitizers_(sanitizers) {}
 Watch::~Watch() = default;
 
 size_t Watch::KeyHash::operator()(const std::vector<int64_t>& key) const {
@@ -196,7 +196,7 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
     element.phase = phase_;
     for (auto& marks : element.marks) marks[0] = marks[1] = {};
   }
-  for (size_t k = 0; k < kTouchKinds; ++k) {
+  for (size_t k = 0; sanitizers_.races && k < kTouchKinds; ++k) {
     auto before = static_cast<TouchKind>(k);
     for (const Mark& mark : element.marks[k]) {
       if (mark.agent == 0) continue;
@@ -211,13 +211,14 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
     core.Stop(trap);
     return false;
   };
-  if (kind == TouchKind::Write && std::exchange(element.store, store_) == store_) {
+  if (sanitizers_.races && kind == TouchKind::Write &&
+      std::exchange(element.store, store_) == store_) {
     return stop(FindingKind::Twice, fmt::format("'{}': {} names {} twice", QuotedText(*op),
                                                 AgentName(agent), shadow.ElementName(offset)));
   }
   bool needs_value = kind == TouchKind::Read ||
                      (kind == TouchKind::Atomic && op->attr<AttrKey::How>() != ir::UpdateKind::Set);
-  if (needs_value && !element.written) {
+  if (sanitizers_.init && needs_value && !element.written) {
     return stop(FindingKind::Unwritten,
                 fmt::format("'{}': {} {}, which nothing has written", QuotedText(*op),
                             AgentName(agent), Does(kind, shadow.ElementName(offset))));
@@ -258,6 +259,7 @@ void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, co
 }
 
 std::optional<Trap> Watch::Unwritten() const {
+  if (!sanitizers_.init) return std::nullopt;
   for (const ir::Param& param : kernel_.params) {
     if (param.direction != ir::Direction::Out) continue;
     auto is_of = [&](const auto& shadow) { return shadow->tensor == param.value; };

@@ -11,6 +11,7 @@
 #include "interp/code.h"
 #include "interp/trap.h"
 #include "ir/module.h"
+#include "support/sanitizers.h"
 
 namespace kdl::interp {
 
@@ -45,7 +46,7 @@ struct Shadow;
 /// named domain with equal bounds: these run on the same core, which is checked.
 class Watch {
  public:
-  explicit Watch(const ir::Function& kernel);
+  Watch(const ir::Function& kernel, Sanitizers sanitizers);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
@@ -64,7 +65,8 @@ class Watch {
   /// A barrier: accesses after it are ordered after all accesses before it.
   void NextPhase();
 
-  /// At the end of the launch: returns a trap if an `out` has an element that nothing has written.
+  /// At the end of the launch: returns a trap if an `out` has an element that nothing has written, and this
+  /// is looked for.
   std::optional<Trap> Unwritten() const;
 
  private:
@@ -95,6 +97,7 @@ class Watch {
                 TouchKind before, const std::string& element) const;
 
   const ir::Function& kernel_;
+  Sanitizers sanitizers_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
   uint32_t phase_ = 1;
   uint64_t store_ = 0;

@@ -26,8 +26,8 @@ struct Target {
   std::string spec;
   std::string device;       ///< the spec for the runtime; the registry fills it in
   bool interprets = false;  ///< whether the device interprets KIR text
-  /// The device also checks every access, so it may run kernels that are not proven correct.
-  bool watches = false;
+  /// The device also checks accesses, so it may run kernels that are not proven correct.
+  bool sanitizes = false;
   std::vector<std::string> files = {};  ///< files besides the sources that determine the code
 };
 

@@ -100,9 +100,9 @@ def main():
                options=["--kernel", "scal"])
         expect("a kernel without a contract", folder, KERNEL, 1, "[E0962]", options=["--kernel", "scale"])
 
-        watched = ["--target", "reference?watch=races"]
+        watched = ["--target", "reference?sanitize=races+init"]
         expect("what no proof accepts", folder, UNPROVEN, 1, "[E0414]", options=watched)
-        expect("what no proof accepts, under the watch", folder, UNPROVEN, 0, "[E0972]", options=[*watched, "--unproven"])
+        expect("what no proof accepts, under sanitizers", folder, UNPROVEN, 0, "[E0972]", options=[*watched, "--unproven"])
         expect("diagnostics as JSON", folder, UNPROVEN, 1, '"id":"E0414"', options=[*watched, "--diag-format", "json"])
 
         ended_with_it(folder)

@@ -108,7 +108,7 @@ def compare(golden, scratch):
         for seed in range(1, TRIES + 1):
             folder = scratch / f"{kernel.name}.{seed}"
             target = reference(words)
-            watched = target + ("&" if "?" in target else "?") + "watch=races"
+            watched = target + ("&" if "?" in target else "?") + "sanitize=races+init"
             first = kernel.run(before, seed, pathlib.Path(f"{folder}.watched"), watched)
             if RACE in first[2]:
                 continue  # its result is unspecified

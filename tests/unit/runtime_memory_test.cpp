@@ -10,7 +10,7 @@
 #include "host/host_device.h"
 #include "kdl/kernel_abi.h"
 #include "opencl/opencl_memory.h"
-#include "team/memory_pool.h"
+#include "workgroup/memory_pool.h"
 
 namespace {
 

@@ -182,7 +182,7 @@ TEST_CASE("the device states what it is and refuses what it does not know") {
   CHECK(refusal("reference[1]").find("there is no reference[1], only reference") !=
         std::string::npos);
   CHECK(refusal("reference?threads=2")
-            .find("no option 'threads'; it has 'watch', 'seed', 'cores' and 'features'") !=
+            .find("no option 'threads'; it has 'sanitize', 'seed', 'cores' and 'features'") !=
         std::string::npos);
   CHECK(refusal("reference?cores=0").find("cores=0 is not an integer from 1 to") !=
         std::string::npos);

@@ -150,14 +150,14 @@ bool InOnePart(const targets::Target& a, const targets::Target& b) {
 
 bool MayBeUnproven(Session& s, const DeviceSpecs& specs) {
   if (!s.options.unproven) return true;
-  auto is_watched = [&](std::string_view text) {
+  auto is_sanitized = [&](std::string_view text) {
     Result<std::vector<targets::Target>> targets = s.families.ParseTargets(text);
-    return targets.ok() && (*targets)[0].watches;
+    return targets.ok() && (*targets)[0].sanitizes;
   };
   for (const auto& [name, list] : specs) {
-    if (std::ranges::all_of(SplitList(list), is_watched)) continue;
+    if (std::ranges::all_of(SplitList(list), is_sanitized)) continue;
     s.diagnostics
-        .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?watch=races'")
+        .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?sanitize=races+init'")
         .Help("only the interpreter, which checks each access, runs programs that are not proven");
     return false;
   }

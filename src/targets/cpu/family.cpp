@@ -1,3 +1,4 @@
+#include "support/sanitizers.h"
 #include "targets/cpu/family.h"
 
 #include <fmt/format.h>
@@ -27,11 +28,13 @@ constexpr std::string_view kKeys = "isa engines pipes dot";
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
   Result<std::vector<targets::Target>> levels = MakeLevels(spec);
   if (!levels) return levels;
-  auto races = std::pair<std::string, std::string>("watch", "races");
-  bool watches = Contains(spec.options, races);
+  bool sanitizes = std::ranges::any_of(spec.options, [](const auto& option) {
+    std::optional<Sanitizers> sanitizers = ParseSanitizers(option.second);
+    return option.first == kSanitizeKey && sanitizers && sanitizers->any();
+  });
   for (targets::Target& level : *levels) {
     level.interprets = true;
-    level.watches = watches;
+    level.sanitizes = sanitizes;
   }
   return levels;
 }
@@ -41,15 +44,16 @@ constexpr targets::TargetKind kKinds[] = {
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
      "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: all of these "
      "levels of the architecture, one of which is chosen at run time), x86-64-v4-amx, "
-     "x86-64-v4-fp16, armv8-a-sve256, x86-64-v2 (without FMA instructions, so slow); units = "
+     "x86-64-v4-fp16, armv8-a-sve256, x86-64-v2 (without FMA instructions, so slow); engines = "
      "split: contractions in a separate stage; pipes = chip: pipes without memory (code generation "
      "is not possible); dot = portable: no instructions whose bf16 sums differ between processors; "
      "resident = cores: a workspace slice for every core, not for every thread"},
     {"debug", kKeys, KDL_DEBUG_KEYS, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
     {"reference", kKeys, KDL_INTERPRETER_KEYS, MakeReference,
-     "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
-     "race between two blocks, or at the first read of an unwritten element"}};
+     "the interpreter, with the tiles of the host; sanitize = races: each launch stops at the first "
+     "race between two blocks; sanitize = init: at the first read of an unwritten element; "
+     "sanitize = races+init: at the first of both"}};
 
 Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
                                          const codegen::CompileOptions& options) {

@@ -55,7 +55,7 @@ struct ReferenceDevice {
   int64_t cores = 4;
   /// Of the imitated processor: tiles, and with them results, may depend on them.
   int64_t features = 0;
-  bool watch = false;
+  Sanitizers sanitizers = {};
 };
 
 struct ReferenceOption {
@@ -105,11 +105,15 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
   made.features = kind.features;
   for (int32_t i = 0; i < count; ++i) {
     std::string_view key = options[i].key;
-    if (key == "watch") {
-      made.watch = std::string_view(options[i].value) == "races";
-      if (made.watch) continue;
-      return Fail(KDL_ERROR_INVALID_ARGUMENT,
-                  fmt::format("watch={} is unknown; use watch=races", options[i].value));
+    if (key == kSanitizeKey) {
+      std::optional<Sanitizers> sanitizers = ParseSanitizers(options[i].value);
+      if (!sanitizers) {
+        return Fail(KDL_ERROR_INVALID_ARGUMENT,
+                    fmt::format("sanitize={} is unknown; use races, init or races+init",
+                                options[i].value));
+      }
+      made.sanitizers = *sanitizers;
+      continue;
     }
     const auto* known = std::find_if(std::begin(kOptions), std::end(kOptions),
                                      [&](const ReferenceOption& row) { return row.key == key; });
@@ -124,9 +128,9 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
                               known->least, known->most));
     }
   }
-  // With `watch`, the cores run in order: all orders are checked at once, and this one reports the
+  // With sanitizers, the cores run in order: all orders are checked at once, and this one reports the
   // first problem in source order.
-  if (made.seed < 0) made.seed = made.watch ? 0 : 1;
+  if (made.seed < 0) made.seed = made.sanitizers.any() ? 0 : 1;
   *device = new ReferenceDevice(made);
   return nullptr;
 }
@@ -221,7 +225,7 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                          {static_cast<uint64_t>(device.seed), print, device.watch,
+                          {static_cast<uint64_t>(device.seed), print, device.sanitizers,
                            [&] { return std::atomic_ref(request.launch->stop).load() != 0; }});
     if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
     if (*run) return Fail(KDL_ERROR_TRAP, interp::ToString(**run));

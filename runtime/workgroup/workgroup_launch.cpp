@@ -1,4 +1,4 @@
-#include "team/workgroup_launch.h"
+#include "workgroup/workgroup_launch.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "core/trap.h"
 #include "core/view.h"
 #include "kdl/workgroup_abi.h"
-#include "team/workgroup_prints.h"
+#include "workgroup/workgroup_prints.h"
 
 namespace kdl::runtime {
 

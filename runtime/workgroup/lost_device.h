@@ -23,7 +23,7 @@ class LostDevice {
       text_ = Concat(text,
                      "; this process cannot use the device any more: restart it. If a kernel "
                      "accessed memory that is not its own, `kernelc run` with --device "
-                     "'reference?watch=races' stops at that access");
+                     "'reference?sanitize=races+init' stops at that access");
     }
     return Fail(KDL_ERROR_DEVICE, text_);
   }

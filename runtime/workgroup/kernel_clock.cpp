@@ -1,4 +1,4 @@
-#include "team/kernel_clock.h"
+#include "workgroup/kernel_clock.h"
 
 #include "core/trace.h"
 

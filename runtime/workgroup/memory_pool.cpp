@@ -1,4 +1,4 @@
-#include "team/memory_pool.h"
+#include "workgroup/memory_pool.h"
 
 #include <algorithm>
 #include <bit>

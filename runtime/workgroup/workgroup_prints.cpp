@@ -1,4 +1,4 @@
-#include "team/workgroup_prints.h"
+#include "workgroup/workgroup_prints.h"
 
 #include <algorithm>
 #include <cstring>
