@@ -5,7 +5,7 @@
 
 #include "kdl/program_tensors.h"
 
-/* Whether moving a tensor copies its elements. They are left behind if they will be written before they
+/* Whether moving a tensor copies its elements. They are left after if they will be written before they
  * are read. */
 enum kdl_elements { KDL_MOVE_ELEMENTS, KDL_LEAVE_ELEMENTS };
 

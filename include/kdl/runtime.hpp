@@ -68,7 +68,7 @@ class Queue {
     return Enqueue(after, copy, place);
   }
 
-  // Whether moving a tensor copies its elements. They are left behind if they will be written before they are
+  // Whether moving a tensor copies its elements. They are left after if they will be written before they are
   // read.
   enum class Elements : std::uint8_t { kMove, kLeave };
 

@@ -186,9 +186,9 @@ class Tensor {
     const auto more = static_cast<int>(sizes.size()) - count;
     to.rank += more;
     for (int d = 0; d < KDL_MAX_RANK; ++d) {
-      const bool is_behind = d >= dimension + static_cast<int>(sizes.size());
-      if (d >= dimension) to.size[d] = d >= to.rank ? 1 : is_behind ? size(d - more) : 0;
-      if (d >= dimension) to.stride[d] = d >= to.rank ? 0 : is_behind ? stride(d - more) : 0;
+      const bool is_after = d >= dimension + static_cast<int>(sizes.size());
+      if (d >= dimension) to.size[d] = d >= to.rank ? 1 : is_after ? size(d - more) : 0;
+      if (d >= dimension) to.stride[d] = d >= to.rank ? 0 : is_after ? stride(d - more) : 0;
     }
     std::int64_t step = stride(dimension + count - 1);
     for (std::size_t d = sizes.size(); d-- > 0;) {

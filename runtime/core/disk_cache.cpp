@@ -93,7 +93,7 @@ void DiskCache::Keep(std::string_view key, std::string_view value) const {
 }
 
 void DiskCache::Trim() const {
-  constexpr std::int64_t kLeftBehind = std::int64_t{3600} * 1'000'000'000;
+  constexpr std::int64_t kLeftOver = std::int64_t{3600} * 1'000'000'000;
   std::vector<FolderFile> files = FilesIn(folder_, kCacheSuffix);
   std::sort(files.begin(), files.end(),
             [](const FolderFile& a, const FolderFile& b) { return a.used_ns > b.used_ns; });
@@ -102,7 +102,7 @@ void DiskCache::Trim() const {
     // A temporary file, which is being written or was left by a process that died.
     const bool is_fresh = !file.name.ends_with(kCacheSuffix);
     bytes += file.bytes;
-    if (is_fresh ? SystemTime() - file.used_ns > kLeftBehind : bytes > most_bytes_) {
+    if (is_fresh ? SystemTime() - file.used_ns > kLeftOver : bytes > most_bytes_) {
       RemoveFile(folder_ + "/" + file.name);
       bytes -= file.bytes;
     }

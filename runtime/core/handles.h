@@ -1,4 +1,4 @@
-// Converts between the C interface's opaque handles and the objects behind them.
+// Converts between the C interface's opaque handles and the objects after them.
 #pragma once
 
 #include "kdl/runtime.h"

@@ -49,8 +49,8 @@ void MoveRectangles(void* device, std::string_view what, const cu::Side& to, con
                     const kdl_region& region, kdl_completion done) {
   Move(device, what, done, [&](const cu::Api&, const CudaWork& work) {
     return ForEachRectangle(region, cu::kSuccess, [&](const Rectangle& part) {
-      return work.Copy({Behind(from, part.from, part.from_pitch),
-                        Behind(to, part.to, part.to_pitch), part.bytes, part.rows});
+      return work.Copy({After(from, part.from, part.from_pitch), After(to, part.to, part.to_pitch),
+                        part.bytes, part.rows});
     });
   });
 }

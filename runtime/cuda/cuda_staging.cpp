@@ -21,8 +21,8 @@ cu::Status ForEachChunk(const cu::Copy2D& copy, std::size_t most, const Each& ea
   const std::size_t bytes = has_long_rows ? most : copy.bytes;
   for (std::size_t row = 0; row < copy.rows; row += rows) {
     for (std::size_t at = 0; at < copy.bytes; at += bytes) {
-      const cu::Copy2D chunk = {Behind(copy.from, row * copy.from.pitch + at, copy.from.pitch),
-                                Behind(copy.to, row * copy.to.pitch + at, copy.to.pitch),
+      const cu::Copy2D chunk = {After(copy.from, row * copy.from.pitch + at, copy.from.pitch),
+                                After(copy.to, row * copy.to.pitch + at, copy.to.pitch),
                                 std::min(bytes, copy.bytes - at), std::min(rows, copy.rows - row)};
       const cu::Status status = each(chunk);
       if (status != cu::kSuccess) return status;
@@ -41,7 +41,7 @@ cu::Side DeviceSide(const void* memory) {
   return {.device = reinterpret_cast<cu::Address>(memory)};
 }
 
-cu::Side Behind(cu::Side side, std::size_t offset, std::size_t pitch) {
+cu::Side After(cu::Side side, std::size_t offset, std::size_t pitch) {
   if (side.kind == cu::kHostMemory) side.host = static_cast<char*>(side.host) + offset;
   if (side.kind == cu::kDeviceMemory) side.device += offset;
   side.pitch = pitch;
@@ -96,10 +96,10 @@ cu::Status CudaStaging::CopyChunk(const cu::Copy2D& chunk) {
   if (chunk.from.kind == cu::kHostMemory) {
     CopyRows(slot->bytes, chunk.bytes, static_cast<const char*>(chunk.from.host), chunk.from.pitch,
              chunk);
-    moved.from = Behind(HostSide(slot->bytes), 0, chunk.bytes);
+    moved.from = After(HostSide(slot->bytes), 0, chunk.bytes);
     slot->read = {};
   } else {
-    moved.to = Behind(HostSide(slot->bytes), 0, chunk.bytes);
+    moved.to = After(HostSide(slot->bytes), 0, chunk.bytes);
     slot->read = chunk;
   }
   status = CopyRectangle(api_, moved, stream_);

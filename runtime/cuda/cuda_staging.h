@@ -11,7 +11,7 @@ namespace kdl::runtime {
 cu::Side HostSide(const void* memory);
 cu::Side DeviceSide(const void* memory);
 // Returns the same memory with an offset and with rows `pitch` bytes apart.
-cu::Side Behind(cu::Side side, std::size_t offset, std::size_t pitch);
+cu::Side After(cu::Side side, std::size_t offset, std::size_t pitch);
 // Starts a copy, in whatever way the driver chooses for the memory.
 cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamId stream);
 

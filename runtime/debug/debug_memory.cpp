@@ -113,17 +113,17 @@ std::string DebugMemory::CheckGuards() {
   for (const auto& [key, allocation] : allocations_) {
     char* end = allocation->data + allocation->bytes;
     const char* before = FindDamage(allocation->low, allocation->data);
-    const char* behind = FindDamage(end, allocation->high);
+    const char* after = FindDamage(end, allocation->high);
     if (first.empty() && before != nullptr) {
       first = Concat(std::int64_t{allocation->data - before}, " bytes before the start of ",
                      AllocationName(*allocation));
     }
-    if (first.empty() && behind != nullptr) {
-      first = Concat("byte ", std::int64_t{behind - allocation->data}, " of ",
+    if (first.empty() && after != nullptr) {
+      first = Concat("byte ", std::int64_t{after - allocation->data}, " of ",
                      AllocationName(*allocation), ", which has ", allocation->bytes);
     }
     if (before != nullptr) std::fill(allocation->low, allocation->data, static_cast<char>(kGuard));
-    if (behind != nullptr) std::fill(end, allocation->high, static_cast<char>(kGuard));
+    if (after != nullptr) std::fill(end, allocation->high, static_cast<char>(kGuard));
   }
   return first;
 }

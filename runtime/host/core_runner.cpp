@@ -92,7 +92,7 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) 
   if (workers > 1)
     chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
   do {
-    DealShares();
+    DistributeShares();
     at_barrier_.store(0, std::memory_order_relaxed);
     if (workers == 1) {
       Work(0);
@@ -105,7 +105,7 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) 
 }
 
 // Gives neighbouring cores to the same worker.
-void CoreRunner::DealShares() {
+void CoreRunner::DistributeShares() {
   if (workers_ == 1) {
     new (&shares_[0]) Share{0, request_.busy_cores, shares_[0].left_ns};
     return;

@@ -56,7 +56,7 @@ class CoreRunner {
   };
 
   Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed);
-  void DealShares();
+  void DistributeShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
   // Takes the next cores to run from a share and returns the first. A single worker does this without a bus

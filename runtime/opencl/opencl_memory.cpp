@@ -36,9 +36,9 @@ void OpenclMemory::Release(kdl_memory memory) {
 OpenclPlace OpenclMemory::PlaceOf(const void* address) {
   const auto number = reinterpret_cast<std::uint64_t>(address);
   const std::lock_guard lock(mutex_);
-  auto behind = by_address_.upper_bound(number);
-  if (behind == by_address_.begin()) return {};
-  const OpenclAllocation& allocation = *std::prev(behind)->second;
+  auto after = by_address_.upper_bound(number);
+  if (after == by_address_.begin()) return {};
+  const OpenclAllocation& allocation = *std::prev(after)->second;
   return {allocation.buffer, static_cast<std::int64_t>(number - allocation.address)};
 }
 

@@ -50,7 +50,7 @@ std::string ReasonOf(const Failure& failure) {
 /// nothing after an error, which is reported.
 std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
-  Result<std::string> place = BehindLinks(output);
+  Result<std::string> place = ThroughLinks(output);
   if (!place.ok()) {
     diagnostics.Report(diag::CannotWrite, {}, output, ReasonOf(place.failure()));
     return std::nullopt;

@@ -80,7 +80,8 @@ struct Shadow {
   }
 };
 
-Watch::Watch(const ir::Function& kernel, Sanitizers sanitizers) : kernel_(kernel), sanitizers_(sanitizers) {}
+Watch::Watch(const ir::Function& kernel, Sanitizers sanitizers)
+    : kernel_(kernel), sanitizers_(sanitizers) {}
 Watch::~Watch() = default;
 
 size_t Watch::KeyHash::operator()(const std::vector<int64_t>& key) const {
@@ -173,7 +174,7 @@ std::string Watch::AgentName(AgentId agent) const {
 }
 
 /// Returns the name of an agent that is mentioned after another one, and distinguishes the two.
-std::string Watch::NameBeside(AgentId agent, AgentId other) const {
+std::string Watch::NameNextTo(AgentId agent, AgentId other) const {
   const Agent& one = agents_[agent - 1];
   const Agent& first = agents_[other - 1];
   std::string text = AgentName(agent);
@@ -245,7 +246,7 @@ void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, co
     std::swap(kind, before);
   }
   std::string text = fmt::format("'{}': ", QuotedText(*op));
-  std::string beside = first == second ? "it" : NameBeside(second, first);
+  std::string beside = first == second ? "it" : NameNextTo(second, first);
   if (kind == before && first != second) {
     text += fmt::format("{} and {} both write {}", AgentName(first), beside, element);
   } else {

@@ -92,7 +92,7 @@ class Watch {
   AgentId Intern(Core& core, std::vector<int64_t> key, Agent agent);
   uint32_t SiteOf(const ir::Op* op);
   std::string AgentName(AgentId agent) const;
-  std::string NameBeside(AgentId agent, AgentId other) const;
+  std::string NameNextTo(AgentId agent, AgentId other) const;
   void StopRace(Core& core, const ir::Op* op, AgentId agent, TouchKind kind, const Mark& mark,
                 TouchKind before, const std::string& element) const;
 

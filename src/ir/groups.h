@@ -21,8 +21,8 @@ inline int64_t GroupBegin(int64_t group, int64_t blocks, int64_t groups) {
 /// Returns the group that contains the block.
 inline int64_t GroupOfBlock(int64_t block, int64_t blocks) {
   int64_t groups = GroupCount(blocks);
-  auto behind = static_cast<unsigned __int128>(block + 1) * static_cast<uint64_t>(groups) - 1;
-  return static_cast<int64_t>(behind / static_cast<uint64_t>(blocks));
+  auto after = static_cast<unsigned __int128>(block + 1) * static_cast<uint64_t>(groups) - 1;
+  return static_cast<int64_t>(after / static_cast<uint64_t>(blocks));
 }
 
 }  // namespace kdl::ir

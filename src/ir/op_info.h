@@ -99,7 +99,7 @@ struct OpInfo {
   std::string_view meaning;
 
   constexpr bool has(Trait trait) const { return (traits & trait) != 0; }
-  constexpr bool stands_in(uint32_t some_places) const { return (places & some_places) != 0; }
+  constexpr bool is_in(uint32_t some_places) const { return (places & some_places) != 0; }
   /// Whether it is elementwise with a function on numbers (ir/eval/eval.h): all elementwise ops except call.
   constexpr bool is_computed() const { return has(kElementwise) && kind != OpKind::Call; }
   constexpr bool has_operand(Effect effect) const {

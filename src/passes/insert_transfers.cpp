@@ -354,19 +354,19 @@ class Inserter {
     const Op* last = nullptr;
     for (const auto& [tensor, op] : changed) {
       bool is_it = op && classes_.RepresentativeOf(tensor) == classes_.RepresentativeOf(root);
-      if (is_it && (!last || IsBehind(op, last))) last = op;
+      if (is_it && (!last || IsAfter(op, last))) last = op;
     }
     return last;
   }
 
-  bool IsBehind(const Op* op, const Op* other) const {
+  bool IsAfter(const Op* op, const Op* other) const {
     bool seen = false;
-    bool behind = false;
+    bool after = false;
     ir::Walk(program_.body, [&](const Op* one) {
-      behind = behind || (one == op && seen);
+      after = after || (one == op && seen);
       seen = seen || one == other;
     });
-    return behind;
+    return after;
   }
 
   void Loop(Op* loop, Owners& state) {

@@ -114,7 +114,7 @@ class GroupFolder {
         spmd_(spmd),
         updates_(UpdatesOf(spmd)),
         stage_(updates_.empty() ? nullptr : StageOf(spmd)),
-        behind_(stage_ ? kernel.body->terminator() : spmd) {}
+        after_(stage_ ? kernel.body->terminator() : spmd) {}
 
   void LowerReductions() {
     bool again = MayRunAgain(spmd_);
@@ -132,8 +132,8 @@ class GroupFolder {
     if (std::any_of(parts_.begin(), parts_.end(), waits)) builder_.Create(OpKind::Sync, {}, {});
     builder_.SetInsertionPoint(spmd_);
     WalkGroups();
-    builder_.SetInsertionPoint(behind_);
-    if (!parts_.empty() && !IsBehindSync(behind_)) builder_.Create(OpKind::Sync, {}, {});
+    builder_.SetInsertionPoint(after_);
+    if (!parts_.empty() && !IsAfterSync(after_)) builder_.Create(OpKind::Sync, {}, {});
     for (const GroupParts& parts : parts_) Fold(parts);
     if (!parts_.empty() && again) builder_.Create(OpKind::Sync, {}, {});
     ir::Erase(spmd_);
@@ -163,7 +163,7 @@ class GroupFolder {
   }
 
   /// Whether a barrier follows the last stage before `op`.
-  bool IsBehindSync(const Op* op) const {
+  bool IsAfterSync(const Op* op) const {
     if (!stage_) return false;
     for (op = op->prev(); op->kind() != OpKind::Stage; op = op->prev())
       if (op->kind() == OpKind::Sync) return true;
@@ -231,8 +231,8 @@ class GroupFolder {
     const GroupParts& parts = *visit.parts;
     if (!parts.has_tiles() || !parts.at_once()) return;
     Value* next = builder_.Add(number, builder_.I64(1));
-    Value* behind = builder_.Add(visit.first_of_step, parts.depth());
-    Value* is_last = builder_.Eq(next, behind);
+    Value* after = builder_.Add(visit.first_of_step, parts.depth());
+    Value* is_last = builder_.Eq(next, after);
     Value* has_first = builder_.Ge(visit.first_of_step, begin);
     MakeIf(builder_, builder_.And(is_last, has_first), [&] {
       ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
@@ -324,7 +324,7 @@ class GroupFolder {
       StoreFolded(parts, FoldRounds(folded), folded.place);
     }
     builder_.Create(OpKind::Yield, {{}}, {});
-    builder_.SetInsertionPoint(behind_);
+    builder_.SetInsertionPoint(after_);
   }
 
   /// Elements of a tensor into which the parts of groups are reduced.
@@ -369,8 +369,8 @@ class GroupFolder {
   /// Returns the range of the groups that have blocks of the step that begins with block `first`.
   std::pair<Value*, Value*> GroupsOfStep(const GroupParts& parts, Value* first) {
     Value* one = builder_.I64(1);
-    Value* behind = builder_.Add(first, parts.depth());
-    Value* last = builder_.Sub(behind, one);
+    Value* after = builder_.Add(first, parts.depth());
+    Value* last = builder_.Sub(after, one);
     Value* to = builder_.Add(blocks_->GroupOfBlock(last), one);
     return {blocks_->GroupOfBlock(first), to};
   }
@@ -379,8 +379,8 @@ class GroupFolder {
   void FoldShared(const Folded& folded) {
     Value* first = builder_.Mul(folded.tile, folded.parts.depth());
     auto [from, to] = GroupsOfStep(folded.parts, first);
-    Value* behind = builder_.Add(from, builder_.I64(1));
-    MakeIf(builder_, builder_.Lt(behind, to), [&] {
+    Value* after = builder_.Add(from, builder_.I64(1));
+    MakeIf(builder_, builder_.Lt(after, to), [&] {
       StoreFolded(folded.parts, FoldGroupsOf(folded, from, to, Start(folded)), folded.place);
     });
   }
@@ -397,8 +397,8 @@ class GroupFolder {
     auto with_round = [&](Value* round, const Values& carried) -> Values {
       Value* steps = builder_.Mul(round, parts.tiles());
       Value* step = builder_.Add(steps, folded.tile);
-      auto [from, behind] = GroupsOfStep(parts, builder_.Mul(step, parts.depth()));
-      Value* to = builder_.Select(all, blocks_->groups(), behind);
+      auto [from, after] = GroupsOfStep(parts, builder_.Mul(step, parts.depth()));
+      Value* to = builder_.Select(all, blocks_->groups(), after);
       Value* rest = builder_.Select(all, zero, builder_.Max(carried[0], from));
       Value* so_far = FoldGroupsOf(folded, rest, to, carried[1]);
       return {builder_.Max(carried[0], to), so_far};
@@ -411,8 +411,8 @@ class GroupFolder {
   ir::Builder builder_;
   Op* spmd_;
   std::vector<std::vector<ir::UpdateOp>> updates_;
-  Op* stage_;   ///< the stage around the spmd, or null; reductions wait for its end
-  Op* behind_;  ///< reductions are inserted before this op
+  Op* stage_;  ///< the stage around the spmd, or null; reductions wait for its end
+  Op* after_;  ///< reductions are inserted before this op
   std::optional<GroupBlocks> blocks_;
   std::vector<GroupParts> parts_;
 };

@@ -73,7 +73,7 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
 }
 
 /// Returns the op after the last use of a value in its region, or the terminator if that uses the value itself.
-Op* BehindLastUse(const Value* value) {
+Op* AfterLastUse(const Value* value) {
   const ir::Region* region = value->def()->parent_region();
   Op* last = value->def();
   for (const ir::Use& use : value->uses()) {
@@ -92,11 +92,11 @@ bool Pops(const Op* op, const Value* pipe) {
 
 /// Returns the op before which the slot of a tile can be released.
 Op* ReleasePlace(const Value* tile, const Value* pipe) {
-  Op* behind = BehindLastUse(tile);
-  for (Op* op = tile->def()->next(); op != behind; op = op->next()) {
+  Op* after = AfterLastUse(tile);
+  for (Op* op = tile->def()->next(); op != after; op = op->next()) {
     if (Pops(op, pipe)) return op;
   }
-  return behind;
+  return after;
 }
 
 void OpenPop(ir::Module& module, ir::PopOp pop) {

@@ -127,7 +127,7 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
 
 /// Returns the path from after `op` to the end of the region `end`, which leaves all ops around `op` up to
 /// that region.
-Barriers::Free Barriers::Behind(const Op* op, const ir::Region* end) {
+Barriers::Free Barriers::After(const Op* op, const ir::Region* end) {
   Free free = All();
   for (;; op = op->parent_region()->parent()) {
     if (op->kind() == OpKind::Stage || !AddBetween(op->next(), nullptr, free)) return None();
@@ -144,13 +144,13 @@ Barriers::Free Barriers::InFrontOf(const Op* op, const ir::Region* end) {
   }
 }
 
-void Barriers::Add(Way way, const Free& behind, const Free& between, const Free& before,
+void Barriers::Add(Way way, const Free& after, const Free& between, const Free& before,
                    std::vector<Way>& ways) {
-  if (behind.never || between.never || before.never) return;
-  way.behind = behind.when;
+  if (after.never || between.never || before.never) return;
+  way.after = after.when;
   way.when = between.when;
   way.before = before.when;
-  way.is_certain = behind.is_certain && between.is_certain && before.is_certain;
+  way.is_certain = after.is_certain && between.is_certain && before.is_certain;
   ways.push_back(std::move(way));
 }
 
@@ -181,15 +181,15 @@ void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::ve
   if (first->kind() == OpKind::Stage || second->kind() == OpKind::Stage) return;
   way.left = WaitingLoops(a, common);
   way.entered = WaitingLoops(b, common);
-  Free behind = All();
+  Free after = All();
   Free between = All();
   Free before = All();
   for (const Op* op = a; op != first; op = op->parent_region()->parent())
-    behind &= Behind(op, op->parent_region());
+    after &= After(op, op->parent_region());
   for (const Op* op = b; op != second; op = op->parent_region()->parent())
     before &= InFrontOf(op, op->parent_region());
   AddBetween(first->next(), second, between);
-  Add(way, behind, between, before, ways);
+  Add(way, after, between, before, ways);
 }
 
 std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
@@ -208,7 +208,7 @@ std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
       way.left = WaitingLoops(from, body);
       way.entered = WaitingLoops(to, body);
       way.may_wait = HasBarrier(of_a[i]);
-      Add(std::move(way), Behind(from, body), All(), InFrontOf(to, body), ways);
+      Add(std::move(way), After(from, body), All(), InFrontOf(to, body), ways);
     };
     add(a, b, false);
     if (a != b) add(b, a, true);

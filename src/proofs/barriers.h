@@ -21,10 +21,10 @@ struct Way {
   } iterations = Iterations::Same;
   bool is_swapped = false;  ///< the second place comes first
   /// The conditions for having no barrier in between, or weaker ones: on the iterations that contain both
-  /// places (`when`), on those of the place that comes first (`behind`), and on those of the other one
+  /// places (`when`), on those of the place that comes first (`after`), and on those of the other one
   /// (`before`).
   PointSet when{};
-  PointSet behind{};
+  PointSet after{};
   PointSet before{};
   bool is_certain = true;  ///< whether the conditions are exact
   /// `left`: loops with a barrier around the first place, which are left. `entered`: those around the second
@@ -72,9 +72,9 @@ class Barriers {
   Free SameOnAllCores(PointSet when) const;
   Free Outside(Free free, const ir::Op* loop) const;
   Free Without(Free free, const std::vector<std::string>& variables) const;
-  Free Behind(const ir::Op* op, const ir::Region* end);
+  Free After(const ir::Op* op, const ir::Region* end);
   Free InFrontOf(const ir::Op* op, const ir::Region* end);
-  static void Add(Way way, const Free& behind, const Free& between, const Free& before,
+  static void Add(Way way, const Free& after, const Free& between, const Free& before,
                   std::vector<Way>& ways);
   std::vector<const ir::Op*> WaitingLoops(const ir::Op* place, const ir::Region* within);
   void AddInOneIteration(const ir::Op* a, const ir::Op* b, size_t loops, std::vector<Way>& ways);

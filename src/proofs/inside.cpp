@@ -120,8 +120,8 @@ bool Inside::IsTakeInside(ir::GatherOp take) {
     const Value* block = ir::FindBlock(take.op, over[i]);
     Poly index = asked_->terms.PolyOfValue(view.index[i]);
     Poly start = asked_->terms.PolyOfFact(OpKind::BlockStart, block);
-    Poly behind = start + asked_->terms.PolyOfFact(OpKind::BlockSize, block);
-    if (!runs.Always(index, CompareKind::Ge, start) || !runs.Always(index, CompareKind::Lt, behind))
+    Poly after = start + asked_->terms.PolyOfFact(OpKind::BlockSize, block);
+    if (!runs.Always(index, CompareKind::Ge, start) || !runs.Always(index, CompareKind::Lt, after))
       return false;
   }
   return true;

@@ -215,15 +215,15 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
 }
 
 /// For parts that together cover 0 to `end`: each part begins at the first of the variables and ends before
-/// `behind`.
+/// `after`.
 PointSet MustWrites::WrittenInParts(const PointSet& written, const PointSet& grid,
-                                    const std::vector<std::string>& variables, const Affine& behind,
+                                    const std::vector<std::string>& variables, const Affine& after,
                                     const Affine& end) {
   PointSet left = instances_.None();
   Affine begin = instances_.Variable(variables[0]);
   for (const Affine& at :
        written.UpperBounds(variables[0], {variables.begin() + 1, variables.end()})) {
-    PointSet around = grid & AtMost(begin, at) & Less(at, behind);
+    PointSet around = grid & AtMost(begin, at) & Less(at, after);
     left |=
         AnyOfGrid(written, around, variables, AtMost(instances_.Constant(0), at) & Less(at, end));
   }
@@ -249,11 +249,10 @@ PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* bind
   bool takes_each =
       loop->kind() != OpKind::Loop || instances_.terms().PolyOfValue(loop->operand(2)) == Poly(1);
   if (!end || !takes_each) return instances_.None();
-  Affine behind =
+  Affine after =
       instances_.Variable(product.product) + instances_.AffineOf(Poly::Atom(product.factor));
   PointSet grid = instances_.FactsAboutProduct(product) & instances_.Iterations(binder);
-  return WrittenInParts(written, grid, {product.product, number}, behind,
-                        instances_.AffineOf(*end));
+  return WrittenInParts(written, grid, {product.product, number}, after, instances_.AffineOf(*end));
 }
 
 /// For parts that cover a whole dimension: each index is in the part of some block.
@@ -262,8 +261,8 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
   std::optional<AtomId> atom = ragged.lower.Greatest();
   if (!ragged.whole || !atom || ragged.lower != Poly::Atom(*atom)) return instances_.None();
   std::string lower = instances_.VariableName(*atom);
-  Affine behind = instances_.AffineOf(ragged.upper);
-  if (instances_.VariablesOf(ragged.lower) != Instances::Names{lower} || !behind.known())
+  Affine after = instances_.AffineOf(ragged.upper);
+  if (instances_.VariablesOf(ragged.lower) != Instances::Names{lower} || !after.known())
     return instances_.None();
   Instances::Names others = instances_.VariablesOf(ragged.upper);
   others.erase(lower);
@@ -271,7 +270,7 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
   std::vector<std::string> variables = {lower};
   variables.insert(variables.end(), others.begin(), others.end());
   Affine end = instances_.AffineOf(instances_.terms().PolyOfSize(*ragged.whole));
-  return WrittenInParts(written, instances_.Iterations(ragged.binder), variables, behind, end);
+  return WrittenInParts(written, instances_.Iterations(ragged.binder), variables, after, end);
 }
 
 /// Eliminates a scalar loop variable. If it numbers blocks of a size B, as in `b * B`, each index is in one

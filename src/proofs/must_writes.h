@@ -50,7 +50,7 @@ class MustWrites {
   PointSet LeaveBlockNumbers(const Product& product, const ir::Value* binder,
                              const PointSet& written);
   PointSet WrittenInParts(const PointSet& written, const PointSet& grid,
-                          const std::vector<std::string>& variables, const Affine& behind,
+                          const std::vector<std::string>& variables, const Affine& after,
                           const Affine& end);
   PointSet LeaveRagged(const Ragged& ragged, const std::string& number, const PointSet& written);
   PointSet LeaveNumbers(const ir::Value* binder, PointSet written);

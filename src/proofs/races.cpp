@@ -223,9 +223,9 @@ PointSet Races::MaybeBefore(const Site& site) {
   PointSet before = instances_.None();
   const Op* place = barriers_.PlaceBetweenBarriers(site.view.op);
   bool in_iterations = !barriers_.LoopsAround(site.view.op).empty();
-  bool is_behind = false;
+  bool is_after = false;
   for (const Site& other : sites_) {
-    if (&other == &site) is_behind = true;
+    if (&other == &site) is_after = true;
     bool writes = other.view.effect != Effect::Read &&
                   ir::MemoryOf(other.view.tensor) == ir::MemoryOf(site.view.tensor);
     if (!writes) continue;
@@ -233,8 +233,8 @@ PointSet Races::MaybeBefore(const Site& site) {
     while (common && !instances_.LoopIsIn(other.view.op, common))
       common = common->parent_region()->parent();
     bool in_one_place = barriers_.PlaceBetweenBarriers(other.view.op) == place;
-    bool behind = is_behind && !in_iterations && LoopOf(common) == site.walk;
-    if (!behind) {
+    bool after = is_after && !in_iterations && LoopOf(common) == site.walk;
+    if (!after) {
       before |= TouchedElements(other);
     } else if (in_one_place) {  // other blocks or cores may be ahead
       PointSet runs = site.touched & SecondRun(BlockRuns(other), {}) &
@@ -270,8 +270,8 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
   const Op* loop = way.iterations == Way::Iterations::Same ? nullptr : equal[way.equal];
   equal.resize(way.equal);
   PointSet both = of_a & SecondRun(of_b, equal) & way.when;
-  both &= way.is_swapped ? way.before & SecondRun(way.behind, equal)
-                         : way.behind & SecondRun(way.before, equal);
+  both &= way.is_swapped ? way.before & SecondRun(way.after, equal)
+                         : way.after & SecondRun(way.before, equal);
   if (loop) both &= InIterations(way, loop);
   if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
   if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk, equal);

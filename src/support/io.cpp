@@ -97,7 +97,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   return text;
 }
 
-Result<std::string> BehindLinks(const std::string& path) {
+Result<std::string> ThroughLinks(const std::string& path) {
   constexpr int kMostLinks = 40;  // the limit of Linux
   std::filesystem::path place = path;
   std::error_code error;
@@ -130,7 +130,7 @@ Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view byt
     if (!written.ok()) return written.failure();
     return FreshFile(path, path, "");
   }
-  Result<std::string> place = BehindLinks(path);
+  Result<std::string> place = ThroughLinks(path);
   if (!place.ok()) return place.failure();
   // A fixed name: the file's own name plus a suffix might exceed the limit for names.
   std::string fresh = (std::filesystem::path(*place).parent_path() / ".kernelc-XXXXXX").string();

@@ -17,7 +17,7 @@ inline constexpr size_t kMostOfTool = size_t{1} << 32;
 
 /// Resolves `path` if it is a symbolic link. The file that the links lead to need not exist. Fails if the
 /// links form a cycle.
-Result<std::string> BehindLinks(const std::string& path);
+Result<std::string> ThroughLinks(const std::string& path);
 
 /// A file that is written next to its destination and moved there by Put, so that a reader sees the old file
 /// or the new one, but never a part. Without Put the new file is removed and the old one stays. If the path

@@ -49,7 +49,7 @@ TEST_CASE("CUDA: nothing is left when contexts are gone") {
   CHECK(fake_cuda_live() == 0);
 }
 
-TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing is left behind") {
+TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing is left after") {
   struct Row {
     const char* function;
     int status;

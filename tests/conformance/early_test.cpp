@@ -97,7 +97,7 @@ TEST_CASE("Early: what is given after the report does not wait for what fails in
   Context context;
   ByHand device(context);
   const Event failed = device.Give(0);
-  const Event behind = device.Give(0);
+  const Event after = device.Give(0);
   REQUIRE(device.count() == 2);
   device.Fail();
   CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
@@ -106,7 +106,7 @@ TEST_CASE("Early: what is given after the report does not wait for what fails in
   device.Fail();
   device.EndUntil(fresh);
   fresh.Wait();
-  CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_DEVICE);
+  CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
 }
 
 // If an operation is cancelled before it has started, the device never gets it, nor anything that waits for
@@ -120,14 +120,14 @@ TEST_CASE("Early: nothing waits for an operation that the device was not given")
     const Event dropped = device.Give(0, {gate.At(1)});
     gate.Signal(1);
     dropped.Cancel();
-    const Event behind = device.Give(0);
+    const Event after = device.Give(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const Event apart = device.Give(1, {dropped});
     CHECK(device.KnowsAllPoints());
     device.EndUntil(apart);
-    device.EndUntil(behind);
+    device.EndUntil(after);
     first.Wait();
-    for (const Event& event : {behind, apart}) {
+    for (const Event& event : {after, apart}) {
       CHECK(CodeOf([&] { event.Wait(); }) == KDL_ERROR_CANCELLED);
     }
   }

@@ -118,10 +118,10 @@ CONFORMANCE_TEST(FailuresReachEverythingDownstream) {
   const Event cause = bench.device.queue(1).Call(Explode, {gate.At(1)});
   const Event direct = bench.device.queue(2).Call(journal.Note(1), {cause});
   const Event indirect = bench.sibling().queue().Call(journal.Note(2), {direct});
-  const Event behind = bench.device.queue(1).Call(journal.Note(3));
+  const Event after = bench.device.queue(1).Call(journal.Note(3));
   const Event apart = bench.device.queue(3).Call(journal.Note(4));
   gate.Signal(1);
-  for (const Event& event : {indirect, direct, behind, cause, indirect}) {
+  for (const Event& event : {indirect, direct, after, cause, indirect}) {
     std::string message;
     CHECK(CodeOf([&] { event.Wait(); }, &message) == KDL_ERROR_DEVICE);
     CHECK(message == "the first cause");
@@ -133,7 +133,7 @@ CONFORMANCE_TEST(FailuresReachEverythingDownstream) {
 CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   Journal journal;
   const Event failed = bench.queue.Call(Explode);
-  const Event behind = bench.queue.Call(journal.Note(1));
+  const Event after = bench.queue.Call(journal.Note(1));
   std::string message;
   CHECK(CodeOf([&] { bench.queue.Wait(); }, &message) == KDL_ERROR_DEVICE);
   CHECK(message == "the first cause");
@@ -141,7 +141,7 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   bench.queue.Wait();
   CHECK(journal.notes() == std::vector<int>{2});
   // The events stay failed, and so does everything that waits for them.
-  CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_DEVICE);
+  CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
   const Event again = bench.queue.Call(journal.Note(3), {failed});
   CHECK(CodeOf([&] { again.Wait(); }) == KDL_ERROR_DEVICE);
   bench.queue.Call(journal.Note(4)).Wait();
@@ -372,12 +372,12 @@ CONFORMANCE_TEST(CancelEndsWhatRuns) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   for (const std::int64_t cores : {1, 3}) {
     const Event running = bench.queue.Launch("spin", cores, {y});
-    const Event behind = bench.queue.Launch("mark", 3, {y});
+    const Event after = bench.queue.Launch("mark", 3, {y});
     // Long enough for it to start even on a busy machine.
     CHECK(CodeOf([&] { Check(kdl_event_wait(running.get(), 50000000)); }) == KDL_ERROR_TIMEOUT);
     running.Cancel();
     CHECK(CodeOf([&] { running.Wait(); }) == KDL_ERROR_CANCELLED);
-    CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_CANCELLED);
+    CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_CANCELLED);
   }
   bench.queue.Launch("mark", 3, {y}).Wait();
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 4));

@@ -213,7 +213,7 @@ int main(int count, char** words) {
     const std::uint64_t polls = mutations % 2;
     if (hosts[polls].Call(call)) continue;
     ++refused[polls];
-    if (!hosts[polls].Works()) Wrong(call, "the clusters behind it do not work");
+    if (!hosts[polls].Works()) Wrong(call, "the clusters after it do not work");
   }
   std::printf(
       "%llu mutations, %llu of them errors of a launch, %llu of a launch that is polled; "

@@ -29,7 +29,7 @@ class Products(Convolutions):
         self.of = self.pick(TYPES)
         acc = SUMS.get(self.of[0], self.of[0]) if self.of != ("u8", "i8") else "i32"
         self.shows[f"product of {self.of[0]} by {self.of[1]}"] += 1
-        before, in_turn, behind = [], [], []
+        before, in_turn, after = [], [], []
         factors = [self.factor(number, kept, before, in_turn) for number, kept in ((0, rows), (1, columns))]
         if "f32" == self.of[0] and self.chance(0.5):
             factors = [f"{factor} as tf32" for factor in factors]
@@ -39,12 +39,12 @@ class Products(Convolutions):
         if self.chance(0.2):
             self.second(acc, before, in_turn, factors)
         if self.chance(0.2):
-            self.hand_on(acc, before, in_turn, behind)
+            self.hand_on(acc, before, in_turn, after)
         loop = text(f"for d in K by {self.terms}{self.hint('@pipelined(1)', '@pipelined(3)')} {{\n", statements(in_turn), "}\n")
         stores = self.results(acc, rows, columns)
         heads = [f"i in M by {rows.extent}", f"j in N by {columns.extent}"]
         body = text(f"spmd for {', '.join(heads)}{self.hint('@dynamic', '@order(grouped = 2)')} {{\n",
-                    statements([*before, loop, *behind, *stores]), "}\n")
+                    statements([*before, loop, *after, *stores]), "}\n")
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         return text(f"kernel {name}({params}) {{\n", body, "}\n")
 
@@ -122,14 +122,14 @@ class Products(Convolutions):
         in_turn.append(f"more += dot({factors[0]}, {other} over d);\n")
         in_turn.append(self.pick(["", "acc = acc + more;\n"]))
 
-    def hand_on(self, acc, before, in_turn, behind):
+    def hand_on(self, acc, before, in_turn, after):
         """Makes the sum of an iteration outlive it."""
         self.shows["sum handed on"] += 1
         before.append(f"var last: {acc}[i, j] = 1;\n")
         in_turn.append(self.pick(["last = acc;\n", "if d.index == 1 { last = acc; }\n", "let t = last; last = acc; acc = t;\n"]))
-        behind.append("acc = acc + last;\n")
+        after.append("acc = acc + last;\n")
         if self.chance(0.3):
-            behind.append('print("last", last);\n')
+            after.append('print("last", last);\n')
 
     def results(self, acc, rows, columns):
         """Draws stores of values computed from the product."""

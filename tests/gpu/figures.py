@@ -186,9 +186,9 @@ def product(machine, code, workers, blocks, tile, shape):
     sums = code.count(0, len(code.ops) - 1)["FADD"]  # additions of sums that are accumulated separately
     turn_issue = (sum(counts.values()) + loads + sums) * workers / 32 / machine.issues
     stored = straight_run(code, "STG")  # the stores of a whole block
-    behind = (stored[1] - stored[0] + 1) * workers / 32 / machine.issues
+    after = (stored[1] - stored[0] + 1) * workers / 32 / machine.issues
     turns = k / steps
-    busy = turns * turn_unit / (turns * max(turn_unit, turn_issue) + behind / max(1, blocks))
+    busy = turns * turn_unit / (turns * max(turn_unit, turn_issue) + after / max(1, blocks))
     tiles = m / tile.rows * n / tile.columns
     whole_tiles = -(-m // tile.rows) * -(-n // tile.columns)
     waves = tiles / machine.processors / blocks

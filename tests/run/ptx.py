@@ -242,10 +242,10 @@ def check_group_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
     checks.expect(f"{name} of {file} has gates' bytes announced ({level})", body.count("mbarrier.arrive.expect_tx") == 6)
     # The next block's tile copies are started before this block's result is stored.
-    (behind,) = re.findall(r"\bwgmma\.wait_group\.sync\.aligned 0;.*", body, re.DOTALL)
+    (after,) = re.findall(r"\bwgmma\.wait_group\.sync\.aligned 0;.*", body, re.DOTALL)
     checks.expect(f"{name} of {file} begins the next block's boxes first ({level})",
-                  0 < behind.find("cp.async.bulk.tensor") < behind.find("st.global"))
-    checks.expect(f"{name} of {file} waits for all steps behind ({level})", body.count("wgmma.wait_group.sync.aligned 0;") == 1)
+                  0 < after.find("cp.async.bulk.tensor") < after.find("st.global"))
+    checks.expect(f"{name} of {file} waits for all steps after ({level})", body.count("wgmma.wait_group.sync.aligned 0;") == 1)
     (row,) = [row for row in used if row.kernel.startswith(name)]
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 

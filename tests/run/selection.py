@@ -95,7 +95,7 @@ ROWS = [
           "--device", "npu=debug"),
     bound("a number that is none", "debug[x]", f"kernelc: error: target 'debug[x]': '[x]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
     bound("a negative number", "debug[-1]", f"kernelc: error: target 'debug[-1]': '[-1]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
-    bound("something behind it", "debug[0]junk",
+    bound("something after it", "debug[0]junk",
           f"kernelc: error: target 'debug[0]junk': '[0]junk' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
     bound("a number that does not fit", "debug[99999999999999999999]",
           f"kernelc: error: target 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
@@ -123,10 +123,10 @@ ROWS = [
     bound("named and unnamed ones", "host", "kernelc: error: option '--device' expects NAME=VALUE, not 'debug' [E0908]\n"
           "help: for example: --device npu=debug", "--device", "debug"),
     Row("the last queue", 'device npu = target("debug");', "on debug", "npu.queue(63)"),
-    Row("a queue behind the last one", 'device npu = target("debug");',
+    Row("a queue after the last one", 'device npu = target("debug");',
         "t.kdl:5:67: error: a queue must be a number from 0 to 63, which '64' is not [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(64) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(64)"),
-    Row("a set of queues with one behind the last", 'device npu = target("debug");',
+    Row("a set of queues with one after the last", 'device npu = target("debug");',
         "t.kdl:5:71: error: a queue must be a number from 0 to 63, which '64' is not [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(0, 64) scale(x, y); }\n" + " " * 72 + "^^",
         "npu.queues(0, 64)"),
@@ -159,7 +159,7 @@ ROWS = [
     Row("one device, its keys in another order",
         'device npu = target("host", threads = 2, pin = 0);\ndevice other = target("host", pin = 0, threads = 2);',
         "on host?pin=0&threads=2\n'npu' and 'other' are one device, host?pin=0&threads=2"),
-    Row("a fallback to itself behind another candidate", 'device npu = select(target("debug")[64], fallback(npu));',
+    Row("a fallback to itself after another candidate", 'device npu = select(target("debug")[64], fallback(npu));',
         "t.kdl:1:1: error: the description of device 'npu' refers to itself [E0524]\n"
         "  device npu = select(target(\"debug\")[64], fallback(npu));\n  " + "^" * 56),
     Row("fallbacks in a cycle of three", "device npu = fallback(a);\ndevice a = fallback(b);\ndevice b = fallback(npu);",
@@ -168,7 +168,7 @@ ROWS = [
     Row("a fallback to what is nearly a name", 'device cpu = target("host");\ndevice npu = fallback(cpy);',
         "t.kdl:2:23: error: unknown name 'cpy' [E0302]\n"
         "  device npu = fallback(cpy);\n                        ^^^\nhelp: did you mean 'cpu'?"),
-    Row("a promise behind a fallback", "device npu = fallback(cpu);\ndevice cpu;",
+    Row("a promise after a fallback", "device npu = fallback(cpu);\ndevice cpu;",
         "kernelc: error: device 'cpu' of 't.kdl' is not bound [E0910]\n"
         "help: bind it with --device cpu=host, or with another spec from `kernelc targets`"),
     Row("a launch on what is nearly a name", 'device npu = target("debug");',

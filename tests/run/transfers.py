@@ -101,14 +101,14 @@ def main():
             sys.exit(built.stderr)
         lines = built.stdout.splitlines()
         for program in programs:
-            before, own, behind = parts(lines, program)
+            before, own, after = parts(lines, program)
             own[1:1] = ELSEWHERE.get(program, [])
-            (folder / "whole.kir").write_text("\n".join([*before, *own, *behind]) + "\n")
+            (folder / "whole.kir").write_text("\n".join([*before, *own, *after]) + "\n")
             done, expected = run(folder, "whole.kir", program)
             if done.returncode != 0:
                 sys.exit(f"{program}, nothing taken out:\n{done.stderr}")
             for what, text in changes(own):
-                (folder / "part.kir").write_text("\n".join([*before, *text, *behind]) + "\n")
+                (folder / "part.kir").write_text("\n".join([*before, *text, *after]) + "\n")
                 done, result = run(folder, "part.kir", program)
                 said = done.stderr.strip().splitlines()[0] if "[E0960]" in done.stderr else ""  # reported by a device
                 differs = result is not None and result.tobytes() != expected.tobytes()

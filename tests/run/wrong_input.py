@@ -38,7 +38,7 @@ def fails_well(command, word, folder):
         return f"exit code {done.returncode}: {done.stderr[-500:]}"
     if not re.search(r"error: .*\[E0\d\d\d\]", done.stderr) or word not in done.stderr:
         return f"'{word}' or a number is missing: {done.stderr[-500:]}"
-    return f"left behind: {left}" if left else None
+    return f"left after: {left}" if left else None
 
 
 def main():

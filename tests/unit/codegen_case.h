@@ -47,7 +47,7 @@ inline std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (size_t k = 0; k < ir::kOpCount; ++k) {
     auto kind = static_cast<ir::OpKind>(k);
-    if (!ir::Info(kind).is_computed() || !ir::Info(kind).stands_in(ir::kLoops)) continue;
+    if (!ir::Info(kind).is_computed() || !ir::Info(kind).is_in(ir::kLoops)) continue;
     for (Scalar operand : kScalars) {
       for (Scalar result : kScalars) {
         if (!Converts(kind) && result != (Compares(kind) ? Scalar::Bool : operand)) continue;

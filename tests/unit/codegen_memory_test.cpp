@@ -220,7 +220,7 @@ TEST_CASE("buffers keep their contents as long as their block, and share memory 
   }
 }
 
-TEST_CASE("a buffer in a nested block lies behind those that live around it") {
+TEST_CASE("a buffer in a nested block lies after those that live around it") {
   ir::ReadText read(R"(kernel @k dims(%N) () {
   %0 = const 0 : i64
   %a = buffer_new : buffer<f64,[100]>

@@ -17,7 +17,7 @@ TEST_CASE("names stay clear of C++'s words and of each other") {
   CHECK(names.Pick("") == "value");
 }
 
-TEST_CASE("lists wrap behind their opening, a comment at the end may stand out") {
+TEST_CASE("lists wrap after their opening, a comment at the end may stand out") {
   Writer writer;
   writer.Indent();
   writer.List("f(", {"a", "b"}, ");");

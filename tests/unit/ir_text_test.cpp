@@ -442,7 +442,7 @@ TEST_CASE("what does not read is told where and why") {
                   "expected a number of 32 bits");
 }
 
-TEST_CASE("one error a function, and the functions behind it are read") {
+TEST_CASE("one error a function, and the functions after it are read") {
   std::string errors =
       ErrorsOf("kernel @a () {\n  wrong\n  wronger\n}\nkernel @b () {\n  also\n}\n");
   CHECK(errors.find("'wrong'") != std::string::npos);

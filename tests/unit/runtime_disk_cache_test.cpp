@@ -205,7 +205,7 @@ TEST_CASE(
   CHECK(fs::exists(folder.path() / "notes.txt"));
 }
 
-TEST_CASE("disk cache: halves that a process left behind go after a while") {
+TEST_CASE("disk cache: halves that a process left after go after a while") {
   const CacheFolder folder;
   const fs::path old = folder.path() / "0.kdlcache-aaaaaa";
   const fs::path fresh = folder.path() / "1.kdlcache-bbbbbb";

@@ -59,7 +59,7 @@ TEST_CASE("memory: every allocation fails in turn, alone and with all that follo
   }
 }
 
-TEST_CASE("memory: failures that the caller has been told of leave nothing behind") {
+TEST_CASE("memory: failures that the caller has been told of leave nothing after") {
   constexpr int kFailures = 1000;
   const kdl::Context context;
   const kdl::Queue queue = context.Select("host").queue();

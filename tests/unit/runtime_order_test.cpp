@@ -158,7 +158,7 @@ TEST_CASE("order: timelines and host calls carry what the host did") {
   mbarrier.Signal(1);
   CHECK(MessageOf([&] { copied.Wait(); }) == "");
   s.first.Call([&] { s.x.Map<float>()[0] = 2.0f; }, {copied});
-  s.first.Copy(s.z, s.x, "behind");
+  s.first.Copy(s.z, s.x, "after");
   CHECK(s.Outcome() == "");
   CHECK(s.z.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
   // A signal from a host that has not waited orders nothing.

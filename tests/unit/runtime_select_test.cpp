@@ -29,7 +29,7 @@ constexpr Row kRows[] = {
      "device spec 'debug[x]': '[x]' is not an ordinal such as [0]" KDL_READS},
     {"a negative number", "debug[-1]", nullptr,
      "device spec 'debug[-1]': '[-1]' is not an ordinal such as [0]" KDL_READS},
-    {"something behind it", "debug[0]junk", nullptr,
+    {"something after it", "debug[0]junk", nullptr,
      "device spec 'debug[0]junk': '[0]junk' is not an ordinal such as [0]" KDL_READS},
     {"a number that does not fit", "debug[99999999999999999999]", nullptr,
      "device spec 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such "

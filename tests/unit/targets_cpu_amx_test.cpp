@@ -242,7 +242,7 @@ TEST_CASE("tiles: the code configures them, multiplies signs as they are and giv
 }
 
 TEST_CASE(
-    "tiles: sums of bf16 are those of the unit's steps, in tiles, beside them and behind them") {
+    "tiles: sums of bf16 are those of the unit's steps, in tiles, beside them and after them") {
   if (!__builtin_cpu_supports("avx512bf16")) return;
   TestKernel test(ProductOf("bf16", "bf16"), targets::BuiltinInstructions());
   Lower(test);

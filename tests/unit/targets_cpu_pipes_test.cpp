@@ -198,7 +198,7 @@ TEST_CASE("stages that are not in step stay stages") {
   CHECK(!Fuses(OutOfStep()));
 }
 
-TEST_CASE("rings lie one behind the other, and the workspace is injected once") {
+TEST_CASE("rings lie one after the other, and the workspace is injected once") {
   TestKernel test(ThreeStages());
   test.Apply(kLayOutPipes);
   int64_t end = 0;

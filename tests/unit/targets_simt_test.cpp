@@ -392,7 +392,7 @@ TEST_CASE("products, folds in lanes and in chains, and running sums go to teams"
   CheckLowering(kRunningSums, kRows);
 }
 
-TEST_CASE("products go to matrix units: steps of 16 or 32 terms, zeros behind the blocks' ends") {
+TEST_CASE("products go to matrix units: steps of 16 or 32 terms, zeros after the blocks' ends") {
   const std::vector<Dims> shapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
                                     {{"M", 5}, {"N", 7}, {"K", 0}},
                                     {{"M", 33}, {"N", 17}, {"K", 45}}};

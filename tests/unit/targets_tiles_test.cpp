@@ -152,7 +152,7 @@ TEST_CASE("a stream takes long blocks, rows take what L1 holds") {
   CHECK(rows[0] == 4);
 }
 
-TEST_CASE("tiles of loops one behind the other are not there together") {
+TEST_CASE("tiles of loops one after the other are not there together") {
   CHECK(TilesOf(std::string(kTwoPasses)) == std::vector<int64_t>{4, 2048});
 }
 

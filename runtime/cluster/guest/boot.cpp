@@ -340,7 +340,7 @@ volatile kdl_cluster_mailbox* fault_mailbox = nullptr;
 const char* fault_scratchpad = nullptr;
 
 // Whether an address is in the guard pages around a memory block.
-bool IsBeside(uint64_t address, const char* memory, uint64_t bytes) {
+bool IsNextTo(uint64_t address, const char* memory, uint64_t bytes) {
   const auto begin = reinterpret_cast<uint64_t>(memory);
   return address + kGuard >= begin && address < begin + bytes + kGuard;
 }
@@ -354,11 +354,11 @@ void Fault(int signal, const char* info, const char* context) {
   uint64_t address = *reinterpret_cast<const uint64_t*>(info + kAddressAt);
   uint64_t fault = signal == kIllegal ? kdl_cluster_bad_instruction : kdl_cluster_no_memory;
   if (fault == kdl_cluster_no_memory &&
-      IsBeside(address, fault_scratchpad, mailbox.scratchpad_bytes)) {
+      IsNextTo(address, fault_scratchpad, mailbox.scratchpad_bytes)) {
     fault = kdl_cluster_beyond_scratchpad;
     address -= reinterpret_cast<uint64_t>(fault_scratchpad);
   } else if (fault == kdl_cluster_no_memory && running != nullptr &&
-             IsBeside(address, running->stack, mailbox.stack_bytes)) {
+             IsNextTo(address, running->stack, mailbox.stack_bytes)) {
     fault = kdl_cluster_beyond_stack;
   }
   mailbox.fault_address = address;

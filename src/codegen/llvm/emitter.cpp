@@ -17,7 +17,7 @@ using EmitFunction = void (*)(Emitter& emitter, ir::Op* op);
 template <ir::OpKind kind>
 consteval EmitFunction EmitterOf() {
   constexpr const ir::OpInfo& kInfo = ir::kOpTable[static_cast<size_t>(kind)];
-  if constexpr (kInfo.stands_in(ir::kLoops) && !kInfo.has(ir::kTerminator)) {
+  if constexpr (kInfo.is_in(ir::kLoops) && !kInfo.has(ir::kTerminator)) {
     return &Emit<kind>;
   } else {
     return nullptr;

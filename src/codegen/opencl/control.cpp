@@ -261,7 +261,7 @@ consteval WriteFunction WriterOf() {
   constexpr const ir::OpInfo& kInfo = ir::kOpTable[static_cast<size_t>(kind)];
   if constexpr (HasExpression(kInfo)) {
     return &WriteExpression;
-  } else if constexpr (kInfo.stands_in(ir::kLoops) && !kInfo.has(ir::kTerminator)) {
+  } else if constexpr (kInfo.is_in(ir::kLoops) && !kInfo.has(ir::kTerminator)) {
     return &Write<kind>;
   } else {
     return nullptr;

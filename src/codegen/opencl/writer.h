@@ -115,7 +115,7 @@ void Write(Writer& w, const ir::Op* op);
 /// Writes ops that compute one expression, which depends on the operands' type.
 void WriteExpression(Writer& w, const ir::Op* op);
 constexpr bool HasExpression(const ir::OpInfo& info) {
-  return info.is_computed() && info.stands_in(ir::kLoops) && info.kind != ir::OpKind::Select &&
+  return info.is_computed() && info.is_in(ir::kLoops) && info.kind != ir::OpKind::Select &&
          info.kind != ir::OpKind::Cast && info.kind != ir::OpKind::ToBits &&
          info.kind != ir::OpKind::FromBits;
 }

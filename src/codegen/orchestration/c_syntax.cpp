@@ -214,7 +214,7 @@ class SyntaxOfC final : public Syntax {
 
   void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                    CppNames& names) override {
-    OwnNames own = NamesBeside(program.params, program.constants);
+    OwnNames own = OtherNames(program.params, program.constants);
     for (const std::string& name : {own.context, own.devices}) names.Pick(name);
     devices_ = own.devices;
     std::string run = names.Pick("run");

@@ -92,7 +92,7 @@ std::vector<std::string> Parameters(const FaceCall& call) {
 
 void Declare(Writer& writer, const FaceCalls& calls, const FaceCall& call, Kind kind,
              std::string_view tail) {
-  OwnNames own = NamesBeside(call.params, call.sizes);
+  OwnNames own = OtherNames(call.params, call.sizes);
   std::vector<std::string> items = {fmt::format("const {}* {}", calls.c_type, own.kernels)};
   for (std::string& item : Parameters(call)) items.push_back(std::move(item));
   if (kind == Kind::Async) {
@@ -123,7 +123,7 @@ std::string ValueText(const FaceParam& param) {
 
 void Define(Writer& writer, const FaceCalls& calls, size_t number, Kind kind) {
   const FaceCall& call = calls.calls[number];
-  OwnNames own = NamesBeside(call.params, call.sizes);
+  OwnNames own = OtherNames(call.params, call.sizes);
   std::vector<std::string> sizes;
   std::vector<std::string> values;
   for (const FaceParam& param : call.params) {

@@ -187,7 +187,7 @@ class SyntaxOfCpp final : public Syntax {
 
   void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                    CppNames& names) override {
-    OwnNames own = NamesBeside(program.params, program.constants);
+    OwnNames own = OtherNames(program.params, program.constants);
     context_ = own.context;
     devices_ = own.devices;
     for (const std::string& name : {context_, devices_}) names.Pick(name);

@@ -65,7 +65,7 @@ constexpr bool HasForm(OpKind kind) {
 }
 static_assert(ir::CoverOnce(kRows,
                             [](const ir::OpInfo& info) {
-                              return info.stands_in(ir::kPrograms) && info.is_computed() &&
+                              return info.is_in(ir::kPrograms) && info.is_computed() &&
                                      !HasForm(info.kind);
                             }),
               "each elementwise op of programs has a function or an operator");

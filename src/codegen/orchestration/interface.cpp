@@ -277,8 +277,8 @@ FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
   return only;
 }
 
-OwnNames NamesBeside(const std::vector<FaceParam>& params,
-                     const std::vector<FaceConstant>& constants) {
+OwnNames OtherNames(const std::vector<FaceParam>& params,
+                    const std::vector<FaceConstant>& constants) {
   CppNames names;
   for (const FaceParam& param : params) names.Pick(param.name);
   for (const FaceConstant& constant : constants) names.Pick(constant.name);
@@ -299,7 +299,7 @@ OwnNames NamesBeside(const std::vector<FaceParam>& params,
 
 void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail) {
-  OwnNames own = NamesBeside(kernel.params, kernel.constants);
+  OwnNames own = OtherNames(kernel.params, kernel.constants);
   std::vector<std::string> items = {"const kdl::Queue& " + own.queue,
                                     "std::int64_t " + own.core_num};
   for (const FaceConstant& constant : kernel.constants)
@@ -313,7 +313,7 @@ void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults
 
 void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                     Defaults defaults, std::string_view tail) {
-  OwnNames own = NamesBeside(program.params, program.constants);
+  OwnNames own = OtherNames(program.params, program.constants);
   std::vector<std::string> items = {"const kdl::Context& " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CppType() + " " + param.name);
   if (!face.devices.empty()) {
@@ -325,7 +325,7 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
 
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail) {
-  OwnNames own = NamesBeside(program.params, program.constants);
+  OwnNames own = OtherNames(program.params, program.constants);
   std::vector<std::string> items = {"kdl_context* " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
   if (!face.devices.empty()) {

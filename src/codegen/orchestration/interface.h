@@ -131,8 +131,8 @@ struct OwnNames {
   std::string values;
   std::string run;
 };
-OwnNames NamesBeside(const std::vector<FaceParam>& params,
-                     const std::vector<FaceConstant>& constants);
+OwnNames OtherNames(const std::vector<FaceParam>& params,
+                    const std::vector<FaceConstant>& constants);
 
 /// Returns the parameters of variants, named for C++.
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants);

@@ -35,7 +35,7 @@ std::string Forwarded(const FaceParam& param) {
 }
 
 void PrintCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program) {
-  OwnNames own = NamesBeside(program.params, program.constants);
+  OwnNames own = OtherNames(program.params, program.constants);
   std::vector<std::string> args = {fmt::format("kdl::Context::Borrow({})", own.context)};
   for (const FaceParam& param : program.params) args.push_back(Forwarded(param));
   if (!face.devices.empty()) args.push_back(fmt::format("kdl_with_defaults({})", own.devices));
@@ -73,7 +73,7 @@ void PrintDefaults(Writer& writer, const ModuleFace& face) {
 
 void PrintLaunchers(Writer& writer, const ModuleFace& face) {
   for (const FaceFunction& kernel : face.kernels) {
-    OwnNames own = NamesBeside(kernel.params, kernel.constants);
+    OwnNames own = OtherNames(kernel.params, kernel.constants);
     std::vector<std::string> args;
     args.reserve(kernel.params.size());
     for (const FaceParam& param : kernel.params) args.push_back(param.name);

@@ -243,7 +243,7 @@ void ProgramPrinter::PrintOp(const Op* op) {
   };
   static_assert(ir::CoverOnce(kRows,
                               [](const ir::OpInfo& info) {
-                                return info.stands_in(ir::kPrograms) && !info.is_computed();
+                                return info.is_in(ir::kPrograms) && !info.is_computed();
                               }),
                 "each op of programs is printed");
   static constexpr auto kPrinters = ir::ByOp(kRows);

@@ -65,7 +65,7 @@ void OpenDispatch(Writer& writer, Language language, const ModuleFace& face,
 /// Prints the function that calls one of several functions, according to the element types of the arguments.
 void PrintDispatch(Writer& writer, Language language, const ModuleFace& face,
                    const FaceFunction& program, const std::vector<FaceFunction>& functions) {
-  OwnNames own = NamesBeside(program.params, program.constants);
+  OwnNames own = OtherNames(program.params, program.constants);
   bool is_cpp = language == Language::Cpp;
   std::unique_ptr<Syntax> syntax = is_cpp ? MakeCppSyntax() : MakeCSyntax();
   OpenDispatch(writer, language, face, program, own);

@@ -75,8 +75,8 @@ std::string PartName(const Value* part) {
 }  // namespace
 
 std::string ProgramPrinter::CalledAfter(const Value* tensor) const {
-  bool stands_in_place = IsPart(tensor) && !part_variables_.contains(tensor);
-  return stands_in_place ? PartName(tensor) : variables_.at(tensor);
+  bool is_in_place = IsPart(tensor) && !part_variables_.contains(tensor);
+  return is_in_place ? PartName(tensor) : variables_.at(tensor);
 }
 
 void ProgramPrinter::PrintSlice(const Op* op) {

@@ -61,8 +61,8 @@ Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options) {
   return resolves || module.devices.empty() ? Name() : module.devices[0].name;
 }
 
-std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,
-                                     std::string_view after) {
+std::vector<passes::Pipeline> After(std::vector<passes::Pipeline> pipelines,
+                                    std::string_view after) {
   for (size_t i = 0; i < pipelines.size(); ++i) {
     auto found = Find(pipelines[i], after);
     if (found == pipelines[i].end()) continue;

@@ -26,7 +26,7 @@ Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);
 
 /// Returns the pipelines, which run one after the other, without the passes up to and including
 /// `after`.
-std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,
-                                     std::string_view after);
+std::vector<passes::Pipeline> After(std::vector<passes::Pipeline> pipelines,
+                                    std::string_view after);
 
 }  // namespace kdl::driver

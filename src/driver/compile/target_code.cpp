@@ -116,7 +116,7 @@ PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   code.module->target = code.target.spec;
   const targets::Family& family = *code.target.family;
   std::vector<passes::Pipeline> left =
-      Behind({family.tiles, family.pipes, family.loops}, code.module->after);
+      After({family.tiles, family.pipes, family.loops}, code.module->after);
   code.loops = left[2];
   passes::PassContext context = ContextOf(s, code);
   passes::PassOptions pass_options = PassOptionsOf(s);
@@ -129,8 +129,8 @@ PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
 PipelineEnd RunProgramPasses(Session& s, ir::Module& module, const Code& code) {
   passes::PassContext context{module, s.diagnostics, s.sources};
   for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
-  PipelineEnd end = passes::RunPipeline(Behind({passes::kProgramPipeline}, module.after)[0],
-                                        context, PassOptionsOf(s));
+  PipelineEnd end = passes::RunPipeline(After({passes::kProgramPipeline}, module.after)[0], context,
+                                        PassOptionsOf(s));
   // The memory for pipes is specific to these targets.
   if (code.targets.size() == 1) module.target = code.targets[0].target.spec;
   return end;

@@ -92,7 +92,7 @@ bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::
 }
 
 /// Returns the device that a list element `@cpu` refers to, or null if the element is a spec.
-ir::Device* StandsFor(ir::Module& module, std::string_view element) {
+ir::Device* Represents(ir::Module& module, std::string_view element) {
   if (!element.starts_with('@')) return nullptr;
   ir::Device* own = Find(module, element.substr(1));
   return own ? own : FindInSource(module, element.substr(1));
@@ -107,7 +107,7 @@ bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir
   path.push_back(NameInSource(device.name.text()));
   for (std::string_view element : SplitList(device.spec)) {
     if (!element.starts_with('@')) continue;
-    const ir::Device* other = StandsFor(module, element);
+    const ir::Device* other = Represents(module, element);
     if (!other) {
       ReportUnknown(module, file, element.substr(1), diagnostics);
       return false;
@@ -129,7 +129,7 @@ bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir
 void AddFollowed(ir::Module& module, const std::string& spec, std::set<const ir::Device*>& followed,
                  std::vector<std::string>& list) {
   for (std::string_view element : SplitList(spec)) {
-    if (const ir::Device* other = StandsFor(module, element)) {
+    if (const ir::Device* other = Represents(module, element)) {
       if (followed.insert(other).second) AddFollowed(module, other->spec, followed, list);
     } else if (!element.empty() && std::ranges::find(list, element) == list.end()) {
       list.emplace_back(element);
@@ -148,7 +148,7 @@ std::string Followed(ir::Module& module, const std::string& spec) {
 /// refers to.
 const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device) {
   for (std::string_view element : SplitList(device.spec)) {
-    if (const ir::Device* other = StandsFor(module, element)) return PromiseOf(module, *other);
+    if (const ir::Device* other = Represents(module, element)) return PromiseOf(module, *other);
   }
   return device;
 }

@@ -106,7 +106,7 @@ uint32_t PlacesOf(FunctionKind kind) {
 }
 
 std::string PlaceFault(const OpInfo& info, FunctionKind kind) {
-  if (info.stands_in(PlacesOf(kind))) return "";
+  if (info.is_in(PlacesOf(kind))) return "";
   if ((info.places & ~PlacesOf(FunctionKind::Program)) == 0)
     return fmt::format("'{}' is not allowed outside a program", info.spelling);
   if ((info.places & ~PlacesOf(FunctionKind::Contract)) == 0)
@@ -422,7 +422,7 @@ std::string Sentence(const Fault& fault) {
 }
 
 std::string LoopLevelFault(const Op* op) {
-  if (!op->info().stands_in(kLoops)) return "belongs above loop level";
+  if (!op->info().is_in(kLoops)) return "belongs above loop level";
   for (const Value* value : op->results()) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
     if (is_tile || value->type()->kind == TypeKind::Block) return "makes a tile";

@@ -14,7 +14,7 @@ namespace kdl::ir {
 namespace {
 
 /// Whether an operand may have another scalar type than the others: the condition of a select.
-bool StandsApart(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }
+bool IsSeparate(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }
 
 std::string TileShapeFault(const Op& op) {
   for (const Value* operand : op.operands()) {
@@ -56,14 +56,14 @@ bool HasVector(const Op& op) {
 
 std::string ElementwiseFault(const Op& op, const Module&) {
   bool has_vector = HasVector(op);
-  if (has_vector && !op.info().stands_in(kLoops)) return "its operands must be tiles, not vectors";
+  if (has_vector && !op.info().is_in(kLoops)) return "its operands must be tiles, not vectors";
   std::string fault = has_vector ? LanesFault(op) : TileShapeFault(op);
   if (!fault.empty()) return fault;
   Type result = op.result()->type();
   Scalar scalar = op.operands().back()->type()->scalar;
   for (size_t i = 0; i < op.operands().size(); ++i) {
     Scalar other = op.operand(i)->type()->scalar;
-    if (StandsApart(op.kind(), i)) {
+    if (IsSeparate(op.kind(), i)) {
       if (other != Scalar::Bool) return "the condition is not a bool";
     } else if (other != scalar) {
       return fmt::format("operands of {} and {}", Spelling(other), Spelling(scalar));

@@ -189,12 +189,12 @@ std::string SyncFault(const Op& op, const Module&) {
       return fmt::format("it is not allowed in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
-  bool behind_pipe = false;  // after a barrier, the core may have another workspace
-  bool behind_sync = false;
+  bool after_pipe = false;  // after a barrier, the core may have another workspace
+  bool after_sync = false;
   for (const Op* other : *op.parent_region()) {
-    if (other == &op && behind_pipe) behind_sync = true;
-    behind_pipe = behind_pipe || other->kind() == OpKind::Pipe;
-    if (behind_sync && other->kind() == OpKind::Stage) return "it is not allowed between stages";
+    if (other == &op && after_pipe) after_sync = true;
+    after_pipe = after_pipe || other->kind() == OpKind::Pipe;
+    if (after_sync && other->kind() == OpKind::Stage) return "it is not allowed between stages";
   }
   return "";
 }

@@ -85,32 +85,32 @@ void AxisOrder::StudyAccesses(const ir::Function& kernel) {
 
 bool AxisOrder::StudyFolds(const ir::Function& kernel) {
   const std::vector<int> before = weight_;
-  Followers behind(whole_.size(), std::vector<bool>(whole_.size()));
+  Followers after(whole_.size(), std::vector<bool>(whole_.size()));
   ir::Walk(kernel.body, [&](const Op* op) {
     if (!Folds(op->kind())) return;
     const AxisList folded = op->attr<AttrKey::Axes>();
     if (op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) {
       for (AxisId axis : FoldedFrom(op)) {
-        if (axis != folded.back()) Follow(folded.back(), axis, behind);
+        if (axis != folded.back()) Follow(folded.back(), axis, after);
       }
     } else if (const AxisList kept = KeptAxes(op); !kept.empty()) {
       AxisId last = Sorted(kept).back();
-      for (AxisId axis : folded) Follow(last, axis, behind);
+      for (AxisId axis : folded) Follow(last, axis, after);
     }
   });
   return weight_ != before;
 }
 
-void AxisOrder::Follow(AxisId axis, AxisId other, Followers& behind) {
+void AxisOrder::Follow(AxisId axis, AxisId other, Followers& after) {
   uint32_t last = Whole(axis).value;
   uint32_t first = Whole(other).value;
-  if (last == first || behind[first][last]) return;
-  if (!behind[last][first]) {
-    for (uint32_t i = 0; i < behind.size(); ++i) {
-      if (i != last && !behind[i][last]) continue;
-      behind[i][first] = true;
-      for (uint32_t j = 0; j < behind.size(); ++j)
-        if (behind[first][j]) behind[i][j] = true;
+  if (last == first || after[first][last]) return;
+  if (!after[last][first]) {
+    for (uint32_t i = 0; i < after.size(); ++i) {
+      if (i != last && !after[i][last]) continue;
+      after[i][first] = true;
+      for (uint32_t j = 0; j < after.size(); ++j)
+        if (after[first][j]) after[i][j] = true;
     }
   }
   Raise(axis, weight_[first]);

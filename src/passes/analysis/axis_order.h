@@ -32,7 +32,7 @@ class AxisOrder {
   /// A matrix indexed by AxisId twice: whether the first axis must come after the second one.
   using Followers = std::vector<std::vector<bool>>;
   /// Places `axis` after `other`. If reductions ask for a cycle, the first of them are satisfied.
-  void Follow(ir::AxisId axis, ir::AxisId other, Followers& behind);
+  void Follow(ir::AxisId axis, ir::AxisId other, Followers& after);
 
   ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }
 

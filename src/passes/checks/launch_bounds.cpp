@@ -25,8 +25,8 @@ bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
     Require(view, open, sizes.Binary(SizeKind::Mul, ends->any, ends->from), CompareKind::Ge,
             sizes.Constant(0));
   if (open.above) {
-    Size behind = sizes.Binary(SizeKind::Mul, ends->any, ends->to);
-    Require(view, open, sizes.Binary(SizeKind::Sub, behind, sizes.Constant(1)), CompareKind::Lt,
+    Size after = sizes.Binary(SizeKind::Mul, ends->any, ends->to);
+    Require(view, open, sizes.Binary(SizeKind::Sub, after, sizes.Constant(1)), CompareKind::Lt,
             view.tensor->type()->dims[open.dim]);
   }
   return true;

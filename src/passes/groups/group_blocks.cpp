@@ -45,8 +45,8 @@ Value* GroupBlocks::FirstBlockOf(Value* group) {
 
 Value* GroupBlocks::GroupOfBlock(Value* block) {
   Value* one = builder_.I64(1);
-  Value* behind = builder_.Add(block, one);
-  Value* scaled = builder_.Mul(behind, groups_);
+  Value* after = builder_.Add(block, one);
+  Value* scaled = builder_.Mul(after, groups_);
   Value* before = builder_.Sub(scaled, one);
   return builder_.Div(before, builder_.Max(blocks_, one));
 }

@@ -36,8 +36,8 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
     MakeCheck(b, access.op, d, index, bound);
     if (access.chunk.lanes == 1 || d + 1 != map.dims.size()) continue;
     Value* count = access.chunk.count ? access.chunk.count : b.I64(access.chunk.lanes);
-    Value* behind = b.Add(index, count);
-    Value* last = b.Sub(behind, b.I64(1));
+    Value* after = b.Add(index, count);
+    Value* last = b.Sub(after, b.I64(1));
     MakeCheck(b, access.op, d, b.Min(last, bound), bound);
   }
 }

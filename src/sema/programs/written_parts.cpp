@@ -161,8 +161,8 @@ bool Holds(FunctionState& state, const PartDim& outer, const PartDim& inner) {
   if (outer.hi == nullptr || inner.hi == nullptr) return false;
   SizeTable& sizes = state.module.sizes;
   std::optional<int64_t> before = ConstantDifference(sizes, inner.lo, outer.lo);
-  std::optional<int64_t> behind = ConstantDifference(sizes, outer.hi, inner.hi);
-  return before && *before >= 0 && behind && *behind >= 0;
+  std::optional<int64_t> after = ConstantDifference(sizes, outer.hi, inner.hi);
+  return before && *before >= 0 && after && *after >= 0;
 }
 
 bool Holds(FunctionState& state, const std::set<Part>& parts, const Part& inner) {
@@ -198,15 +198,15 @@ std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources, c
 void AddPart(FunctionState& state, std::set<Part>& parts, Part part) {
   for (auto other = parts.begin(); other != parts.end();) {
     std::optional<size_t> before = ContinuedAlong(state, *other, part);
-    std::optional<size_t> behind = ContinuedAlong(state, part, *other);
-    if (!before && !behind) {
+    std::optional<size_t> after = ContinuedAlong(state, part, *other);
+    if (!before && !after) {
       ++other;
       continue;
     }
-    PartDim& dim = part.dims[before ? *before : *behind];
+    PartDim& dim = part.dims[before ? *before : *after];
     if (before) dim.lo = other->dims[*before].lo;
-    if (behind) dim.hi = other->dims[*behind].hi;
-    Size extent = part.tensor->type.dims[before ? *before : *behind];
+    if (after) dim.hi = other->dims[*after].hi;
+    Size extent = part.tensor->type.dims[before ? *before : *after];
     if (IsConstant(dim.lo, 0) && IsSize(state, dim.hi, extent)) dim = {};
     parts.erase(other);
     other = parts.begin();

@@ -290,7 +290,7 @@ bool UseEnd(FunctionState& state, const Expr* expr, syntax::Direction end) {
 void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
   Span head = stmt.span;
   head.end = stmt.name.span.end;
-  bool ok = StandsAtTop(state, "a pipe", head);
+  bool ok = IsAtTop(state, "a pipe", head);
   if (!stmt.type->elements.empty()) {
     state.diagnostics.Report(diag::TupleInPipe, stmt.type->span, stmt.name.name.text())
         .Help("use one pipe for each component");

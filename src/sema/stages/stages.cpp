@@ -37,13 +37,13 @@ bool IsCheckedWhenRun(const FunctionState& state, const syntax::RangeStmt& range
   return range.max != nullptr && !is_size;
 }
 
-struct Beside {
+struct Outside {
   bool allowed = true;
   std::string_view what;
   std::string_view help;
 };
 
-Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
+Outside JudgeOutside(const FunctionState& state, const Stmt* stmt) {
   constexpr std::string_view kMove = "move it into the stage that needs it";
   switch (stmt->kind) {
     case StmtKind::Stage:
@@ -97,7 +97,7 @@ Span FirstLine(const FunctionState& state, Span span) {
 
 }  // namespace
 
-bool StandsAtTop(FunctionState& state, std::string_view what, Span head) {
+bool IsAtTop(FunctionState& state, std::string_view what, Span head) {
   bool in_stage = state.stages.current != nullptr;
   if (!in_stage && state.block_depth == 1) return true;
   Diagnostic& report = state.diagnostics.Report(
@@ -111,7 +111,7 @@ bool StandsAtTop(FunctionState& state, std::string_view what, Span head) {
 void CheckStage(FunctionState& state, const syntax::StageStmt& stmt) {
   Span head = stmt.span;
   head.end = stmt.name.span.end;
-  bool at_top = StandsAtTop(state, "a stage", head);
+  bool at_top = IsAtTop(state, "a stage", head);
   Entity* stage = Declare(state, EntityKind::Stage, stmt.name);
   state.fn.stmts[&stmt].entities = {stage};
   StageState& stages = state.stages;
@@ -121,16 +121,16 @@ void CheckStage(FunctionState& state, const syntax::StageStmt& stmt) {
   std::tie(stages.current, stages.stmt) = around;
 }
 
-void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {
+void CheckOutsideStages(FunctionState& state, const syntax::BlockStmt& body) {
   auto is_stage = [](const Stmt* stmt) { return stmt->kind == StmtKind::Stage; };
   auto first = std::find_if(body.stmts.begin(), body.stmts.end(), is_stage);
   if (first == body.stmts.end()) return;
   Span stage = (*first)->span;
   stage.end = syntax::As<syntax::StageStmt>(*first).name.span.end;
   for (const Stmt* stmt : body.stmts) {
-    Beside beside = JudgeBeside(state, stmt);
+    Outside beside = JudgeOutside(state, stmt);
     if (beside.allowed) continue;
-    state.diagnostics.Report(diag::BesideStages, FirstLine(state, stmt->span), beside.what)
+    state.diagnostics.Report(diag::OutsideStages, FirstLine(state, stmt->span), beside.what)
         .Note(stage, "the first stage of the kernel")
         .Help(std::string(beside.help));
   }

@@ -100,8 +100,8 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   if (is_static && state.kind() == FunctionKind::Program) place = Allowed::No;
   if (place == Allowed::Ok) return true;
   std::string_view what = is_static ? "`static_assert`" : rule.text;
-  Diagnostic& report =
-      state.diagnostics.Report(diag::Misplaced, StatementHead(state, stmt), what, Describe(state.kind()));
+  Diagnostic& report = state.diagnostics.Report(diag::Misplaced, StatementHead(state, stmt), what,
+                                                Describe(state.kind()));
   if (is_static) report.Help("write `assert`, which is checked at run time");
   if (stmt->kind == StmtKind::Launch) report.Help("launch kernels from a program");
   if (stmt->kind == StmtKind::Expect) report.Help("use `expect` in a test");
@@ -247,7 +247,7 @@ void CheckBody(FunctionState& state) {
   CheckUniform(state);
   SettleDynamic(state);
   SettleGroups(state);
-  if (state.kind() == FunctionKind::Kernel) CheckBesideStages(state, *state.fn.item->body);
+  if (state.kind() == FunctionKind::Kernel) CheckOutsideStages(state, *state.fn.item->body);
   if (state.kind() == FunctionKind::Fn) {
     CheckEndsUsed(state);
     CheckLastReturn(state);

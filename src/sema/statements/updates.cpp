@@ -27,7 +27,7 @@ std::string_view Word(const AssignStmt& assign) {
 
 /// Whether a `reduce` is allowed in a stage. The groups are reduced after all stages have ended, so
 /// the loop must run only once, over blocks that are known before the stages start.
-bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
+bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
   const syntax::ForStmt& loop = *state.spmd_loop;
   const std::vector<const Entity*>& binders = state.fn.stmts[&loop].entities;
   bool named = binders.empty() || binders[0]->of != nullptr;
@@ -49,7 +49,7 @@ bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
 /// Checks that a `reduce` is inside a `spmd for`, over whose blocks it reduces.
 bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   if (state.spmd_loop != nullptr)
-    return state.stages.stmt == nullptr || MayFoldBehindStages(state, assign);
+    return state.stages.stmt == nullptr || MayReduceAfterStages(state, assign);
   state.diagnostics.Report(diag::ReduceOutside, assign.span)
       .Help("move it into an `spmd for`, or use `atomic`");
   return false;

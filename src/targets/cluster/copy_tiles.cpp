@@ -129,12 +129,12 @@ void Hoist(Op* load) {
 }
 
 void Sink(Op* store) {
-  Op* behind = store->next();
-  while (behind && MayPass(store, behind)) behind = behind->next();
-  if (behind == store->next()) return;
+  Op* after = store->next();
+  while (after && MayPass(store, after)) after = after->next();
+  if (after == store->next()) return;
   ir::Region* region = store->parent_region();
   region->Remove(store);
-  region->InsertBefore(store, behind);
+  region->InsertBefore(store, after);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ namespace kdl::cpu {
 
 namespace {
 
-bool IsUsedBehind(const Value* tile, const Op* op) {
+bool IsUsedAfter(const Value* tile, const Op* op) {
   return std::ranges::any_of(tile->uses(), [&](const ir::Use& use) {
     return ComesAfter(AncestorIn(op->parent_region(), use.user), op);
   });
@@ -44,7 +44,7 @@ bool IsUsedBehind(const Value* tile, const Op* op) {
 
 /// Whether `op` is the last reader of `tile`, so that its result may use the same buffer.
 bool DiesAt(const Value* tile, const Op* op) {
-  return passes::MadeIn(tile) == op->parent_region() && !IsUsedBehind(tile, op);
+  return passes::MadeIn(tile) == op->parent_region() && !IsUsedAfter(tile, op);
 }
 
 /// Whether only the loop uses the tile: nothing in it or after it reads the initial value.
@@ -120,9 +120,9 @@ class TileAllocator {
 
   /// Whether no tile in the buffer is read after `op` in its region. Uses outside the region are those of the
   /// enclosing loop or branch, which come earlier or read what the region yields.
-  bool IsFreeBehind(const Value* tile_buffer, const Op* op) const {
+  bool IsFreeAfter(const Value* tile_buffer, const Op* op) const {
     return std::ranges::none_of(tile_buffers_, [&](const auto& entry) {
-      return entry.second == tile_buffer && IsUsedBehind(entry.first, op);
+      return entry.second == tile_buffer && IsUsedAfter(entry.first, op);
     });
   }
 
@@ -154,7 +154,7 @@ class TileAllocator {
       target = use.user->parent_region()->param(use.operand);
     }
     auto tile_buffer = target ? tile_buffers_.find(target) : tile_buffers_.end();
-    bool usable = tile_buffer != tile_buffers_.end() && IsFreeBehind(tile_buffer->second, maker) &&
+    bool usable = tile_buffer != tile_buffers_.end() && IsFreeAfter(tile_buffer->second, maker) &&
                   !Disturbs(maker, tile_buffer->second);
     return usable ? tile_buffer->second : nullptr;
   }
@@ -174,7 +174,7 @@ class TileAllocator {
         auto other = tile_buffers_.find(result);
         return other != tile_buffers_.end() && other->second == tile_buffer->second;
       });
-      if (!taken && IsFreeBehind(tile_buffer->second, elementwise)) return tile_buffer->second;
+      if (!taken && IsFreeAfter(tile_buffer->second, elementwise)) return tile_buffer->second;
     }
     return nullptr;
   }
@@ -220,7 +220,7 @@ class TileAllocator {
     Value* own = tile_buffers_.at(tile);
     if (own == tile_buffer) return;
     Op* before = b_.before();
-    b_.SetInsertionPoint(maker->parent_region(), behind_);
+    b_.SetInsertionPoint(maker->parent_region(), after_);
     MoveTileBuffer(tile_buffer, own);
     b_.SetInsertionPoint(maker->parent_region(), before);
   }
@@ -230,7 +230,7 @@ class TileAllocator {
   void PlaceRegion(ir::Region* region) {
     for (Op* op : *region) {
       b_.StandAt(op);
-      behind_ = op->next();
+      after_ = op->next();
       PlaceOp(op);
     }
   }
@@ -517,10 +517,10 @@ class TileAllocator {
     }
     std::unordered_map<const Op*, Op*> last;
     for (const auto& [maker, tile, tile_buffer] : writes_) {
-      Op*& behind = last.try_emplace(maker, maker).first->second;
-      b_.SetInsertionPoint(maker->parent_region(), behind->next());
+      Op*& after = last.try_emplace(maker, maker).first->second;
+      b_.SetInsertionPoint(maker->parent_region(), after->next());
       b_.set_loc(maker->loc());
-      behind = b_.Create(OpKind::StoreTile, {{tile}, {tile_buffer}, {}}, {});
+      after = b_.Create(OpKind::StoreTile, {{tile}, {tile_buffer}, {}}, {});
     }
   }
 
@@ -583,7 +583,7 @@ class TileAllocator {
   ir::Module& module_;
   KernelShape kernel_;
   ir::Builder b_;
-  Op* behind_ = nullptr;                                   ///< the op after the current one
+  Op* after_ = nullptr;                                    ///< the op after the current one
   std::unordered_map<const Value*, Value*> tile_buffers_;  ///< tile -> its buffer
   std::vector<PlannedRead> reads_;
   std::vector<PlannedWrite> writes_;

@@ -189,9 +189,9 @@ void Finish(ir::Builder& b, Op* op, const Epilogue& epilogue) {
   }
   CopyElementwiseLoop(b, elementwise, map);
   b.SetInsertionPoint(elementwise);
-  Op* behind = MakeBranch(b, is_long);
-  MoveInto(behind->region(1), tile->def());
-  MoveInto(behind->region(1), elementwise);
+  Op* after = MakeBranch(b, is_long);
+  MoveInto(after->region(1), tile->def());
+  MoveInto(after->region(1), elementwise);
 }
 
 }  // namespace

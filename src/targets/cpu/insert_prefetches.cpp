@@ -84,13 +84,13 @@ class Prefetcher {
     return ways && columns_->parent_region() == ways->region(1);
   }
 
-  static Value* CutBlock(const Op* cut) { return cut->region()->param(0); }
+  static Value* SplitBlock(const Op* cut) { return cut->region()->param(0); }
   static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
 
   /// Emits whether this is one of the largest blocks. The others are few and need no code for prefetches.
   Value* IsLargest() {
     auto has_most = [&](const Op* cut) {
-      return b_.Eq(b_.BlockSize(CutBlock(cut)), b_.I64(Most(cut)));
+      return b_.Eq(b_.BlockSize(SplitBlock(cut)), b_.I64(Most(cut)));
     };
     Value* columns = has_most(columns_);
     Value* rows = has_most(rows_);
@@ -141,11 +141,11 @@ class Prefetcher {
     if (!elementwise || elementwise->operands().size() != 2 || !LastAxis(elementwise).Vectorizes())
       return;
     std::vector<const Op*> loads = PlainAccesses(elementwise, OpKind::Load);
-    if (loads.empty() || elementwise->operand(1) != CutBlock(panels_)) return;
+    if (loads.empty() || elementwise->operand(1) != SplitBlock(panels_)) return;
     Value* of_row = ShareOfRow(elementwise->operand(0));
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
-      Value* columns = CutBlock(columns_);
+      Value* columns = SplitBlock(columns_);
       Value* next = b_.Add(b_.BlockStart(columns), b_.BlockSize(columns));
       Value* share = Share(elementwise->operand(0), of_row);
       Ask(elementwise, loads,
@@ -168,7 +168,7 @@ class Prefetcher {
   /// Returns the part of the block that this block of rows prefetches.
   Value* Share(Value* block, Value* of_row) {
     Value* all = rows_->operand(0);
-    Value* rows = CutBlock(rows_);
+    Value* rows = SplitBlock(rows_);
     Value* size = b_.BlockSize(block);
     auto share = [&](Value* row) { return b_.Min(b_.Mul(of_row, row), size); };
     Value* before = b_.Sub(b_.BlockStart(rows), b_.BlockStart(all));

@@ -167,11 +167,11 @@ class Distributor {
     Values next(numbers.size());
     Value* moves = nullptr;  // whether all later axes are at their ends; null: there are none
     for (size_t i = numbers.size(); i-- > 0;) {
-      Value* behind = b_.Add(numbers[i], b_.I64(1));
+      Value* after = b_.Add(numbers[i], b_.I64(1));
       // Whether the block ends at the axis's end can be computed from the block itself, so no register is
       // needed for the number of blocks.
       Value* is_last = i > 0 ? IsLast(spmd->operand(2 * i + 1), ranges[i], numbers[i]) : nullptr;
-      next[i] = is_last ? b_.Select(is_last, b_.I64(0), behind) : behind;
+      next[i] = is_last ? b_.Select(is_last, b_.I64(0), after) : after;
       if (moves) next[i] = b_.Select(moves, next[i], numbers[i]);
       if (is_last) moves = moves ? b_.And(moves, is_last) : is_last;
     }

@@ -256,9 +256,9 @@ class BarrierPlacer {
       Place(op, places);
       open = {};
     }
-    Touched behind = Block(op->region(0), open, places);
-    behind.Add(Block(op->region(1), open, places));
-    return behind;
+    Touched after = Block(op->region(0), open, places);
+    after.Add(Block(op->region(1), open, places));
+    return after;
   }
 
   /// Returns how many barriers a region needs after the accesses in `open`.
@@ -274,13 +274,13 @@ class BarrierPlacer {
     auto same = std::ranges::find(known, open, &Answer::open);
     if (!places && same != known.end()) {
       wanted_ += same->wanted;
-      return same->behind;
+      return same->after;
     }
     Answer answer{open, {}, -wanted_};
-    answer.behind = Walked(op, std::move(open), places);
+    answer.after = Walked(op, std::move(open), places);
     answer.wanted += wanted_;
     known.push_back(answer);
-    return answer.behind;
+    return answer.after;
   }
 
   /// One barrier before the loop replaces barriers in its body that only the accesses before the loop
@@ -295,10 +295,10 @@ class BarrierPlacer {
         entry = std::move(closed);
       }
     }
-    Touched behind = Block(op->region(), std::move(entry), places);
-    behind.Leave(op, true);
-    behind.Add(open);
-    return behind;
+    Touched after = Block(op->region(), std::move(entry), places);
+    after.Leave(op, true);
+    after.Add(open);
+    return after;
   }
 
   /// Returns the accesses since the last barrier that are possible at the start of an iteration, and the
@@ -340,7 +340,7 @@ class BarrierPlacer {
   /// The accesses before a loop, those after it, and the number of barriers in the loop.
   struct Answer {
     Touched open;
-    Touched behind;
+    Touched after;
     int64_t wanted;
   };
 

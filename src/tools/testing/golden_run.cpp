@@ -194,7 +194,7 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
   if (ran.process.exit_code != 0) {
     for (const std::string& file : FilesIn(folder->path())) {
       if (!before.contains(file))
-        ran.fault += fmt::format("the command failed and left '{}' behind\n", file);
+        ran.fault += fmt::format("the command failed and left '{}' after\n", file);
     }
   } else {
     ran.fault = CheckRoundTrips(test, command, settings, folder->path(), ran);

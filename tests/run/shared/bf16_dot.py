@@ -30,8 +30,8 @@ def add(a, b):
 def product(a, b, terms):
     """Returns the f32 product of a [M, K] and b [K, N], given as bf16 bits in u16. The last step is padded to
     `terms` with +0 times +0."""
-    behind = (0, -a.shape[1] % terms)
-    a, b = np.pad(a, ((0, 0), behind)), np.pad(b, (behind, (0, 0)))
+    after = (0, -a.shape[1] % terms)
+    a, b = np.pad(a, ((0, 0), after)), np.pad(b, (after, (0, 0)))
     a, b = ((x.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for x in (a, b))
     a, b = (np.where(np.abs(x) < LEAST, np.copysign(0.0, x), x) for x in (a, b))
     total = np.zeros((a.shape[0], b.shape[1]))

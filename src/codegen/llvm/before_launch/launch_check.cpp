@@ -152,7 +152,7 @@ void CheckMerge(Emitter& emitter, const ir::Op* view, const Layout& layout, Name
   }
 }
 
-Layout LayoutBehind(Emitter& emitter, const ir::Op* view, const Layout& before) {
+Layout LayoutAfter(Emitter& emitter, const ir::Op* view, const Layout& before) {
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   Layout after;
   for (Size size : view->result()->type()->dims) after.sizes.push_back(EmitSize(emitter, size));
@@ -192,7 +192,7 @@ void CheckViews(Emitter& emitter, llvm::Value* tensors, Names& names) {
     if (op->kind() != ir::OpKind::View) continue;
     const Layout& before = layouts.at(op->operand(0));
     CheckMerge(emitter, op, before, names);
-    Layout after = LayoutBehind(emitter, op, before);
+    Layout after = LayoutAfter(emitter, op, before);
     layouts[op->result()] = std::move(after);
   }
 }

@@ -216,20 +216,20 @@ void EmitParts(WorkgroupEmitter& emitter, ir::Op* op) {
     StoreKept(emitter, places[i], next[i]);
   }
   llvm::BasicBlock* again = NewBlock(emitter, "again");
-  llvm::BasicBlock* behind = NewBlock(emitter, "behind");
-  builder.CreateCondBr(next[0], again, behind);
+  llvm::BasicBlock* after = NewBlock(emitter, "after");
+  builder.CreateCondBr(next[0], again, after);
   builder.SetInsertPoint(again);
   builder.CreateStore(builder.CreateAdd(part, builder.getInt64(1)),
                       RecordNumber(emitter, kLastPart));
-  builder.CreateBr(behind);
-  builder.SetInsertPoint(behind);
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
   builder.CreateBr(done);
 
   builder.SetInsertPoint(done);
   for (size_t i = 0; i < carried.size(); ++i) {
     llvm::PHINode* phi = builder.CreatePHI(carried[i]->getType(), 2);
     phi->addIncoming(carried[i], before);
-    phi->addIncoming(next[i], behind);
+    phi->addIncoming(next[i], after);
     emitter.Set(op->result(i), phi);
   }
 }

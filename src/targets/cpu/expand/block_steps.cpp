@@ -282,8 +282,8 @@ class BlockSteps {
     if (is_native_) return AfterInstructions(shape, terms, accs);
     for (int iteration = 0; iteration < what_.instruction->depth; ++iteration) {
       int64_t number = TermAt(*what_.instruction, iteration);
-      bool is_behind = is_plain_ && terms.end && number + 1 == what_.instruction->depth;
-      if (is_behind) {
+      bool is_after = is_plain_ && terms.end && number + 1 == what_.instruction->depth;
+      if (is_after) {
         AddZeros(accs);
         continue;
       }

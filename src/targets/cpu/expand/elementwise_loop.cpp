@@ -54,13 +54,13 @@ class Rows {
     body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
   }
 
-  /// Expands the rest of the body for one chunk, then calls `behind`.
-  template <class Behind>
-  void RunChunk(const Chunk& chunk, Behind&& behind) {
+  /// Expands the rest of the body for one chunk, then calls `after`.
+  template <class After>
+  void RunChunk(const Chunk& chunk, After&& after) {
     body_.Locally([&] {
       body_.MapPoint(body_.axes().size() - 1);
       body_.Expand(chunk, [&](const Op* op) { return !body_.last().IsInvariant(op); });
-      behind();
+      after();
     });
   }
 

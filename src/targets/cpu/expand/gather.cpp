@@ -109,8 +109,8 @@ class Taking {
     for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
     if (along_ && chunk.lanes > 1) {  // the first index outside, if any, is the size
       Value* count = chunk.count ? chunk.count : e_.b.I64(chunk.lanes);
-      Value* behind = e_.b.Add(indices[*along_], count);
-      Value* last = e_.b.Sub(behind, e_.b.I64(1));
+      Value* after = e_.b.Add(indices[*along_], count);
+      Value* last = e_.b.Sub(after, e_.b.I64(1));
       Check(*along_, e_.b.Min(last, e_.Facts(take_.op, over_[*along_]).size));
     }
     return Taken(indices, chunk);

@@ -128,8 +128,8 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   auto above = [&] {
     Value* before = e_.b.Sub(block.start, one);
     Value* last = e_.b.Sub(end, one);
-    Value* behind = e_.b.Add(clamped(before, last), one);
-    return e_.b.Sub(behind, block.start);
+    Value* after = e_.b.Add(clamped(before, last), one);
+    return e_.b.Sub(after, block.start);
   };
   Value* zero = e_.b.I64(0);
   switch (kind) {

@@ -208,9 +208,9 @@ class LaneFolds {
     Values results;
     auto first = lanes.begin();
     for (const Accumulation& fold : walk_.folds) {
-      auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
-      results.push_back(Finish(fold, Values(first, behind)));
-      first = behind;
+      auto after = first + static_cast<std::ptrdiff_t>(vectors_);
+      results.push_back(Finish(fold, Values(first, after)));
+      first = after;
     }
     return results;
   }

@@ -14,14 +14,14 @@ class Cutting {
  public:
   Cutting(Expander& e, const Op* cut)
       : e_(e),
-        cut_(cut),
+        split_(cut),
         whole_(e.blocks.at(cut->operand(0))),
         left_(ConstantOf(whole_.size)),
         first_(e.b.I64(0)),
         number_(e.b.I64(0)) {}
 
   void ExpandBlocks() {
-    const ir::NumberList sizes = cut_->attr<ir::AttrKey::Sizes>();
+    const ir::NumberList sizes = split_->attr<ir::AttrKey::Sizes>();
     for (size_t i = 0; i < sizes.size(); ++i) {
       is_last_ = i + 1 == sizes.size();
       int64_t least = is_last_ ? 1 : i == 0 ? sizes[0] : sizes[i + 1] + 1;
@@ -68,15 +68,15 @@ class Cutting {
     facts.start = e_.b.Add(whole_.start, offset);
     facts.size = size;
     facts.index = e_.b.Add(number_, before_it);
-    facts.whole = cut_->operand(0);
+    facts.whole = split_->operand(0);
     facts.offset = offset;
     facts.most = most;
-    e_.blocks[cut_->region()->param(0)] = facts;
-    ExpandRegion(e_, cut_->region());
+    e_.blocks[split_->region()->param(0)] = facts;
+    ExpandRegion(e_, split_->region());
   }
 
   Expander& e_;
-  const Op* cut_;
+  const Op* split_;
   BlockFacts whole_;
   std::optional<int64_t> left_;  ///< elements after the blocks so far, if known
   Value* first_;                 ///< where those begin

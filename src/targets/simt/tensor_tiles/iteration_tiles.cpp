@@ -208,8 +208,8 @@ void ZeroEnds(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise, cons
     MakeWorkgroupLoop(b, {zero, points}, [&](Value* point) {
       Value* columns = b.I64(tiles.Extent(axes[1]));
       Values at = {b.Div(point, columns), b.Rem(point, columns)};
-      Value* behind = b.Or(b.Ge(at[0], sizes[0]), b.Ge(at[1], sizes[1]));
-      MakeIf(b, behind,
+      Value* after = b.Or(b.Ge(at[0], sizes[0]), b.Ge(at[1], sizes[1]));
+      MakeIf(b, after,
              [&] { tiles.Store(b.Bits(tile->type()->scalar, 0), tile, tiles.BufferOf(tile), at); });
     });
   });

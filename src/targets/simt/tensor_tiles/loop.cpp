@@ -139,9 +139,9 @@ void TensorTileLoop::ExpandInBlock(Value* acc) {
   Value* number = b_.Div(b_.Sub(block, first_), apart_);
   Value* before = b_.Mul(number, iterations_);
   Iterations(before, acc);
-  Value* behind = b_.Add(before, iterations_);
+  Value* after = b_.Add(before, iterations_);
   Value* goes_on = b_.Lt(apart_, b_.Sub(end_, block));
-  MakeIf(b_, goes_on, [&] { BeginNextBlock(b_.Add(block, apart_), behind, true); });
+  MakeIf(b_, goes_on, [&] { BeginNextBlock(b_.Add(block, apart_), after, true); });
 }
 
 // -- Iterations -----------------------------------------------------------------------------------
@@ -206,8 +206,8 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
     if (!blocks_) return;
     // If the mbarriers remain in use, the last slot is released, too.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
-      Value* behind = b_.Add(before, iterations_);
-      mbarriers_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
+      Value* after = b_.Add(before, iterations_);
+      mbarriers_.Arrive(empty_, b_.Sub(after, b_.I64(1)));
     });
   });
   if (fetches)

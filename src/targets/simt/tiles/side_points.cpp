@@ -146,8 +146,7 @@ bool SidePoints::StudyOp(const Op* op) {
     case OpKind::Store:
       return StudyAccess(op);
     case OpKind::Element:
-      if (TakesElements(op))
-        bytes_ = std::max<int64_t>(bytes_, Bytes(op->result()->type()->scalar));
+      if (UsesElements(op)) bytes_ = std::max<int64_t>(bytes_, Bytes(op->result()->type()->scalar));
       return true;
     case OpKind::Loop:
       return StudyLoop(op);
@@ -230,7 +229,7 @@ bool SidePoints::StudyAccess(const Op* op) {
 }
 
 /// Whether the tile's elements are contiguous for the points of a group.
-bool SidePoints::TakesElements(const Op* op) const {
+bool SidePoints::UsesElements(const Op* op) const {
   const Value* tile = op->operand(0);
   const AxisList& axes = tile->type()->axes;
   if (axes.empty() || tiles_.IsInRegisters(tile) || tiles_.LiesInPanels(tile) ||
@@ -328,7 +327,7 @@ void SidePoints::ExpandPointOp(Op* op) {
   if (op->kind() == OpKind::Store) return StoreGlobal(op);
   if (op->kind() == OpKind::Load && std::ranges::find(global_, op) != global_.end())
     return Load(op);
-  if (op->kind() == OpKind::Element && TakesElements(op)) return Elements(op);
+  if (op->kind() == OpKind::Element && UsesElements(op)) return Elements(op);
   bool is_same = std::ranges::all_of(op->results(), [&](const Value* r) { return IsSame(r); });
   for (const Value* result : op->results()) made_[result].clear();
   for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {

@@ -73,7 +73,7 @@ class SidePoints {
   bool StudyOp(const ir::Op* op);
   bool StudyLoop(const ir::Op* loop);
   bool StudyAccess(const ir::Op* access);
-  bool TakesElements(const ir::Op* element) const;
+  bool UsesElements(const ir::Op* element) const;
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
   int64_t BestCount(int64_t threads) const;
   bool LiesInRows(const ir::Value* tile) const;
