@@ -29,7 +29,7 @@ extern "C" {
  * distinguishes objects built between releases, when the version above does not change. */
 #define KDL_ABI_HASH UINT64_C(0x45f6754fed36347)
 
-#define KDL_BESIDE_TENSOR
+#define KDL_NEXT_TO_TENSOR
 #define KDL_STRUCT(name, comment) typedef struct name name;
 #include "kdl/abi.def"
 
@@ -80,7 +80,7 @@ enum kdl_feature_bit {
 #define KDL_FEATURE(ID, bit, arch, spelling) KDL_FEATURE_BIT_##ID = bit,
 #include "kdl/abi.def"
 };
-#undef KDL_BESIDE_TENSOR
+#undef KDL_NEXT_TO_TENSOR
 
 #ifdef __cplusplus
 }

@@ -44,10 +44,11 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
   frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
   scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
-  const std::int64_t claims_at =
+  const std::int64_t dynamic_counters_at =
       RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kBlockAlignment);
   const std::int64_t states_at =
-      claims_at + RoundUp(variant_.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
+      dynamic_counters_at +
+      RoundUp(variant_.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
   const std::int64_t states = has_barriers() ? request_.core_num : 0;
   std::int64_t frames_at = 0;
   std::int64_t scratch_at = 0;
@@ -73,7 +74,7 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
                 " bytes of frames and scratch memory");
   }
   shares_ = reinterpret_cast<Share*>(block);
-  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + claims_at);
+  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + dynamic_counters_at);
   states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: running
   frames_ = block + RoundUp(frames_at, kBlockAlignment);
   scratch_ = block + scratch_at;

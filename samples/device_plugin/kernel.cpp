@@ -33,20 +33,20 @@ struct Bound {
   explicit Bound(const kdl_launch_request& request)
       : tensors(request.args->tensors, request.args->tensors + request.tensor_count),
         args(*request.args),
-        claims(static_cast<std::size_t>(request.variant->dynamic_counter_count)),
+        dynamic_counters(static_cast<std::size_t>(request.variant->dynamic_counter_count)),
         frame_bytes(RoundUp(request.variant->frame_bytes)),
         frames(ZeroBlock(frame_bytes * request.core_num)),
         scratch(ZeroBlock(request.variant->scratch_bytes)),
         workspace(static_cast<char*>(FromDevice(request.workspace))) {
     for (kdl_tensor& tensor : tensors) tensor.data = FromDevice(tensor.data);
     args.tensors = tensors.data();
-    request.launch->claims = claims.data();
+    request.launch->dynamic_counters = dynamic_counters.data();
     request.launch->shared = FromDevice(request.shared);
   }
 
   std::vector<kdl_tensor> tensors;
   kdl_args args;
-  std::vector<std::int64_t> claims;
+  std::vector<std::int64_t> dynamic_counters;
   std::int64_t frame_bytes;
   Block frames;
   Block scratch;

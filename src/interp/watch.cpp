@@ -246,11 +246,11 @@ void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, co
     std::swap(kind, before);
   }
   std::string text = fmt::format("'{}': ", QuotedText(*op));
-  std::string beside = first == second ? "it" : NameNextTo(second, first);
+  std::string neighbor = first == second ? "it" : NameNextTo(second, first);
   if (kind == before && first != second) {
-    text += fmt::format("{} and {} both write {}", AgentName(first), beside, element);
+    text += fmt::format("{} and {} both write {}", AgentName(first), neighbor, element);
   } else {
-    text += fmt::format("{} {}, which {} {}", AgentName(first), Does(kind, element), beside,
+    text += fmt::format("{} {}, which {} {}", AgentName(first), Does(kind, element), neighbor,
                         Does(before));
   }
   Trap trap{KDL_TRAP_SIZES, op, -1, 0, 0, text + ", with no `sync` between"};

@@ -200,7 +200,7 @@ Magnitude Wraps::MagnitudeOfCarried(const Value* param) {
   return number.widest;
 }
 
-/// Returns whether a value is no further from 0 than a carried value, or is bounded by itself. Stops at the
+/// Returns whether a value is not farther from 0 than a carried value, or is bounded by itself. Stops at the
 /// first value that is neither.
 bool Wraps::NoFurther(const Value* value, Carried& carried) {
   if (value == carried.param || !carried.seen.insert(value).second) return true;

@@ -16,7 +16,7 @@ namespace kdl::conformance {
 
 namespace {
 
-constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
+constexpr const char* kNoWorkspace = "pipes are buffers of a workgroup: kernels take no workspace";
 constexpr const char* kNoStop = "nothing stops what runs";
 constexpr const char* kSpec = "cluster-riscv64?deadline=1";
 
@@ -185,7 +185,7 @@ TEST_CASE("clusters: descriptions of other compilers and of blocks of cores") {
   CHECK(made.link == std::vector<std::string>{"l", "{image}", "{objects}"});
   CHECK(made.launch_cores() == 8);
   CHECK(made.workers() == 1);
-  CHECK(made.near_bytes() == 66560);
+  CHECK(made.launch_scratchpad_bytes() == 66560);
   CHECK(made.alignment == 4096);
 }
 

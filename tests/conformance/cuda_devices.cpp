@@ -7,7 +7,7 @@ namespace kdl::conformance {
 
 namespace {
 
-constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
+constexpr const char* kNoWorkspace = "pipes are buffers of a workgroup: kernels take no workspace";
 constexpr const char* kNoStop = "nothing stops what runs";
 
 void Prepare(Context& context) {

@@ -11,7 +11,7 @@ namespace kdl::conformance {
 
 namespace {
 
-constexpr const char* kNoWorkspace = "pipes are buffers of the team's: kernels take no workspace";
+constexpr const char* kNoWorkspace = "pipes are buffers of a workgroup: kernels take no workspace";
 constexpr const char* kNoStop = "OpenCL 1.2 stops nothing that runs";
 
 bool IsThere(const char* spec) {

@@ -105,9 +105,9 @@ TEST_CASE("OpenCL: a kernel whose tiles a device has no local memory for says wh
   if (!IsThere()) return;
   const Place place;
   std::string text;
-  fake_opencl_near(std::uint64_t{1} << 40);
+  fake_opencl_workgroup(std::uint64_t{1} << 40);
   CHECK(CodeOf([&] { place.Launch(); }, &text) == KDL_ERROR_UNSUPPORTED);
-  fake_opencl_near(0);
+  fake_opencl_workgroup(0);
   CAPTURE(text);
   CHECK(Says(text, "kernel mark needs 1099511627776 bytes of local memory, but a work-group on "));
   CHECK(Says(text, " of the elements fit"));

@@ -1,81 +1,98 @@
 #!/usr/bin/env python3
-"""Fails if words come back that this project replaces with standard terms, or with common words in their
-common order.
+"""Fails if words come back that this project replaced with standard terms, or with common words in their common
+order: in comments and identifiers of src/, runtime/ and include/.
 
-Each word has a limit: how often it may still occur in comments, or as a part of names, of src/, runtime/ and
-include/. Limits may only become smaller. `words.py --counts` prints the current counts.
-
-`words.py [ROOT]` checks the tree at ROOT, by default the project's own.
+`words.py [ROOT]` checks the tree at ROOT, by default the project's own. `words.py --counts` prints what is there.
 """
 
+import collections
 import pathlib
 import re
 import sys
 
 FOLDERS = ["src", "runtime", "include"]
-# For comments: the limit and what to write instead.
+# In comments: what to write instead.
 PROSE = {
-    r"\bbehind\b": (22, "after"),
-    r"\bin front of\b": (1, "before"),
-    r"\bstands?\b": (319, "is, or the verb that is meant"),
-    r"\bbeside\b": (0, "next to, or with"),
-    r"\bis no (?!more|longer)": (83, "is not a"),
-    r"^Of ": (254, "a sentence about the thing that is documented"),
+    r"\bbehind\b": "after",
+    r"\bin front of\b": "before",
+    r"\bstands?\b(?! for)": "is, or the verb that is meant",
+    r"\bbeside\b": "next to, or with",
+    r"(?<![Tt]here )\bis no (?!more|longer)": "is not a",
+    r"^Of ": "a sentence about the thing that is documented",
 }
-# For names: the limit and the term to use.
+# As a component of an identifier: the term to use.
 NAMES = {
-    "TileBuffer": (830, "TileBuffer"), "Nest": (674, "Elementwise"), "Turn": (730, "Iteration"), "Deal": (98, "Distribute"),
-    "Block": (888, "Block"), "Gate": (294, "Mbarrier"), "Box": (305, "TensorTile"), "Square": (80, "RegisterTranspose"),
-    "Spread": (103, "Splat"), "Piece": (615, "Chunk"), "Near": (344, "Workgroup"), "Far": (80, "Global"),
+    "home": "tile_buffer, or the owner of a tensor", "nest": "elementwise", "turn": "iteration", "deal": "distribute",
+    "dealt": "distributed", "blk": "block", "gate": "mbarrier", "box": "tensor_tile", "square": "register_transpose",
+    "spread": "splat", "near": "workgroup memory, a cluster's scratchpad, or a cache", "far": "global memory",
+    "team": "workgroup", "slide": "sliding_window", "edge": "bounds_mode", "unit": "instruction, or engine",
+    "claim": "dynamic_counter", "cut": "split", "behind": "after", "stands": "is", "beside": "next_to",
 }
+# Identifiers that mean something else by such a word.
+HOMONYMS = {
+    "the user's folder": ["home"],
+    "a stage's turn on its core": ["turn", "NoteTurn", "kdl_turn_fn", "TurnFunction", "TellTurn", "GiveTurn"],
+    "loops in loops, expressions in expressions": ["GenLoopNest", "MayNest"],
+    "a thread claims work": ["Claim"],
+    "close to": ["near", "IntegersNear", "HelpNear", "NearItemWord", "near_names"],
+    "until now": ["so_far"],
+    "the box of CUDA's tensor maps": ["box", "kMostBox"],
+    "how far values lie apart": ["Spread", "spread", "kSpreads", "RoundSpread", "against_spread"],
+    "an extreme value or size": ["edge", "edges", "Edge", "Edges"],
+    "what something is counted in": ["unit", "units", "kUnit"],
+    "names of OpenCL and LLVM": ["kComputeUnits", "DICompileUnit", "createCompileUnit"],
+    "a part of a number or name that was cut off": ["cut"],
+}
+# Functions whose name says nothing.
 NAMELESS = re.compile(r"^(?!\s*(?:return|//))[\w:<>,*& ]*[\w>&*] [&*]?(Of|Is|Run|Step|Within|Plain)\(", re.MULTILINE)
-MOST_NAMELESS = 191
+TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
+COMPONENT = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 
 
 def sources(root):
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".h", ".hpp", ".cpp", ".c", ".def"):
-                yield path.read_text()
+                yield path.relative_to(root), path.read_text()
 
 
-def comments(text):
-    return [match[1].lstrip("/<! ") for match in re.finditer(r"//(.*)", text)]
+def odd_names(code, meant):
+    """Yields (identifier, word) for each identifier that has one of the words as a component."""
+    for identifier in set(re.findall(r"[A-Za-z_]\w*", code)) - meant:
+        for component in COMPONENT.findall(identifier):
+            word = component.lower()
+            for name in (word, word.removesuffix("s"), word.removesuffix("es")):
+                if name in NAMES:
+                    yield identifier, name
+                    break
 
 
-def code(text):
-    return re.sub(r"//.*", "", text)
-
-
-def counted(root):
-    """Returns {what: (count, limit, what to write)}."""
-    found = {}
-    texts = list(sources(root))
-    lines = [line for text in texts for line in comments(text)]
-    for pattern, (most, instead) in PROSE.items():
-        found[f"'{pattern}' in comments"] = (sum(len(re.findall(pattern, line)) for line in lines), most, instead)
-    words = "\n".join(code(text) for text in texts)
-    for name, (most, instead) in NAMES.items():
-        pattern = rf"(?:(?<![A-Za-z])|(?<=[a-z]))(?:{name}|(?<![A-Za-z]){name.lower()})s?(?![a-z])"
-        found[f"'{name}' in names"] = (len(re.findall(pattern, words)), most, instead)
-    nameless = sum(len(NAMELESS.findall(code(text))) for text in texts)
-    found["functions named Of, Is, Run, Step, Within or Plain"] = (nameless, MOST_NAMELESS, "what it returns or does")
-    return found
-
-
-def complaints(root):
-    for what, (count, most, instead) in counted(root).items():
-        if count > most:
-            yield f"{what}: {count} times, {most} are left over; write: {instead}"
+def findings(root):
+    """Yields (what, how often, what to write) for each file and word."""
+    meant = {identifier for identifiers in HOMONYMS.values() for identifier in identifiers}
+    for path, text in sources(root):
+        lines = [match[1].lstrip("/<! ") for match in re.finditer(r"//(.*)", text)]
+        for pattern, instead in PROSE.items():
+            count = sum(len(re.findall(pattern, line)) for line in lines)
+            if count:
+                yield f"{path}: '{pattern}' in a comment", count, instead
+        code = TEXTS.sub(" ", text)
+        for identifier, name in sorted(odd_names(code, meant)):
+            yield f"{path}: '{identifier}'", len(re.findall(rf"\b{identifier}\b", code)), NAMES[name]
+        for name in NAMELESS.findall(code) if path.parts[0] != "include" else []:
+            yield f"{path}: function '{name}'", 1, "a name that says what it returns or does"
 
 
 if __name__ == "__main__":
     arguments = [a for a in sys.argv[1:] if a != "--counts"]
     root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).resolve().parents[2]
     if "--counts" in sys.argv:
-        for what, (count, most, _) in counted(root).items():
-            print(f"{count:6} of {most:6}  {what}")
+        counts = collections.Counter()
+        for what, count, _ in findings(root.resolve()):
+            counts[what.split(": ", 1)[1]] += count
+        for what, count in counts.most_common():
+            print(f"{count:6}  {what}")
         sys.exit(0)
-    problems = list(complaints(root.resolve()))
+    problems = [f"{what}, {count} times; write: {instead}" for what, count, instead in findings(root.resolve())]
     print("\n".join(problems))
     sys.exit(1 if problems else 0)

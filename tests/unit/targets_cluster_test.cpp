@@ -32,7 +32,7 @@ simt::SimtFacts MachineOf(int64_t threads, int64_t workgroup_bytes = kRoom) {
   simt::SimtFacts facts;
   facts.threads = facts.most_threads = threads;
   facts.held_bytes = 64;
-  facts.workgroup_bytes = facts.workgroup_bytes = workgroup_bytes;
+  facts.workgroup_bytes = facts.workgroup_limit = workgroup_bytes;
   return facts;
 }
 

@@ -196,7 +196,7 @@ llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   }
   if (!workgroup_)
     workgroup_ =
-        NewGlobal(*this, code.entry + "_near", llvm::ArrayType::get(builder.getInt8Ty(), 0),
+        NewGlobal(*this, code.entry + "_workgroup", llvm::ArrayType::get(builder.getInt8Ty(), 0),
                   kShared, kWorkgroupAlignment, nullptr);
   if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
     workgroup_bytes_ =

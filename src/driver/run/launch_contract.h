@@ -21,9 +21,9 @@ std::optional<std::map<Name, int64_t>> SizesAtLaunch(const ir::Function& kernel,
                                                      const std::vector<HostTensor>& arguments,
                                                      std::string_view constants);
 
-/// Returns `FILE:12:9: error: the inputs do not fulfil 'x[i] > 0.0' at i = 3: x[3] is -1`.
+/// Returns `FILE:12:9: error: the inputs violate 'x[i] > 0.0' at i = 3: x[3] is -1`.
 std::string DescribeRequired(const interp::ContractFailure& broken, const SourceManager& sources);
-/// Returns `FILE:13:9: error: the launch breaks 'y[i] ~ 2 * x[i]' at i = 3: …`.
+/// Returns `FILE:13:9: error: the launch violates 'y[i] ~ 2 * x[i]' at i = 3: …`.
 std::string DescribeEnsured(const interp::ContractFailure& broken, const SourceManager& sources);
 
 }  // namespace kdl::driver

@@ -63,16 +63,16 @@ std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64
   return number;
 }
 
-/// Returns the maximum length of the next block of a cut. A size is used if that many elements are left;
+/// Returns the maximum length of the next block of a split. A size is used if that many elements are left;
 /// sizes after the first are also used for fewer, if these are more than the next size.
-int64_t NextSize(const Instruction& cut, const LoopState& state) {
+int64_t NextSize(const Instruction& split, const LoopState& state) {
   uint64_t left = Remaining(state.next, state.hi);
-  for (size_t i = 0; i + 1 < cut.numbers.size(); ++i) {
-    auto size = static_cast<uint64_t>(cut.numbers[i]);
-    auto next = static_cast<uint64_t>(cut.numbers[i + 1]);
-    if (size <= left || (i > 0 && next < left)) return cut.numbers[i];
+  for (size_t i = 0; i + 1 < split.numbers.size(); ++i) {
+    auto size = static_cast<uint64_t>(split.numbers[i]);
+    auto next = static_cast<uint64_t>(split.numbers[i + 1]);
+    if (size <= left || (i > 0 && next < left)) return split.numbers[i];
   }
-  return cut.numbers.back();
+  return split.numbers.back();
 }
 
 void StartCounted(Core& core, Activation& here, const Instruction& instruction, int64_t step,

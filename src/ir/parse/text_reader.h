@@ -21,7 +21,7 @@ struct TextReader {
   std::unordered_map<std::string, kdl::ir::Value*> values;  ///< the key is the text after `%`
   std::unordered_map<std::string, AxisId> axes;
   std::unordered_map<const Op*, Span>& spans;
-  /// Those that stand where they are used, by the region they are in.
+  /// The inline constants that were read, by the region that contains them.
   std::map<std::tuple<const Region*, Scalar, uint64_t>, kdl::ir::Value*> constants = {};
 
   TypeTable& types() const { return module.types(); }

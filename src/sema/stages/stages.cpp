@@ -128,11 +128,11 @@ void CheckOutsideStages(FunctionState& state, const syntax::BlockStmt& body) {
   Span stage = (*first)->span;
   stage.end = syntax::As<syntax::StageStmt>(*first).name.span.end;
   for (const Stmt* stmt : body.stmts) {
-    Outside beside = JudgeOutside(state, stmt);
-    if (beside.allowed) continue;
-    state.diagnostics.Report(diag::OutsideStages, FirstLine(state, stmt->span), beside.what)
+    Outside outside = JudgeOutside(state, stmt);
+    if (outside.allowed) continue;
+    state.diagnostics.Report(diag::OutsideStages, FirstLine(state, stmt->span), outside.what)
         .Note(stage, "the first stage of the kernel")
-        .Help(std::string(beside.help));
+        .Help(std::string(outside.help));
   }
 }
 

@@ -38,7 +38,7 @@ const Value* AccessedTensor(const Op* op) {
 
 /// Returns the axes that the indices cover, each along its own dimension with a step of 1. Returns an empty
 /// list if the elements do not form such a rectangular region.
-std::vector<AxisId> BoxAxes(const Op* op) {
+std::vector<AxisId> CopyAxes(const Op* op) {
   std::vector<AxisId> axes;
   for (const ir::AccessDim& dim : op->attr<AttrKey::Access>().dims) {
     int walked = 0;
@@ -72,10 +72,10 @@ bool IsPlain(const Op* op) {
 
 bool IsStaged(const Op* op) {
   if ((op->kind() != OpKind::Load && op->kind() != OpKind::Store) || !IsPlain(op)) return false;
-  std::vector<AxisId> box = BoxAxes(op);
-  std::ranges::sort(box);
+  std::vector<AxisId> copied = CopyAxes(op);
+  std::ranges::sort(copied);
   const Value* tile = op->kind() == OpKind::Load ? op->result() : op->operand(0);
-  return !box.empty() && tile->type()->axes == box;
+  return !copied.empty() && tile->type()->axes == copied;
 }
 
 Op* StagedLoads::Find(Op* load) {

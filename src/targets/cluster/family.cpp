@@ -136,7 +136,7 @@ Result<std::vector<Target>> DescribedTargets(std::string_view file, std::string_
   for (const std::string& name : facts->machine.instructions) {
     auto instruction = std::ranges::find(kMatrixInstructions, name, &ir::MatrixInstruction::name);
     if (instruction == std::end(kMatrixInstructions)) {
-      return Failure{fmt::format("{}there is no matrix instruction '{}'; the instructions are: {}",
+      return Failure{fmt::format("{}unknown matrix instruction '{}'; the known ones are: {}",
                                  reader.At("instructions"), name,
                                  fmt::join(kMatrixInstructions |
                                                std::views::transform(&ir::MatrixInstruction::name),
@@ -164,7 +164,7 @@ Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
     if (made) (*made)[0].files.insert((*made)[0].files.begin(), value);
     return made;
   }
-  return Failure{fmt::format("target '{}': a machine of clusters has a description: "
+  return Failure{fmt::format("target '{}': a machine with clusters needs a description: "
                              "cluster?description=FILE",
                              spec.text),
                  FailureKind::Usage};
@@ -204,7 +204,7 @@ constexpr targets::TargetKind kKinds[] = {
      "description",
      KDL_CLUSTER_KEYS,
      MakeDescribed,
-     "clusters of processors with scratchpads, as the file description=FILE says",
+     "clusters of processors with scratchpads, described in the file description=FILE",
      "elf",
      false,
      {},

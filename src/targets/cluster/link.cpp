@@ -44,11 +44,11 @@ Status RunTool(const ClusterDescription& machine, const std::vector<std::string>
   // The folder's name changes with each run, and compilers write the name of the current folder into objects.
   if (!folder.empty()) request.environment = {"PWD=/proc/self/cwd"};
   for (const std::string& word : words) {
-    auto stands = std::ranges::find(files, word, &Files::value_type::first);
-    if (stands == files.end()) {
+    auto position = std::ranges::find(files, word, &Files::value_type::first);
+    if (position == files.end()) {
       request.words.push_back(word);
     } else {
-      request.words.insert(request.words.end(), stands->second.begin(), stands->second.end());
+      request.words.insert(request.words.end(), position->second.begin(), position->second.end());
     }
   }
   const std::string& program = request.words[0];

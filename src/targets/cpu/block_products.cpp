@@ -20,8 +20,8 @@
 // these may lack some rows. Single vectors process the remaining columns, the last one with a mask. Loops run
 // over the result's other axes one by one.
 //
-//   %x = load_tile %a : tile<f32; i k>             cut %c: block<jr> in %j {sizes = [32, 16]} {
-//   %y = load_tile %b : tile<f32; j k>               cut %r: block<ir> in %i {sizes = [14, 4, 2]} {
+//   %x = load_tile %a : tile<f32; i k>             split %c: block<jr> in %j {sizes = [32, 16]} {
+//   %y = load_tile %b : tile<f32; j k>               split %r: block<ir> in %i {sizes = [14, 4, 2]} {
 //   %t = load_tile %h : tile<f32; i j>         ->      %x = load_tile %a : tile<f32; ir k> ; %y = load_tile %b : tile<f32; jr k>
 //   %u = contraction %x, %y into %t              %t = load_tile %h : tile<f32; ir jr>
 //   store_tile %u to %h                                 %u = contraction %x, %y into %t ; store_tile %u to %h } }
@@ -30,8 +30,8 @@
 // values from which a panel's sums start, for anything to flush. If there is nothing, ordinary FMAs are used.
 // The flushing code hardly ever runs, so it processes single rows to be small.
 //
-//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { cut … { %u = contraction … {plain = 1} ; store_tile %u to %h } }
-//   store_tile %u to %h                             else { cut … { cut %r: … {sizes = [1]} { %u = contraction … ; store_tile %u to %h } } }
+//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { split … { %u = contraction … {plain = 1} ; store_tile %u to %h } }
+//   store_tile %u to %h                             else { split … { split %r: … {sizes = [1]} { %u = contraction … ; store_tile %u to %h } } }
 
 namespace kdl::cpu {
 
@@ -108,7 +108,7 @@ class ProductBlocker {
     ir::NumberList heights = Heights(block.largest.rows, ChooseRest(fold));
     b_.StandAt(fold);
     Value* plain = NothingToFlush(fold);
-    if (!plain) return Cut(fold, block, heights);
+    if (!plain) return SplitBlocks(fold, block, heights);
     Op* ways = MakeBranch(b_, plain);
     ways->SetAttr(ir::MakeAttr<AttrKey::Likely>(1));
     Op* flushing = CopyInto(ways->region(1), fold);
@@ -116,8 +116,8 @@ class ProductBlocker {
     MoveInto(ways->region(0), fold);
     for (Op* op : followers) MoveInto(ways->region(0), op);
     fold->SetAttr(ir::MakeAttr<AttrKey::Plain>(1));
-    Cut(flushing, block, {1});
-    Cut(fold, block, heights);
+    SplitBlocks(flushing, block, {1});
+    SplitBlocks(fold, block, heights);
   }
 
   /// Matrix tiles are loaded with all their rows. A separate addition takes only one cycle.
@@ -129,7 +129,7 @@ class ProductBlocker {
     return !IsFloat(fold->attr<AttrKey::Acc>()) && adds_alone ? Rest::Adding : Rest::Waiting;
   }
 
-  void Cut(Op* fold, const RegisterBlock& block, const ir::NumberList& heights) {
+  void SplitBlocks(Op* fold, const RegisterBlock& block, const ir::NumberList& heights) {
     ReductionSplitter cutter(b_.module(), fold);
     for (AxisId axis : block.outer) cutter.Open(axis, {1});
     cutter.Open(*block.column, Widths(block));
@@ -235,14 +235,14 @@ class ProductBlocker {
   static Op* AskedAt(Op* fold, const Value* factor) {
     const Value* tile_buffer = factor->def()->operand(0);
     Op* at = fold;
-    for (Op* cut = fold->parent_region()->parent(); cut && cut->kind() == OpKind::Split;
-         cut = cut->parent_region()->parent()) {
-      bool stays = !HasAxis(factor, cut->region()->param(0)->type()->axes[0]) &&
+    for (Op* split = fold->parent_region()->parent(); split && split->kind() == OpKind::Split;
+         split = split->parent_region()->parent()) {
+      bool stays = !HasAxis(factor, split->region()->param(0)->type()->axes[0]) &&
                    std::ranges::none_of(tile_buffer->uses(), [&](const ir::Use& use) {
-                     return use.user->kind() != OpKind::LoadTile && IsInside(use.user, cut);
+                     return use.user->kind() != OpKind::LoadTile && IsInside(use.user, split);
                    });
       if (!stays) break;
-      at = cut;
+      at = split;
     }
     return at;
   }

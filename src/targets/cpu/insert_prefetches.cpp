@@ -14,8 +14,8 @@
 // ones are near the end.
 //
 //
-//   cut %p in %j { if %few { } else { %y = elementwise loop { load %b[%k, %p] } ; store_tile %y to %h }
-//     cut %c in %p { cut %r in %i {
+//   split %p in %j { if %few { } else { %y = elementwise loop { load %b[%k, %p] } ; store_tile %y to %h }
+//     split %c in %p { split %r in %i {
 //       if %ahead { elementwise loop (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
 //       if %stores { elementwise loop (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
 //       %u = contraction …
@@ -54,7 +54,7 @@ const Op* WaysAround(const Op* op) {
                                                                                     : nullptr;
 }
 
-/// Returns the cut whose body contains the op, directly or in such a branch, otherwise null.
+/// Returns the split whose body contains the op, directly or in such a branch, otherwise null.
 Op* SplitAround(const Op* op) {
   if (const Op* ways = WaysAround(op)) op = ways;
   Op* parent = op->parent_region()->parent();
@@ -84,13 +84,13 @@ class Prefetcher {
     return ways && columns_->parent_region() == ways->region(1);
   }
 
-  static Value* SplitBlock(const Op* cut) { return cut->region()->param(0); }
-  static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
+  static Value* SplitBlock(const Op* split) { return split->region()->param(0); }
+  static int64_t Most(const Op* split) { return split->attr<AttrKey::Sizes>()[0]; }
 
   /// Emits whether this is one of the largest blocks. The others are few and need no code for prefetches.
   Value* IsLargest() {
-    auto has_most = [&](const Op* cut) {
-      return b_.Eq(b_.BlockSize(SplitBlock(cut)), b_.I64(Most(cut)));
+    auto has_most = [&](const Op* split) {
+      return b_.Eq(b_.BlockSize(SplitBlock(split)), b_.I64(Most(split)));
     };
     Value* columns = has_most(columns_);
     Value* rows = has_most(rows_);
@@ -127,7 +127,7 @@ class Prefetcher {
     });
   }
 
-  /// Returns the branch in the panels' cut that packs a panel unless there are few rows.
+  /// Returns the branch in the panels' split that packs a panel unless there are few rows.
   const Op* PackingBranch() const {
     for (const Op* op : *panels_->region()) {
       if (op->kind() == OpKind::If && ElementwiseLoopIn(op->region(1))) return op;

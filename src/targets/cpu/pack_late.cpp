@@ -15,7 +15,7 @@
 // turn, which stays there.
 //
 //   %y = elementwise loop { … load %b[%k, %j] … }               if %few { %y = elementwise loop { … } ; store_tile %y to %h } else { }
-//   store_tile %y to %h                                    cut %p: block<jr> in %j {sizes = [32, 31]} {
+//   store_tile %y to %h                                    split %p: block<jr> in %j {sizes = [32, 31]} {
 //   %b = load_tile %h : tile<f32; j k>              ->      %n = select %few, %number, 0
 //   %u = contraction %a, %b into %t                   if %few { } else { %y = elementwise loop (…, … in %p) { … } ; store_tile %y to %h panel %n }
 //   store_tile %u to %c                                      %b = load_tile %h panel %n : tile<f32; jr k>

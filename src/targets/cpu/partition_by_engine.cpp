@@ -168,9 +168,9 @@ Engine UserEngine(const Assignment& engines, const ir::Use& use) {
 
 /// Partitions a kernel. That is impossible if one engine would need a scalar that the other one computes, or
 /// if only one engine has work.
-class Cut {
+class Partition {
  public:
-  Cut(ir::Module& module, ir::Function& kernel)
+  Partition(ir::Module& module, ir::Function& kernel)
       : module_(module), kernel_(kernel), engines_(kernel), b_(module) {}
 
   bool Plan() {
@@ -366,8 +366,8 @@ void RunPartitionByEngine(PassContext& context, ir::Function& kernel) {
   KDL_CHECK(context.facts, "partition-by-engine needs a target");
   if (SharesMemory(kernel)) return;
   if (!context.facts->split_engines || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
-  Cut cut(context.module, kernel);
-  if (cut.Plan()) cut.MakeStages();
+  Partition partition(context.module, kernel);
+  if (partition.Plan()) partition.MakeStages();
 }
 
 }  // namespace kdl::cpu

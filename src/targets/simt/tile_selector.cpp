@@ -190,9 +190,9 @@ bool Shrink(const ir::Generic& generic, int64_t& value) {
 }
 
 std::string_view DescribeRole(const Role& role) {
-  if (role.folded) return "summed over by a product";
+  if (role.folded) return "reduced by a product";
   if (role.kept) return role.columns ? "columns of a product" : "rows of a product";
-  return role.along ? "side by side in memory" : "rows";
+  return role.along ? "contiguous in memory" : "rows";
 }
 
 std::string_view DescribeProduct(Product product) {
@@ -200,11 +200,12 @@ std::string_view DescribeProduct(Product product) {
     case Product::None:
       return "";
     case Product::Outer:
-      return "the one product's result lies in the workers' registers";
+      return "the result of the only product is in the registers of the threads";
     case Product::Matrix:
     case Product::Iteration:
     case Product::TensorTiles:
-      return "the one product is a matrix unit's, whose result lies in the workers' registers";
+      return "the only product uses matrix instructions, with the result in the registers of the "
+             "threads";
   }
   KDL_UNREACHABLE("unknown product {}", static_cast<int>(product));
 }
@@ -246,7 +247,7 @@ class TileSelector final : public passes::TileSelector {
       // If no choice makes a product's tiles fit, the first choice reads the least from global memory.
       if (!fits && Multiplies(kernel)) {
         extents = first;
-        trace += "  none fit, and the first ones read the least from afar\n";
+        trace += "  none fit; the first ones read the least from global memory\n";
       }
     }
     return extents;
@@ -267,7 +268,7 @@ class TileSelector final : public passes::TileSelector {
       for (const ir::Value* tile : tiles) sum += TileBytes(kernel, tile->type(), values);
       return sum;
     };
-    trace += fmt::format("  what lies near the workers may take {} KiB\n", most >> 10);
+    trace += fmt::format("  workgroup memory may take {} KiB\n", most >> 10);
     auto note = [&](bool fits) {
       std::string tiles;
       for (size_t i = 0; i < extents.size(); ++i)

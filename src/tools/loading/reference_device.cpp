@@ -53,7 +53,7 @@ struct ReferenceDevice {
   const InterpreterKind* kind = nullptr;
   int64_t seed = -1;  ///< -1 if not given
   int64_t cores = 4;
-  /// Of the imitated processor: tiles, and with them results, may depend on them.
+  /// Features of the imitated processor: tiles, and so results, may depend on them.
   int64_t features = 0;
   Sanitizers sanitizers = {};
 };
@@ -108,9 +108,9 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
     if (key == kSanitizeKey) {
       std::optional<Sanitizers> sanitizers = ParseSanitizers(options[i].value);
       if (!sanitizers) {
-        return Fail(KDL_ERROR_INVALID_ARGUMENT,
-                    fmt::format("sanitize={} is unknown; use races, init or races+init",
-                                options[i].value));
+        return Fail(
+            KDL_ERROR_INVALID_ARGUMENT,
+            fmt::format("sanitize={} is unknown; use races, init or races+init", options[i].value));
       }
       made.sanitizers = *sanitizers;
       continue;

@@ -133,10 +133,10 @@ class Finder {
 }  // namespace
 
 bool NothingWritesBetween(const Op* op, const Op* fold) {
-  constexpr int kFar = 4096;  // ops; searching farther for each reduction would be slow
+  constexpr int kLongestWalk = 4096;  // ops; searching farther for each reduction would be slow
   int walked = 0;
   for (const Op* next = op->next(); next != fold; next = next->next()) {
-    bool harmless = next && ++walked < kFar && next->regions().empty() &&
+    bool harmless = next && ++walked < kLongestWalk && next->regions().empty() &&
                     (next->info().has(ir::kPure) || next->kind() == OpKind::Load);
     if (!harmless) return false;
   }
