@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds kernelc, then compiles and runs every sample: the commands of its
-# README, whose output must be the one printed there. Ends with the digits' accuracy.
+# Installs missing packages, builds kernelc, then compiles and runs every sample with the commands of
+# its README, and compares the output with the README. Prints the accuracy of the digits sample last.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Debian's own Python, which has the packages that install.sh names, before any other.
+# Use Debian's Python, which has the packages of install.sh.
 export PATH=/usr/bin:$PATH
 
 tests/install.sh samples
-export PATH=$PWD/build/bin:/usr/bin:$PATH  # the Python of the packages, not another one
+export PATH=$PWD/build/bin:/usr/bin:$PATH  # Debian's Python first
 
 start=$SECONDS
 cmake --preset release >/dev/null

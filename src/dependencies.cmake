@@ -1,19 +1,19 @@
-# What the compiler is built with, and the headers that its files read precompiled.
+# The libraries that the compiler is built with, and its precompiled headers.
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_program(KDL_CLANG clang++-19 REQUIRED)  # for what runs on devices, without their compilers
+find_program(KDL_CLANG clang++-19 REQUIRED)  # compiles code for devices, whose compilers are not needed
 
-# The shared libLLVM, its headers outside our warnings. Only the code generator links it.
+# The shared libLLVM, whose headers cause no warnings. Only the code generator links it.
 add_library(kdl_llvm INTERFACE)
 target_include_directories(kdl_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(kdl_llvm INTERFACE ${llvm_definitions})
 target_link_libraries(kdl_llvm INTERFACE LLVM)
 
-# Sets of integer points, for the proofs: shared, since it links GMP. Debian's libLLVM exports a copy of the library, too; kernelc
-# links this one first, so that symbols bind to it (tests/run/isl.py).
+# isl, the library of integer sets that the proofs use. It is shared because it links GMP. Debian's libLLVM also exports a copy of
+# isl; kernelc links this one first, so that symbols bind to it (tests/run/isl.py).
 find_library(KDL_ISL_LIBRARY isl REQUIRED)
 find_path(KDL_ISL_INCLUDE isl/set.h REQUIRED)
 add_library(kdl_isl INTERFACE)
@@ -22,12 +22,12 @@ target_link_libraries(kdl_isl INTERFACE ${KDL_ISL_LIBRARY})
 
 # -- Precompiled headers -----------------------------------------------------------------------
 
-# Reading these takes a third of a file's compile time. A file still includes what it uses: nothing
-# may depend on them being here.
+# Reading these headers takes a third of a file's compile time. A file still includes what it uses: no
+# file may depend on this list.
 set(KDL_PRECOMPILED <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string>
     <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h>)
 
-# kdl_precompile(NAME [PRIVATE target...] HEADERS header...): what targets that see the same take over.
+# kdl_precompile(NAME [PRIVATE target...] HEADERS header...): precompiled headers for targets with the same include paths.
 function(kdl_precompile name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PRIVATE;HEADERS")
   set(source ${PROJECT_BINARY_DIR}/generated/${name}.cpp)

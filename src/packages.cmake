@@ -1,4 +1,4 @@
-# `cpack` in the build folder makes Debian packages: what programs run with, what they are built with, the compiler.
+# `cpack` in the build folder builds Debian packages: the runtime, its development files, and the compiler.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME kernelc)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Compiler and device runtime for tiled SPMD kernels")
@@ -19,7 +19,7 @@ set(CPACK_DEBIAN_LIBKDL-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBKDL-DEV_PACKAGE_DEPENDS "${kdl_library} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_KERNELC_PACKAGE_NAME kernelc)
 set(CPACK_DEBIAN_KERNELC_PACKAGE_SECTION devel)
-# What `--emit exe` and `--emit shared` link with.
+# The linker that `--emit exe` and `--emit shared` use.
 set(CPACK_DEBIAN_KERNELC_PACKAGE_DEPENDS
   "libkdl-dev (= ${PROJECT_VERSION}), g++, lld-19, libboost-program-options-dev, libfmt-dev")
 include(CPack)

@@ -1,11 +1,11 @@
-# The target `uninstall`: removes what `cmake --install` wrote last, as MANIFEST lists it, and the folders that are empty then
-# below the prefix; in a prefix of the system, whose folders are its own, those of the name `kdl`.
+# The target `uninstall` removes the files that the last `cmake --install` wrote, which MANIFEST lists, and folders below the
+# prefix that are empty afterwards. If the prefix is a folder of the system, only folders named `kdl` are removed.
 if(NOT EXISTS "${MANIFEST}")
-  message(FATAL_ERROR "uninstall: nothing was installed from here: there is no ${MANIFEST}")
+  message(FATAL_ERROR "uninstall: nothing was installed from this build folder: ${MANIFEST} does not exist")
 endif()
 file(STRINGS "${MANIFEST}" files ENCODING UTF-8)
 
-# The folder that all files lie in.
+# The folder that contains all files.
 list(GET files 0 prefix)
 foreach(file IN LISTS files)
   cmake_path(IS_PREFIX prefix "${file}" is_inside)
@@ -29,7 +29,7 @@ foreach(file IN LISTS files)
   endwhile()
 endforeach()
 list(REMOVE_DUPLICATES folders)
-list(SORT folders ORDER DESCENDING)  # what lies inside comes first
+list(SORT folders ORDER DESCENDING)  # inner folders first
 foreach(folder IN LISTS folders)
   file(GLOB left LIST_DIRECTORIES true "$ENV{DESTDIR}${folder}/*")
   if(NOT left AND (folder MATCHES "/kdl$" OR NOT prefix MATCHES "^/usr(/local)?$"))

@@ -1,21 +1,22 @@
 #!/bin/sh
 # Installs the Debian 12 packages that are missing: tests/install.sh build|samples|tests|bench
-# The one list of packages: samples/run.sh and tests/run.sh both read it. Asks for nothing, and does
-# nothing when all are there.
+# This is the only list of packages; samples/run.sh and tests/run.sh use it, too. Asks no questions, and does
+# nothing if all packages are installed.
 set -eu
 
-# g++ and cmake with ninja build, clang what runs on devices; LLVM generates code and lld links it; ANTLR 4 is the parser (its tool
-# needs Java, only while building), and its runtime links uuid; isl proves, jemalloc allocates; the rest are small libraries.
+# g++, cmake and ninja build the project, and clang the code for devices; LLVM generates code and lld links it; ANTLR 4 is the
+# parser generator (it needs Java, only during the build), and its runtime links uuid; isl is used by the proofs, jemalloc is the
+# allocator; the others are small libraries.
 build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
        libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev nlohmann-json3-dev"
-# Reads the results of the runs.
+# For reading the results of the runs.
 samples="$build python3 python3-numpy"
-# Unit tests, exact values of functions, the second compiler, which the written C++ must please and whose sanitizers and
-# fuzzer run, the format check, code for aarch64 and what runs it here, OpenCL on the processor, pip for what Debian lacks
-# (tests/ptxas.py), pkgconf for what users read of the installed package.
+# Unit tests; exact values of functions; a second compiler, which must accept the generated C++ and which provides the
+# sanitizers and the fuzzer; the format check; code for aarch64 and its emulator; OpenCL on the processor; pip for packages that
+# Debian does not have (tests/ptxas.py); pkgconf for the metadata of the installed package.
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 pkgconf python3-venv"
-# The libraries that the benchmark compares with, and the compiler whose time it compares with.
+# The libraries that the benchmark compares with, and the compiler whose compile time it compares with.
 bench="$samples libdnnl-dev libopenblas-dev"
 
 case "${1:-}" in
@@ -35,10 +36,10 @@ done
 
 as_root=""
 if [ "$(id -u)" != 0 ]; then
-  command -v sudo >/dev/null || { echo "$0: become root or install sudo; missing:$missing" >&2; exit 1; }
+  command -v sudo >/dev/null || { echo "$0: run as root or install sudo; missing:$missing" >&2; exit 1; }
   as_root=sudo
 fi
-# Java, which runs ANTLR's tool, reads /proc; a bare chroot has none.
+# Java, which runs ANTLR's tool, reads /proc, which a bare chroot does not have.
 [ -e /proc/self/stat ] || $as_root mount -t proc proc /proc
 echo "installing:$missing"
 log=$(mktemp)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, runs every test. Ends with `N passed, N failed`; exit code 0 only
-# where none failed. `tests/run.sh --help` says how to run less.
+# Installs missing packages, builds, and runs every test. Prints `N passed, N failed` last; the exit code
+# is 0 only if none failed. `tests/run.sh --help` says how to run fewer tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Debian's own Python, which has the packages that install.sh names, before any other.
+# Use Debian's Python, which has the packages of install.sh.
 export PATH=/usr/bin:$PATH
 start=$SECONDS
 tests/install.sh tests
-export PATH=/usr/bin:$PATH  # the Python of the packages, not another one
+export PATH=/usr/bin:$PATH  # Debian's Python first
 echo "install: $((SECONDS - start)) s"
 exec python3 tests/stages.py "$@"

@@ -15,9 +15,9 @@
 #define KDL_CLUSTER_MAILBOX(FIELD)                                                                  \
   FIELD(uint64_t, memory_bytes)      /* size of global memory */                                    \
   FIELD(uint64_t, scratchpad_bytes)  /* for each cluster */                                         \
-  FIELD(uint64_t, stack_bytes)       /* for each worker */                                          \
-  FIELD(uint64_t, workers)           /* most workers of a core: its processors */                   \
-  FIELD(uint64_t, workgroups)             /* parts of a scratchpad, one for each concurrent core */           \
+  FIELD(uint64_t, stack_bytes)       /* for each thread */                                          \
+  FIELD(uint64_t, workers)           /* most threads of a core: its processors */                   \
+  FIELD(uint64_t, workgroups)        /* parts of a scratchpad, one for each concurrent core */        \
   FIELD(uint64_t, polls)             /* 1: without a socket, `number` and `done` are polled */        \
   FIELD(uint64_t, cluster)           /* this cluster's index */                                     \
   FIELD(uint64_t, clusters)          /* the number of clusters */                                   \
@@ -28,7 +28,7 @@
   FIELD(uint64_t, heartbeat)         /* by the cluster: changes whenever it makes progress */         \
   FIELD(uint64_t, copied_bytes)      /* by the cluster: moved by block copies since boot */           \
   FIELD(uint64_t, copies)            /* by the cluster: block copies, 1D or 2D */                     \
-  FIELD(uint64_t, barriers)          /* by the cluster: barriers that all workers of a core reached */ \
+  FIELD(uint64_t, barriers)          /* by the cluster: barriers that all threads of a core reached */ \
   FIELD(uint64_t, scratchpad_peak)   /* by the cluster: most bytes that any kernel used */            \
   FIELD(uint64_t, events)            /* offset at which its events are written; 0: none */            \
   FIELD(uint64_t, most_events)       /* only so many events of a call are written */                  \
@@ -57,7 +57,7 @@
   FIELD(uint64_t, worker)            /* within the core */                                          \
   FIELD(char*, memory)               /* start of global memory */                                   \
   FIELD(char*, scratchpad)                                                                          \
-  FIELD(kdl_cluster_wait*, wait)     /* barrier; returns whether any worker passed nonzero */         \
+  FIELD(kdl_cluster_wait*, wait)     /* barrier; returns whether any thread passed nonzero */         \
   FIELD(kdl_cluster_copy*, copy)     /* starts a block copy */                                        \
   FIELD(kdl_cluster_await*, await)   /* waits for block copies from or to these bytes */
 
@@ -82,13 +82,13 @@ enum kdl_cluster_status : uint64_t {
   kdl_cluster_ready = 1,
   kdl_cluster_no_entry = 2,      /* the image has no entry with the call's name */
   kdl_cluster_no_scratchpad = 3, /* the kernel needs more than there is */
-  kdl_cluster_no_workers = 4     /* the kernel needs more workers than there are */
+  kdl_cluster_no_workers = 4     /* the kernel needs more threads than there are */
 };
 
 enum kdl_cluster_fault : uint64_t {
   kdl_cluster_no_fault = 0,
   kdl_cluster_beyond_scratchpad = 1, /* fault_address: the offset from the scratchpad's start */
-  kdl_cluster_beyond_stack = 2,      /* beyond the worker's stack */
+  kdl_cluster_beyond_stack = 2,      /* beyond the thread's stack */
   kdl_cluster_no_memory = 3,         /* no memory at the address */
   kdl_cluster_bad_instruction = 4
 };
@@ -98,7 +98,7 @@ enum kdl_cluster_event_kind : uint64_t {
   kdl_cluster_core_ends = 2,
   kdl_cluster_copy_begins = 3,
   kdl_cluster_copy_ends = 4,
-  kdl_cluster_copy_awaited = 5, /* a worker waits for a copy that has not ended yet */
+  kdl_cluster_copy_awaited = 5, /* a thread waits for a copy that has not ended yet */
   kdl_cluster_barrier = 6
 };
 

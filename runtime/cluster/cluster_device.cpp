@@ -275,7 +275,7 @@ class Launcher final : public WorkgroupDriver {
   }
 
   std::string WhoIs(std::int64_t core, std::int64_t place, std::int64_t worker) override {
-    return Concat(" (cluster ", place % device_.description.clusters, ", worker ", worker,
+    return Concat(" (cluster ", place % device_.description.clusters, ", thread ", worker,
                   " of core ", core, ")");
   }
 
@@ -336,9 +336,9 @@ std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
   const std::lock_guard lock(of.mutex);
   const std::pair<const char*, std::uint64_t> all[] = {
       {"block copies", of.counts.copies},
-      {"bytes by block copies", of.counts.copied_bytes},
+      {"bytes of block copies", of.counts.copied_bytes},
       {"barriers", of.counts.barriers},
-      {"scratchpad bytes at most", of.counts.scratchpad_peak}};
+      {"most scratchpad bytes", of.counts.scratchpad_peak}};
   for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, std::ssize(all)); ++i)
     counts[i] = {all[i].first, static_cast<std::int64_t>(all[i].second)};
   return std::ssize(all);

@@ -30,8 +30,8 @@ Error ClusterMemory::Make(std::int64_t bytes, std::int64_t alignment,
   if (host == nullptr) {
     const int why = errno;
     if (file >= 0) CloseFile(file);
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "cannot get ", bytes,
-                " bytes to share with clusters: ", std::strerror(why));
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "cannot allocate ", bytes,
+                " bytes that clusters share: ", std::strerror(why));
   }
   made->reset(new ClusterMemory(file, static_cast<char*>(host), bytes, alignment));
   return nullptr;

@@ -145,7 +145,7 @@ Error ClusterProcess::Died(const std::string& what) {
   if (const std::string fault = Fault(); !fault.empty()) {
     const kdl_cluster_mailbox& said = mailbox();
     const std::string line = SourceLine(description_, image_, said.fault_instruction);
-    return Fail(KDL_ERROR_DEVICE, Name(), ", worker ", said.fault_worker, " of core ",
+    return Fail(KDL_ERROR_DEVICE, Name(), ", thread ", said.fault_worker, " of core ",
                 said.fault_core, ", ", fault, line.empty() ? "" : " at ", line, " while it ", what);
   }
   return Fail(KDL_ERROR_DEVICE, Name(), " ", end, " while it ", what, LastWords());
@@ -170,8 +170,8 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
   }
   if (answer.status == kdl_cluster_no_workers) {
     return Fail(
-        KDL_ERROR_INVALID_ARGUMENT, Name(), " has teams of ", description_.workers(),
-        " workers, fewer than the kernel was compiled for; build it for this description: it ",
+        KDL_ERROR_INVALID_ARGUMENT, Name(), " has workgroups of ", description_.workers(),
+        " threads, fewer than the kernel was compiled for; build it for this description: it ",
         what);
   }
   return Fail(KDL_ERROR_DEVICE, Name(), " has written invalid data to its mailbox while it ", what,

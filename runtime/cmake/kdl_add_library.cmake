@@ -1,26 +1,27 @@
 # kdl_add_library(NAME FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])
 #
-# A library NAME of the kernels and programs in FILE.kdl. What links it includes "FILE.h" and links the runtime; with
-# MODULE "module.h", whose namespace is `module`: libraries whose files have one name need that to be linked together, else CMake
-# says that their KDL_MODULE_name does not agree, or the linker that a function is defined twice.
-# OPTIONS go to `kernelc build`: --target host?isa=x86-64-v3, -D BM=64, -O3. The file, and what it imports, are compiled
-# again when they change.
+# Defines a library NAME of the kernels and programs in FILE.kdl. Targets that link it include "FILE.h" and also link the
+# runtime. With MODULE they include "module.h", whose namespace is `module`: libraries whose files have the same name need this
+# to be linked together; otherwise CMake reports that their KDL_MODULE_name does not agree, or the linker that a function is
+# defined twice. OPTIONS are passed to `kernelc build`, such as --target host?isa=x86-64-v3, -D BM=64 or -O3. The file is
+# compiled again when it or one of its imports changes.
 #
-# In a project of C alone all of it becomes C; else programs become C++, which C can call, too.
+# If a project uses only C, all generated code is C; otherwise programs become C++ code, which C can call, too.
 #
-# STATIC, as it is without a word: for a program, or inside a library of your own, which then has the runtime inside, too,
-# and shows neither. SHARED: shows what FILE.h declares and uses libkdl.so, so that contexts and tensors are the same for all
-# that do. Its symbols have the version PROJECT_NAME: what was linked with one vendor's library does not get another's.
+# STATIC, the default: for a program, or for a library of your own, which then also contains the runtime and exports neither.
+# SHARED: exports the declarations of FILE.h and uses libkdl.so, so that all such libraries can share contexts and tensors.
+# Its symbols have the version PROJECT_NAME: a program that was linked with the library of one vendor does not use the
+# functions of another.
 # kdl_export_only(TARGET name...)
 #
-# A shared library shows these names and no others: neither the runtime inside nor templates that its files instantiate,
-# which could keep it from being unloaded. Names may end in *; those with :: are C++'s, without parameters: "vendor::*".
+# Makes a shared library export only these names: neither the runtime that it contains nor templates that its files
+# instantiate, which could prevent its unloading. Names may end in *; C++ names contain :: and no parameters: "vendor::*".
 function(kdl_add_library name source)
   cmake_parse_arguments(PARSE_ARGV 2 arg "STATIC;SHARED" "MODULE" "OPTIONS")
   if(arg_UNPARSED_ARGUMENTS OR (arg_STATIC AND arg_SHARED))
     message(FATAL_ERROR "kdl_add_library(${name} FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])")
   endif()
-  # Whether this folder has C++: another part of the project may have it for itself.
+  # Whether this folder can use C++: perhaps only another part of the project has enabled it.
   set(has_cxx "${CMAKE_CXX_COMPILER_LOADED}")
   set(programs orch)
   set(programs_file orch.cpp)
@@ -29,7 +30,7 @@ function(kdl_add_library name source)
     set(programs_file orch.c)
     find_program(KDL_CXX NAMES c++ g++ clang++)
     if(NOT KDL_CXX AND NOT arg_SHARED)
-      message(FATAL_ERROR "kdl_add_library(${name}): the runtime inside takes the library of C++; install a C++ compiler, or "
+      message(FATAL_ERROR "kdl_add_library(${name}): a static library contains the runtime, which requires the C++ library; install a C++ compiler, or "
                           "write SHARED, which uses libkdl.so")
     endif()
   endif()
@@ -45,7 +46,7 @@ function(kdl_add_library name source)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kdl")
   string(MAKE_C_IDENTIFIER "${stem}" module)
   set(generated "${folder}/${stem}.c" "${folder}/${stem}.h" "${folder}/${stem}.${programs_file}")
-  # The objects go into a static library itself, which is then all that is linked and installed.
+  # The static library contains the objects itself, so nothing else must be linked or installed.
   set(archive "${folder}/lib${module}.kdl.a")
   if(NOT arg_SHARED)
     set(archive "$<TARGET_FILE:${name}>")
@@ -64,18 +65,18 @@ function(kdl_add_library name source)
   endif()
   add_custom_command(
     OUTPUT ${output}
-    # No object of an earlier set of targets may stay.
+    # Objects of an earlier set of targets must not remain.
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${folder}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
-    # Ninja refuses deps that name a file that OUTPUT does not. How many objects there are is not known here, so that they
-    # are written after the deps, which name what is written before them.
+    # Ninja rejects a dependency file whose outputs are not in OUTPUT. The number of objects is not known here, so they are
+    # written after the dependency file, which names only the outputs before it.
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,${programs},deps,obj ${arg_OPTIONS}
     ${collect_shared}
     DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
     DEPFILE "${folder}/${stem}.d"
     COMMENT "Compiling ${stem}.kdl"
     VERBATIM)
-  if(has_cxx)  # C may be a part's language only
+  if(has_cxx)  # perhaps only a part of the project uses C
     set_source_files_properties("${folder}/${stem}.c" PROPERTIES LANGUAGE CXX)
   endif()
   if(arg_SHARED)
@@ -89,7 +90,7 @@ function(kdl_add_library name source)
     target_link_options(${name} INTERFACE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:$<TARGET_NAME:${name}>>")
     target_link_libraries(${name} PUBLIC kdl::runtime)
   endif()
-  # A project that takes warnings for errors means those of its own sources; and results are defined to the bit.
+  # Warnings in generated code must not be errors, even if the project asks for that; and results are defined bit for bit.
   target_compile_options(${name} PRIVATE -w -ffp-contract=off -fno-fast-math)
   if(has_cxx)
     target_compile_features(${name} PRIVATE cxx_std_20)
@@ -100,7 +101,7 @@ function(kdl_add_library name source)
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${folder}>")  # install() puts the header elsewhere
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON PUBLIC_HEADER "${folder}/${stem}.h"
     INTERFACE_KDL_MODULE_${module} ${PROJECT_NAME}.${name})
-  # The linker would take the functions of the first library for those of the second.
+  # Otherwise the linker would use the functions of the first library for the second.
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING KDL_MODULE_${module})
 endfunction()
 
@@ -118,7 +119,7 @@ function(kdl_export_only name)
   kdl_show_only(${name} "${map}")
 endfunction()
 
-# LINKER: would part a path at its commas.
+# SHELL: is used because LINKER: would split a path at its commas.
 function(kdl_show_only name map)
   target_link_options(${name} PRIVATE "SHELL:-Xlinker \"--version-script=${map}\"")
 endfunction()

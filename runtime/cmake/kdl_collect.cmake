@@ -1,5 +1,5 @@
-# Run by kdl_add_library: puts the objects in FOLDER that are for PROCESSOR into ARCHIVE with AR. How many there are depends
-# on the targets, which may be of several processors.
+# Run by kdl_add_library: adds the objects in FOLDER that are for PROCESSOR to ARCHIVE with AR. Their number depends on the
+# targets, which may be for several processors.
 set(machine_x86_64 3e00)  # e_machine of ELF headers
 set(machine_AMD64 3e00)
 set(machine_aarch64 b700)
@@ -17,7 +17,7 @@ if(DEFINED machine_${PROCESSOR})
   endforeach()
 endif()
 if(NOT objects)
-  message(FATAL_ERROR "kdl_add_library: its OPTIONS make no code for ${PROCESSOR}; --target names targets: "
+  message(FATAL_ERROR "kdl_add_library: its OPTIONS generate no code for ${PROCESSOR}; --target names targets: "
                       "`kernelc targets` lists them")
 endif()
 execute_process(COMMAND "${AR}" rcs "${ARCHIVE}" ${objects} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,8 +1,8 @@
-# Run by kdl_add_library: writes MAP, which lets a shared library show what HEADER declares, as VERSION, by which the loader tells
-# two vendors' functions of one name apart. Names are those of the header: the namespace of a module that is called as a word or
-# a function of C ends in `_`, which the functions of C do without.
+# Run by kdl_add_library: writes MAP, a version script with which a shared library exports the declarations of HEADER as VERSION.
+# The version lets the loader distinguish functions of two vendors that have the same name. Names are those of the header: if a
+# module has the name of a C keyword or C function, its namespace ends in `_`, but its C functions have no `_`.
 
-# Whoever includes the header of a static library refers to its objects (kdl/link.h): of a shared one they are not seen.
+# The header of a static library refers to its objects (kdl/link.h); those of a shared library are not visible.
 file(READ "${HEADER}" text)
 string(REGEX REPLACE "\nKDL_REFERS_TO\\([^)]*\\);\n" "" text "${text}")
 file(WRITE "${HEADER}" "${text}")

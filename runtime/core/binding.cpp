@@ -96,16 +96,15 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
       return Invalid("dimension ", match.dimension, " of ", Spelling(param), " is ",
                      param.dim_const[match.dimension], ", but the tensor given is ", given);
     default:
-      return Invalid("parameter ", ParameterType(param), " needs ", ElementName(param.element), ", but ",
-                     given, " is given");
+      return Invalid("parameter ", ParameterType(param), " needs ", ElementName(param.element),
+                     ", but ", given, " is given");
   }
 }
 
-Error NoVariant(const kdl_variant& workgroup, const std::vector<std::string>& signatures,
-                Args args) {
+Error NoVariant(const kdl_variant& closest, const std::vector<std::string>& signatures, Args args) {
   std::string text = "no variant accepts (";
   for (std::size_t p = 0; p < args.size(); ++p) {
-    text += Concat(p == 0 ? "" : ", ", workgroup.params[p].name, ": ", DescribeArgument(args[p]));
+    text += Concat(p == 0 ? "" : ", ", closest.params[p].name, ": ", DescribeArgument(args[p]));
   }
   text += "); there are";
   for (const std::string& signature : signatures) {
@@ -117,13 +116,13 @@ Error NoVariant(const kdl_variant& workgroup, const std::vector<std::string>& si
 // Returns the error that explains why no variant fits.
 Error NoneFits(std::span<const Candidate> candidates, Args args) {
   Match nearest = {Fit::kCount};
-  const kdl_variant* workgroup = nullptr;
+  const kdl_variant* closest = nullptr;
   std::vector<std::string> signatures;
   for (const Candidate& candidate : candidates) {
     const Match match = MatchVariant(*candidate.variant, args);
-    if (workgroup == nullptr || match.fit > nearest.fit) {
+    if (closest == nullptr || match.fit > nearest.fit) {
       nearest = match;
-      workgroup = candidate.variant;
+      closest = candidate.variant;
     }
     const std::string signature = Signature(*candidate.variant);
     if (std::find(signatures.begin(), signatures.end(), signature) == signatures.end()) {
@@ -131,7 +130,7 @@ Error NoneFits(std::span<const Candidate> candidates, Args args) {
     }
   }
   const bool is_choice = signatures.size() > 1 && nearest.fit >= Fit::kElement;
-  return is_choice ? NoVariant(*workgroup, signatures, args) : Mismatch(*workgroup, nearest, args);
+  return is_choice ? NoVariant(*closest, signatures, args) : Mismatch(*closest, nearest, args);
 }
 
 // Selects the first variant that fits.

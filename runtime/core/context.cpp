@@ -92,10 +92,9 @@ Error Context::FindKind(const std::string& name, const DeviceKind** kind) {
   for (const auto& [word, unused] : kinds_) {
     if (!word.starts_with(kPluginPrefix)) known.push_back(word);
   }
-  const std::string_view workgroup = NearestWord(name, known);
+  const std::string_view nearest = NearestWord(name, known);
   return Fail(KDL_ERROR_NOT_FOUND, "unknown kind of device '", name, "'; the kinds are ",
-              JoinWords(known),
-              workgroup.empty() ? "" : Concat("; did you mean '", workgroup, "'?"));
+              JoinWords(known), nearest.empty() ? "" : Concat("; did you mean '", nearest, "'?"));
 }
 
 Error Context::PluginImageKind(const std::string& path, const char** image_kind) {

@@ -146,10 +146,10 @@ Error Registry::FindModule(const Function& function, std::string* module) const 
     return Invalid("kernel '", function.kernel_, "' is in several modules; write one of ",
                    JoinWords(written));
   }
-  const std::string_view workgroup = NearestWord(function.kernel_, known);
+  const std::string_view nearest = NearestWord(function.kernel_, known);
   std::string help =
       known.empty() ? "; no module is registered: give the context its kdl_images_… first" : "";
-  if (!workgroup.empty()) help = Concat("; did you mean '", workgroup, "'?");
+  if (!nearest.empty()) help = Concat("; did you mean '", nearest, "'?");
   if (!function.module_.empty()) help = Concat(" in module '", function.module_, "'", help);
   return Fail(KDL_ERROR_NOT_FOUND, "unknown kernel '", function.kernel_, "'", help);
 }

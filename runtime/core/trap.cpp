@@ -172,7 +172,8 @@ std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant,
   const std::string_view text = TrapText(trap.code);
   if (trap.location < 0 || trap.location >= variant.location_count || text.empty()) {
     return Concat("kernel '", kernel.name, "' stopped with trap code ", trap.code,
-                  " at the unknown place ", trap.location, " (", trap.index, ", ", trap.bound, ")");
+                  " at the unknown location ", trap.location, " (", trap.index, ", ", trap.bound,
+                  ")");
   }
   return Concat(PlaceText(variant.locations[trap.location]),
                 ": error: ", Expand(text, variant, trap));

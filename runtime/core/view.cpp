@@ -94,7 +94,7 @@ Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* byt
     return Invalid(what, " has the unknown element kind ", std::int64_t{view.element});
   }
   if (view.element_bits != facts->bits) {
-    return Invalid(what, " states ", std::int64_t{view.element_bits}, " bits an element, but ",
+    return Invalid(what, " has ", std::int64_t{view.element_bits}, " bits per element, but ",
                    facts->name, " has ", std::int64_t{facts->bits});
   }
   if (view.layout != KDL_LAYOUT_STRIDED) {

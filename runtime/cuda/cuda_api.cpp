@@ -14,7 +14,8 @@ Error Api::Load(Api* api) {
 #define KDL_CU_FIND(name, params)                                                     \
   api->name = reinterpret_cast<Status(*) params>(SymbolOf(api->library, "cu" #name)); \
   if (api->name == nullptr)                                                           \
-    return Fail(KDL_ERROR_NOT_FOUND, kDriver, " has no cu" #name, "; that of CUDA 12 has it");
+    return Fail(KDL_ERROR_NOT_FOUND, kDriver, " has no cu" #name,                     \
+                "; install the driver of CUDA 12 or later");
   KDL_CU_FUNCTIONS(KDL_CU_FIND)
 #undef KDL_CU_FIND
 #define KDL_CU_FIND(name, params) \

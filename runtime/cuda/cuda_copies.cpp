@@ -19,7 +19,7 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory for ", bytes, " bytes")
         .release();
   }
-  if (status != cu::kSuccess) return cuda.Failed("taking memory", status).release();
+  if (status != cu::kSuccess) return cuda.Failed("allocating memory", status).release();
   *memory = {address, address};
   return nullptr;
 }

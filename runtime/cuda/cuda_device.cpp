@@ -37,12 +37,12 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
                 ", has compute capability ", device->level, "; 8.0 or later is needed");
   }
   status = device->api.DevicePrimaryCtxRetain(&device->context, device->id);
-  if (status != cu::kSuccess) return device->Failed("making a context", status);
+  if (status != cu::kSuccess) return device->Failed("creating a context", status);
   device->streams = std::make_unique<CudaStreams>(device->api);
   device->memory = std::make_unique<CudaMemory>(device->api);
   const CurrentContext current(device->api, device->context);
   status = device->memory->Open(device->id);
-  if (status != cu::kSuccess) return device->Failed("taking a stream", status);
+  if (status != cu::kSuccess) return device->Failed("creating a stream", status);
   *opened = std::move(device);
   return nullptr;
 }

@@ -49,18 +49,18 @@ std::int64_t CudaProperties(void* device, kdl_property* properties, std::int64_t
   };
   constexpr Row kRows[] = {
       {"multiprocessors", cu::kMultiprocessors},
-      {"kHz of them", cu::kClock},
-      {"threads in step", cu::kWarp},
+      {"clock in kHz", cu::kClock},
+      {"threads of a warp", cu::kWarp},
       {"threads of a block", cu::kBlockThreads},
       {"threads of a multiprocessor", cu::kMultiprocessorThreads},
       {"registers of a block", cu::kBlockRegisters},
       {"registers of a multiprocessor", cu::kMultiprocessorRegisters},
       {"bytes of shared memory of a block", cu::kMostWorkgroup},
-      {"bytes of it that the driver takes", cu::kReservedWorkgroup},
+      {"bytes of it that the driver uses", cu::kReservedWorkgroup},
       {"bytes of shared memory of a multiprocessor", cu::kMultiprocessorWorkgroup},
       {"bytes of second-level cache", cu::kSecondLevelBytes},
       {"bytes of constants", cu::kConstantBytes},
-      {"pools of memory", cu::kHasPools}};
+      {"memory pools", cu::kHasPools}};
   const CudaDevice& cuda = CudaDevice::FromHandle(device);
   std::vector<kdl_property> all = {{"name", cuda.name.c_str(), 0},
                                    {"level", cuda.level.c_str(), 0}};

@@ -41,7 +41,7 @@ Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, con
   if (status == cu::kSuccess) status = work.Wait();
   return status == cu::kSuccess
              ? nullptr
-             : cuda.Failed(Concat("reading what kernel ", name, " needs"), status);
+             : cuda.Failed(Concat("reading the requirements of kernel ", name), status);
 }
 
 // Requests more workgroup memory than a kernel has by default.

@@ -26,7 +26,7 @@ class Launcher final : public WorkgroupDriver {
   }
 
   Error Open() {
-    if (work_.status() != cu::kSuccess) return cuda_.Failed("taking a stream", work_.status());
+    if (work_.status() != cu::kSuccess) return cuda_.Failed("creating a stream", work_.status());
     KDL_RETURN_IF_ERROR(FindCudaKernel(cuda_, work_, *static_cast<CudaModule*>(request_.module),
                                        request_.variant->symbol, &kernel_));
     MakeMaps();
@@ -39,7 +39,7 @@ class Launcher final : public WorkgroupDriver {
     *memory = cuda_.pool.Take(rounded);
     if (*memory != nullptr) return nullptr;
     const cu::Status status = cuda_.Take(rounded, memory);
-    if (status != cu::kSuccess) return cuda_.Failed("taking memory for a launch", status);
+    if (status != cu::kSuccess) return cuda_.Failed("allocating memory for a launch", status);
     if (cuda_.pool.Add(*memory, rounded)) return nullptr;
     cuda_.memory->Release(AddressOf(*memory));
     *memory = nullptr;
@@ -54,7 +54,8 @@ class Launcher final : public WorkgroupDriver {
     is_running_ = true;
     const cu::Status status =
         work_.Copy({HostSide(numbers.data()), DeviceSide(to), numbers.size_bytes(), 1});
-    return status == cu::kSuccess ? nullptr : cuda_.Failed("writing a launch's numbers", status);
+    return status == cu::kSuccess ? nullptr
+                                  : cuda_.Failed("writing the arguments of a launch", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
     const bool is_timed =

@@ -14,7 +14,8 @@ Error Api::Load(Api* api) {
 #define KDL_CL_FIND(name, result, params)                                             \
   api->name = reinterpret_cast<result(*) params>(SymbolOf(api->library, "cl" #name)); \
   if (api->name == nullptr)                                                           \
-    return Fail(KDL_ERROR_NOT_FOUND, kLoader, " has no cl" #name, "; OpenCL 1.2 does");
+    return Fail(KDL_ERROR_NOT_FOUND, kLoader, " has no cl" #name,                     \
+                "; install a loader for OpenCL 1.2 or later");
   KDL_CL_FUNCTIONS(KDL_CL_FIND)
 #undef KDL_CL_FIND
   return nullptr;

@@ -60,9 +60,9 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   device->id = devices[static_cast<std::size_t>(ordinal)];
   std::int32_t status = cl::kSuccess;
   device->context = device->api.CreateContext(nullptr, 1, &device->id, nullptr, nullptr, &status);
-  if (status != cl::kSuccess) return OpenclFailure("making a context", status);
+  if (status != cl::kSuccess) return OpenclFailure("creating a context", status);
   status = device->MakeQueue(0);
-  if (status != cl::kSuccess) return OpenclFailure("making a queue", status);
+  if (status != cl::kSuccess) return OpenclFailure("creating a queue", status);
   device->memory = std::make_unique<OpenclMemory>(device->api, device->context);
   if (device->Info<std::uint32_t>(cl::kHostUnified) == 0)
     device->staging = std::make_unique<OpenclStaging>(device->api, device->context, device->queue);

@@ -15,10 +15,10 @@ struct NumberRow {
 };
 constexpr NumberRow kNumberRows[] = {
     {"compute units", cl::kComputeUnits, 4},
-    {"MHz of them", cl::kClock, 4},
+    {"clock in MHz", cl::kClock, 4},
     {"work-items of a work-group", cl::kDeviceThreads, sizeof(std::size_t)},
     {"bytes of local memory of a work-group", cl::kDeviceWorkgroup, 8},
-    {"bytes of a buffer at most", cl::kMaxAllocation, 8},
+    {"bytes of the largest buffer", cl::kMaxAllocation, 8},
     {"bytes of constants of a kernel", cl::kConstantBytes, 8},
     {"bytes of cache", cl::kCacheBytes, 8},
     {"shares the host's memory", cl::kHostUnified, 4},

@@ -31,7 +31,7 @@ class Launcher final : public WorkgroupDriver {
     if (*memory != nullptr) return nullptr;
     std::int32_t status = Make(rounded, memory);
     if (status != cl::kSuccess && opencl_.EmptyPool()) status = Make(rounded, memory);
-    if (status != cl::kSuccess) return opencl_.Failed("taking memory for a launch", status);
+    if (status != cl::kSuccess) return opencl_.Failed("allocating memory for a launch", status);
     if (opencl_.pool.Add(*memory, rounded)) return nullptr;
     opencl_.api.ReleaseMemObject(BufferOf(*memory));
     *memory = nullptr;
@@ -44,7 +44,8 @@ class Launcher final : public WorkgroupDriver {
     const std::vector<std::int64_t>& kept = written_.emplace_back(numbers.begin(), numbers.end());
     const std::int32_t status = opencl_.api.EnqueueWriteBuffer(
         opencl_.queue, BufferOf(to), 0, 0, numbers.size_bytes(), kept.data(), 0, nullptr, nullptr);
-    return status == cl::kSuccess ? nullptr : opencl_.Failed("writing a launch's numbers", status);
+    return status == cl::kSuccess ? nullptr
+                                  : opencl_.Failed("writing the arguments of a launch", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
     const std::int32_t status =
@@ -147,7 +148,7 @@ Error Launcher::Prepare(std::span<const std::int64_t> numbers, std::span<void* c
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::int32_t status = opencl_.api.SetKernelArg(kernel_, static_cast<std::uint32_t>(i),
                                                          sizeof(cl::MemoryId), &given[i]);
-    if (status != cl::kSuccess) return opencl_.Failed("giving a kernel its arguments", status);
+    if (status != cl::kSuccess) return opencl_.Failed("setting the arguments of a kernel", status);
   }
   return Write(numbers_, numbers);
 }

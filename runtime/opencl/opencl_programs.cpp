@@ -116,7 +116,8 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
   const auto length = static_cast<std::size_t>(image.payload_bytes);
   std::int32_t status = cl::kSuccess;
   *program = api_.CreateProgramWithSource(context_, 1, &text, &length, &status);
-  if (status != cl::kSuccess) return OpenclFailure("taking the kernels' text", status);
+  if (status != cl::kSuccess)
+    return OpenclFailure("creating a program from the kernels' source", status);
   status = api_.BuildProgram(*program, 1, &device_, options_.c_str(), nullptr, nullptr);
   if (status == cl::kSuccess) return nullptr;
   const std::string log =

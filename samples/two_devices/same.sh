@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# same.sh NAME ONE TWO SIZE…: the pipeline on devices ONE and TWO, then on one device; says what moved and whether the bits
-# are the same. Leaves the trace in NAME.json.
+# same.sh NAME ONE TWO SIZE…: runs the pipeline on devices ONE and TWO, then on one device; prints which tensors moved and
+# whether the results are equal bit for bit. Writes the trace to NAME.json.
 set -euo pipefail
 name=$1 one=$2 two=$3
 sizes=()
@@ -10,5 +10,5 @@ run() {  # NAME ONE TWO
 }
 run single host host > single.txt
 run "$name" "$one" "$two" > "$name.txt"
-grep 'layer reads it' "$name.txt" || true  # where devices share memory, nothing moves
+grep 'layer reads it' "$name.txt" || true  # nothing moves if the devices share memory
 cmp single.npy "$name.npy" && echo "$one and $two: the same bits"

@@ -30,14 +30,14 @@ std::string NeighbourOf(const std::string& path) {
   }
   std::sort(names.begin(), names.end());
   std::vector<std::string_view> candidates(names.begin(), names.end());
-  std::string_view workgroup = NearestName(missing.filename().string(), candidates);
-  return workgroup.empty() ? std::string() : (missing.parent_path() / workgroup).string();
+  std::string_view nearest = NearestName(missing.filename().string(), candidates);
+  return nearest.empty() ? std::string() : (missing.parent_path() / nearest).string();
 }
 
 void ReportMissing(const std::string& path, DiagnosticEngine& diagnostics) {
   Diagnostic& report = diagnostics.Report(diag::NoSuchFile, {}, path);
-  std::string workgroup = NeighbourOf(path);
-  if (!workgroup.empty()) report.Help(fmt::format("did you mean '{}'?", workgroup));
+  std::string nearest = NeighbourOf(path);
+  if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
 }
 
 /// Returns "permission denied" for "cannot open 'x': Permission denied".

@@ -88,7 +88,7 @@ struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
   std::unique_ptr<Activation> callee;
-  /// The lanes of the reductions in an elementwise loop; only the first is used for `chain`.
+  /// The lanes of the reductions in an elementwise loop; only the first is used in sequential order.
   std::vector<std::array<uint64_t, 64>> folds = {};
 };
 

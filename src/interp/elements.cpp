@@ -16,7 +16,8 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
   if (core.facts.launch && core.facts.launch->watch) {
     Trap trap{KDL_TRAP_SIZES, instruction.op, place.outside, place.index, bound};
     trap.text = fmt::format(
-        "index {} is outside dimension {} of size {} in '{}', which counted as proven to be inside",
+        "index {} is outside dimension {} of size {} in '{}', although the access was assumed to "
+        "be inside",
         place.index, place.outside, bound, QuotedText(*instruction.op));
     trap.finding = FindingKind::Outside;
     return core.Stop(trap);
@@ -24,15 +25,16 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
   core.Break(
       instruction,
       fmt::format(
-          "touches index {} of dimension {}, which has size {}, though its edge says '{}': "
-          "check-bounds, or a pass after it, proved what does not hold",
+          "accesses index {} of dimension {}, which has size {}, although its bounds mode is '{}': "
+          "check-bounds, or a pass after it, proved something that does not hold",
           place.index, place.outside, bound,
           ir::EnumeratorSpelling(ir::AttrKey::BoundsMode, static_cast<int64_t>(bounds_mode))));
 }
 
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor) {
   if (!tensor.id.valid()) return true;
-  core.Break(instruction, "touches an element of a program's tensor, which only kernels can");
+  core.Break(instruction,
+             "accesses an element of a program's tensor, which is allowed only in kernels");
   return false;
 }
 
@@ -72,9 +74,10 @@ int64_t BufferOffset(Core& core, Activation& here, const Instruction& instructio
     if (d + 1 == rank) index += static_cast<uint64_t>(lane);
     int64_t extent = instruction.numbers[d];
     if (index >= static_cast<uint64_t>(extent)) {
-      core.Break(instruction,
-                 fmt::format("takes index {} of dimension {} of scratch, which has size {}",
-                             static_cast<int64_t>(index), d, extent));
+      core.Break(
+          instruction,
+          fmt::format("accesses index {} of dimension {} of scratch memory, which has size {}",
+                      static_cast<int64_t>(index), d, extent));
       return -1;
     }
     offset = offset * extent + static_cast<int64_t>(index);
@@ -107,7 +110,7 @@ bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t o
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset) {
   if (buffer.defined[static_cast<size_t>(offset)]) return true;
   core.Break(instruction,
-             fmt::format("reads element {} of scratch, which nothing has written", offset));
+             fmt::format("reads element {} of scratch memory, which has not been written", offset));
   return false;
 }
 

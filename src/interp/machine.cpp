@@ -166,11 +166,12 @@ bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
       int number = instruction.points->axis_in_operand[i][axis];
       if (number < 0 || tile->ranges[static_cast<size_t>(number)] == ranges[axis]) continue;
       const AxisRange& found = tile->ranges[static_cast<size_t>(number)];
-      core.Break(instruction,
-                 fmt::format(
-                     "uses a tile made for block {} + {} of axis {}, but that block is now {} + {}",
-                     found.start, found.size, instruction.points->axes[axis].value,
-                     ranges[axis].start, ranges[axis].size));
+      core.Break(
+          instruction,
+          fmt::format(
+              "uses a tile computed for block {} + {} of axis {}, but that block is now {} + {}",
+              found.start, found.size, instruction.points->axes[axis].value, ranges[axis].start,
+              ranges[axis].size));
       return false;
     }
   }

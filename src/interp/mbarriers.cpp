@@ -26,7 +26,7 @@ std::string WorkgroupMbarriers::Open(int64_t thread, const ir::Value* mbarriers,
                                      int64_t arrivals) {
   for (int64_t number = 0; number < count; ++number) {
     auto [mbarrier, is_new] = mbarriers_.try_emplace(MbarrierId{mbarriers, number});
-    if (!is_new) return "opens gates that are open";
+    if (!is_new) return "initializes mbarriers that are already initialized";
     mbarrier->second.arrivals = arrivals;
     mbarrier->second.opener = thread;
     mbarrier->second.interval = interval_;
@@ -37,18 +37,19 @@ std::string WorkgroupMbarriers::Open(int64_t thread, const ir::Value* mbarriers,
 std::string WorkgroupMbarriers::Close(int64_t thread, const ir::Value* mbarriers) {
   bool steps = std::ranges::any_of(
       clocks_, [](const Thread& each) { return !each.steps.empty() || !each.groups.empty(); });
-  if (steps) return "closes gates while steps are under way";
+  if (steps) return "invalidates mbarriers while asynchronous matrix instructions are running";
   auto first = mbarriers_.lower_bound({mbarriers, 0});
   if (first == mbarriers_.end() || first->first.first != mbarriers)
-    return "closes gates that are not open";
+    return "invalidates mbarriers that are not initialized";
   while (first != mbarriers_.end() && first->first.first == mbarriers) {
     const Mbarrier& mbarrier = first->second;
     if (mbarrier.unawaited || !mbarrier.tensor_tiles.empty())
-      return "closes a gate to which a box comes that nobody has awaited";
+      return "invalidates an mbarrier while no thread has waited for its tile copy";
     for (const auto& [visitor, interval] : mbarrier.visits) {
       if (visitor != thread && interval == interval_)
-        return fmt::format("closes a gate to which worker {} came, with no barrier between",
-                           visitor);
+        return fmt::format(
+            "invalidates an mbarrier that thread {} has used, without a barrier in between",
+            visitor);
     }
     first = mbarriers_.erase(first);
   }
@@ -57,11 +58,12 @@ std::string WorkgroupMbarriers::Close(int64_t thread, const ir::Value* mbarriers
 
 std::string WorkgroupMbarriers::Visit(int64_t thread, MbarrierId id) {
   auto found = mbarriers_.find(id);
-  if (found == mbarriers_.end()) return "comes to a gate that is not open";
+  if (found == mbarriers_.end()) return "uses an mbarrier that is not initialized";
   Mbarrier& mbarrier = found->second;
   if (mbarrier.opener != thread && mbarrier.interval == interval_)
-    return fmt::format("comes to a gate that worker {} opened, with no barrier between",
-                       mbarrier.opener);
+    return fmt::format(
+        "uses an mbarrier that thread {} has initialized, without a barrier in between",
+        mbarrier.opener);
   mbarrier.visits[thread] = interval_;
   return "";
 }
@@ -93,7 +95,8 @@ std::string WorkgroupMbarriers::Await(int64_t thread, MbarrierId id, int64_t pha
   *waits = mbarrier.phase == phase;
   if (*waits) return "";
   if (mbarrier.phase != phase + 1)
-    return fmt::format("waits for phase {} of a gate that is in phase {}", phase, mbarrier.phase);
+    return fmt::format("waits for phase {} of an mbarrier that is in phase {}", phase,
+                       mbarrier.phase);
   ThreadAt(thread).clock.Join(mbarrier.over);
   mbarrier.unawaited = false;
   ++progress_;
@@ -102,11 +105,12 @@ std::string WorkgroupMbarriers::Await(int64_t thread, MbarrierId id, int64_t pha
 
 std::string WorkgroupMbarriers::MayChange(int64_t thread, SlotId id, Slot& slot) {
   if (!slot.under_way.empty())
-    return fmt::format("changes what steps of worker {} read", slot.under_way.begin()->first);
+    return fmt::format("changes elements that matrix instructions of thread {} are reading",
+                       slot.under_way.begin()->first);
   if (!Knows(thread, slot.readers) || !Knows(thread, slot.before))
-    return "changes what others read, with no gate between";
+    return "changes elements that other threads have read, without an mbarrier in between";
   if (slot.is_tensor_tile && ThreadAt(thread).clock.tensor_tiles[id] != slot.tensor_tile)
-    return "changes what a box brings that it has not awaited";
+    return "changes elements of a tile copy for which it has not waited";
   return "";
 }
 
@@ -115,9 +119,10 @@ std::string WorkgroupMbarriers::Fill(int64_t thread, SlotId id, MbarrierId mbarr
   Slot& slot = slots_[id];
   if (std::string fault = MayChange(thread, id, slot); !fault.empty()) return fault;
   if (!Knows(thread, slot.writers) || !slot.hidden.empty())
-    return "changes what others write, with no gate between";
+    return "changes elements that other threads have written, without an mbarrier in between";
   Mbarrier& mbarrier = mbarriers_.at(mbarrier_id);
-  if (mbarrier.unawaited) return "copies to a gate to which a box has come that nobody has awaited";
+  if (mbarrier.unawaited)
+    return "starts a tile copy with an mbarrier whose previous tile copy no thread has waited for";
   slot = Slot{slot.tensor_tile + 1, true, {}, {}, {}, {}, {}};
   mbarrier.tensor_tiles.emplace_back(id, slot.tensor_tile);
   Come(thread, mbarrier);
@@ -149,10 +154,12 @@ std::string WorkgroupMbarriers::Read(int64_t thread, SlotId id) {
   if (!self.steps.insert(id).second) return "";
   Slot& slot = slots_[id];
   if (slot.is_tensor_tile && self.clock.tensor_tiles[id] != slot.tensor_tile)
-    return "reads what a box brings that it has not awaited";
+    return "reads elements of a tile copy for which it has not waited";
   if (!slot.hidden.empty())
-    return fmt::format("reads what worker {} has not shown", *slot.hidden.begin());
-  if (!Knows(thread, slot.writers)) return "reads what others wrote, with no gate between";
+    return fmt::format("reads elements that thread {} has written without a proxy fence",
+                       *slot.hidden.begin());
+  if (!Knows(thread, slot.writers))
+    return "reads elements that other threads have written, without an mbarrier in between";
   ++slot.under_way[thread];
   return "";
 }

@@ -15,11 +15,11 @@
 namespace kdl::interp {
 
 Status ProgramHost::Draw(TensorId, uint64_t, const std::vector<EventId>&) {
-  return Failure{"only `kernelc test` draws tensors"};
+  return Failure{"only `kernelc test` can generate random tensors"};
 }
 
 Status ProgramHost::Expect(const ExpectRequest&) {
-  return Failure{"only `kernelc test` checks what a test expects"};
+  return Failure{"only `kernelc test` can check the expectations of a test"};
 }
 
 namespace {
@@ -151,7 +151,8 @@ Result<TensorId> MemoryHost::Alloc(const AllocRequest& request) {
   std::optional<int64_t> bytes = BytesOf(request.scalar, request.sizes);
   if (!bytes) {
     return Failure{
-        fmt::format("tensor '{}' would be {}[{}]; sizes are 0 or more and bytes below 2^63",
+        fmt::format("tensor '{}' would be {}[{}]; sizes must be 0 or more, and the tensor smaller "
+                    "than 2^63 bytes",
                     request.name.text(), Spelling(request.scalar), fmt::join(request.sizes, ", "))};
   }
   auto memory = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*bytes), kUnwritten);
@@ -275,7 +276,7 @@ Result<int64_t> MemoryHost::Instances(Name, std::optional<int64_t> core_num) {
 Status MemoryHost::Reserve(const ReserveRequest& request) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(request.instances, request.footprint, &bytes)) {
-    return Failure{fmt::format("a workspace of {} times {} bytes, which is 2^63 or more",
+    return Failure{fmt::format("a workspace would have {} times {} bytes, which is 2^63 or more",
                                request.instances, request.footprint)};
   }
   int64_t& held = workspaces_[request.workspace.value];

@@ -324,9 +324,9 @@ class FunctionPreparer {
     made.points->axes = axes;
     for (AxisId axis : axes) {
       const ir::Value* block = ir::FindBlock(made.op, axis);
-      KDL_CHECK(block, "{}: '{}' makes a tile over axis '{}', which has no block in scope",
-                ToString(made.op->loc()), made.op->info().spelling,
-                function_.axis(axis).name.text());
+      KDL_CHECK(
+          block, "{}: '{}' makes a tile over axis '{}', but no block of this axis is in scope",
+          ToString(made.op->loc()), made.op->info().spelling, function_.axis(axis).name.text());
       made.points->blocks.push_back(ValueSlot(block).index);
     }
     for (const ir::Value* operand : made.op->operands()) {

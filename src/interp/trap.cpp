@@ -30,7 +30,7 @@ std::string QuotedText(const ir::Op& op) {
 }
 
 std::string ToString(const ir::Loc& loc) {
-  if (loc.line == 0) return "an op without a place";
+  if (loc.line == 0) return "an op without a location";
   return fmt::format("{}:{}:{}", loc.file.text(), loc.line, loc.column);
 }
 

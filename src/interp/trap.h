@@ -38,7 +38,7 @@ std::string QuotedText(const ir::Op& op);
 /// runtime. A note about a second location follows on its own line.
 std::string ToString(const Trap& trap);
 
-/// Returns `file.kdl:12:9`, or "an op without a place" if there is no location.
+/// Returns `file.kdl:12:9`, or "an op without a location" if there is no location.
 std::string ToString(const ir::Loc& loc);
 
 }  // namespace kdl::interp

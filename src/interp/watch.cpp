@@ -179,9 +179,10 @@ std::string Watch::NameNextTo(AgentId agent, AgentId other) const {
   const Agent& first = agents_[other - 1];
   std::string text = AgentName(agent);
   if (!one.walk || !first.walk) return text;
-  if (one.walk == first.walk && one.iteration != first.iteration) return text + " of another turn";
+  if (one.walk == first.walk && one.iteration != first.iteration)
+    return text + " of another iteration";
   if (text != AgentName(other)) return text;
-  return text + (one.walk == first.walk ? " of other bounds" : " of another loop");
+  return text + (one.walk == first.walk ? " with other bounds" : " of another loop");
 }
 
 bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue& tensor,
@@ -214,7 +215,7 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
   };
   if (sanitizers_.races && kind == TouchKind::Write &&
       std::exchange(element.store, store_) == store_) {
-    return stop(FindingKind::Twice, fmt::format("'{}': {} names {} twice", QuotedText(*op),
+    return stop(FindingKind::Twice, fmt::format("'{}': {} writes {} twice", QuotedText(*op),
                                                 AgentName(agent), shadow.ElementName(offset)));
   }
   bool needs_value = kind == TouchKind::Read ||

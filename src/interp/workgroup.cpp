@@ -22,14 +22,14 @@ bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir
                             int64_t offset, TouchKind kind) {
   Shared& shared = memories_.at(buffer);
   if (shared.coming.contains(offset))
-    return Stop(core, instruction, "touches what a block copy has not brought yet");
+    return Stop(core, instruction, "accesses an element that a block copy has not written yet");
   if (buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered)) {
     int64_t slots = buffer->type()->dims[0]->value;
     WorkgroupMbarriers::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
     std::string fault = kind == TouchKind::Read ? mbarriers_.Read(core.facts.thread, slot)
                                                 : mbarriers_.Write(core.facts.thread, slot);
     bool unwritten = kind == TouchKind::Read && !shared.buffer.defined[static_cast<size_t>(offset)];
-    if (fault.empty() && unwritten) fault = "reads what nobody has written yet";
+    if (fault.empty() && unwritten) fault = "reads an element that has not been written";
     return fault.empty() || Stop(core, instruction, fault);
   }
   if (buffer->def()->HasAttr(ir::AttrKey::Swizzle) && !TouchPanels(core, instruction, buffer, kind))
@@ -37,7 +37,8 @@ bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir
   if (threads_ == 1) return true;
   auto element = static_cast<size_t>(offset);
   if (kind == TouchKind::Read && !shared.buffer.defined[element])
-    return Stop(core, instruction, "reads what nobody has written yet, with no barrier between");
+    return Stop(core, instruction,
+                "reads an element that has not been written before the last barrier");
   return Touch(core, instruction, shared.marks[element], kind);
 }
 
@@ -56,7 +57,7 @@ bool Workgroup::TouchPanels(Core& core, const Instruction& instruction, const ir
 bool Workgroup::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                             TouchKind kind) {
   if (kind != TouchKind::Read && sources_.contains(address))
-    return Stop(core, instruction, "changes what a block copy has not read yet");
+    return Stop(core, instruction, "changes an element that a block copy has not read yet");
   return threads_ == 1 || Touch(core, instruction, tensors_[address], kind);
 }
 
@@ -88,7 +89,7 @@ bool Workgroup::Stop(Core& core, const Instruction& instruction, const std::stri
       -1,
       0,
       0,
-      fmt::format("'{}': worker {} {}", QuotedText(*instruction.op), core.facts.thread, what)};
+      fmt::format("'{}': thread {} {}", QuotedText(*instruction.op), core.facts.thread, what)};
   trap.finding = FindingKind::Race;
   core.Stop(trap);
   return false;
@@ -101,9 +102,10 @@ bool Workgroup::Touch(Core& core, const Instruction& instruction, Mark& mark, To
   bool updates = kind == TouchKind::Atomic;
   auto collides = [&](int64_t other) { return other != kNobody && other != thread; };
   auto race = [&](int64_t other, std::string_view what) {
-    std::string who = other == kSeveral ? "several workers" : fmt::format("worker {}", other);
-    return Stop(core, instruction,
-                fmt::format("touches what {} {}, with no barrier between", who, what));
+    std::string who = other == kSeveral ? "several threads" : fmt::format("thread {}", other);
+    return Stop(
+        core, instruction,
+        fmt::format("accesses an element that {} {}, without a barrier in between", who, what));
   };
   if (collides(mark.writer)) return race(mark.writer, "wrote");
   if (!reads && collides(mark.reader)) return race(mark.reader, "read");

@@ -62,23 +62,24 @@ std::string MapFault(const Op& op) {
   NumberList numbers = op.attr<AttrKey::Map>();
   AxisList axes = MappedAxes(op);
   if (numbers.size() != kNumbers * axes.size() && !HasSpans(numbers, axes.size()))
-    return fmt::format("a map of {} numbers for {} axes", numbers.size(), axes.size());
+    return fmt::format("a thread layout of {} numbers for {} axes", numbers.size(), axes.size());
   if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1 || number > kMost; }))
-    return "a number of the map is out of range";
+    return "a number of the thread layout is out of range";
   LaneMap map = MapOf(op);
   if (std::ranges::any_of(
           map, [](const AxisDigits& axis) { return axis.threads % axis.together() != 0; }))
-    return "workers of the map do not make whole spans";
+    return "the threads of the layout do not form whole spans";
   for (size_t i = 0; i < axes.size(); ++i) {
     const Axis& axis = op.parent_region()->function()->axis(axes[i]);
     if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())
-      return fmt::format("the map leaves out points of axis '{}'", axis.name.text());
+      return fmt::format("the thread layout leaves out elements of axis '{}'", axis.name.text());
   }
   // The digits must belong to one number, each used once.
   std::ranges::sort(map, {}, &AxisDigits::apart);
   int64_t apart = 1;
   for (const AxisDigits& axis : map) {
-    if (axis.threads > 1 && axis.apart != apart) return "workers of the map share a point";
+    if (axis.threads > 1 && axis.apart != apart)
+      return "two threads of the layout share an element";
     if (axis.threads > 1) apart *= axis.threads;
   }
   return "";

@@ -10,7 +10,7 @@
 namespace kdl::ir {
 
 /// How the GPU threads of a workgroup share the points of an axis. Thread number n has the points (p *
-/// workers + q) * side + t, counted from the start of the block. Here q is n / apart mod workers, t is from 0
+/// threads + q) * side + t, counted from the start of the block. Here q is n / apart mod threads, t is from 0
 /// to side - 1, and p from 0 to repeats - 1.
 struct AxisDigits {
   int64_t repeats = 1;

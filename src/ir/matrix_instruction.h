@@ -20,15 +20,15 @@ enum class StepOrder : uint8_t {
   Pairs,
   /// Two rounded products are added, and their sum is added to the accumulator, one pair after the other.
   PairsInSequence,
-  /// Even and odd terms form two chains, each starting from +0 and using `term`. The sum of both is added to
-  /// the accumulator.
+  /// Even and odd terms form two sequences, each starting from +0 and using `term`. The sum of both is added
+  /// to the accumulator.
   TwoSequences,
   Any,  ///< integers: the sum is the same in any order
 };
 
 /// A matrix instruction, as far as its results show how it works. Each family of targets has a table of
-/// these. The attribute `unit` of a contraction names one, so that the interpreter computes what the machine
-/// does. A contraction without it adds its terms one by one, each with an fma.
+/// these. The attribute `instruction` of a contraction names one, so that the interpreter computes what the
+/// machine does. A contraction without it adds its terms one by one, each with an fma.
 struct MatrixInstruction {
   std::string_view name;
   Scalar a;  ///< the types of the elements of a and b
@@ -73,7 +73,7 @@ inline int TermsPerGroup(const MatrixInstruction& instruction) {
   return instruction.group == 0 ? instruction.depth : instruction.group;
 }
 
-/// Returns which term of a step a chain adds at position `turn`.
+/// Returns which term of a step a sequence adds at position `iteration`.
 inline int TermAt(const MatrixInstruction& instruction, int iteration) {
   return instruction.order == StepOrder::Backward ? instruction.depth - 1 - iteration : iteration;
 }
@@ -95,15 +95,15 @@ Value* NarrowFactor(Value* factor);
 /// product.
 bool IsTf32(const Value* factor);
 
-/// Returns whether the instruction can compute the contraction, in one chain. Integer factors fit if they can
-/// be converted without change. One of them may also fit except for its sign, if the other factor can be
-/// summed.
+/// Returns whether the instruction can compute the contraction in sequential order. Integer factors fit if
+/// they can be converted without change. One of them may also fit except for its sign, if the other factor
+/// can be summed.
 bool Suits(const MatrixInstruction& instruction, const Op& contraction);
 
 /// Returns whether it suits and each possible value of the factors is a value of the instruction's types.
 bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
 
-/// Returns the first suitable instruction with the narrowest factors, preferring one that takes the factors
+/// Returns the first suitable instruction with the narrowest factors, preferring one that accepts the factors
 /// unchanged. Null if none is suitable.
 const MatrixInstruction* BestInstruction(std::span<const MatrixInstruction* const> instructions,
                                          const Op& contraction);
@@ -116,14 +116,14 @@ struct FittedFactors {
   bool moves_a = false;
   bool moves_b = false;
 };
-/// Returns how an integer instruction takes the factors, or nothing if it cannot.
+/// Returns how an integer instruction uses the factors, or nothing if it cannot.
 std::optional<FittedFactors> FitFactors(const MatrixInstruction& instruction,
                                         const Op& contraction);
 
 /// Returns the accumulator after adding a sum that the instruction has computed separately.
 uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t sum);
 
-/// Returns one of an instruction's two chains after its terms of a group, which is a pair.
+/// Returns the sum of one of an instruction's two sequences after its terms of a group, which is a pair.
 uint64_t RunSequence(const MatrixInstruction& instruction, int chain, uint64_t acc,
                      const uint64_t* a, const uint64_t* b);
 

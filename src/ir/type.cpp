@@ -13,7 +13,7 @@ Type TypeTable::Intern(TypeNode node) {
       fmt::format("{} {}", static_cast<int>(node.kind), static_cast<int>(node.scalar));
   for (AxisId axis : node.axes) key += fmt::format(" a{}", axis.value);
   for (Size size : node.dims) key += fmt::format(" {}", static_cast<const void*>(size));
-  if (node.space != Space::Scratch) key += " team";
+  if (node.space != Space::Scratch) key += " workgroup";
   if (node.panel || node.pad) key += fmt::format(" p{} {} {}", node.panel, node.pad, node.group);
   auto [slot, is_new] = type_index_.try_emplace(std::move(key), nullptr);
   if (is_new) {

@@ -62,8 +62,9 @@ class DisjointChecker {
       if (!is_met || !(varying.IsAround(op) || std::ranges::any_of(op->operands(), varies))) return;
       context_.diagnostics.Report(diag::CoresDiverge, SpanOf(op), op->info().spelling)
           .Help(
-              "remove the dependence of the conditions and bounds around it on core_id and on what "
-              "a core may write");
+              "conditions and bounds around it can use sizes, `in` parameters and core_num, but "
+              "not "
+              "core_id or tensors that the kernel may write");
     });
   }
 
@@ -109,7 +110,7 @@ class DisjointChecker {
       context_.diagnostics
           .Report(diag::StagesShare, SpanOf(write.op), OpText(write.op), memory->name().text())
           .Note(SpanOf(other->op), "the other access")
-          .Help("pass the values through a pipe, or do both accesses in one stage");
+          .Help("pass the values through a pipe, or let one stage do both");
     }
   }
 

@@ -81,8 +81,8 @@ class PipeChecker {
     for (const Op* end : ends) {
       if (StageOf(end) == first) continue;
       Report(diag::PipeStages, end, StageName(StageOf(end)), verb, PipeName(pipe), StageName(first))
-          .Note(SpanOf(ends[0]), fmt::format("stage '{}' is here", StageName(first)))
-          .Help("use a separate pipe for each stage");
+          .Note(SpanOf(ends[0]), fmt::format("'{}' {} it here", StageName(first), verb))
+          .Help("give each stage a pipe of its own");
       return nullptr;
     }
     return first;
@@ -153,7 +153,7 @@ class PipeChecker {
     Report(diag::PipeConditional, branch, pushes ? "push" : "pop", PipeName(joint.pipe),
            StageName(stage == joint.from ? joint.to : joint.from))
         .Note(SpanOf(pushes ? joint.push : joint.pop), pushes ? "the push" : "the pop")
-        .Note(SpanOf(pushes ? joint.pop : joint.push), pushes ? "what pops" : "what pushes")
+        .Note(SpanOf(pushes ? joint.pop : joint.push), pushes ? "the pop" : "the push")
         .Help(pushes ? "push in both branches: in the other one, for example, a tile of zeros"
                      : "pop before the `if`, and use the tile in it");
   }

@@ -106,16 +106,15 @@ Blocks BlocksThatFit(const std::vector<ScratchChunk>& chunks, double most) {
 }
 
 std::string Amount(double bytes) {
-  constexpr const char* kMatrixInstructions[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t instruction = 0;
-  for (; bytes >= 1024 && instruction + 1 < std::size(kMatrixInstructions); ++instruction)
-    bytes /= 1024;
-  return fmt::format("{:.4g} {}", bytes, kMatrixInstructions[instruction]);
+  constexpr const char* kPrefixes[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t prefix = 0;
+  for (; bytes >= 1024 && prefix + 1 < std::size(kPrefixes); ++prefix) bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, kPrefixes[prefix]);
 }
 
 std::string Describe(const ScratchChunk& chunk) {
   std::string_view name = chunk.op->result()->name().text();
-  return fmt::format("{}: {}[{}] takes {}", name.empty() ? "a tile" : fmt::format("'{}'", name),
+  return fmt::format("{}: {}[{}] needs {}", name.empty() ? "a tile" : fmt::format("'{}'", name),
                      Spelling(chunk.op->result()->type()->scalar), fmt::join(chunk.extents, ", "),
                      Amount(chunk.bytes()));
 }

@@ -6,8 +6,8 @@
 #include "passes/passes.h"
 
 // fix-reduction-order: reduces in 64-lane order (`lanes64`) where the memory layout makes that fast, else in
-// sequential order (`chain`). A reduction with a fn is always sequential, since the fn need not commute. The
-// rule sees only the source, never a target or a tile size, so that every device computes the same bits:
+// sequential order (`sequential`). A reduction with a fn is always sequential, since the fn need not commute.
+// The rule sees only the source, never a target or a tile size, so that every device computes the same bits:
 //
 //   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.

@@ -34,10 +34,11 @@ Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   std::vector<std::string_view> known = KeysOf(kind);
   for (const auto& [key, value] : spec.options) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    std::string all = known.empty() ? fmt::format("{} has none", kind.kind)
-                                    : fmt::format("{} has {}", kind.kind, fmt::join(known, " "));
-    std::string_view workgroup = NearestName(key, known);
-    if (!workgroup.empty()) all += fmt::format("; did you mean '{}'?", workgroup);
+    std::string all = known.empty()
+                          ? fmt::format("{} has no keys", kind.kind)
+                          : fmt::format("the keys of {} are {}", kind.kind, fmt::join(known, " "));
+    std::string_view nearest = NearestName(key, known);
+    if (!nearest.empty()) all += fmt::format("; did you mean '{}'?", nearest);
     return Failure{fmt::format("target '{}': unknown key '{}'; {}", spec.text, key, all),
                    FailureKind::Usage};
   }
@@ -78,7 +79,8 @@ Status Registry::AddPasses(const Family& family, std::span<const passes::Pipelin
     auto known = std::find_if(passes_.begin(), passes_.end(), of_name);
     if (std::count(all.begin(), all.end(), pass) > 1)
       return Refused(
-          family, "pass '{}' runs twice: a text that stands after it would not say where to go on",
+          family,
+          "pass '{}' runs twice, so a .kir file printed after it would not show where to continue",
           pass->name);
     if (known == passes_.end()) {
       passes_.push_back(pass);
@@ -102,7 +104,7 @@ Status Registry::Add(const Family& family) {
   const passes::Pipeline pipelines[] = {passes::kModulePipeline, family.tiles, family.pipes,
                                         passes::kProgramPipeline, family.loops};
   if (std::optional<passes::Unmet> unmet = passes::FindUnmet(pipelines)) {
-    return Refused(family, "pass '{}' needs '{}', which no pass before it gives: {}",
+    return Refused(family, "pass '{}' needs '{}', which no earlier pass establishes: {}",
                    unmet->pass->name, unmet->need.fact->name, unmet->need.why);
   }
   for (const TargetKind& kind : family.kinds) {
@@ -116,11 +118,13 @@ Status Registry::Add(const Family& family) {
     };
     if (std::ranges::any_of(instructions_, of_name) ||
         std::ranges::count_if(family.instructions, of_name) > 1)
-      return Refused(family, "there is another unit '{}'", instruction->name);
+      return Refused(family, "there is another matrix instruction '{}'", instruction->name);
     if (!ir::IsSound(*instruction))
-      return Refused(family,
-                     "unit '{}' takes 1 to {} terms a step, in pairs a power of two by 'mul'",
-                     instruction->name, ir::kMaxInstructionDepth);
+      return Refused(
+          family,
+          "matrix instruction '{}' must have 1 to {} terms per step; with pairs, a power "
+          "of two and op 'mul'",
+          instruction->name, ir::kMaxInstructionDepth);
   }
   Status added = AddPasses(family, pipelines);
   if (!added.ok()) return added;

@@ -36,7 +36,7 @@ std::string BashCompletion() {
       "{}"
       "  esac\n"
       "  [ \"$COMP_CWORD\" != 1 ] || words=\"{} --help --version\"\n"
-      "  # What is no option is a file, which bash completes itself.\n"
+      "  # Words that are not options are files, which bash completes itself.\n"
       "  case $COMP_CWORD:$word in 1:* | *:-*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) "
       ";; esac\n"
       "}}\n"

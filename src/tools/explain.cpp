@@ -100,8 +100,8 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
     known.push_back(table.topic);
     for (const TableRow& row : table.rows) known.push_back(row.name);
   }
-  std::string_view workgroup = NearestName(word, known);
-  if (!workgroup.empty()) return fmt::format("did you mean `kernelc explain {}`?", workgroup);
+  std::string_view nearest = NearestName(word, known);
+  if (!nearest.empty()) return fmt::format("did you mean `kernelc explain {}`?", nearest);
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
 }
 

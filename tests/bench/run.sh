@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and compares the kernels with other libraries: prints a table; a second one beside
-# PyTorch, and IREE, where the caller's python3 can import them.
-# `tests/bench/run.sh --help` lists the options; `--target SPEC`, first, compiles the kernels for another
+# Installs missing packages, builds, compares the kernels with other libraries, and prints a table; a second table compares
+# with PyTorch and IREE if the caller's python3 can import them.
+# `tests/bench/run.sh --help` lists the options. `--target SPEC`, as the first option, compiles the kernels for another
 # target than host: --target 'host?isa=x86-64-v3'.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$(command -v python3 || true)  # the caller's, which may have PyTorch and IREE
-# Debian's own programs before any other.
+# Use Debian's programs first.
 export PATH=/usr/bin:$PATH
 target=host
 if [ "${1:-}" = --target ] && [ $# -ge 2 ]; then

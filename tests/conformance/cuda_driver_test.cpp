@@ -61,17 +61,18 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
   constexpr int kIllegalAddress = 700;
   constexpr Row kRows[] = {
       {"cuInit", 100, KDL_ERROR_NOT_FOUND, "CUDA is not available: libcuda.so.1 says"},
-      {"cuDevicePrimaryCtxRetain", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "making a context"},
+      {"cuDevicePrimaryCtxRetain", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "creating a context"},
       {"cuMemAllocFromPoolAsync", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY,
        "not enough device memory for 64 bytes"},
       {"cuModuleLoadDataEx", kInvalidPtx, KDL_ERROR_DEVICE,
        "the driver of no GPU 0 rejects the kernels of module 'suite'"},
       {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE, "loading module suite failed"},
-      {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "taking a stream"},
-      {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
+      {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "creating a stream"},
+      {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE,
+       "writing the arguments of a launch"},
       {"cuLaunchKernel", kIllegalAddress, KDL_ERROR_DEVICE, "launching mark failed: CUDA_ERROR"},
       {"cuMemcpyDtoHAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "running mark"},
-      {"cuEventRecord", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
+      {"cuEventRecord", kIllegalAddress, KDL_ERROR_DEVICE, "writing the arguments of a launch"},
       {"cuStreamSynchronize", kIllegalAddress, KDL_ERROR_DEVICE, "failed: CUDA_ERROR"},
   };
   for (const Row& row : kRows) {
@@ -89,7 +90,7 @@ TEST_CASE("CUDA: a device that is lost says so, and says the same from then on")
     const char* says;
   };
   constexpr Row kRows[] = {{"cuMemcpyDtoHAsync_v2", "CUDA: running mark failed: CUDA_ERROR"},
-                           {"cuStreamSynchronize", "CUDA: taking memory for a launch failed"},
+                           {"cuStreamSynchronize", "CUDA: allocating memory for a launch failed"},
                            {"cuLaunchKernel", "CUDA: launching mark failed: CUDA_ERROR"}};
   for (const Row& row : kRows) {
     CAPTURE(row.function);

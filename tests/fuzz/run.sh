@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzing: texts and KIR texts under libFuzzer with sanitizers, and random kernels, side by side, each for a minute,
-# `--long`: for an hour. `--seconds N`: for as long. What fails is kept in build-asan/found.
+# Fuzzing: source files and KIR files under libFuzzer with sanitizers, and random kernels, all at the same time, for a
+# minute each. `--long`: for an hour. `--seconds N`: for N seconds. Inputs that fail are kept in build-asan/found.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -12,7 +12,7 @@ case "${1:-}" in
   *) echo "usage: $0 [--long | --seconds N]" >&2; exit 2 ;;
 esac
 
-export PATH=/usr/bin:$PATH  # the Python of the packages, not another one
+export PATH=/usr/bin:$PATH  # Debian's Python first
 tests/install.sh tests
 cmake --preset asan
 cmake --build --preset asan --target fuzz_source fuzz_kir

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes a kit for a machine that has a GPU of NVIDIA's, its driver and Python with torch, and where nothing can be built or installed:
-#   tests/gpu/pack.sh FOLDER             all of it (README.md says what is in it)
-#   tests/gpu/pack.sh --numbers FOLDER   only what first.py takes
-# Takes the kernelc of PATH and the programs next to it, and builds them where there is none.
+# Builds a kit for a machine with an NVIDIA GPU, its driver and Python with torch, on which nothing can be built or installed:
+#   tests/gpu/pack.sh FOLDER             everything (README.md lists the contents)
+#   tests/gpu/pack.sh --numbers FOLDER   only the files that first.py needs
+# Uses the kernelc on PATH and the programs next to it, and builds them if there is none.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 most_bytes=50000000
@@ -25,7 +25,7 @@ kit=$(realpath "$kit")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# PTX for first.py, of both levels.
+# PTX for first.py, for both levels.
 for level in sm_90a sm_80; do
   ptx() { kernelc build "$1" --module "$2" "${@:3}" --emit ptx,header -o "$kit/$level" --target "cuda?isa=$level"; }
   ptx samples/matmul/matmul.kdl matmul
@@ -37,9 +37,9 @@ done
 cp tests/gpu/{README.md,first.py,rows.py,arrays.py,ptx_kernel.py,jobs.py} "$kit"
 [ -z "$numbers_only" ] || exit 0
 
-# Libraries that LLVM names, and of which nothing here calls a function, are replaced by some that end the process when they are
-# called: they and those that they bring are a third of the kit.
-stub() {  # NAME PATTERN: of the functions that LLVM takes of it
+# Libraries that LLVM links, but whose functions are never called here, are replaced by stubs that end the process when they are
+# called: with their dependencies, these libraries would be a third of the kit.
+stub() {  # NAME PATTERN: the functions that LLVM uses
   nm -D --undefined-only "$llvm" | awk '{sub(/@+/, " "); print $2, $3}' | grep -E "$2" >"$work/functions"
   awk '{print "void " $1 "(void) { __builtin_trap(); }"}' "$work/functions" >"$work/stub.c"
   awk '{names[$2] = names[$2] " " $1 ";"} END {for (version in names) if (version) print version " {" names[version] " };"}' \
@@ -67,6 +67,6 @@ XZ_OPT=${XZ_OPT:--5 -T0} tar -C "$work" -cJf "$kit/tools.tar.xz" bin lib sources
 bytes=$(du -sb "$kit" | cut -f 1)
 echo "$kit: $bytes bytes"
 if [ "$bytes" -ge "$most_bytes" ]; then
-  echo "$0: the kit has more than $most_bytes bytes" >&2
+  echo "$0: the kit is larger than $most_bytes bytes" >&2
   exit 1
 fi

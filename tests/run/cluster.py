@@ -214,7 +214,7 @@ def faults(folder):
     scaled = f"%far = const 1048576 : i64\n %away = mul {turn}, %far : i64\n {STORED}%away"
     file.write_text(file.read_text().replace(STORED + turn, scaled))
     run = ["run", file, "--trust-ir", "--set", "N=2", "--target"]
-    told = r"cluster 0 of machine 'riscv64', worker 1 of core 0, accessed byte \d+ of a scratchpad of 4194304 bytes at .*strays.kdl:4 "
+    told = r"cluster 0 of machine 'riscv64', thread 1 of core 0, accessed byte \d+ of a scratchpad of 4194304 bytes at .*strays.kdl:4 "
     done = teams.kernelc(*run, KIND)
     checks.expect("a worker that leaves its scratchpad", re.search(told, done.stderr), done.stdout + done.stderr)
     deep = folder / "deep.kir"
@@ -264,7 +264,7 @@ def traps(folder):
     numpy.save(folder / "at.npy", at)
     done = teams.kernelc("run", folder / "pick.kdl", "--target", f"{KIND}?clusters=2", "--set", "N=16", "--core-num", "2", "--arg",
                          f"at=@{folder}/at.npy")
-    told = "index 99 is outside dimension 0 of size 16 in 'x[at[i]]' (cluster 1, worker 3 of core 1)"
+    told = "index 99 is outside dimension 0 of size 16 in 'x[at[i]]' (cluster 1, thread 3 of core 1)"
     checks.expect("a trap says which worker", told in done.stderr, done.stdout + done.stderr)
 
 

@@ -143,7 +143,7 @@ def compilers(folder):
             ("mute", {"code": "c", "compile": "[sh, -c, 'exit 3', '{source}', '{object}']"}, "for machine 'mute', exited with code 3 ["),
             ("idle", {"code": "c", "compile": "['true', '{source}', '{object}']"},
              "true, which compiles kernels for machine 'idle', wrote no file and reported no error"),
-            ("loose", {"code": "c", "compile": BY_CLANG.replace("-O2", "-O2, -ffast-math")}, "kernels need the floats of IEEE 754"),
+            ("loose", {"code": "c", "compile": BY_CLANG.replace("-O2", "-O2, -ffast-math")}, "kernels need IEEE 754 floats"),
             ("triple", {"triple": "riscv65-unknown-elf"}, f"{folder}/triple.yaml:{last}: LLVM cannot make code for riscv65-unknown-elf"),
             ("cpu", {"cpu": "rocket-rv65"}, f"{folder}/cpu.yaml:{last}: LLVM does not know the processor 'rocket-rv65' of riscv64-unknown-elf"),
             ("bits", {"cpu": "generic-rv32"}, "LLVM does not know the 64-bit processor 'generic-rv32' of riscv64-unknown-elf"),
@@ -151,7 +151,7 @@ def compilers(folder):
              f"{folder}/features.yaml:{last}: LLVM does not know the feature '+zfhmim' of riscv64-unknown-elf"),
             ("a b", {}, f"{folder}/a b.yaml:{last}: name is a word of letters, digits, '_', '.' and '-' that begins with a letter"),
             ("..", {}, "and '..' is none"),
-            ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
+            ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "'x-y' is not an LLVM data layout"),
             ("instructions", {"instructions": "[wide]"}, "unknown matrix instruction 'wide'; the known ones are: cpu.bf16_pairs"),
             ("boot", {"boot": "nowhere.o"}, f"cannot open '{folder}/nowhere.o'")]:
         done = teams.kernelc(*run, describe(folder, name, **keys))
@@ -201,7 +201,7 @@ def images(folder):
     done = teams.kernelc("build", folder / "product.kdl", "--target", spec, "--emit", "exe", "-o", folder)
     checks.expect("a program", done.returncode == 0, done.stdout + done.stderr)
     size = ["--set", "M=3", "--set", "N=3", "--set", "K=3"]
-    for cores, told in [(4, "c: f32[3, 3]"), (2, "has teams of 2 workers, fewer than the kernel was made for")]:
+    for cores, told in [(4, "c: f32[3, 3]"), (2, "has workgroups of 2 threads, fewer than the kernel was compiled for")]:
         describe(folder, "shrinks", cores=cores)
         done = subprocess.run([folder / "product", *size], capture_output=True, text=True)
         checks.expect(f"an image for 4 cores on {cores}", told in done.stdout + done.stderr, done.stdout + done.stderr)

@@ -362,7 +362,7 @@ def check_uninstall(package, own):
     left = sorted(package.rglob("*"))
     checks.expect("uninstalled", removed.returncode == 0 and left == [others.parent, others], f"{left}\n{removed.stdout}{removed.stderr}")
     again = call("cmake", f"-DMANIFEST={package}/manifest.txt", "-P", SOURCES / "src/uninstall.cmake", folder=package)
-    checks.expect("nothing is left to uninstall", "nothing was installed from here" in again.stderr, again.stderr)
+    checks.expect("nothing is left to uninstall", "nothing was installed from" in again.stderr, again.stderr)
     known = call("cmake", "--build", own, "--target", "help", folder=package).stdout
     checks.expect("uninstall is a target", re.search(r"\buninstall\b", known), known)
 
@@ -376,7 +376,7 @@ def main():
         both = of_two(f'--target host --target "host?isa={OTHER}"')
         check_runs("two architectures", root / "both", root / "kdl", both, "2 6 3 9\n")
         built = build(root / "other", root / "kdl", of_two(f'--target "host?isa={OTHER}"'))
-        text = f"make no code for {platform.machine()}"
+        text = f"generate no code for {platform.machine()}"
         checks.expect("says what is missing", built.returncode != 0 and text in built.stdout + built.stderr,
                       built.stdout + built.stderr)
         check_one_name(root / "one_name", root / "kdl")

@@ -52,21 +52,21 @@ cuda, as the runtime sees it:
   name                                        no GPU 0
   level                                       9.0
   multiprocessors                             4
-  kHz of them                                 1980000
-  threads in step                             32
+  clock in kHz                                1980000
+  threads of a warp                           32
   threads of a block                          1024
   threads of a multiprocessor                 2048
   registers of a block                        65536
   registers of a multiprocessor               65536
   bytes of shared memory of a block           232448
-  bytes of it that the driver takes           1024
+  bytes of it that the driver uses            1024
   bytes of shared memory of a multiprocessor  233472
   bytes of second-level cache                 52428800
   bytes of constants                          65536
-  pools of memory                             1
+  memory pools                                1
   runs code for                               sm_90a sm_90 sm_80
 cuda?isa=sm_90a, which is compiled for:
-  workers of a team                           128
+  threads of a workgroup                      128
 """
 
 

@@ -209,7 +209,8 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
   targets::Family odd{"odd", {}, kTiles, kPipes, {}, nullptr};
   odd.instructions = instructions;
   CHECK(families.Add(odd).failure().message ==
-        "family 'odd': unit 'threes' takes 1 to 32 terms a step, in pairs a power of two by 'mul'");
+        "family 'odd': matrix instruction 'threes' must have 1 to 32 terms per step; with pairs, a "
+        "power of two and op 'mul'");
 
   static constexpr passes::Pass other{
       .on_kernel = RunAddNegatives, .name = "distribute-blocks", .summary = "another"};

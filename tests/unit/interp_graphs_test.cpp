@@ -58,7 +58,7 @@ TEST_CASE("random stages and pipes compute what a model does, whatever the depth
         CheckModel(graph, blocks, cores, run);
         ++plain;
       } else if (!run.trap.empty()) {
-        ++(Contains(run.trap, "no stage can go on") ? stuck : other_traps);
+        ++(Contains(run.trap, "no stage can continue") ? stuck : other_traps);
       }
       if (!run.trap.empty()) continue;
       GraphRun mixed = RunGraph(test, 0, blocks, cores, seed);

@@ -190,8 +190,8 @@ TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
   %v = load %y[%n] {bounds = proven, text = "y[n]"} : f32)"),
                   {Argument(y)});
   CHECK(Contains(load.FaultAtEnd(),
-                 "'load' of 'y[n]' touches index 4 of dimension 0, which has size 4, though its "
-                 "edge says 'proven'"));
+                 "'load' of 'y[n]' accesses index 4 of dimension 0, which has size 4, although "
+                 "its bounds mode is 'proven'"));
   SingleCore tile(InKernel(R"(
   %0 = const 2 : i64
   %n = const 3 : i64
@@ -200,7 +200,8 @@ TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
   store %v to %y[%i] {bounds = clip})"),
                   {Argument(y)});
   CHECK(Contains(tile.FaultAtEnd(),
-                 "touches index 4 of dimension 0, which has size 4, though its edge says 'clip'"));
+                 "accesses index 4 of dimension 0, which has size 4, although its bounds mode is "
+                 "'clip'"));
 }
 
 TEST_CASE("scratch that nothing has written may not be read") {
@@ -214,7 +215,8 @@ TEST_CASE("scratch that nothing has written may not be read") {
   %w = buffer_load %b[%1, %0] : f32
   %u = buffer_load %b[%1, %1] : f32)"),
                   {Argument(y)});
-  CHECK(Contains(read.FaultAtEnd(), "reads element 3 of scratch, which nothing has written"));
+  CHECK(
+      Contains(read.FaultAtEnd(), "reads element 3 of scratch memory, which has not been written"));
   SingleCore again(InKernel(R"(
   %0 = const 0 : i64
   %1 = const 1 : i64
@@ -240,7 +242,8 @@ TEST_CASE("scratch that nothing has written may not be read") {
   %b = buffer_new : buffer<f32,[2]>
   buffer_store %v to %b[%2])"),
                      {Argument(y)});
-  CHECK(Contains(outside.FaultAtEnd(), "index 2 of dimension 0 of scratch, which has size 2"));
+  CHECK(
+      Contains(outside.FaultAtEnd(), "index 2 of dimension 0 of scratch memory, which has size 2"));
 }
 
 TEST_CASE("a tile belongs to its block") {
@@ -253,7 +256,7 @@ TEST_CASE("a tile belongs to its block") {
   %t = load %y[%i] {bounds = proven} : tile<f32; i>
   %v = element %t at (%3) : f32)"),
                      {Argument(y)});
-  CHECK(Contains(element.FaultAtEnd(), "takes index 3 of axis number 0, whose block is 0 + 2"));
+  CHECK(Contains(element.FaultAtEnd(), "reads index 3 of axis number 0, whose block is 0 + 2"));
 }
 
 TEST_CASE("a tile of another block is a fault, where a pass has slipped past the verifier") {
@@ -289,7 +292,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
       0, {reinterpret_cast<std::byte*>(y.data.data()), Scalar::F32, {4}, {1}, TensorId()});
   REQUIRE(machine.RunToEnd() == MachineState::Broken);
   CHECK(Contains(machine.fault(),
-                 "uses a tile made for block 0 + 2 of axis 0, but that block is now 2 + 2"));
+                 "uses a tile computed for block 0 + 2 of axis 0, but that block is now 2 + 2"));
 }
 
 TEST_CASE("a machine can be left between any two ops") {

@@ -173,7 +173,7 @@ TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
   CHECK(y == std::vector<float>{3, 0, 0, -1, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1});
   CHECK(Contains(FaultOf("  %v = splat %f : vec<f32 x 4>\n"
                          "  store %v to %y[0, 2] {bounds = proven, cache = past}"),
-                 "goes past the caches to a vector that is not aligned"));
+                 "bypasses the caches with a vector that is not aligned"));
 }
 
 TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere") {
@@ -198,15 +198,15 @@ TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere")
 
 TEST_CASE("each lane of an access is checked") {
   CHECK(Contains(FaultOf("  %v = load %x[0, %5] {bounds = proven, text = \"x\"} : vec<f32 x 4>"),
-                 "'load' of 'x' touches index 8 of dimension 1, which has size 8"));
+                 "'load' of 'x' accesses index 8 of dimension 1, which has size 8"));
   CHECK(Contains(FaultOf("  %v = splat %f : vec<f32 x 4>\n"
                          "  store %v to %y[0, %5] {bounds = proven, text = \"y\"}"),
-                 "'store' of 'y' touches index 8 of dimension 1, which has size 8"));
+                 "'store' of 'y' accesses index 8 of dimension 1, which has size 8"));
   CHECK(Contains(FaultOf("  %k = lane_mask %1 : vec<bool x 4>\n"
                          "  %v = load %x[%2, %0] where %k {bounds = proven} : vec<f32 x 4>"),
-                 "touches index 2 of dimension 0, which has size 2"));
+                 "accesses index 2 of dimension 0, which has size 2"));
   CHECK(Contains(FaultOf("  %v = load %x[0, %0 - 1] {bounds = proven} : vec<f32 x 4>"),
-                 "touches index -1 of dimension 1"));
+                 "accesses index -1 of dimension 1"));
 }
 
 TEST_CASE("what lanes before the fault have stored stays") {
@@ -237,17 +237,17 @@ TEST_CASE(
   store %t to %y[1, 0] {bounds = proven})"));
   CHECK(y == std::vector<float>{11, 12, 13, 14, 8, 9, 10, -1, 8, 9, 10, 11, 12, 8, 9, 10});
   CHECK(Contains(FaultOf(with("  %r = buffer_load %b[%0, %5] : vec<f32 x 4>")),
-                 "reads element 5 of scratch, which nothing has written"));
+                 "reads element 5 of scratch memory, which has not been written"));
   CHECK(Contains(FaultOf(with("  %r = buffer_load %b[%1, %5] : vec<f32 x 4>")),
-                 "index 8 of dimension 1 of scratch, which has size 8"));
+                 "index 8 of dimension 1 of scratch memory, which has size 8"));
   CHECK(Contains(FaultOf(with("  %h = half 0 of %v : vec<f32 x 4>\n"
                               "  buffer_store %h to %b[%0, %5]")),
-                 "index 8 of dimension 1 of scratch, which has size 8"));
+                 "index 8 of dimension 1 of scratch memory, which has size 8"));
   CHECK(Contains(FaultOf(with("  %h = half 0 of %v : vec<f32 x 4>\n"
                               "  %k = lane_mask %3 : vec<bool x 4>\n"
                               "  buffer_store %h to %b[%0, %0] where %k\n"
                               "  %r = buffer_load %b[%0, %0] : vec<f32 x 4>")),
-                 "reads element 3 of scratch, which nothing has written"));
+                 "reads element 3 of scratch memory, which has not been written"));
 }
 
 TEST_CASE("what a masked load leaves open is visibly not what memory holds") {

@@ -433,13 +433,13 @@ TEST_CASE("what does not read is told where and why") {
                   "edge is defined twice");
   CheckFirstError(InKernel("  %a = load %x[q r] {bounds = clip} : f32"), "expected ','");
   CheckFirstError(InKernel("  %a = load %x[0] {text = \"no end} : f32"),
-                  "expected '\"' at the end of the text");
+                  "expected '\"' at the end of the string");
   CheckFirstError(InKernel("  %t = broadcast %N : tile<i64; q>"), "the function has no axis 'q'");
   CheckFirstError(InKernel("  check %N in %N {dimension = 99999999999999999999, text = \"\"}"),
                   "expected an integer");
   CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "has 1 results");
   CheckFirstError(InKernel("  %c = core_id : i64 loc(\"f\":1:4294967296+1)"),
-                  "expected a number of 32 bits");
+                  "expected a 32-bit number");
 }
 
 TEST_CASE("one error a function, and the functions after it are read") {
@@ -463,7 +463,7 @@ TEST_CASE("nesting is bounded") {
 
 TEST_CASE("a text above the limit is refused before it is read") {
   CheckFirstError(std::string(kMaxTextBytes + 1, ' '),
-                  "the file has 67108865 bytes; the maximum is 67108864");
+                  "the file is 67108865 bytes long; the limit is 67108864 bytes");
 }
 
 TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {

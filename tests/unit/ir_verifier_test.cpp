@@ -54,31 +54,31 @@ TEST_CASE("sound ops pass") {
   CheckSound("%r = load %x[%n, %i + %j] else %f {bounds = else} : tile<f32; i j>");
 }
 
-TEST_CASE("a loop that claims its numbers counts from 0 in steps of 1, from a counter of its own") {
+TEST_CASE("a dynamically scheduled loop counts from 0 in steps of 1 and has its own counter") {
   const std::string one = "%one = const 1 : i64\n%two = const 2 : i64\n";
   const std::string dynamic_counter =
       "loop %q in %zero .. %M step %one {dynamic_counter = 0} {\nyield\n}\n";
   CheckSound(one + dynamic_counter +
              "loop %r in %zero .. %M step %one {dynamic_counter = 1} {\nyield\n}");
   CheckFault(one + "loop %q in %one .. %M step %one {dynamic_counter = 0} {\nyield\n}",
-             "claims other numbers than 0, 1, 2");
+             "a dynamically scheduled loop must start at 0 and have step 1");
   CheckFault(one + "loop %q in %zero .. %M step %two {dynamic_counter = 0} {\nyield\n}",
-             "claims other numbers than 0, 1, 2");
+             "a dynamically scheduled loop must start at 0 and have step 1");
   CheckFault(one + "loop %q in %zero .. %M step %N {dynamic_counter = 0} {\nyield\n}",
-             "claims other numbers than 0, 1, 2");
+             "a dynamically scheduled loop must start at 0 and have step 1");
   CheckFault(one +
                  "%s = loop %q in %zero .. %M step %one carry(%c = %f) {dynamic_counter = 0} "
                  "{\nyield %c\n} : f32",
-             "claims its numbers and carries values");
+             "a dynamically scheduled loop cannot carry values");
   CheckFault(
       one + dynamic_counter + "loop %r in %zero .. %M step %one {dynamic_counter = 0} {\nyield\n}",
-      "claims from counter 0, as another loop does");
+      "uses dynamic counter 0, as another loop does");
   CheckFault(one + "loop %q in %zero .. %M step %one {dynamic_counter = 1} {\nyield\n}",
-             "claims from counter 1 of 1");
+             "uses dynamic counter 1, but the kernel has only 1");
   CheckFault(one +
                  "loop %q in %zero .. %M step %one {dynamic_counter = 0} {\n"
                  "loop %r in %zero .. %M step %one {dynamic_counter = 1} {\nyield\n}\nyield\n}",
-             "claims its numbers within such a loop");
+             "is inside another dynamically scheduled loop");
 }
 
 TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
@@ -97,7 +97,8 @@ TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
 }
 
 TEST_CASE("a tile stands only where a block of each axis is in scope") {
-  CheckFault("%r = broadcast %f : tile<f32; k>", "a tile over 'k', of which no block is in scope");
+  CheckFault("%r = broadcast %f : tile<f32; k>",
+             "a tile over 'k', but no block of this axis is in scope");
   CheckFault(
       "for %k: block<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}\n%r = cast %v : "
       "tile<f32; k>",
@@ -109,10 +110,12 @@ TEST_CASE("a tile stands only where a block of each axis is in scope") {
 TEST_CASE("calls, blocks and constants") {
   CheckFault("%r = call @k(%f) : f32", "'k' is not a fn of the module");
   CheckFault("%r = call @nowhere(%f) : f32", "'nowhere' is not a fn of the module");
-  CheckFault("%r = call @twice(%f, %f) : f32", "2 arguments; 'twice' takes 1");
-  CheckFault("%r = call @twice(%n) : f32", "argument 1 is not of f32");
-  CheckFault("%r = call @twice(%t) : f32", "not the fn's and those that the call maps over");
-  CheckFault("%r = call @twice(%t) : tile<f64; i>", "the result is not that of 'twice'");
+  CheckFault("%r = call @twice(%f, %f) : f32", "2 arguments are given; 'twice' has 1");
+  CheckFault("%r = call @twice(%n) : f32", "argument 1 does not have element type f32");
+  CheckFault("%r = call @twice(%t) : f32",
+             "not those of the fn's result and those that the call maps over");
+  CheckFault("%r = call @twice(%t) : tile<f64; i>",
+             "the result does not have the result type of 'twice'");
   CheckFault("%r = block_start %f : i64", "the operand is not a block");
   CheckFault("%r = block_start %i : i32", "the result is not an i64");
   CheckFault("%r = iota %i : tile<i64; j>", "over the block's axis");
@@ -125,38 +128,44 @@ TEST_CASE("accesses") {
   CheckFault("%r = load %f[%i] {bounds = clip} : tile<f32; i>", "the operand is not a tensor");
   CheckFault("%r = load %x[%i, %f] {bounds = clip} : tile<f32; i>",
              "neither a block nor an integer");
-  CheckFault("%r = load %x[%i, 0] {bounds = else} : tile<f32; i>", "edge 'else' without a value");
-  CheckFault("%r = load %x[%i, 0] else %f {bounds = clip} : tile<f32; i>", "but no edge 'else'");
-  CheckFault("%r = load %h[%i] else %f {bounds = else} : tile<f16; i>", "not of the tensor's type");
-  CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f32; i>", "the result's axes");
-  CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f64; i j>", "the result is not of f32");
+  CheckFault("%r = load %x[%i, 0] {bounds = else} : tile<f32; i>",
+             "bounds mode 'else' without a value");
+  CheckFault("%r = load %x[%i, 0] else %f {bounds = clip} : tile<f32; i>",
+             "but the bounds mode is not 'else'");
+  CheckFault("%r = load %h[%i] else %f {bounds = else} : tile<f16; i>",
+             "does not have the element type of the tensor");
+  CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f32; i>",
+             "the axes of the result are not");
+  CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f64; i j>",
+             "the element type of the result is not f32");
   CheckFault("%r = load %x[%i, 0] where %t {bounds = clip} : tile<f32; i>",
              "the mask is not a bool");
   CheckFault("%r = load %x[%i, Q*%n] {bounds = clip} : tile<f32; i>", "'Q' is neither a size name");
   CheckFault("store %u to %x[%i, 0] {bounds = clip}", "the value has an axis that no index has");
-  CheckFault("store %n to %x[%i, 0] {bounds = clip}", "not of the tensor's type");
-  CheckFault("store %f to %x[%i, 0] {bounds = else}", "no value for outside");
+  CheckFault("store %n to %x[%i, 0] {bounds = clip}",
+             "does not have the element type of the tensor");
+  CheckFault("store %f to %x[%i, 0] {bounds = else}", "cannot have a value for elements outside");
 }
 
 TEST_CASE("reductions") {
   CheckFault("%r = reduce sum %t over j {acc = f32, order = sequential} : tile<f32; i>",
-             "is not the operands'");
+             "no operand has a reduced axis");
   CheckFault("%r = reduce sum %u over j, j {acc = f32, order = sequential} : tile<f32; i>",
              "reduced twice");
   CheckFault("%r = reduce sum %u over j {acc = f64, order = sequential} : tile<f64; i>",
-             "folds f32 in f64");
+             "cannot reduce f32 with an accumulator of f64");
   CheckFault("%r = reduce any %u over j {acc = f32, order = sequential} : tile<f32; i>",
              "not defined on f32");
   CheckFault("%r = reduce sum %u over j {acc = f32, order = sequential} : f32",
-             "without the reduced axes");
+             "all axes that are not reduced");
   CheckFault("%r = contraction %u, %u into %f over j {acc = f32, order = sequential} : f32",
-             "those that are left");
+             "the axes that are not reduced");
   CheckFault(
       "%r = contraction %u, %t into %u over j {acc = f32, order = sequential} : tile<f32; i j>",
-      "those that are left");
+      "the axes that are not reduced");
   CheckFault(
       "%r = contraction %u, %t into %t over j {acc = f64, order = sequential} : tile<f32; i>",
-      "multiplies f32 in f64");
+      "cannot multiply f32 with an accumulator of f64");
 }
 
 TEST_CASE("control flow") {
@@ -175,9 +184,9 @@ TEST_CASE("control flow") {
   CheckFault("spmd (%q: i64 in %zero .. %N) {distribute = static} {\nyield\n}",
              "is inside another spmd");
   CheckFault("%r = elementwise (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
-             "two blocks of one axis");
+             "two blocks have the same axis");
   CheckFault("%r = elementwise (%p in %i) {\nyield %t\n} : tile<f32; i>",
-             "not a tile of what the region yields");
+             "that the yielded value and the blocks determine");
   CheckFault("%r = element %u at (%zero) : f32", "1 indices for 2 axes");
   CheckFault("%e = alloc \"h\" on @cpu : tensor<f32,[M]>", "outside a program");
 }
@@ -188,7 +197,7 @@ TEST_CASE("scratch") {
   CheckFault("%s = buffer_new : buffer<f32,[4]>\n%r = buffer_load %s[%zero, %zero] : f32",
              "2 indices for 1 dimensions");
   CheckFault("%s = buffer_new : buffer<f32,[4]>\nbuffer_store %n to %s[%zero]",
-             "not of the buffer's scalar");
+             "does not have the element type of the buffer");
 }
 
 TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for all") {
@@ -212,25 +221,25 @@ TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for a
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = broadcast %v : vec<f32 x 8>",
              "its operands must be tiles, not vectors");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = call @twice(%v) : vec<f32 x 8>",
-             "argument 1 is of another kind");
+             "argument 1 is of a different kind");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = element %v at (%zero) : f32", "is not a tile");
   CheckFault("%r = const 1.0 : vec<f32 x 8>", "the result is not a scalar");
 }
 
 TEST_CASE("ops that make vectors and take them apart") {
   CheckSound("%r = lane_mask %zero : vec<bool x 5>\n%q = lane_numbers : vec<i64 x 5>");
-  CheckFault("%r = splat %f : f32", "not a vector of the scalar");
-  CheckFault("%r = splat %f : vec<f64 x 8>", "not a vector of the scalar");
-  CheckFault("%r = splat %t : vec<f32 x 8>", "not a vector of the scalar");
+  CheckFault("%r = splat %f : f32", "not a vector of the operand's type");
+  CheckFault("%r = splat %f : vec<f64 x 8>", "not a vector of the operand's type");
+  CheckFault("%r = splat %t : vec<f32 x 8>", "not a vector of the operand's type");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = splat %v : vec<f32 x 8>",
-             "not a vector of the scalar");
+             "not a vector of the operand's type");
   CheckFault("%r = lane_mask %n : vec<bool x 8>", "not an i64");
   CheckFault("%r = lane_mask %zero : vec<i8 x 8>", "not a vector of bools");
   CheckFault("%r = lane_mask %zero : bool", "not a vector of bools");
   CheckFault("%r = lane_numbers : vec<i32 x 8>", "not a vector of i64");
   CheckFault("%r = lane_numbers : i64", "not a vector of i64");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 2 of %v : vec<f32 x 4>",
-             "there is no part 2");
+             "there is no half 2; use 0 or 1");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 0 of %v : vec<f32 x 8>", "not half");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = half 0 of %v : vec<f16 x 4>", "not half");
   CheckFault("%v = splat %f : vec<f32 x 2>\n%r = half 0 of %v : tile<f32; i>", "not half");
@@ -241,11 +250,13 @@ TEST_CASE("ops that make vectors and take them apart") {
 TEST_CASE("transpositions are square, of a power of two") {
   const std::string two = "%v = splat %f : vec<f32 x 2>\n";
   CheckSound(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 2>");
-  CheckFault(two + "%a = transpose %v, %v : vec<f32 x 2>", "needs 2 rows and results");
+  CheckFault(two + "%a = transpose %v, %v : vec<f32 x 2>", "requires 2 rows and results");
   CheckFault(two + "%a, %c = transpose %v : vec<f32 x 2>, vec<f32 x 2>",
-             "needs 2 rows and results");
-  CheckFault(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 4>", "differ in type");
-  CheckFault(two + "%a, %c = transpose %v, %f : vec<f32 x 2>, vec<f32 x 2>", "differ in type");
+             "requires 2 rows and results");
+  CheckFault(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 4>",
+             "have different types");
+  CheckFault(two + "%a, %c = transpose %v, %f : vec<f32 x 2>, vec<f32 x 2>",
+             "have different types");
   CheckFault("%a = transpose %f : f32", "a row is not a vector");
   CheckSound(two +
              "%p, %q, %r, %s = transpose %v, %v, %v, %v, %v, %v, %v, %v : vec<f32 x 4>, "
@@ -253,7 +264,7 @@ TEST_CASE("transpositions are square, of a power of two") {
   CheckFault(two +
                  "%p, %q, %r, %s = transpose %v, %v, %v, %v, %v, %v, %v : vec<f32 x 4>, "
                  "vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>",
-             "needs 4 rows and results");
+             "requires 4 rows and results");
   CheckFault(
       "%v = splat %f : vec<f32 x 3>\n"
       "%a, %c, %d = transpose %v, %v, %v : vec<f32 x 3>, vec<f32 x 3>, vec<f32 x 3>",
@@ -281,18 +292,20 @@ TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as 
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
   CheckSound(k + "%r = load %x[%n, %zero + 1] where %k {bounds = proven} : vec<f32 x 4>");
   CheckSound(k + v + "store %v to %x[%n, %zero] where %k {bounds = proven}");
-  CheckFault("%r = load %x[%n, %zero] {bounds = clip} : vec<f32 x 4>", "is not proven");
-  CheckFault("%r = load %x[%n, %zero] {bounds = guard} : vec<f32 x 4>", "is not proven");
-  CheckFault(v + "store %v to %x[%n, %zero] {bounds = clip}", "is not proven");
-  CheckFault("%r = load %x[%n, %zero] else %f {bounds = else} : vec<f32 x 4>", "value for outside");
+  CheckFault("%r = load %x[%n, %zero] {bounds = clip} : vec<f32 x 4>", "is not 'proven'");
+  CheckFault("%r = load %x[%n, %zero] {bounds = guard} : vec<f32 x 4>", "is not 'proven'");
+  CheckFault(v + "store %v to %x[%n, %zero] {bounds = clip}", "is not 'proven'");
+  CheckFault("%r = load %x[%n, %zero] else %f {bounds = else} : vec<f32 x 4>",
+             "a value for elements outside");
   CheckFault("%r = load %x[%i, %zero] {bounds = proven} : vec<f32 x 4>", "is not a scalar");
   CheckFault(
       "%w = lane_numbers : vec<i64 x 4>\n"
       "%r = load %x[%n, %w] {bounds = proven} : vec<f32 x 4>",
       "neither a block nor an integer");
   CheckFault("%r = load %x[%n, %zero] {bounds = proven} : vec<f64 x 4>",
-             "not of the tensor's type");
-  CheckFault(v + "store %v to %h[%n] {bounds = proven}", "not of the tensor's type");
+             "does not have the element type of the tensor");
+  CheckFault(v + "store %v to %h[%n] {bounds = proven}",
+             "does not have the element type of the tensor");
   CheckFault(k + "%r = load %x[%n, %zero] where %k {bounds = proven} : vec<f32 x 8>",
              "the mask is not a vector of 8 bools");
   CheckFault("%r = load %x[%n, %zero] where %b {bounds = proven} : vec<f32 x 4>",
@@ -310,7 +323,8 @@ TEST_CASE("vectors in scratch") {
              "buffer_store %v to %s[%zero, %zero] where %k\n"
              "%r = buffer_load %s[%zero, %zero] where %k : vec<f32 x 4>");
   CheckFault(s + "%r = buffer_load %s[%zero] : vec<f32 x 4>", "1 indices for 2 dimensions");
-  CheckFault(s + "%r = buffer_load %s[%zero, %zero] : vec<f64 x 4>", "not of the buffer's scalar");
+  CheckFault(s + "%r = buffer_load %s[%zero, %zero] : vec<f64 x 4>",
+             "does not have the element type of the buffer");
   CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : f32",
              "has a mask, but is not a vector");
   CheckFault(s + "buffer_store %f to %s[%zero, %zero] where %k", "has a mask, but is not a vector");
@@ -319,7 +333,7 @@ TEST_CASE("vectors in scratch") {
   CheckFault(s + "buffer_store %v to %s[%zero, %zero] where %b",
              "the mask is not a vector of 4 bools");
   CheckFault("%s = buffer_new : buffer<f32,[]>\n%r = buffer_load %s[] : vec<f32 x 4>",
-             "not of the buffer's scalar");
+             "does not have the element type of the buffer");
 }
 
 TEST_CASE("vectors are carried and leave branches, but pass no call") {
@@ -330,7 +344,8 @@ TEST_CASE("vectors are carried and leave branches, but pass no call") {
   CheckFault(v + "%r = loop %q in %zero .. %N step %N carry(%s = %v) {\nyield %f\n} : vec<f32 x 4>",
              "yielded values");
   CheckFault(v + "%r = if %b {\nyield %v\n} else {\nyield %v\n} : vec<f32 x 8>", "yielded values");
-  CheckFault(v + "%r = elementwise (%p in %i) {\nyield %v\n} : tile<f32; i>", "not a tile of what");
+  CheckFault(v + "%r = elementwise (%p in %i) {\nyield %v\n} : tile<f32; i>",
+             "that the yielded value and the blocks determine");
   CheckFault("%k = lane_mask %zero : vec<bool x 4>\nif %k {\nyield\n} else {\nyield\n}",
              "not a scalar bool");
 }
@@ -352,10 +367,10 @@ TEST_CASE("signatures") {
   fault("fn @f (%x: f32) -> vec<f32 x 4> {\n  %y = splat %x : vec<f32 x 4>\n  return %y\n}\n",
         "neither a scalar nor a tile");
   fault("kernel @k (%x: event) {\n  return\n}\n", "a type that is passed to no kernel or program");
-  fault("kernel @k () -> f32 {\n  return\n}\n", "only a fn or a contract has results");
+  fault("kernel @k () -> f32 {\n  return\n}\n", "only a fn or a contract can have results");
   fault("kernel @k () {\n  axis i\n  return\n}\n", "axis 'i' has no size");
   fault("kernel @k () {\n}\n", "the function does not end with 'return'");
-  fault("fn @f (%x: f32) -> f32 {\n  return\n}\n", "results' types");
+  fault("fn @f (%x: f32) -> f32 {\n  return\n}\n", "the types of the function's results");
   fault("fn @f (%x: f32) -> f32 {\n  %y = call @f(%x) : f32\n  return %y\n}\n",
         "'f' is not defined before its caller");
 }
@@ -377,7 +392,7 @@ TEST_CASE("use lists and links agree with operands") {
             "@k: `%u = broadcast %f : tile<f32; i j>`: the use list of 'u' has 1 uses") == 0);
 }
 
-TEST_CASE("loop level has no tiles, no masks and no open edges") {
+TEST_CASE("loop level has no tiles, no masks and no unproven accesses") {
   ReadText read(Around("%r = load %x[%i, 0] {bounds = clip} : tile<f32; i>"));
   REQUIRE(read.module);
   std::vector<std::string> faults = VerifyLoopLevel(*read.module->functions()[1]);

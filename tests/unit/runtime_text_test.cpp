@@ -70,13 +70,13 @@ TEST_CASE("traps: stages that are stuck name every op at which one waits") {
   variant.locations = kLocations;
   variant.location_count = 3;
   const kdl_kernel kernel = {"k", &variant, 1, 0};
-  CHECK(
-      TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {2, 0, 3}}) ==
-      "k.kdl:5:9: error: no stage can go on: k.kdl:5:9: 'q.push(t)' waits for a free slot of 'q'; "
-      "k.kdl:8:9: 'r.pop(i)' waits for a tile of 'r'");
+  CHECK(TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {2, 0, 3}}) ==
+        "k.kdl:5:9: error: no stage can continue: k.kdl:5:9: 'q.push(t)' waits for a free slot of "
+        "'q'; "
+        "k.kdl:8:9: 'r.pop(i)' waits for a tile of 'r'");
   // Locations that the kernel does not have are skipped.
   CHECK(TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {4, -1}}) ==
-        "k.kdl:5:9: error: no stage can go on: ");
+        "k.kdl:5:9: error: no stage can continue: ");
 }
 
 TEST_CASE("traps: every code has words, filled in from the trap and its location") {
@@ -99,8 +99,8 @@ TEST_CASE("traps: every code has words, filled in from the trap and its location
 #include "kdl/abi.def"
   // Invalid codes from a kernel still give a message.
   CHECK(message(99).find("trap code 99") != std::string::npos);
-  CHECK(message(KDL_TRAP_INDEX, 2).find("unknown place 2") != std::string::npos);
-  CHECK(message(KDL_TRAP_INDEX, -1).find("unknown place -1") != std::string::npos);
+  CHECK(message(KDL_TRAP_INDEX, 2).find("unknown location 2") != std::string::npos);
+  CHECK(message(KDL_TRAP_INDEX, -1).find("unknown location -1") != std::string::npos);
 }
 
 template <class T>

@@ -383,7 +383,7 @@ const std::vector<Dims> kRows = {
 
 }  // namespace
 
-TEST_CASE("products, folds in lanes and in chains, and running sums go to teams") {
+TEST_CASE("products, reductions in both orders, and running sums are distributed to threads") {
   CheckLowering(kMatmul, kProducts);
   CheckLowering(kAddsTo, kProducts);
   CheckLowering(kScaled, kProducts);
@@ -392,7 +392,8 @@ TEST_CASE("products, folds in lanes and in chains, and running sums go to teams"
   CheckLowering(kRunningSums, kRows);
 }
 
-TEST_CASE("products go to matrix units: steps of 16 or 32 terms, zeros after the blocks' ends") {
+TEST_CASE(
+    "products use matrix instructions: steps of 16 or 32 terms, zeros after the blocks' ends") {
   const std::vector<Dims> shapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
                                     {{"M", 5}, {"N", 7}, {"K", 0}},
                                     {{"M", 33}, {"N", 17}, {"K", 45}}};
@@ -412,9 +413,7 @@ TEST_CASE("products go to matrix units: steps of 16 or 32 terms, zeros after the
   CheckLowering(text, shapes);
 }
 
-TEST_CASE(
-    "factors are fetched turns ahead: each wait, group and barrier is missed where it is taken "
-    "away") {
+TEST_CASE("factors are fetched iterations ahead: removing any wait, group or barrier is detected") {
   // Some blocks are complete, with aligned rows.
   const std::vector<Dims> shapes = {{{"M", 64}, {"N", 16}, {"K", 0}},
                                     {{"M", 40}, {"N", 24}, {"K", 168}},
@@ -428,7 +427,8 @@ TEST_CASE(
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::Barrier, shapes) >= 2);
 }
 
-TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
+TEST_CASE(
+    "factors are copied as tensor tiles: removing any mbarrier, wait or barrier is detected") {
   // One and two blocks, one and several iterations; a range that ends before the tensor.
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 64 << 10;
@@ -450,8 +450,8 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
 }
 
 TEST_CASE(
-    "boxes of the next block begin before this one ends: each gate and wait is missed where it is "
-    "taken away") {
+    "copies for the next block begin before this one ends: removing any mbarrier or wait is "
+    "detected") {
   SimtFacts facts = WorkgroupOf(128);
   facts.groups_blocks = true;
   // Two to four blocks for each core; no iteration, one, fewer than there are slots, and more.
@@ -471,8 +471,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "products of turns that do more: gates, waits, fences and barriers are missed where they are "
-    "taken away") {
+    "products in iterations that do more: removing mbarriers, waits, fences or barriers is "
+    "detected") {
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 128 << 10;
   // Tile copies are possible, for a range that ends before its tensor only some, or none; then no iteration.
@@ -493,7 +493,7 @@ TEST_CASE(
     CHECK(CountMissed(kLowering, kScores, facts, kind, shapes) >= 1);
 }
 
-TEST_CASE("a product's blocks come in groups of rows, each once") {
+TEST_CASE("the blocks of a product are processed in groups of rows, each once") {
   SimtFacts facts = WorkgroupOf(4);
   facts.groups_blocks = true;
   // Rows of blocks: none, fewer than in a group, and more; and no columns.
@@ -507,7 +507,7 @@ TEST_CASE("a product's blocks come in groups of rows, each once") {
                  {{"M", 3}, {"N", 0}, {"K", 3}}});
 }
 
-TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
+TEST_CASE("tensor tiles of bytes, whose terms are contiguous in both factors") {
   struct Row {
     std::string a, b, acc, instruction;
   };
@@ -545,7 +545,7 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
   }
 }
 
-TEST_CASE("workers round the factors of units of tf32, of groups and of warps") {
+TEST_CASE("threads round the factors of tf32 instructions, of warp groups and of warps") {
   for (const std::string instruction : {"simt.wgmma_tf32", "simt.mma_tf32"}) {
     for (bool turns_b : {false, true}) {
       std::string text = TensorTilesOf(false, turns_b, 32);
@@ -569,12 +569,12 @@ TEST_CASE("workers round the factors of units of tf32, of groups and of warps") 
   }
 }
 
-TEST_CASE("stages, and parts between barriers of the launch, take turns") {
+TEST_CASE("stages, and parts between launch barriers, run alternately") {
   CheckLowering(kStages, kRows);
   CheckLowering(kParts, kRows);
 }
 
-TEST_CASE("each barrier that insert-barriers makes is missed where it is taken away") {
+TEST_CASE("removing any barrier that insert-barriers inserts is detected") {
   CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
   CHECK(CheckBarriers(kTwoProducts, kProducts) >= 2);
   // With fewer threads, each thread has all elements that it reduces in 64-lane order.

@@ -1,8 +1,8 @@
 // The code that runs on a cluster besides kernels. It is freestanding, uses a dozen system calls of Linux,
 // and is linked into each image.
 //
-// One thread runs a core's workers in turn from barrier to barrier, each on a stack of its own. So every run
-// gives the same bits, and a barrier costs a switch of stacks, not of threads.
+// One thread of the operating system runs the threads of a core one after the other, from barrier to barrier,
+// each on its own stack. So every run gives the same bits, and a barrier only switches stacks.
 
 #include "kdl/cluster_abi.hpp"
 
@@ -102,8 +102,8 @@ void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
 
 // -- block copies -------------------------------------------------------------------------------------
 
-// Block copies in progress. They advance, in the order in which they were started, whenever a worker stops at
-// a barrier, and up to the one that a worker waits for.
+// Block copies in progress. They advance, in the order in which they were started, whenever a thread stops at
+// a barrier, and up to the one that a thread waits for.
 class Copies {
  public:
   void Open(char* memory, volatile kdl_cluster_mailbox* mailbox) {
@@ -153,7 +153,7 @@ class Copies {
     while (ended_ < last) CopyRows(kAll);
   }
 
-  // Imitates hardware that copies while workers compute.
+  // Imitates hardware that copies while threads compute.
   void GoOn() {
     if (ended_ < begun_) CopyRows(kRows);
   }
@@ -184,7 +184,7 @@ class Copies {
   }
 
   static constexpr uint64_t kMost = 64;  // in progress at once
-  static constexpr uint64_t kRows = 1;   // copied at each step of a worker
+  static constexpr uint64_t kRows = 1;   // copied at each step of a thread
   static constexpr uint64_t kAll = ~uint64_t{0};
   char* memory_ = nullptr;
   volatile kdl_cluster_mailbox* mailbox_ = nullptr;
@@ -196,7 +196,7 @@ class Copies {
 };
 Copies copies;
 
-// -- workers ------------------------------------------------------------------------------------------
+// -- threads ------------------------------------------------------------------------------------------
 
 struct Fiber {
   kdl_cluster_worker worker;  // must be first: kernels get its address
@@ -458,7 +458,7 @@ class Cluster {
     return nullptr;
   }
 
-  // Runs a core: in each round all of its workers run to the next barrier.
+  // Runs a core: in each round all of its threads run to the next barrier.
   void RunCore(uint64_t core) {
     copies.BeginCore(core);
     char* const scratchpad =

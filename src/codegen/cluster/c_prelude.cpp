@@ -17,16 +17,16 @@ constexpr const char* kTypes = R"(#include <limits.h>
 #define cl_khr_int64_base_atomics 1
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "kernels need the floats of IEEE 754: compile them without -ffast-math and its parts"
+#error "kernels need IEEE 754 floats: compile them without -ffast-math and the options that it implies"
 #endif
 
-_Static_assert(sizeof(long) == 8 && sizeof(int) == 4, "long has 64 bits, and int 32");
+_Static_assert(sizeof(long) == 8 && sizeof(int) == 4, "long must have 64 bits, and int 32");
 
 typedef struct kdl_cluster_worker kdl_cluster_worker;
 typedef uint32_t kdl_cluster_wait(kdl_cluster_worker* worker, uint32_t told);
 typedef void kdl_cluster_copy(kdl_cluster_worker* worker, char* to, const char* from, uint64_t row_bytes,
                               uint64_t rows, int64_t to_stride, int64_t from_stride);
-typedef void kdl_cluster_await(kdl_cluster_worker* worker, const char* near, uint64_t bytes);
+typedef void kdl_cluster_await(kdl_cluster_worker* worker, const char* scratchpad, uint64_t bytes);
 typedef void kdl_cluster_kernel(const int64_t* numbers, const int64_t* memories, kdl_cluster_worker* worker);
 struct kdl_cluster_worker {
 )" KDL_CLUSTER_WORKER(KDL_C_FIELD) "};\ntypedef struct {\n" KDL_CLUSTER_ENTRY(
@@ -56,7 +56,7 @@ KDL_BITS(as_long, long, double)
 KDL_BITS(as_ulong, ulong, double)
 #define as_ushort(a) ((ushort)(a))
 
-// Whole numbers next to a float: above 1 / epsilon each float is one.
+// Rounds to integers. All floats above 1 / epsilon are integers.
 #define KDL_ROUNDS(S, T, ABS, COPYSIGN, WHOLE)                                     \
   static inline T kdl_rint_##S(T a) {                                              \
     if (!(ABS(a) < WHOLE)) return a;                                               \
@@ -85,7 +85,7 @@ KDL_ROUNDS(f64, double, __builtin_fabs, __builtin_copysign, 0x1p52)
 #define ceil(a) KDL_OF(kdl_ceil_f32, kdl_ceil_f64, a)(a)
 static inline long min(long a, long b) { return a < b ? a : b; }
 
-// Elements side by side, which kernels take apart into halves.
+// Vectors of contiguous elements, which kernels split into halves.
 #define KDL_VECTORS(NAME, T)                                                       \
   typedef struct { T lo, hi; } NAME##2;                                            \
   typedef struct { NAME##2 lo, hi; } NAME##4;                                      \
@@ -121,14 +121,14 @@ KDL_VECTORS(double, double)
 #define vload8(zero, from) KDL_VLOAD_OF(8, from)
 #define vload16(zero, from) KDL_VLOAD_OF(16, from)
 
-// The plain char is signed on some machines only.
+// On some machines, char is unsigned.
 #define char signed char
 #undef CHAR_MIN
 #undef CHAR_MAX
 #define CHAR_MIN SCHAR_MIN
 #define CHAR_MAX SCHAR_MAX
 
-// Updates that others may meet. What was there before nobody asks for, but in a swap.
+// Atomic updates. Only a compare-and-swap needs the previous value.
 #define KDL_SWAPS(at, was, to) \
   __atomic_compare_exchange_n(at, was, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define KDL_CMPXCHG(at, was, to)                                                   \

@@ -29,7 +29,7 @@ class CDialect final : public opencl::Dialect {
     scratchpad_bytes += ir::WorkgroupBytes(buffer);
   }
 
-  /// All workers reach each barrier, and report there whether they have trapped.
+  /// All threads reach each barrier, and report there whether they have trapped.
   void WriteBarrier(Writer& w) override {
     w.tells ? w.Line("if (kdl_at->wait(kdl_at, !ok)) ok = going = 0;")
             : w.Line("kdl_at->wait(kdl_at, 0);");

@@ -4,7 +4,7 @@
 
 namespace kdl::codegen::cluster {
 
-/// Emits a kernel whose core is a cluster of small processors, each of which is a worker.
+/// Emits a kernel whose core is a cluster of small processors, each of which runs one thread.
 struct ClusterEmitter final : WorkgroupEmitter {
   using WorkgroupEmitter::WorkgroupEmitter;
   void Declare() override;

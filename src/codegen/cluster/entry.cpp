@@ -5,7 +5,8 @@
 #include "kdl/cluster_abi.hpp"
 
 // A kernel's function is a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the
-// worker). The memories are those of workgroup_abi.h: memory, shared, record, prints, and one for each tensor.
+// thread). The memories are those of workgroup_abi.h: memory, shared, record, prints, and one for each
+// tensor.
 
 namespace kdl::codegen::cluster {
 
@@ -55,7 +56,7 @@ llvm::Value* ClusterEmitter::FindThread() {
   shared = MemoryAt(kShared, "shared");
   record = MemoryAt(kRecord, "record");
   prints = MemoryAt(kPrints, "prints");
-  thread = Field(kNumber, builder.getInt64Ty(), "worker");
+  thread = Field(kNumber, builder.getInt64Ty(), "thread");
   return Field(kCore, builder.getInt64Ty(), "core");
 }
 

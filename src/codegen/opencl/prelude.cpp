@@ -6,7 +6,7 @@
 #include "codegen/opencl/writer.h"
 #include "support/scalar.h"
 
-// Functions that OpenCL C lacks, or that it only defines up to a rounding error. Each is exact to the bit,
+// Functions that OpenCL C does not have, or that it only defines up to a rounding error. Each is exact to the bit,
 // like KIR's op (ir/eval/eval.cpp).
 
 namespace kdl::codegen::opencl {
@@ -14,7 +14,7 @@ namespace kdl::codegen::opencl {
 namespace {
 
 constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
-// What some devices lack is left out there, with the kernels that need it.
+// Extensions that a device does not have are left out, and so are the kernels that need them.
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -25,13 +25,17 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #endif
 
-// PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
-// read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
-// between a loop's last barrier and its end: there all meet once more after each loop of the team, and where a turn or a branch
-// ends in which workers meet. After a branch in which they meet it copies all the rest of the kernel, or of a loop's turn, each time,
-// and where both ways do something it loses turns of a worker's own loops there: such a branch is a loop of one turn or none for each
-// way, which `volatile` hides. Only the choice of a step of a loop of which little follows (targets/simt/lower_stages_to_state_machine.cpp) is a plain
-// branch: loops in its place take several times as long to compile.
+// Workarounds for PoCL 3.1:
+// - It merges branches on the number of a thread across barriers, and drops the body of the second branch. So the number is
+//   volatile (KDL_OWN): each use reads it again.
+// - If two loops of the workgroup are between the same barriers, it drops the condition of the second one, also between the last
+//   barrier of a loop and its end. So there is one more barrier (KDL_MEET) after each loop of the workgroup, and at the end of each
+//   iteration or branch that contains a barrier.
+// - After a branch that contains a barrier, it duplicates the rest of the kernel, or of the iteration. If both sides do something,
+//   it drops iterations of a thread's own loops there. So each side of such a branch is a loop of at most one iteration, which
+//   `volatile` hides (KDL_UNIFORM_IF). Only the dispatch of a state machine, after which little code follows
+//   (targets/simt/lower_stages_to_state_machine.cpp), is an ordinary branch: as loops, it would take several times as long to
+//   compile.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile
 #define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
@@ -46,18 +50,19 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 #define KDL_ZERO(T) ((T)0)
 #endif
 
-// Iterations of a loop from lo, whose index after the last one need not fit; by no step above 0 the worker has trapped.
+// The number of iterations of a loop from lo, whose index after the last iteration may overflow. If the step is not above 0, the
+// thread has trapped.
 static inline ulong kdl_iterations(long lo, long hi, long step) {
   return lo < hi && step > 0 ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;
 }
 
-// What is compared, as no compiler sees it: LLVM takes `x < 0 ? 0 : x` for a maximum, and mixes up the zeros. A launch has a core, so
-// the bits are those of the number.
+// Hides the operand of a comparison from the optimizer: LLVM turns `x < 0 ? 0 : x` into a maximum, which confuses the zeros. A
+// launch has at least one core, so KDL_NOTHING is 0 and the bits do not change.
 #define KDL_NOTHING ((uint)((ulong)kdl_cores >> 63))
 #define KDL_SEEN_f32(a) as_float(as_uint(a) ^ KDL_NOTHING)
 #define KDL_SEEN_f64(a) as_double(as_ulong(a) ^ KDL_NOTHING)
 
-// Integers divide downwards; by 0 the worker has trapped.
+// Integer division rounds towards minus infinity. If the divisor is 0, the thread has trapped.
 #define KDL_DIVISION(S, T)                                   \
   static inline T kdl_div_##S(T a, T b) {                    \
     if (b == 0) return 0;                                    \
@@ -75,7 +80,7 @@ KDL_DIVISION(i16, short)
 KDL_DIVISION(i32, int)
 KDL_DIVISION(i64, long)
 
-// NaN wins, and -0 is below +0.
+// NaN if an operand is NaN; -0 is less than +0.
 #define KDL_MINMAX(S, T)                                     \
   static inline T kdl_min_##S(T a, T b) {                    \
     if (a != a) return a;                                    \
@@ -93,13 +98,14 @@ KDL_MINMAX(f64, double)
 #endif
 
 static inline float kdl_flush(float a) { return fabs(a) < 0x1p-126f ? copysign(0.0f, a) : a; }
-// The nearest number with 10 bits of mantissa, ties to even.
+// Rounds to 10 bits of mantissa, ties to even.
 static inline float kdl_tf32(float a) {
   uint bits = as_uint(a);
   uint rounded = (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u;
   return (bits & 0x7f800000u) != 0x7f800000u ? as_float(rounded) : a;
 }
-// Whether a * b + c, rounded as if exponents had no end, is below the least normal: seen 2^32 times as large.
+// Flushes a * b + c to zero if the result, rounded with an unbounded exponent range, is less than the least normal number. To find
+// out, it is computed scaled by 2^32.
 static inline float kdl_fma_flush(float a, float b, float c) {
   float large = fma(a * 0x1p32f, b, c * 0x1p32f);
   float sum = fma(a, b, c);
@@ -111,7 +117,7 @@ static inline int kdl_bits_f32(float a) { return a != a ? 0x7fc00000 : as_int(a)
 static inline long kdl_bits_f64(double a) { return a != a ? 0x7ff8000000000000l : as_long(a); }
 #endif
 
-// Floats to integers cut off and stay in range; NaN gives 0.
+// Conversions of floats to integers truncate and saturate; NaN becomes 0.
 #define KDL_SATURATE(S, T, F, LEAST, MOST, BELOW, ABOVE)     \
   static inline T kdl_##S(F a) {                             \
     if (a != a) return 0;                                    \
@@ -162,8 +168,8 @@ static inline ushort kdl_f16_of_f32(float a) {
   }
   return (ushort)(sign | (ushort)rint(fabs(a) * 0x1p24f));
 }
-// Floats of a byte: B bits of fraction, E the exponent's bias, the largest number's bits, those of an infinity or of NaN. Adding MAGIC,
-// of which the smallest number is the last place, rounds what is below the normal numbers.
+// Floats of 8 bits: B bits of fraction, exponent bias E, the bits of the largest number, and those of infinity or NaN. Adding MAGIC,
+// whose unit in the last place is the smallest number, rounds subnormal numbers.
 #define KDL_BYTE_FLOAT(S, B, E, LARGEST, INFINITE, LEAST, MAGIC)     \
   static inline float kdl_f32_of_##S(uchar a) {              \
     uint sign = (uint)(a & 0x80) << 24;                      \
@@ -184,7 +190,8 @@ static inline ushort kdl_f16_of_f32(float a) {
 )";
 
 constexpr std::string_view kRest =
-    R"(// The f32 next to it towards 0, its last bit set where that was not exact: rounding that to fewer digits is rounding once.
+    R"(// Round to odd: truncates to f32 and sets the last bit if that was not exact. A second rounding, to fewer digits, then gives the
+// same result as a single one.
 #ifdef cl_khr_fp64
 static inline float kdl_odd_f32(double a) {
   if (a != a || a == 0.0) return (float)a;
@@ -200,7 +207,8 @@ static inline double kdl_odd_i64(long a) {
 }
 #endif
 
-// Numbers of the prints' memory, whose first two are the next free one and how many there are; 0: there are not so many.
+// Reserves `count` numbers in the print buffer, whose first two numbers are the next free position and the size. Returns the
+// position, or 0 if there is not enough space.
 #ifdef cl_khr_int64_base_atomics
 static long kdl_take(__global long* prints, long count) {
   long at = atom_add((volatile __global long*)prints, count);
@@ -208,7 +216,7 @@ static long kdl_take(__global long* prints, long count) {
 }
 #endif
 
-// The first trap of a launch is the one that is told: what has happened where, and to whom.
+// Records what happened, where and in which thread. Only the first trap of a launch is recorded.
 static void kdl_trap(__global long* record, int code, int location, long index, long bound, long core,
                      long worker) {
   if (atomic_cmpxchg((volatile __global int*)record, 0, code) != 0) return;

@@ -96,7 +96,7 @@ static_assert(std::ranges::all_of(kRequestNames,
                                   [](const RequestNames& names) {
                                     return &names == &NamesOf(names.request);
                                   }),
-              "the names stand in the order of the requests");
+              "the names are in the order of the requests");
 
 /// An argument of a request.
 struct Item {

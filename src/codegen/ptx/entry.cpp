@@ -172,7 +172,7 @@ llvm::Value* PtxEmitter::FindThread() {
   llvm::Value* block =
       Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, kMostBlocks, "block");
   thread = Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
-                    static_cast<uint64_t>(kernel.workgroup), "worker");
+                    static_cast<uint64_t>(kernel.workgroup), "thread");
   return block;
 }
 
@@ -184,7 +184,7 @@ bool PtxEmitter::NeedsWorkgroupMemoryOfLaunch() const {
   return !maps_.empty() || ir::WorkgroupBytes(kernel) > kWorkgroupOfText;
 }
 
-/// If there is more than a kernel may declare statically, it is one piece of memory that the launch provides.
+/// If there is more than a kernel may declare statically, the launch provides it as one block of memory.
 llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   int64_t bytes = ir::WorkgroupBytes(buffer->type());
   if (!NeedsWorkgroupMemoryOfLaunch()) {

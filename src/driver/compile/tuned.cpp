@@ -173,25 +173,24 @@ class TunedSelector final : public passes::TileSelector {
     int most = -1;
     for (const TunedKernel& one : tuned_->kernels) {
       if (one.kernel != kernel.name.text() || one.level != level_) continue;
-      int workgroup = Nearness(one);
-      if (workgroup <= most) continue;
+      int nearness = Nearness(one);
+      if (nearness <= most) continue;
       found = &one;
-      most = workgroup;
+      most = nearness;
     }
     return found;
   }
 
   /// Returns how many sizes of --set are in the class of those of the entry.
   int Nearness(const TunedKernel& one) const {
-    int workgroup = 0;
+    int nearness = 0;
     for (const std::string& text : session_.options.set) {
       Tiles size;
       if (!ReadTile(text, size)) continue;
       auto known = one.sizes.find(size.begin()->first);
-      workgroup +=
-          known != one.sizes.end() && Digits(known->second) == Digits(size.begin()->second);
+      nearness += known != one.sizes.end() && Digits(known->second) == Digits(size.begin()->second);
     }
-    return workgroup;
+    return nearness;
   }
 
   Session& session_;

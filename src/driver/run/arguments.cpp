@@ -141,8 +141,8 @@ class Binder {
     for (const ir::Param& param : program_.params) names.push_back(param.value->name().text());
     Diagnostic& report = diagnostics_.Report(diag::UnknownParameter, {}, program_.base_name(), name,
                                              ParameterNames(program_));
-    std::string_view workgroup = NearestName(name, names);
-    if (!workgroup.empty()) report.Help(fmt::format("did you mean '{}'?", workgroup));
+    std::string_view nearest = NearestName(name, names);
+    if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
   }
 
   void AddOut(Assignment out) {

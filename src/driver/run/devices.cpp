@@ -57,8 +57,8 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
                     "several devices in the file, `device {};`, and name one in each launch",
                     NameInSource(module.devices[0].name.text()), name));
   }
-  std::string_view workgroup = NearestName(name, names);
-  if (!workgroup.empty()) return report.Help(fmt::format("did you mean '{}'?", workgroup));
+  std::string_view nearest = NearestName(name, names);
+  if (!nearest.empty()) return report.Help(fmt::format("did you mean '{}'?", nearest));
   if (names.empty()) return report;
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }

@@ -129,7 +129,7 @@ Status PlacedProgram::TakeBack(BoundProgram& bound) const {
       if (!bytes.empty()) std::memcpy(bytes.data(), data + guard, bytes.size());
     });
     if (!read.ok()) return read;
-    if (!intact) return Failure{fmt::format("memory beside '{}' was written", argument.name)};
+    if (!intact) return Failure{fmt::format("memory next to '{}' was written", argument.name)};
   }
   return {};
 }

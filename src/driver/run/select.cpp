@@ -66,12 +66,12 @@ std::vector<Function*> Asked(const ir::Module& module, const std::string& file, 
   if (!found.empty()) return found;
   Diagnostic& report = diagnostics.Report(diag::UnknownProgram, {}, file, Word(kind), name);
   std::vector<std::string_view> names = BaseNames(all);
-  std::string_view workgroup = NearestName(name, names);
+  std::string_view nearest = NearestName(name, names);
   FunctionKind other = kind == FunctionKind::Program ? FunctionKind::Kernel : FunctionKind::Program;
   if (!Named(FunctionsOf(module, other, false), name).empty()) {
     report.Help(fmt::format("'{}' is a {}: --{} {}", name, Word(other), Word(other), name));
-  } else if (!workgroup.empty()) {
-    report.Help(fmt::format("did you mean '{}'?", workgroup));
+  } else if (!nearest.empty()) {
+    report.Help(fmt::format("did you mean '{}'?", nearest));
   } else if (!names.empty()) {
     report.Help(fmt::format("it has {}", QuotedList(names)));
   }

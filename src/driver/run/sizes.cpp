@@ -180,8 +180,8 @@ class SizeBinder {
     Diagnostic& report = diagnostics_.Report(
         diag::UnknownSize, {}, function_.base_name(), name,
         names.empty() ? std::string("no size that can be set") : QuotedList(names));
-    std::string_view workgroup = NearestName(name, names);
-    if (!workgroup.empty()) report.Help(fmt::format("did you mean '{}'?", workgroup));
+    std::string_view nearest = NearestName(name, names);
+    if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
   }
 
   void ReportRank(const ir::Param& param, const ArgumentSpec& argument) {

@@ -85,7 +85,7 @@ void CopyPart(Core& core, Activation& here, const Instruction& instruction, size
     if (!place.address) {
       ReportOutside(core, instruction, tensor, place);
     } else if (offset < 0) {
-      core.Break(instruction, "copies what does not fit into the buffer");
+      core.Break(instruction, "copies more elements than fit into the buffer");
     } else {
       element(tensor, place.address, offset);
     }

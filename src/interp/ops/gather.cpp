@@ -36,7 +36,7 @@ std::vector<int64_t> TakenStrides(const Instruction& instruction, const Tile& ti
 /// Returns whether the tile has a value. Its ranges are not checked, since indexed axes may have any.
 bool TileFits(Core& core, Activation& here, const Instruction& instruction) {
   const TileRef& tile = here.tile(instruction.operands[0]);
-  if (!tile) core.Break(instruction, "takes from a tile that has no value yet");
+  if (!tile) core.Break(instruction, "gathers from a tile that has no value yet");
   return tile != nullptr;
 }
 

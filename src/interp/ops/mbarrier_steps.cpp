@@ -23,7 +23,7 @@ WorkgroupMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruc
                                           size_t operand, int64_t number) {
   const ir::Value* mbarriers = instruction.op->operand(operand);
   if (number < 0 || number >= mbarriers->type()->dims[0]->value)
-    core.Break(instruction, fmt::format("there is no gate {}", number));
+    core.Break(instruction, fmt::format("uses mbarrier {}, which does not exist", number));
   return {mbarriers, number};
 }
 
@@ -60,7 +60,7 @@ void RunMbarrierWait(Core& core, Activation& here, const Instruction& instructio
   Tell(core, instruction, MbarriersOf(core).Await(core.facts.thread, mbarrier, phase, &waits));
   if (!waits) return;
   if (core.facts.workgroup->is_stuck())
-    return Tell(core, instruction, "waits for a phase of a gate that does not end");
+    return Tell(core, instruction, "waits for a phase of an mbarrier that never completes");
   --core.frames.back().next;
   core.state = MachineState::AtMbarrier;
 }

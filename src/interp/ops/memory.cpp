@@ -9,8 +9,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Loads, stores and scratch. Every access is checked here, whatever its edge says: if an access that was
-// proven to be inside is not, the proof is wrong.
+// Loads, stores and scratch memory. Every access is checked here, whatever its bounds mode: if an access that
+// was proven to be inside is not, the proof is wrong.
 
 namespace kdl::interp {
 

@@ -58,7 +58,7 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
   for (int iteration = 0; iteration < instruction.fold->mma->depth; ++iteration) {
     int64_t offset = factor.Offset(kept, first + iteration);
     if (offset < 0) {
-      core.Break(instruction, "takes a term that is outside of its buffer");
+      core.Break(instruction, "reads a term outside its buffer");
       return false;
     }
     if (!Notes(core, instruction, factor.operand, offset, TouchKind::Read)) return false;

@@ -153,7 +153,7 @@ consteval bool RegionsEnd() {
   }
   return true;
 }
-static_assert(RegionsEnd(), "an op with regions says what goes on at their ends");
+static_assert(RegionsEnd(), "each op with regions defines what happens at their ends");
 
 constexpr OpRow kComputed = {OpKind::Add, Plan::Computed,        &RunTileElementwise,
                              nullptr,     &RunScalarElementwise, &RunVectorElementwise};

@@ -43,7 +43,7 @@ std::vector<int64_t> KeptStrides(const Instruction& instruction, const std::vect
 void RunSlidingWindow(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   TileRef window = here.tile(instruction.operands[0]);
-  if (!window) return core.Break(instruction, "slides over a window that has no value yet");
+  if (!window) return core.Break(instruction, "reads a sliding window that has no value yet");
   const ir::AxisList over = op.attr<ir::AttrKey::Axes>();
   const std::vector<ir::AxisId>& own = op.operand(0)->type()->axes;
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
@@ -65,7 +65,7 @@ void RunSlidingWindow(Core& core, Activation& here, const Instruction& instructi
     for (size_t d = 0; d < over.size(); ++d) {
       int64_t index = bases[d] + walk.offset(d + 1);
       if (index < 0 || index >= here.blocks[instruction.taken[d]].size)
-        return core.Break(instruction, "slides out of its window");
+        return core.Break(instruction, "reads outside its sliding window");
       place += index * strides[d];
     }
     *out = window->elements[static_cast<size_t>(place)];

@@ -42,7 +42,7 @@ class TileFactor {
       int64_t offset = 0;
       for (size_t d = 0; d < index.size(); ++d) {
         if (index[d] < 0 || index[d] >= extents_[d]) {
-          core_.Break(instruction_, "takes a term that is outside of its buffer");
+          core_.Break(instruction_, "reads a term outside its buffer");
           return false;
         }
         offset = offset * extents_[d] + index[d];
@@ -76,7 +76,8 @@ void RunTileMma(Core& core, Activation& here, const Instruction& instruction) {
   int64_t of_group = ir::TermsPerGroup(mma);
   auto groups = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
   if (groups % mma.tile_groups != 0)
-    return core.Break(instruction, "takes steps that fill no tiles");
+    return core.Break(instruction,
+                      "has a number of steps that is not a multiple of those of a tile");
   auto along = static_cast<size_t>(op.attr<AttrKey::Along>()[0]);
   auto of_row = static_cast<size_t>(op.attr<AttrKey::Sizes>()[1]);
   std::vector<std::vector<uint64_t>> results;

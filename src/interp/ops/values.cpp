@@ -99,7 +99,7 @@ void RunElement(Core& core, Activation& here, const Instruction& instruction) {
     auto index = static_cast<int64_t>(here.scalar(instruction.operands[axis + 1]));
     if (index < range.start || index - range.start >= range.size) {
       return core.Break(instruction,
-                        fmt::format("takes index {} of axis number {}, whose block is {} + {}",
+                        fmt::format("reads index {} of axis number {}, whose block is {} + {}",
                                     index, axis, range.start, range.size));
     }
     offset = offset * static_cast<size_t>(range.size) + static_cast<size_t>(index - range.start);

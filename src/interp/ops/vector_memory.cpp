@@ -72,7 +72,7 @@ void RunVectorStore(Core& core, Activation& here, const Instruction& instruction
     Place place = places.At(lane);
     if (!place.address) return ReportOutside(core, instruction, tensor, place);
     if (lane == 0 && past_caches && ElementNumber(tensor, place) % value.size() != 0)
-      return core.Break(instruction, "goes past the caches to a vector that is not aligned");
+      return core.Break(instruction, "bypasses the caches with a vector that is not aligned");
     WriteElement(place.address, tensor.scalar, value[lane]);
   }
 }

@@ -224,15 +224,15 @@ bool ModuleReader::ReadDims(TextReader& reader) {
          });
 }
 
-/// Reads `team 256`.
+/// Reads `workgroup 256`.
 bool ModuleReader::ReadWorkgroup(TextReader& reader) {
   if (!cursor_.TryWord("workgroup")) return true;
   constexpr int64_t kMost = 4096;
   size_t begin = cursor_.Here();
-  std::optional<int64_t> threads = cursor_.Integer("a number of workers");
+  std::optional<int64_t> threads = cursor_.Integer("a number of threads");
   if (!threads) return false;
   if (*threads < 1 || *threads > kMost) {
-    cursor_.Fail(diag::IrExpected, cursor_.From(begin), "a number of workers from 1 to 4096",
+    cursor_.Fail(diag::IrExpected, cursor_.From(begin), "a number of threads from 1 to 4096",
                  fmt::format("{}", *threads));
     return false;
   }
@@ -325,7 +325,7 @@ bool ModuleReader::ReportUngivenSizes(DiagnosticEngine& diagnostics) const {
     any = true;
     diagnostics
         .Report(diag::IrSizeUngiven, SourceSpan(function), function->base_name(), ungiven.text())
-        .Help(fmt::format("give a parameter a dimension that is '{}' alone", ungiven.text()));
+        .Help(fmt::format("give a parameter a dimension that is only '{}'", ungiven.text()));
   }
   return any;
 }
@@ -348,7 +348,7 @@ void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed)
     }
     KDL_UNREACHABLE("unknown kind of assumption {}", static_cast<int>(assumed.what));
   };
-  report().Help("--trust-ir takes the text's word for it: give it where the text is kernelc's own");
+  report().Help("use --trust-ir if the text was printed by kernelc: it trusts these attributes");
 }
 
 void ModuleReader::PlaceOps(const SourceManager& sources) {

@@ -227,7 +227,7 @@ Value* OpReader::ReadInlineConstant() {
   std::optional<uint64_t> bits = scalar ? ConstantBits(*scalar, digits) : std::nullopt;
   if (!bits) {
     cursor_.Fail(diag::IrBadConstant, cursor_.From(begin), text,
-                 scalar ? Spelling(*scalar) : "a number and its type, as 0.5_f32");
+                 scalar ? Spelling(*scalar) : "a number and its type, such as 0.5_f32");
     return nullptr;
   }
   Value*& made = reader_.constants[{region_, *scalar, *bits}];
@@ -311,7 +311,7 @@ bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
     case AttrForm::Enumerator:
       return Add(key, ReadEnumerator(key));
     case AttrForm::Text: {
-      std::optional<std::string> text = cursor_.QuotedText("a text in quotes");
+      std::optional<std::string> text = cursor_.QuotedText("a string in quotes");
       return text && Add(key, std::optional(reader_.Intern(*text)));
     }
     case AttrForm::Symbol:

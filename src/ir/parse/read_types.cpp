@@ -252,7 +252,7 @@ std::optional<Loc> ReadLoc(TextReader& reader) {
     std::optional<int64_t> number = cursor.Integer("a number");
     if (!number) return std::nullopt;
     if (*number < 0 || *number > std::numeric_limits<uint32_t>::max()) {
-      cursor.Fail(diag::IrExpected, cursor.From(begin), "a number of 32 bits",
+      cursor.Fail(diag::IrExpected, cursor.From(begin), "a 32-bit number",
                   fmt::format("{}", *number));
       return std::nullopt;
     }

@@ -152,13 +152,13 @@ std::optional<std::string> TextCursor::QuotedText(std::string_view what) {
       text += static_cast<char>(high * 16 + low);
       position_ += 2;
     } else {
-      Fail(diag::IrExpected, From(begin), "\\\", \\\\, \\n or \\x and two hex digits in the text",
+      Fail(diag::IrExpected, From(begin), "\\\", \\\\, \\n or \\x and two hex digits in the string",
            "another escape");
       return std::nullopt;
     }
   }
   if (!text_.substr(position_).starts_with('"')) {
-    Fail(diag::IrExpected, From(begin), "'\"' at the end of the text", "the end of the line");
+    Fail(diag::IrExpected, From(begin), "'\"' at the end of the string", "the end of the line");
     return std::nullopt;
   }
   ++position_;

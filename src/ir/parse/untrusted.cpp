@@ -94,8 +94,8 @@ class SizeChecks {
  private:
   Name Text(const Op* block) const {
     const Axis& axis = function_.axis(block->result()->type()->axes[0]);
-    return module_.context().names.Intern(
-        fmt::format("a block of {} is no longer than {}", axis.name.text(), ToString(axis.extent)));
+    return module_.context().names.Intern(fmt::format("a block of {} has at most {} elements",
+                                                      axis.name.text(), ToString(axis.extent)));
   }
 
   /// Adds a require op at the start of a kernel, or before `at` in a program, unless there is one already.

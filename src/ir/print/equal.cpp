@@ -110,7 +110,7 @@ std::string Comparison::Operands(const Op* a, const Op* b) {
 
 std::string Comparison::Ops(const Op* a, const Op* b) {
   if (a->kind() != b->kind()) return Differ(a, b, "operations");
-  if (options_.locs && a->loc() != b->loc()) return Differ(a, b, "places in the source");
+  if (options_.locs && a->loc() != b->loc()) return Differ(a, b, "source locations");
   if (std::string operands = Operands(a, b); !operands.empty()) return operands;
   if (!SameAttrs(a, b)) return Differ(a, b, "attributes");
   for (size_t r = 0; r < a->regions().size(); ++r) {
@@ -135,8 +135,8 @@ std::string Comparison::Blocks(const Region* a, const Region* b) {
   for (; op_a && op_b; op_a = NextLine(op_a->next()), op_b = NextLine(op_b->next())) {
     if (std::string op = Ops(op_a, op_b); !op.empty()) return op;
   }
-  if (op_a) return fmt::format("`{}` stands in the first only", PrintLine(*op_a));
-  if (op_b) return fmt::format("`{}` stands in the second only", PrintLine(*op_b));
+  if (op_a) return fmt::format("`{}` is only in the first", PrintLine(*op_a));
+  if (op_b) return fmt::format("`{}` is only in the second", PrintLine(*op_b));
   return "";
 }
 
@@ -160,7 +160,7 @@ std::string Headers(const Function& a, const Function& b, EqualOptions options) 
   if (a.kind != b.kind) return "kinds";
   if (a.exported != b.exported) return "export";
   if (a.doc != b.doc) return "documentation";
-  if (options.locs && a.loc != b.loc) return "places in the source";
+  if (options.locs && a.loc != b.loc) return "source locations";
   auto same_binding = [](const TypeBinding& x, const TypeBinding& y) {
     return x.name == y.name && x.scalar == y.scalar;
   };

@@ -52,9 +52,11 @@ std::string StructureFault(const Op& op) {
     const OperandSpec& spec = info.operands[s];
     size_t count = op.Segment(s).size();
     if (spec.arity == Arity::One && count != 1)
-      return fmt::format("{} values for '{}', which is a single operand", count, spec.name);
+      return fmt::format("{} values are given for '{}', which is a single operand", count,
+                         spec.name);
     if (spec.arity == Arity::Optional && count > 1)
-      return fmt::format("{} values for '{}', which is a single operand", count, spec.name);
+      return fmt::format("{} values are given for '{}', which is a single operand", count,
+                         spec.name);
   }
   if (info.results != kManyResults && op.results().size() != static_cast<size_t>(info.results)) {
     return fmt::format("{} results, not {}", op.results().size(), info.results);
@@ -192,7 +194,7 @@ void FunctionVerifier::CheckAxes() {
 void FunctionVerifier::CheckNames() {
   auto check = [&](Name name) {
     if (name.text() == kCoreNum)
-      Report(nullptr, fmt::format("'{}' is the number of cores, and no size name", kCoreNum));
+      Report(nullptr, fmt::format("'{}' is the number of cores, not a size name", kCoreNum));
     if (!IsPlainName(name.text()))
       Report(nullptr, fmt::format("the size name '{}' is not a word", name.text()));
   };
@@ -252,17 +254,17 @@ void FunctionVerifier::CheckSignature() {
                   values[i]->name() == function_.dims[i];
     if (!is_dim)
       Report(nullptr,
-             fmt::format("size name '{}' has no i64 of that name", function_.dims[i].text()));
+             fmt::format("there is no i64 parameter for size name '{}'", function_.dims[i].text()));
   }
   CheckNames();
   for (size_t i = 0; i < function_.params.size(); ++i) {
     const Param& param = function_.params[i];
     if (param.value != values[function_.dims.size() + i]) {
-      return Report(nullptr, fmt::format("parameter {} is not the body's", i));
+      return Report(nullptr, fmt::format("parameter {} is not a parameter of the body", i));
     }
     TypeKind kind = param.value->type()->kind;
     if (!IsPassedTo(function_.kind, param.value->type()))
-      Report(nullptr, fmt::format("parameter '{}' has a type that is passed to no {}",
+      Report(nullptr, fmt::format("parameter '{}' has a type that cannot be passed to a {}",
                                   param.value->name().text(),
                                   function_.kind == FunctionKind::Fn ? "fn" : "kernel or program"));
     for (Size dim : param.value->type()->dims) CheckSize(dim, nullptr, param.value->name().text());
@@ -272,7 +274,8 @@ void FunctionVerifier::CheckSignature() {
       Report(nullptr, "a scalar parameter is not `in`");
   }
   bool gives = function_.kind == FunctionKind::Fn || function_.kind == FunctionKind::Contract;
-  if (!gives && !function_.results.empty()) Report(nullptr, "only a fn or a contract has results");
+  if (!gives && !function_.results.empty())
+    Report(nullptr, "only a fn or a contract can have results");
   for (Type result : function_.results) {
     if (!IsTile(result))
       Report(nullptr, "a fn returns a value that is neither a scalar nor a tile");
@@ -283,7 +286,7 @@ void FunctionVerifier::CheckSignature() {
 void FunctionVerifier::Enter(Value* value, const Op* op) {
   for (AxisId axis : value->type()->axes) {
     if (axis.value >= function_.axes.size())
-      return Report(op, fmt::format("axis {} is not the function's", axis.value));
+      return Report(op, fmt::format("axis {} is not an axis of the function", axis.value));
   }
   CheckTile(value, op);
   visible_.insert(value);
@@ -320,7 +323,7 @@ void FunctionVerifier::CheckTile(const Value* value, const Op* op) {
   if (function_.kind == FunctionKind::Fn || value->type()->kind != TypeKind::Tile) return;
   for (AxisId axis : value->type()->axes) {
     if (blocks_[axis.value] > 0) continue;
-    Report(op, fmt::format("a tile over '{}', of which no block is in scope",
+    Report(op, fmt::format("a tile over '{}', but no block of this axis is in scope",
                            function_.axis(axis).name.text()));
   }
 }
@@ -385,7 +388,7 @@ void FunctionVerifier::CheckRegion(const Region* region, OpKind terminator) {
   const Op* before = nullptr;
   for (const Op* op : *region) {
     if (op->parent_region() != region || op->prev() != before)
-      Report(op, "the op is not linked into its block");
+      Report(op, "the op is not linked into its region");
     CheckOp(op, terminator);
     before = op;
   }
@@ -422,21 +425,25 @@ std::string Sentence(const Fault& fault) {
 }
 
 std::string LoopLevelFault(const Op* op) {
-  if (!op->info().is_in(kLoops)) return "belongs above loop level";
+  if (!op->info().is_in(kLoops)) return "is not allowed at loop level";
   for (const Value* value : op->results()) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
-    if (is_tile || value->type()->kind == TypeKind::Block) return "makes a tile";
+    if (is_tile || value->type()->kind == TypeKind::Block)
+      return "has a tile or block as result, which is not allowed at loop level";
   }
   for (const Value* value : op->operands()) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
-    if (is_tile || value->type()->kind == TypeKind::Block) return "reads a tile";
+    if (is_tile || value->type()->kind == TypeKind::Block)
+      return "has a tile or block as operand, which is not allowed at loop level";
   }
   if (!op->HasAttr(AttrKey::BoundsMode)) return "";
-  if (op->attr<AttrKey::BoundsMode>() != BoundsMode::Proven) return "its edge is not proven";
+  if (op->attr<AttrKey::BoundsMode>() != BoundsMode::Proven)
+    return "its bounds mode is not 'proven'";
   bool is_load = op->kind() == OpKind::Load;
   size_t mask = is_load ? size_t{LoadOp::at_mask} : size_t{StoreOp::at_mask};
   Type element = is_load ? op->result()->type() : op->operand(0)->type();
-  return IsVector(element) || op->Segment(mask).empty() ? "" : "has a mask";
+  return IsVector(element) || op->Segment(mask).empty() ? ""
+                                                        : "has a mask, but is not a vector access";
 }
 
 }  // namespace

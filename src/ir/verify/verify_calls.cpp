@@ -40,11 +40,12 @@ AxisList AllBound(const AxisMap& axes) {
 
 /// Checks one argument against its parameter; `bound` are the axes of the call.
 std::string ArgumentFault(Type found, Type wanted, const AxisMap& bound) {
-  if (found->kind != wanted->kind) return "is of another kind";
+  if (found->kind != wanted->kind) return "is of a different kind";
   if (wanted->kind == TypeKind::Block) return "";
-  if (found->scalar != wanted->scalar) return fmt::format("is not of {}", Spelling(wanted->scalar));
+  if (found->scalar != wanted->scalar)
+    return fmt::format("does not have element type {}", Spelling(wanted->scalar));
   if (wanted->kind == TypeKind::Pipe)
-    return found->dims.size() == wanted->dims.size() ? "" : "has other positions";
+    return found->dims.size() == wanted->dims.size() ? "" : "has a different number of positions";
   AxisList own = Bound(bound, wanted->axes);
   AxisList others = Without(AllBound(bound), own);
   if (!Includes(found->axes, own)) return "does not have an axis of the parameter";
@@ -57,7 +58,7 @@ std::string ArgumentsFault(const Op& op, const Function& fn) {
   Values arguments = op.Segment(CallOp::at_arguments);
   const std::vector<Value*>& params = fn.body->params();
   if (arguments.size() != params.size()) {
-    return fmt::format("{} arguments; '{}' takes {}", arguments.size(), fn.name.text(),
+    return fmt::format("{} arguments are given; '{}' has {}", arguments.size(), fn.name.text(),
                        params.size());
   }
   AxisMap bound = BoundAxes(op, fn);
@@ -75,7 +76,7 @@ std::string ArgumentsFault(const Op& op, const Function& fn) {
 /// the operands.
 std::string CallResultFault(const Op& op, const Function& fn) {
   if (op.results().size() != fn.results.size())
-    return fmt::format("{} results; '{}' has {}", op.results().size(), fn.name.text(),
+    return fmt::format("{} results are given; '{}' has {}", op.results().size(), fn.name.text(),
                        fn.results.size());
   AxisMap bound = BoundAxes(op, fn);
   std::vector<AxisId> mapped;
@@ -90,9 +91,10 @@ std::string CallResultFault(const Op& op, const Function& fn) {
   for (size_t i = 0; i < fn.results.size(); ++i) {
     Type result = op.result(i)->type();
     if (!IsTile(result) || result->scalar != fn.results[i]->scalar)
-      return fmt::format("the result is not that of '{}'", fn.name.text());
+      return fmt::format("the result does not have the result type of '{}'", fn.name.text());
     if (result->axes != UnionAxes(mapped, Bound(bound, fn.results[i]->axes)))
-      return "the result's axes are not the fn's and those that the call maps over";
+      return "the axes of the result are not those of the fn's result and those that the call maps "
+             "over";
   }
   return "";
 }
@@ -121,7 +123,7 @@ std::string ReturnFault(const Op& op, const Module&) {
   auto same = [](const Value* value, Type type) { return value->type() == type; };
   bool equal = std::equal(op.operands().begin(), op.operands().end(), function->results.begin(),
                           function->results.end(), same);
-  return equal ? "" : "the values are not of the function's results' types";
+  return equal ? "" : "the values do not have the types of the function's results";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 bool IsBool(Type type) { return type->scalar == Scalar::Bool; }
 
 std::string BreaksFault(const Op& op, Values inits) {
-  if (op.attr<AttrKey::Breaks>() != 1) return "'breaks' is 1 or absent";
+  if (op.attr<AttrKey::Breaks>() != 1) return "'breaks' must be 1 or absent";
   bool ends = !inits.empty() && IsScalar(inits[0]->type()) && IsBool(inits[0]->type());
   return ends ? "" : "the first carried value, which ends the loop, is not a scalar bool";
 }
@@ -58,7 +58,8 @@ std::string SplitFault(const Op& op, const Module&) {
   if (!IsBlock(op.operand(0)) || params.size() != 1 || !IsBlock(params[0]))
     return "the operand or the parameter is not a block";
   const Axis& axis = op.parent_region()->function()->axis(params[0]->type()->axes[0]);
-  if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the block";
+  if (axis.parent != op.operand(0)->type()->axes[0])
+    return "the axis does not split the axis of the block";
   NumberList sizes = op.attr<AttrKey::Sizes>();
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 1 || (i > 0 && sizes[i] >= sizes[i - 1])) return "the sizes do not descend to 1";
@@ -75,12 +76,13 @@ std::string DynamicCounterFault(const Op& op) {
     const Op* def = op.operand(operand)->def();
     return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == value;
   };
-  if (!op.results().empty()) return "claims its numbers and carries values";
-  if (!is_const(0, 0) || !is_const(2, 1)) return "claims other numbers than 0, 1, 2 …";
+  if (!op.results().empty()) return "a dynamically scheduled loop cannot carry values";
+  if (!is_const(0, 0) || !is_const(2, 1))
+    return "a dynamically scheduled loop must start at 0 and have step 1";
   const Region* body = op.parent_region();
   for (; body->parent(); body = body->parent()->parent_region()) {
     if (body->parent()->HasAttr(AttrKey::DynamicCounter))
-      return "claims its numbers within such a loop";
+      return "is inside another dynamically scheduled loop";
   }
   int64_t loops = 0;
   int64_t same = 0;
@@ -91,9 +93,11 @@ std::string DynamicCounterFault(const Op& op) {
     same += other->attr<AttrKey::DynamicCounter>() == dynamic_counter ? 1 : 0;
   });
   if (same != 1)
-    return fmt::format("claims from counter {}, as another loop does", dynamic_counter);
+    return fmt::format("uses dynamic counter {}, as another loop does", dynamic_counter);
   bool known = 0 <= dynamic_counter && dynamic_counter < loops;
-  return known ? "" : fmt::format("claims from counter {} of {}", dynamic_counter, loops);
+  return known ? ""
+               : fmt::format("uses dynamic counter {}, but the kernel has only {}", dynamic_counter,
+                             loops);
 }
 
 std::string WorkgroupFault(const Op& op) {
@@ -142,15 +146,15 @@ std::string GroupsFault(const Op& spmd) {
     auto [known, is_new] = folds.try_emplace(op->Segment(UpdateOp::at_tensor)[0], how);
     one_each = one_each && known->second == how;
   });
-  if (!one_each) return "its groups reduce into a tensor with two operators";
+  if (!one_each) return "its groups reduce into one tensor with two operators";
   const Op* around = spmd.parent_region()->parent();
   const Op* stage = folds.empty() ? nullptr : Around(around, OpKind::Stage);
   if (!stage) return "";
-  if (stage != around) return "it has groups to reduce, but is in a loop or branch of a stage";
+  if (stage != around) return "it has reductions of groups, but is in a loop or branch of a stage";
   std::set<const Op*> known;
   bool leaves = std::ranges::all_of(
       spmd.operands(), [&](const Value* bound) { return MayLeave(bound, stage, known); });
-  return leaves ? "" : "it has groups to reduce, but a bound that its stage computes";
+  return leaves ? "" : "it has reductions of groups, but its stage computes one of its bounds";
 }
 
 std::string SpmdFault(const Op& op, const Module&) {
@@ -159,7 +163,7 @@ std::string SpmdFault(const Op& op, const Module&) {
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   const std::vector<Value*>& params = op.region()->params();
   if (params.empty() || op.operands().size() != 2 * params.size())
-    return "needs two bounds for each binder";
+    return "requires two bounds for each binder";
   for (const Value* param : params) {
     if (!IsBlock(param) && !IsI64(param)) return "a binder is neither a block nor an i64";
   }
@@ -190,7 +194,7 @@ std::string WhileFault(const Op& op, const Module&) {
     Type type = init->type();
     bool fits = IsVector(condition) ? IsVector(type) && Lanes(type) == Lanes(condition)
                                     : Includes(type->axes, condition->axes);
-    if (!fits) return "a carried value does not have axes or lanes of the condition";
+    if (!fits) return "a carried value does not have the axes or lanes of the condition";
   }
   return CarryFault(op, inits, 0);
 }
@@ -220,7 +224,7 @@ std::string PrintFault(const Op& op, const Module&) {
       return "a value is neither a scalar, a tile nor a buffer";
     }
   }
-  if (op.Segment(PrintOp::at_sizes).size() != dims) return "needs one size for each dimension";
+  if (op.Segment(PrintOp::at_sizes).size() != dims) return "requires one size for each dimension";
   return AllI64(op.Segment(PrintOp::at_sizes));
 }
 

@@ -22,19 +22,19 @@ std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Va
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
     if (!IsScalar(index->type())) return "an index is not a scalar";
   }
-  if (!IsOfWorkgroup(buffer)) return "the buffer is not one of the workgroup";
+  if (!IsOfWorkgroup(buffer)) return "the buffer is not in workgroup memory";
   if (buffer->type()->scalar != tensor->type()->scalar)
-    return "tensor and buffer differ in their elements";
+    return "tensor and buffer have different element types";
   if (place.size() != buffer->type()->dims.size())
     return fmt::format("{} indices for {} dimensions", place.size(), buffer->type()->dims.size());
   const NumberList along = op.attr<AttrKey::Along>();
   if (along.empty() || along.size() > 2 || along.size() > place.size())
-    return "it is not of one dimension or two";
+    return "a copy must have one or two dimensions";
   auto rank = static_cast<int64_t>(tensor->type()->dims.size());
   bool ascends = std::ranges::is_sorted(along) && along.front() != along.back();
   if ((along.size() == 2 && !ascends) || along.front() < 0 || along.back() >= rank)
-    return "its dimensions are not dimensions of the tensor in ascending order";
-  if (sizes.size() != along.size()) return "needs one size for each dimension";
+    return "'along' does not list dimensions of the tensor in ascending order";
+  if (sizes.size() != along.size()) return "requires one size for each dimension";
   std::string fault = AllI64(place);
   return fault.empty() ? AllI64(sizes) : fault;
 }
@@ -50,9 +50,9 @@ std::string CopyOutFault(const Op& op, const Module&) {
 }
 
 std::string AwaitCopiesFault(const Op& op, const Module&) {
-  if (!IsOfWorkgroup(op.operand(0))) return "the buffer is not one of the workgroup";
+  if (!IsOfWorkgroup(op.operand(0))) return "the buffer is not in workgroup memory";
   Values part = op.Segment(AwaitCopiesOp::at_part);
-  return part.size() <= 1 ? AllI64(part) : "the part has more than a first index";
+  return part.size() <= 1 ? AllI64(part) : "the part has more than one index";
 }
 
 }  // namespace

@@ -84,11 +84,11 @@ namespace {
 /// and a bound for each operand.
 std::string BoundFault(const Op& op, const Module& module) {
   std::optional<OpKind> rule = OpFromSpelling(op.attr<AttrKey::Rule>().text());
-  if (!rule || !FindBound(*rule)) return "its rule is that of no op";
+  if (!rule || !FindBound(*rule)) return "its rule does not belong to an op";
   Values operands = op.Segment(BoundOp::at_operands);
   bool fits = operands.empty() || operands.size() == Info(*rule).operands.size();
   if (!fits || op.Segment(BoundOp::at_bounds).size() != operands.size())
-    return "it has other operands than its rule";
+    return "its operands are not those of its rule";
   Type f64 = module.types().ScalarOf(Scalar::F64);
   auto is_f64 = [&](const Value* value) { return value->type() == f64; };
   bool all = std::all_of(op.operands().begin(), op.operands().end(), is_f64);

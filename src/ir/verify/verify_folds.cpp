@@ -18,7 +18,7 @@ std::string AxisListFault(const AxisList& axes, const std::vector<AxisId>& all) 
   if (sorted.empty()) return "no axis is reduced";
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
     return "an axis is reduced twice";
-  return Includes(all, sorted) ? "" : "a reduced axis is not the operands'";
+  return Includes(all, sorted) ? "" : "no operand has a reduced axis";
 }
 
 std::string ReduceFault(const Op& op, const Module&) {
@@ -29,12 +29,13 @@ std::string ReduceFault(const Op& op, const Module&) {
   auto acc = op.attr<AttrKey::Acc>();
   Type result = op.result()->type();
   if (value->scalar != acc)
-    return fmt::format("folds {} in {}", Spelling(value->scalar), Spelling(acc));
+    return fmt::format("cannot reduce {} with an accumulator of {}", Spelling(value->scalar),
+                       Spelling(acc));
   if (!FindFold(op.attr<AttrKey::Reduction>(), acc))
     return fmt::format("this reduction is not defined on {}", Spelling(acc));
   bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
   return fits ? MapFault(op)
-              : "the result is not the value without the reduced axes, of the accumulator's type";
+              : "the result does not have the accumulator's type and all axes that are not reduced";
 }
 
 /// Returns whether products of such integers are exact in the accumulator, except for wrapping.
@@ -49,7 +50,7 @@ std::string InstructionFault(const Op& op, const Module& module) {
   const MatrixInstruction* instruction = FindInstruction(module.context(), name);
   if (!instruction) return fmt::format("unknown matrix instruction '{}'", name.text());
   if (op.attr<AttrKey::Order>() != OrderKind::Sequential)
-    return "a matrix instruction needs sequential order";
+    return "a matrix instruction requires the sequential order";
   Scalar a = op.operand(0)->type()->scalar;
   Scalar b = op.operand(1)->type()->scalar;
   bool is_acc = a == instruction->acc && b == instruction->acc;
@@ -74,22 +75,25 @@ std::string ContractionFault(const Op& op, const Module& module) {
   bool integers = IsNarrowInteger(a->scalar, acc) && IsNarrowInteger(b->scalar, acc);
   bool byte_floats = IsByteFloat(a->scalar) && IsByteFloat(b->scalar);
   if (!integers && !byte_floats && a->scalar != b->scalar)
-    return fmt::format("multiplies {} and {}", Spelling(a->scalar), Spelling(b->scalar));
+    return fmt::format("cannot multiply {} and {}", Spelling(a->scalar), Spelling(b->scalar));
   bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
   if (!integers && !widens)
-    return fmt::format("multiplies {} in {}", Spelling(a->scalar), Spelling(acc));
+    return fmt::format("cannot multiply {} with an accumulator of {}", Spelling(a->scalar),
+                       Spelling(acc));
   if (!FindMultiplyAdd(acc)) return fmt::format("is not defined on {}", Spelling(acc));
-  if (op.result()->type() != into) return "the result is not of the type of 'into'";
-  if (into->scalar != acc) return "'into' is not of the accumulator's type";
+  if (op.result()->type() != into) return "the result does not have the type of 'into'";
+  if (into->scalar != acc) return "'into' does not have the accumulator's type";
   bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
-  if (!fits) return "the axes of 'into' are not those that are left";
+  if (!fits) return "the axes of 'into' are not the axes that are not reduced";
   if (op.HasAttr(AttrKey::Plain) && !op.HasAttr(AttrKey::Instruction))
     return "'plain' needs a matrix instruction";
   for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
     bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
                    Includes(into->axes, plus->type()->axes);
     if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Sequential)
-      return "'plus' is not a tile of integers over axes of a chain's result";
+      return "'plus' is not a tile of integers over axes of the result of a contraction in "
+             "sequential "
+             "order";
   }
   std::string fault = InstructionFault(op, module);
   return fault.empty() ? MapFault(op) : fault;
@@ -101,23 +105,23 @@ std::string FoldedFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);
   if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
-    return "needs one init and one result for each value";
+    return "requires one init and one result for each value";
   std::vector<Type> params;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!IsTile(values[i]->type())) return "a value is not a tile";
-    if (values[i]->type()->axes != values[0]->type()->axes) return "the values differ in axes";
+    if (values[i]->type()->axes != values[0]->type()->axes) return "the values have different axes";
     bool starts =
         IsScalar(inits[i]->type()) && inits[i]->type()->scalar == values[i]->type()->scalar;
-    if (!starts) return "an init is not a scalar of its value's type";
+    if (!starts) return "an init is not a scalar of the element type of its value";
   }
   if (std::string fault = AxisListFault(op.attr<AttrKey::Axes>(), values[0]->type()->axes);
       !fault.empty())
     return fault;
   const std::vector<Value*>& all = op.region()->params();
-  if (all.size() != 2 * values.size()) return "needs two parameters for each value";
+  if (all.size() != 2 * values.size()) return "requires two parameters for each value";
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i]->type() != inits[i % inits.size()]->type())
-      return "a parameter is not of its value's scalar";
+      return "a parameter does not have the element type of its value";
   }
   return SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "accumulators");
 }
@@ -127,7 +131,7 @@ std::string FoldResultsFault(const Op& op, const std::vector<AxisId>& axes) {
   for (size_t i = 0; i < op.results().size(); ++i) {
     Type type = op.result(i)->type();
     bool fits = IsTile(type) && type->scalar == op.operand(i)->type()->scalar && type->axes == axes;
-    if (!fits) return "a result has other axes or another scalar than the fold gives";
+    if (!fits) return "a result does not have the axes or the element type that the op computes";
   }
   return "";
 }
@@ -153,22 +157,23 @@ std::string GatherFault(const Op& op, const Module&) {
     return fmt::format("{} indices for {} axes", index.size(), over.size());
   for (const Value* value : index) {
     if (!IsTile(value->type()) || value->type()->scalar != Scalar::I64)
-      return "an index is not an i64 or tile of them";
+      return "an index is neither an i64 nor a tile of i64";
   }
   if (std::string fault = MaskFault(op.Segment(GatherOp::at_mask)); !fault.empty()) return fault;
   Values otherwise = op.Segment(GatherOp::at_otherwise);
   bool is_else = op.attr<AttrKey::BoundsMode>() == BoundsMode::Else;
   if (is_else == otherwise.empty())
-    return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
+    return is_else ? "bounds mode 'else' without a value for elements outside"
+                   : "a value for elements outside, but the bounds mode is not 'else'";
   Type result = op.result()->type();
   for (const Value* value : otherwise) {
     if (!IsTile(value->type()) || value->type()->scalar != tile->scalar)
-      return "the value for outside is not of the tile's type";
+      return "the value for elements outside does not have the element type of the tile";
   }
   std::vector<AxisId> axes = OperandAxes(index, Without(tile->axes, over));
   axes = OperandAxes(op.Segment(GatherOp::at_mask), OperandAxes(otherwise, axes));
   bool fits = IsTile(result) && result->scalar == tile->scalar && result->axes == axes;
-  return fits ? "" : "the result is not what the tile's other axes and the indices give";
+  return fits ? "" : "the result does not have the tile's other axes and the axes of the indices";
 }
 
 /// Checks a sliding window. The index along each of its axes is a sum over blocks, whose axes replace that
@@ -194,7 +199,7 @@ std::string SlidingWindowFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   bool fits = IsTile(result) && result->scalar == tile->scalar &&
               result->axes == OperandAxes(index, Without(tile->axes, over));
-  return fits ? "" : "the result is not what the tile's other axes and the indices give";
+  return fits ? "" : "the result does not have the tile's other axes and the axes of the indices";
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ std::string ElementwiseLoopFault(const Op& op, const Module&) {
   std::vector<AxisId> axes = OperandAxes(op.operands());
   if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlock))
     return "an operand is not a block";
-  if (axes.size() != op.operands().size()) return "two blocks of one axis";
+  if (axes.size() != op.operands().size()) return "two blocks have the same axis";
   const std::vector<Value*>& params = op.region()->params();
   if (params.size() != op.operands().size() || !AllI64(params).empty())
-    return "needs one i64 for each block";
+    return "requires one i64 for each block";
   Values yielded = Yielded(op.region());
   if (yielded.size() != op.results().size()) return "must yield one value for each result";
   for (size_t i = 0; i < yielded.size(); ++i) {
@@ -30,7 +30,8 @@ std::string ElementwiseLoopFault(const Op& op, const Module&) {
     const std::vector<AxisId> own = folds ? Without(axes, fold->attr<AttrKey::Axes>()) : axes;
     bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == own &&
                 result->scalar == yielded[i]->type()->scalar;
-    if (!fits) return "a result is not a tile of what the region yields";
+    if (!fits)
+      return "a result does not have the type that the yielded value and the blocks determine";
   }
   return MapFault(op);
 }
@@ -42,7 +43,7 @@ std::string ElementFault(const Op& op, const Module&) {
   if (point.size() != tile->axes.size())
     return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
   bool fits = IsScalar(op.result()->type()) && op.result()->type()->scalar == tile->scalar;
-  return fits ? AllI64(point) : "the result is not of the tile's scalar";
+  return fits ? AllI64(point) : "the result does not have the element type of the tile";
 }
 
 /// Checks that the terms have the types that reduce and contraction allow.
@@ -50,51 +51,55 @@ std::string FoldedTermsFault(const Op& op) {
   Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();
   if (terms.empty() || terms.size() > 2)
-    return "needs one value, or two whose products are reduced";
+    return "requires one value, or two whose products are reduced";
   for (const Value* term : terms) {
     if (!IsScalar(term->type())) return "a term is not a scalar";
     if (term->type()->scalar != terms[0]->type()->scalar) return "the factors differ in type";
   }
   Scalar scalar = terms[0]->type()->scalar;
   bool fits = scalar == acc || (terms.size() == 2 && IsNarrowFloat(scalar) && acc == Scalar::F32);
-  if (!fits) return fmt::format("folds {} in {}", Spelling(scalar), Spelling(acc));
+  if (!fits)
+    return fmt::format("cannot reduce {} with an accumulator of {}", Spelling(scalar),
+                       Spelling(acc));
   auto fold = op.attr<AttrKey::Reduction>();
   bool defined = terms.size() == 1 ? FindFold(fold, acc) != nullptr
                                    : fold == ReductionKind::Sum && FindMultiplyAdd(acc) != nullptr;
   if (!defined) return fmt::format("this reduction is not defined on {}", Spelling(acc));
   Type result = op.result()->type();
-  return IsScalar(result) && result->scalar == acc ? ""
-                                                   : "the result is not of the accumulator's type";
+  return IsScalar(result) && result->scalar == acc
+             ? ""
+             : "the result does not have the accumulator's type";
 }
 
 std::string ReduceInLoopFault(const Op& op, const Module&) {
   if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
   const Op* elementwise = op.parent_region()->parent();
   if (!elementwise || elementwise->kind() != OpKind::Elementwise)
-    return "is not in a elementwise loop";
+    return "is not in an elementwise loop";
   AxisList walked;
   for (const Value* block : elementwise->operands()) walked.push_back(block->type()->axes[0]);
-  if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not lanes64";
+  if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not 'lanes64'";
   AxisList over = op.attr<AttrKey::Axes>();
   bool last = !over.empty() && over.size() <= walked.size() &&
               std::equal(over.rbegin(), over.rend(), walked.rbegin());
-  if (!last) return "the axes are not those that the elementwise loop walks last";
+  if (!last) return "the axes are not the innermost ones of the elementwise loop";
   for (const Op* other = elementwise->region()->first(); other != &op; other = other->next()) {
     if (other->kind() == OpKind::ReduceInLoop && other->attr<AttrKey::Axes>() != over)
-      return "the elementwise loop folds other axes, too";
+      return "another reduction in the elementwise loop reduces other axes";
   }
   for (const Value* into : op.Segment(ReduceInLoopOp::at_into)) {
     if (into->def() && into->def()->parent_region() == elementwise->region())
-      return "'into' is made in the elementwise loop";
+      return "'into' is computed in the elementwise loop";
     bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
                 Includes(Without(OperandAxes(elementwise->operands()), over), into->type()->axes);
     if (!fits)
-      return "'into' is not a value over the elementwise loop's other axes, of the accumulator's "
-             "type";
+      return "'into' does not have the accumulator's type and only the other axes of the "
+             "elementwise "
+             "loop";
   }
   const std::vector<Use>& uses = op.result()->uses();
   bool yielded = uses.size() == 1 && uses[0].user == elementwise->region()->terminator();
-  return yielded ? "" : "the elementwise loop does not yield the result, once";
+  return yielded ? "" : "the elementwise loop does not yield the result exactly once";
 }
 
 std::string PrefetchFault(const Op& op, const Module&) {
@@ -117,11 +122,11 @@ std::string AsyncCopyFault(const Op& op, const Module&) {
     return fmt::format("{} lanes are not a power of two", lanes);
   Type buffer = copy.buffer()->type();
   bool is_workgroup = buffer->kind == TypeKind::Buffer && buffer->space == Space::Workgroup;
-  if (!is_workgroup) return "the buffer is not one of the workgroup";
+  if (!is_workgroup) return "the buffer is not in workgroup memory";
   if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
     return fmt::format("{} indices for {} dimensions", copy.place().size(), buffer->dims.size());
   if (copy.tensor()->type()->scalar != buffer->scalar)
-    return "the buffer is not of the tensor's type";
+    return "the buffer does not have the element type of the tensor";
   if (std::string fault = AllI64(copy.place()); !fault.empty()) return fault;
   return AccessFault(op, copy.tensor());
 }
@@ -132,9 +137,9 @@ std::string AsyncCopyWaitFault(const Op& op, const Module&) {
   bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
     return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Workgroup;
   });
-  if (!are_buffers) return "an operand is not a buffer of the team's";
+  if (!are_buffers) return "an operand is not a buffer in workgroup memory";
   bool is_number = !op.HasAttr(AttrKey::Ahead) || op.attr<AttrKey::Ahead>() >= 0;
-  return is_number ? "" : "a number of groups below zero";
+  return is_number ? "" : "the number of groups is below 0";
 }
 
 std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
@@ -146,12 +151,12 @@ std::string PanelsFault(const Op& op) {
   constexpr int64_t kPanelBytes = 128;
   constexpr int64_t kRows = 8;  // the rows whose chunks are swizzled together
   Type type = op.result()->type();
-  if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "panels cannot have that many bytes";
+  if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "panels must have 128 bytes";
   if (type->space != Space::Workgroup || type->dims.size() != 3)
-    return "no slots of two dimensions of the team's lie in panels";
+    return "panels require a buffer in workgroup memory with slots of two dimensions";
   bool whole = type->dims[1]->value % kRows == 0 &&
                type->dims[2]->value * Bytes(type->scalar) % kPanelBytes == 0;
-  return whole ? "" : "its slots are not made of whole panels";
+  return whole ? "" : "its slots do not consist of whole panels";
 }
 
 std::string BufferNewFault(const Op& op, const Module&) {
@@ -165,7 +170,7 @@ std::string BufferNewFault(const Op& op, const Module&) {
     bytes *= dim->value;
   }
   if (op.HasAttr(AttrKey::MbarrierOrdered) && type->space != Space::Workgroup)
-    return "workers wait at gates for what is the team's";
+    return "mbarriers require a buffer in workgroup memory";
   return op.HasAttr(AttrKey::Swizzle) ? PanelsFault(op) : "";
 }
 
@@ -176,7 +181,7 @@ std::string BufferFault(const Value* buffer, Values index, const Value* element,
     return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
   bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
   if (!fits || element->type()->scalar != type->scalar)
-    return "the element is not of the buffer's scalar";
+    return "the element does not have the element type of the buffer";
   if (!IsVector(element->type()) && !mask.empty()) return "has a mask, but is not a vector";
   if (std::string fault = LaneMaskFault(mask, element->type()); !fault.empty()) return fault;
   return AllI64(index);
@@ -198,7 +203,7 @@ std::string SplatFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   bool fits = IsScalar(op.operand(0)->type()) && IsVector(result) &&
               result->scalar == op.operand(0)->type()->scalar;
-  return fits ? "" : "the result is not a vector of the scalar";
+  return fits ? "" : "the result is not a vector of the operand's type";
 }
 
 std::string LaneMaskOpFault(const Op& op, const Module&) {
@@ -219,23 +224,23 @@ std::string HalfFault(const Op& op, const Module&) {
   Type half = op.result()->type();
   if (!IsVector(whole) || Lanes(whole) % 2 != 0) return "the value has no halves";
   int64_t part = op.attr<AttrKey::Part>();
-  if (part != 0 && part != 1) return fmt::format("there is no part {}", part);
+  if (part != 0 && part != 1) return fmt::format("there is no half {}; use 0 or 1", part);
   bool fits = (IsScalar(half) || IsVector(half)) && half->scalar == whole->scalar &&
               2 * Lanes(half) == Lanes(whole);
   return fits ? "" : "the result is not half of the value";
 }
 
 std::string ZipFault(const Op& op, const Module&) {
-  if (op.operands().size() < 2) return "fewer than two rows";
+  if (op.operands().size() < 2) return "requires two rows or more";
   Type row = op.operand(0)->type();
   auto is_row = [&](const Value* value) { return value->type() == row; };
   if (!(IsScalar(row) || IsVector(row)) || !std::ranges::all_of(op.operands(), is_row))
-    return "rows differ in type";
+    return "the rows have different types";
   Type result = op.result()->type();
   auto rows = static_cast<int64_t>(op.operands().size());
   bool fits =
       IsVector(result) && result->scalar == row->scalar && Lanes(result) == rows * Lanes(row);
-  return fits ? "" : "the result is not of the rows' lanes";
+  return fits ? "" : "the result does not have the lanes of all rows";
 }
 
 std::string VectorMmaFault(const Op& op, const Module& module) {
@@ -247,31 +252,34 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
   bool in_sequence = op.HasAttr(AttrKey::Part);
   if (in_sequence && (instruction->order != StepOrder::TwoSequences ||
                       op.attr<AttrKey::Part>() < 0 || op.attr<AttrKey::Part>() > 1))
-    return "the chain does not exist";
+    return "the matrix instruction does not have this accumulation sequence";
   int depth = in_sequence ? TermsPerGroup(*instruction) : instruction->depth;
   bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == instruction->acc;
-  if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
+  if (!is_acc || step.result()->type() != acc)
+    return "the accumulator does not fit the matrix instruction";
   auto fits = [&](Type factors, Scalar scalar) {
     int64_t steps = IsVector(factors) ? Lanes(factors) / depth : 0;
     return factors->scalar == scalar && Lanes(factors) == steps * depth &&
            (steps == 1 || steps == Lanes(acc));
   };
   bool both = fits(step.a()->type(), instruction->a) && fits(step.b()->type(), instruction->b);
-  return both ? "" : "factors are not of a step a lane";
+  return both ? "" : "a factor does not have the elements of one step for each lane";
 }
 
 /// Checks the buffers of a step's factors.
 std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
   NumberList folded = op.attr<AttrKey::Folded>();
-  if (folded.size() != 2) return "needs one reduced dimension for each factor";
+  if (folded.size() != 2) return "requires one reduced dimension for each factor";
   for (size_t i = 0; i < 2; ++i) {
     Type type = op.operand(i)->type();
     bool is_factor = type->kind == TypeKind::Buffer &&
                      (type->dims.size() == 2 || type->dims.size() == 3) &&
                      type->scalar == (i == 0 ? instruction.a : instruction.b);
     if (!is_factor)
-      return "a factor is not a buffer of two or three dimensions of the unit's factors";
-    if (folded[i] != 0 && folded[i] != 1) return "a folded dimension does not exist";
+      return "a factor is not a buffer of two or three dimensions with the element type of the "
+             "matrix "
+             "instruction";
+    if (folded[i] != 0 && folded[i] != 1) return "a reduced dimension does not exist";
   }
   return "";
 }
@@ -286,26 +294,27 @@ std::string MmaFault(const Op& op, const Module& module) {
     return factor->def() && factor->def()->HasAttr(AttrKey::Swizzle);
   };
   if (instruction->goes_on && !(lies_in_panels(step.a()) && lies_in_panels(step.b())))
-    return "the unit goes on, and a factor does not lie in panels";
+    return "the matrix instruction is asynchronous, but a factor is not stored in panels";
   if (step.place().size() != 4) return "the place must have four numbers";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
   auto has_slots = [](const Value* factor) { return factor->type()->dims.size() == 3; };
   int rings = (has_slots(step.a()) ? 1 : 0) + (has_slots(step.b()) ? 1 : 0);
-  if (std::ssize(step.slots()) != rings) return "needs one slot for each factor with slots";
+  if (std::ssize(step.slots()) != rings)
+    return "requires one slot number for each factor with slots";
   if (std::string fault = AllI64(step.slots()); !fault.empty()) return fault;
   NumberList numbers = op.attr<AttrKey::Map>();
   if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1; }))
-    return "a number of the map is out of range";
+    return "a number of the thread layout is out of range";
   LaneMap map = MapOf(op);
   Values accs = step.accs();
   bool fits = map.size() == 2 && (numbers.size() == 8 || numbers.size() == 10) &&
               static_cast<size_t>(map[0].held() * map[1].held()) == accs.size();
-  if (!fits) return "needs one accumulator for each point of the thread";
-  if (op.results().size() != accs.size()) return "needs one result for each accumulator";
+  if (!fits) return "requires one accumulator for each element of the thread";
+  if (op.results().size() != accs.size()) return "requires one result for each accumulator";
   for (size_t i = 0; i < accs.size(); ++i) {
     bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == instruction->acc &&
                   op.result(i)->type() == accs[i]->type();
-    if (!is_acc) return "an accumulator is not the unit's";
+    if (!is_acc) return "an accumulator does not fit the matrix instruction";
   }
   return "";
 }
@@ -314,7 +323,7 @@ std::string TileMmaFault(const Op& op, const Module& module) {
   const MatrixInstruction* instruction =
       FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
   if (!instruction) return "unknown matrix instruction";
-  if (instruction->tile_groups == 0) return "the unit takes no tiles";
+  if (instruction->tile_groups == 0) return "the matrix instruction does not multiply tiles";
   TileMmaOp step(const_cast<Op*>(&op));
   Type rows = step.rows()->type();
   Type columns = step.columns()->type();
@@ -323,23 +332,23 @@ std::string TileMmaFault(const Op& op, const Module& module) {
   if (!are_buffers) return "a factor is not a buffer of two dimensions or more";
   bool are_factors = (rows->scalar == instruction->a && columns->scalar == instruction->b) ||
                      (rows->scalar == instruction->b && columns->scalar == instruction->a);
-  if (!are_factors) return "factors are not the unit's";
+  if (!are_factors) return "the factors do not fit the matrix instruction";
   NumberList along = op.attr<AttrKey::Along>();
   if (along.size() != 1 || along[0] < 0 || along[0] + 1 >= std::ssize(rows->dims))
-    return "rows must lie along the last dimension";
+    return "'along' must be a dimension before the last one";
   if (step.place().size() != rows->dims.size() + columns->dims.size() + 1)
-    return "the place is not an index of each buffer and a number of steps";
+    return "the place must have the indices of both buffers and a number of steps";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
   NumberList sizes = op.attr<AttrKey::Sizes>();
   Values accs = step.accs();
   bool fits = sizes.size() == 2 && sizes[0] >= 1 && sizes[1] >= 1 &&
               sizes[0] * sizes[1] == std::ssize(accs) && op.results().size() == accs.size();
-  if (!fits) return "needs one accumulator and one result for each vector of the rows";
+  if (!fits) return "requires one accumulator and one result for each vector of the rows";
   for (size_t i = 0; i < accs.size(); ++i) {
     Type type = accs[i]->type();
     bool is_acc = IsVector(type) && type->scalar == instruction->acc && type == accs[0]->type() &&
                   op.result(i)->type() == type;
-    if (!is_acc) return "an accumulator is not a vector of the unit's";
+    if (!is_acc) return "an accumulator is not a vector that fits the matrix instruction";
   }
   return "";
 }
@@ -353,14 +362,14 @@ std::string TransposeFault(const Op& op, const Module&) {
   if (!std::has_single_bit(rows)) return fmt::format("{} rows are not a power of two", rows);
   if (static_cast<size_t>(Lanes(result)) != rows ||
       op.operands().size() * static_cast<size_t>(Lanes(part)) != rows * rows)
-    return fmt::format("needs {} rows and results", Lanes(result));
+    return fmt::format("requires {} rows and results", Lanes(result));
   auto are = [](Values values, Type type) {
     return std::all_of(values.begin(), values.end(),
                        [&](const Value* value) { return value->type() == type; });
   };
   bool equal =
       are(op.operands(), part) && are(op.results(), result) && part->scalar == result->scalar;
-  return equal ? "" : "rows and results differ in type";
+  return equal ? "" : "rows and results have different types";
 }
 
 /// Whether the op is in a loop that the GPU threads of a workgroup share.

@@ -22,11 +22,12 @@ bool IsMbarrierOrdered(const Value* buffer) {
 std::string MbarriersFault(const Value* mbarriers) {
   bool are = IsMbarrierOrdered(mbarriers) && mbarriers->type()->scalar == Scalar::U64 &&
              mbarriers->type()->dims.size() == 1;
-  return are ? "" : "the gates are not a gated buffer of u64 of the team's";
+  return are ? ""
+             : "the mbarriers are not a buffer of u64 in workgroup memory with 'mbarrier_ordered'";
 }
 
 std::string MbarrierInitFault(const Op& op, const Module&) {
-  if (op.attr<AttrKey::Arrivals>() < 1) return "no arrivals at the mbarriers";
+  if (op.attr<AttrKey::Arrivals>() < 1) return "the number of arrivals is below 1";
   return MbarriersFault(op.operand(0));
 }
 
@@ -42,13 +43,14 @@ std::string MbarrierFault(const Op& op, const Module&) {
 /// Checks the dimensions of a tile copy: two of the tensor's, for a buffer of slots with two dimensions.
 std::string TensorTileFault(const Op& op, const Value* tensor, const Value* buffer) {
   if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
-    return "the buffer is not a gated one of the team's with slots of two dimensions";
+    return "the buffer is not a workgroup buffer with 'mbarrier_ordered' and slots of two "
+           "dimensions";
   if (buffer->type()->scalar != tensor->type()->scalar)
-    return "the buffer is not of the tensor's type";
+    return "the buffer does not have the element type of the tensor";
   const NumberList along = op.attr<AttrKey::Along>();
   auto rank = static_cast<int64_t>(tensor->type()->dims.size());
   bool fits = along.size() == 2 && 0 <= along[0] && along[0] < along[1] && along[1] == rank - 1;
-  return fits ? "" : "its dimensions are not dimensions of the tensor with the last one at the end";
+  return fits ? "" : "'along' does not list two dimensions of the tensor, the last one at the end";
 }
 
 std::string TileCopyFault(const Op& op, const Module&) {
@@ -57,7 +59,7 @@ std::string TileCopyFault(const Op& op, const Module&) {
     return fault;
   if (std::string fault = MbarriersFault(copy.mbarriers()); !fault.empty()) return fault;
   if (copy.mbarriers()->type()->dims[0] != copy.buffer()->type()->dims[0])
-    return "needs one mbarrier for each slot";
+    return "requires one mbarrier for each slot";
   if (std::string fault = AllI64(op.Segment(TileCopyOp::at_slot)); !fault.empty()) return fault;
   return AccessFault(op, copy.tensor());
 }
@@ -75,8 +77,8 @@ std::string MmaWaitFault(const Op& op, const Module&) {
   bool are_own = std::ranges::all_of(op.operands(), [](const Value* operand) {
     return operand->type()->kind == TypeKind::Buffer && operand->type()->space != Space::Workgroup;
   });
-  if (!are_own) return "an operand is not a buffer of the worker's own";
-  return op.attr<AttrKey::Ahead>() >= 0 ? "" : "a number of groups below zero";
+  if (!are_own) return "an operand is not a private buffer of a thread";
+  return op.attr<AttrKey::Ahead>() >= 0 ? "" : "the number of groups is below 0";
 }
 
 }  // namespace

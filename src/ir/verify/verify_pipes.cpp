@@ -35,16 +35,16 @@ bool InStage(const Op& op) {
 std::string PipeFault(const Op& op, const Module&) {
   if (!IsPipe(op.result())) return "the result is not a pipe";
   if (op.parent_region()->parent()) return "must not be inside a region";
-  if (op.attr<AttrKey::Depth>() < 1) return "is not a pipe of tiles";
+  if (op.attr<AttrKey::Depth>() < 1) return "has a depth below 1";
   for (const Value* workspace : op.Segment(PipeOp::at_workspace)) {
     if (workspace->type()->kind != TypeKind::Workspace)
       return "the workspace is not a workspace value";
-    if (!op.HasAttr(AttrKey::Slot)) return "has a place in a workspace, but no ring";
+    if (!op.HasAttr(AttrKey::Slot)) return "has a workspace, but no ring";
   }
   size_t ring = 0;
   for (AttrKey key : {AttrKey::From, AttrKey::To, AttrKey::Header, AttrKey::Slot, AttrKey::Offset})
     ring += op.HasAttr(key) ? 1 : 0;
-  return ring == 0 || ring == 5 ? "" : "a ring's record is incomplete";
+  return ring == 0 || ring == 5 ? "" : "only some of the attributes of a ring are given";
 }
 
 /// Returns whether two extents differ for some values of their symbols. Tries two sets of values; extents
@@ -76,10 +76,10 @@ std::string PositionsFault(const Op& op, const Value* pipe) {
   if (twice) return "an axis is used for two positions";
   const Function& function = *op.parent_region()->function();
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].value >= function.axes.size()) return "an axis is not the function's";
+    if (axes[i].value >= function.axes.size()) return "an axis is not an axis of the function";
     Size extent = function.axis(axes[i]).extent;
     if (extent && MayDiffer(extent, extents[i])) {
-      return fmt::format("axis '{}' has blocks of {}, the pipe {}",
+      return fmt::format("axis '{}' has blocks of {}, but the pipe has {}",
                          function.axis(axes[i]).name.text(), ToString(extent),
                          ToString(extents[i]));
     }
@@ -92,7 +92,7 @@ std::string PushFault(const Op& op, const Module&) {
   if (std::string fault = PositionsFault(op, pipe); !fault.empty()) return fault;
   Type value = op.operand(0)->type();
   if (!IsTile(value) || value->scalar != pipe->type()->scalar)
-    return "the value is not of the pipe's type";
+    return "the value does not have the element type of the pipe";
   return Includes(Sorted(op.attr<AttrKey::Axes>()), value->axes)
              ? ""
              : "the value has an axis without a position";
@@ -123,7 +123,7 @@ std::string AcquireFault(const Op& op, const Module&) {
 
 std::string SizesFault(Values sizes, const Value* pipe) {
   bool fits = sizes.size() == pipe->type()->dims.size() && AllI64(sizes).empty();
-  return fits ? "" : "needs one size, an i64, for each position";
+  return fits ? "" : "requires one i64 size for each position";
 }
 
 std::string CommitFault(const Op& op, const Module&) {

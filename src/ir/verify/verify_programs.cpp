@@ -29,19 +29,20 @@ std::string TransferFault(const Op& op, const Module&) {
   bool fits = IsTensor(op.operand(0)) && op.result(0)->type() == op.operand(0)->type() &&
               op.result(1)->type()->kind == TypeKind::Event;
   return fits ? Events(op.Segment(TransferOp::at_after))
-              : "the results are not the operand's type and an event";
+              : "the results are not a tensor of the operand's type and an event";
 }
 
 std::string RelocateFault(const Op& op, const Module&) {
   bool fits = IsTensor(op.operand(0)) && op.result()->type()->kind == TypeKind::Event;
-  return fits ? Events(op.Segment(RelocateOp::at_after)) : "it takes a tensor and gives an event";
+  return fits ? Events(op.Segment(RelocateOp::at_after))
+              : "it requires a tensor operand and an event result";
 }
 
 std::string CopyBackFault(const Op& op, const Module&) {
   bool fits = IsTensor(op.operand(0)) && op.operand(0)->type() == op.operand(1)->type() &&
               op.result()->type()->kind == TypeKind::Event;
   return fits ? Events(op.Segment(CopyBackOp::at_after))
-              : "it takes two tensors of one type and gives an event";
+              : "it requires two tensors of one type and an event result";
 }
 
 std::string LivesFault(const Op& op, const Module&) {
@@ -59,7 +60,7 @@ std::string CopyFault(const Op& op, const Module&) {
               from->type()->dims.size() == to->type()->dims.size() &&
               op.result()->type()->kind == TypeKind::Event;
   return fits ? Events(op.Segment(CopyOp::at_after))
-              : "it takes two tensors of one kind of element and as many dimensions";
+              : "it requires two tensors with the same element type and number of dimensions";
 }
 
 std::string FillFault(const Op& op, const Module&) {
@@ -69,7 +70,7 @@ std::string FillFault(const Op& op, const Module&) {
               value->type()->scalar == tensor->type()->scalar &&
               op.result()->type()->kind == TypeKind::Event;
   return fits ? Events(op.Segment(FillOp::at_after))
-              : "it takes a tensor and a value of its elements";
+              : "it requires a tensor and a value of its element type";
 }
 
 /// Checks that all dimensions are kept except one, which gets another size or is removed.
@@ -115,7 +116,7 @@ std::string HostAccessFault(const Value* tensor, const Value* element, Values in
     return fmt::format("{} indices for {} dimensions", index.size(), tensor->type()->dims.size());
   if (std::string fault = AllI64(index); !fault.empty()) return fault;
   if (!IsScalar(element->type()) || element->type()->scalar != tensor->type()->scalar)
-    return "the element does not have the scalar type of the tensor";
+    return "the element does not have the element type of the tensor";
   return Events(after);
 }
 
@@ -137,7 +138,8 @@ std::string DrawFault(const Op& op, const Module&) {
 
 std::string ExpectFault(const Op& op, const Module&) {
   for (const Value* argument : op.Segment(ExpectOp::at_arguments)) {
-    if (!IsTensor(argument) && !IsScalar(argument->type())) return "it takes tensors and scalars";
+    if (!IsTensor(argument) && !IsScalar(argument->type()))
+      return "its arguments must be tensors or scalars";
   }
   return Events(op.Segment(ExpectOp::at_after));
 }
@@ -162,7 +164,7 @@ std::string LaunchFault(const Op& op, const Module& module) {
     if (param.value->type()->kind != TypeKind::Workspace) wanted.push_back(param.value->type());
   }
   if (arguments.size() != wanted.size()) {
-    return fmt::format("{} arguments; '{}' takes {}", arguments.size(), callee.text(),
+    return fmt::format("{} arguments are given; '{}' has {}", arguments.size(), callee.text(),
                        wanted.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {

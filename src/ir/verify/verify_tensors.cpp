@@ -30,14 +30,16 @@ std::string IotaFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not an i64 tile over the block's axis";
 }
 
-/// Checks a load or store of a vector: it has scalar indices, a proven edge, and a mask with as many lanes.
+/// Checks a load or store of a vector: it has scalar indices, bounds mode `proven`, and a mask with as many
+/// lanes.
 std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
-  if (vector->scalar != tensor->type()->scalar) return "the vector is not of the tensor's type";
+  if (vector->scalar != tensor->type()->scalar)
+    return "the vector does not have the element type of the tensor";
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
-    if (!IsScalar(index->type())) return "an index of a vector's access is not a scalar";
+    if (!IsScalar(index->type())) return "an index of a vector access is not a scalar";
   }
   if (op.attr<AttrKey::BoundsMode>() != BoundsMode::Proven)
-    return "a vector's access is not proven";
+    return "the bounds mode of a vector access is not 'proven'";
   if (tensor->type()->dims.empty()) return "a tensor without dimensions has no vectors";
   return LaneMaskFault(mask, vector);
 }
@@ -48,27 +50,29 @@ std::string LoadFault(const Op& op, const Module&) {
   if (fault.empty() && IsVector(op.result()->type())) {
     return op.Segment(LoadOp::at_otherwise).empty()
                ? VectorAccessFault(op, tensor, op.result()->type(), op.Segment(LoadOp::at_mask))
-               : "a vector's access has a value for outside";
+               : "a vector access has a value for elements outside";
   }
   if (fault.empty()) fault = MaskFault(op.Segment(LoadOp::at_mask));
   if (!fault.empty()) return fault;
   Values otherwise = op.Segment(LoadOp::at_otherwise);
   bool is_else = op.attr<AttrKey::BoundsMode>() == BoundsMode::Else;
   if (is_else == otherwise.empty())
-    return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
+    return is_else ? "bounds mode 'else' without a value for elements outside"
+                   : "a value for elements outside, but the bounds mode is not 'else'";
   Scalar scalar = tensor->type()->scalar;
   if (!otherwise.empty() &&
       (!IsTile(otherwise[0]->type()) || otherwise[0]->type()->scalar != scalar)) {
-    return "the value for outside is not of the tensor's type";
+    return "the value for elements outside does not have the element type of the tensor";
   }
   std::vector<AxisId> axes = OperandAxes(op.Segment(LoadOp::at_index));
   axes = OperandAxes(op.Segment(LoadOp::at_mask), OperandAxes(otherwise, axes));
   Type type = op.result()->type();
   if (!IsTile(type) || type->scalar != scalar)
-    return fmt::format("the result is not of {}", Spelling(scalar));
+    return fmt::format("the element type of the result is not {}", Spelling(scalar));
   return type->axes == axes
              ? ""
-             : "the result's axes are not those of index, mask and value for outside";
+             : "the axes of the result are not those of the indices, the mask and the value for "
+               "elements outside";
 }
 
 std::string StoreFault(const Op& op, const Module&) {
@@ -81,10 +85,11 @@ std::string StoreFault(const Op& op, const Module&) {
     return VectorAccessFault(op, tensor, op.operand(0)->type(), op.Segment(StoreOp::at_mask));
   if (fault.empty()) fault = MaskFault(op.Segment(StoreOp::at_mask));
   if (!fault.empty()) return fault;
-  if (op.attr<AttrKey::BoundsMode>() == BoundsMode::Else) return "a store has no value for outside";
+  if (op.attr<AttrKey::BoundsMode>() == BoundsMode::Else)
+    return "a store cannot have a value for elements outside";
   Type value = op.Segment(StoreOp::at_value)[0]->type();
   if (!IsTile(value) || value->scalar != tensor->type()->scalar)
-    return "the value is not of the tensor's type";
+    return "the value does not have the element type of the tensor";
   std::vector<AxisId> axes = OperandAxes(op.Segment(StoreOp::at_index));
   if (!Includes(axes, value->axes)) return "the value has an axis that no index has";
   return Includes(axes, OperandAxes(op.Segment(StoreOp::at_mask)))
@@ -101,7 +106,8 @@ bool HasUpdate(UpdateKind how, Scalar scalar) {
 
 /// Checks an update that is combined in groups of blocks.
 std::string GroupFault(const Op& update) {
-  if (update.attr<AttrKey::How>() == UpdateKind::Set) return "groups cannot reduce in that way";
+  if (update.attr<AttrKey::How>() == UpdateKind::Set)
+    return "groups cannot reduce with this kind of update";
   const Value* tensor = update.Segment(UpdateOp::at_tensor)[0];
   if (MemoryOf(tensor) != tensor) return "groups must reduce into a tensor, not a view";
   const Op* spmd = Around(&update, OpKind::Spmd);
@@ -115,12 +121,14 @@ std::string UpdateFault(const Op& op, const Module&) {
   if (fault.empty()) fault = MaskFault(op.Segment(UpdateOp::at_mask));
   if (!fault.empty()) return fault;
   if (op.attr<AttrKey::BoundsMode>() == BoundsMode::Else)
-    return "an update has no value for outside";
+    return "an update cannot have a value for elements outside";
   Type value = op.Segment(UpdateOp::at_value)[0]->type();
   Scalar scalar = tensor->type()->scalar;
-  if (!IsTile(value) || value->scalar != scalar) return "the value is not of the tensor's type";
+  if (!IsTile(value) || value->scalar != scalar)
+    return "the value does not have the element type of the tensor";
   auto how = op.attr<AttrKey::How>();
-  if (!HasUpdate(how, scalar)) return fmt::format("{} have no such update", Spelling(scalar));
+  if (!HasUpdate(how, scalar))
+    return fmt::format("this update is not defined on {}", Spelling(scalar));
   fault = ElementwisePlaceFault(op);
   return fault.empty() && op.attr<AttrKey::Scope>() == ScopeKind::Group ? GroupFault(op) : fault;
 }
@@ -143,7 +151,8 @@ std::string TableFault(const Op& op, const Module&) {
   ElementBits elements = op.attr<AttrKey::Elements>();
   uint64_t count = 1;
   for (Size dim : type->dims) {
-    if (!IsConstant(dim) || dim->value < 1) return "a size of it is not a positive constant";
+    if (!IsConstant(dim) || dim->value < 1)
+      return "a size of the result is not a positive constant";
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim->value), &count)) count = 0;
   }
   if (elements.size() != count) return fmt::format("{} elements, not {}", elements.size(), count);
@@ -152,7 +161,7 @@ std::string TableFault(const Op& op, const Module&) {
       return fmt::format("the bits of an element do not fit into {}", Spelling(type->scalar));
   }
   bool written = std::ranges::any_of(op.result()->uses(), &IsWritten);
-  return written ? "it is used by an op that does not only read it" : "";
+  return written ? "it is used by an op that may write it" : "";
 }
 
 std::string ViewFault(const Op& op, const Module&) {

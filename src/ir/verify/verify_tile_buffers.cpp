@@ -23,13 +23,12 @@ std::string TileBufferFault(const Op& op, const Module&) {
   const Function& function = *op.parent_region()->function();
   AxisList axes = Sorted(type->axes);
   if (axes.empty()) return "a tile buffer needs an axis";
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    return "it contains an axis twice";
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) return "it has an axis twice";
   if (type->group > 1 && type->panel > 0 && axes.size() < 2)
-    return "groups in panels are along another axis";
+    return "groups in panels require another axis";
   if (type->pad > 0 && type->panel > 0 &&
       (axes.size() < 2 || type->pad % (type->panel * type->group) != 0))
-    return "between panels lie whole rows of them, of another axis";
+    return "the padding between panels must consist of whole rows, along another axis";
   int64_t bytes = Bytes(type->scalar) * type->group;
   for (AxisId axis : axes) {
     Size extent = function.axis(axis).extent;
@@ -52,7 +51,7 @@ std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
   if (!fits) return "is not a tile of the tile buffer";
   for (AxisId axis : tile_buffer->axes) {
     if (!FindBlock(&op, axis))
-      return fmt::format("is a part of the tile buffer, of whose axis '{}' no block is in scope",
+      return fmt::format("is a part of the tile buffer, but no block of axis '{}' is in scope",
                          function.axis(axis).name.text());
   }
   return "";
@@ -65,7 +64,7 @@ std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) 
   const Function& function = *op.parent_region()->function();
   Size extent = function.axis(SubtileAxes(function, tile_buffer, tile)->back()).extent;
   bool fits = IsConstant(extent) && extent->value <= tile_buffer->panel;
-  return fits ? "" : "the tile has more than a panel of the tile buffer";
+  return fits ? "" : "the tile is larger than a panel of the tile buffer";
 }
 
 /// Returns whether the op, or one nested in it, changes the contents of the tile buffer.
@@ -93,17 +92,18 @@ bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
 std::string InsteadFault(const Op& op) {
   Values value = op.Segment(LoadTileOp::at_value);
   Values condition = op.Segment(LoadTileOp::at_condition);
-  if (value.size() != condition.size()) return "a value and a condition go together";
+  if (value.size() != condition.size())
+    return "a value requires a condition, and a condition requires a value";
   if (value.empty()) return "";
   if (!IsScalar(value[0]->type()) || value[0]->type()->scalar != op.result()->type()->scalar)
-    return "the value is not an element of the tile";
+    return "the value is not a scalar of the tile's element type";
   if (!IsScalar(condition[0]->type()) || condition[0]->type()->scalar != Scalar::Bool)
     return "the condition is not a bool";
   const std::vector<Use>& uses = op.result()->uses();
   bool goes_on = uses.size() == 1 && uses[0].user->kind() == OpKind::Contraction &&
                  uses[0].operand == uses[0].user->SegmentBegin(ContractionOp::at_into) &&
                  uses[0].user->attr<AttrKey::Order>() == OrderKind::Sequential;
-  return goes_on ? "" : "no contraction in a chain goes on from the tile";
+  return goes_on ? "" : "the tile is not the initial value of one contraction in sequential order";
 }
 
 std::string LoadTileFault(const Op& op, const Module&) {
@@ -141,14 +141,14 @@ std::string StoreTileFault(const Op& op, const Module&) {
   if (maker && IsSequential(maker))
     return "";  // its elements are in registers until they are stored
   if (!maker || maker->parent_region() != op.parent_region())
-    return "the tile is not made in this block";
+    return "the tile is not computed in this region";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {
     bool is_store =
         between && between->kind() == OpKind::StoreTile && between->operand(0)->def() == maker;
-    if (!is_store) return "it is not directly after the op that makes the tile";
-    if (between->operand(0) == op.operand(0)) return "the tile is put twice";
+    if (!is_store) return "it is not directly after the op that computes the tile";
+    if (between->operand(0) == op.operand(0)) return "the tile is stored twice";
     if (between->operand(1) == op.operand(1))
-      return "another tile of the op is in this tile buffer";
+      return "another result of the op is stored in this tile buffer";
   }
   return "";
 }
@@ -159,7 +159,7 @@ std::string MoveFault(const Op& op, const Module&) {
   Type from = op.operand(0)->type();
   Type to = op.operand(1)->type();
   bool fits = from->scalar == to->scalar && Sorted(from->axes) == Sorted(to->axes);
-  return fits ? "" : "the tile buffers are not of one scalar and the same axes";
+  return fits ? "" : "the tile buffers differ in element type or axes";
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ Value* Begins(FunctionGen& gen, Value* condition) {
   return mask ? gen.builder.And(mask, condition) : condition;
 }
 
-/// Generates a `while` that carries `inits`, then `vars`. `turn` generates one iteration: it receives the
-/// parameters for `inits` and returns their next values.
+/// Generates a `while` that carries `inits`, then `vars`. `iteration` generates one iteration: it receives
+/// the parameters for `inits` and returns their next values.
 void GenIterations(
     FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
     const std::function<std::vector<Value*>(const std::vector<Value*>&)>& iteration) {

@@ -11,8 +11,8 @@
 #include "irgen/contracts/tables.h"
 #include "irgen/walk/sizes.h"
 
-// A view becomes a chain of `view` ops (in a kernel, at its start), each of which splits one dimension or merges
-// neighbouring ones:
+// A view becomes a sequence of `view` ops (in a kernel, at its start), each of which splits one dimension or
+// merges neighbouring ones:
 //   view v: f32[N, G, K, P] = x;            x: f32[N, C, H, W] where C == G*K, P == H*W
 //   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
 //   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>

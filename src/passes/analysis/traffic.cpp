@@ -131,7 +131,7 @@ bool Mentions(const Count& count, const std::string& name) {
   return CountName(count).find(name) != std::string::npos;
 }
 
-/// Whether a condition, or a bound of a loop, depends on the index or block named `turn`.
+/// Whether a condition, or a bound of a loop, depends on the index or block named `iteration`.
 bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
   return std::ranges::any_of(traffic, [&](const TrafficItem& item) {
     std::string name = item.kind == Kind::Branch ? ValueName(item.op->operand(0))

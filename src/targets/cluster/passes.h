@@ -13,7 +13,7 @@ inline constexpr Fact kTilesStaged{"tiles-staged"};
 KDL_KERNEL_PASS(
     CopyTiles, .name = "copy-tiles",
     .summary =
-        "loads and stores of whole tiles become block copies, as early and as late as possible",
+        "converts loads of whole tiles to block copies as early, and stores as late, as possible",
     .needs = {{&kTilesSelected, "a tile in the scratchpad needs constant extents"},
               {&kPipesLowered, "pipe slots are already in the scratchpad"}},
     .gives = {&kTilesStaged});

@@ -19,10 +19,10 @@
 // otherwise, that is one iteration ahead, if the scratchpad has room.
 //
 //   loop %k in 0 .. %K step 16 {           ->   %A = buffer_new : buffer<f32,[2,64,16]; workgroup>
-//     %A = buffer_new : …[64,16]; team          loop {team} { if 0 < %K { copy_in %a[%i, 0] to %A[0, 0, 0] … } }
-//     loop {team} {                             loop %k in 0 .. %K step 16 {
+//     %A = buffer_new : …[64,16]; workgroup     loop {threads} { if 0 < %K { copy_in %a[%i, 0] to %A[0, …] … } }
+//     loop {threads} {                          loop %k in 0 .. %K step 16 {
 //       copy_in %a[%i, %k] to %A[0, 0]            %s = %k / 16 rem 2
-//       await_copies %A }                         loop {team} { await_copies %A[%s]
+//       await_copies %A }                         loop {threads} { await_copies %A[%s]
 //     …                                             if … { copy_in %a[%i, %k + 16] to %A[(%s + 1) rem 2, 0, 0] } }
 
 namespace kdl::cluster {

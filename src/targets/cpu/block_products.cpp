@@ -22,25 +22,29 @@
 //
 //   %x = load_tile %a : tile<f32; i k>             split %c: block<jr> in %j {sizes = [32, 16]} {
 //   %y = load_tile %b : tile<f32; j k>               split %r: block<ir> in %i {sizes = [14, 4, 2]} {
-//   %t = load_tile %h : tile<f32; i j>         ->      %x = load_tile %a : tile<f32; ir k> ; %y = load_tile %b : tile<f32; jr k>
-//   %u = contraction %x, %y into %t              %t = load_tile %h : tile<f32; ir jr>
-//   store_tile %u to %h                                 %u = contraction %x, %y into %t ; store_tile %u to %h } }
+//   %t = load_tile %h : tile<f32; i j>         ->      %x = load_tile %a : tile<f32; ir k>
+//   %u = contraction %x, %y into %t                    %y = load_tile %b : tile<f32; jr k>
+//   store_tile %u to %h                                %t = load_tile %h : tile<f32; ir jr>
+//                                                      %u = contraction %x, %y into %t ; store_tile %u to %h } }
 //
-// If a unit's terms flush subnormals and no instruction does that, the code first checks each factor, and the
-// values from which a panel's sums start, for anything to flush. If there is nothing, ordinary FMAs are used.
-// The flushing code hardly ever runs, so it processes single rows to be small.
+// If the terms of an instruction flush subnormals and no instruction does that, the code first checks each
+// factor, and the values from which a panel's sums start, for anything to flush. If there is nothing,
+// ordinary FMAs are used. The flushing code hardly ever runs, so it processes single rows to be small.
 //
-//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { split … { %u = contraction … {plain = 1} ; store_tile %u to %h } }
-//   store_tile %u to %h                             else { split … { split %r: … {sizes = [1]} { %u = contraction … ; store_tile %u to %h } } }
+//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} {
+//   store_tile %u to %h                        split … { %u = contraction … {plain = 1} ; store_tile %u to %h }
+//                                            } else {
+//                                              split … { split %r: … {sizes = [1]} {
+//                                                %u = contraction … ; store_tile %u to %h } } }
 
 namespace kdl::cpu {
 
 namespace {
 
-// If all factors and sums of an f32 chain are 0 or far above the least normal number, no sum is subnormal.
-// Factors of 8 digits that are at least 2^-56 have products that are multiples of 2^-126, the least normal
-// number. All f32 that are at least 2^-103 are such multiples, too, and so is every sum, rounded or not. A
-// unit that flushes then has nothing to flush.
+// If all factors and sums of an f32 reduction in sequential order are 0 or far above the least normal number,
+// no sum is subnormal. Factors of 8 digits that are at least 2^-56 have products that are multiples of
+// 2^-126, the least normal number. All f32 that are at least 2^-103 are such multiples, too, and so is every
+// sum, rounded or not. An instruction that flushes then has nothing to flush.
 constexpr float kLeastFactor = 0x1p-56F;
 constexpr float kLeastSum = 0x1p-103F;
 

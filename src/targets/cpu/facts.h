@@ -29,7 +29,7 @@ struct ProcessorFacts : passes::TargetFacts {
 const ProcessorFacts& ProcessorFactsOf(const passes::PassContext& context);
 
 /// Whether the processor has the matrix instruction. If not, other instructions execute its steps. False if
-/// `unit` is null.
+/// `instruction` is null.
 bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruction);
 
 /// Returns how many rows a block of accumulators that is `columns` vectors wide may have. The accumulators,

@@ -1,5 +1,5 @@
-#include "support/sanitizers.h"
 #include "targets/cpu/family.h"
+#include "support/sanitizers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,8 +51,8 @@ constexpr targets::TargetKind kKinds[] = {
     {"debug", kKeys, KDL_DEBUG_KEYS, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
     {"reference", kKeys, KDL_INTERPRETER_KEYS, MakeReference,
-     "the interpreter, with the tiles of the host; sanitize = races: each launch stops at the first "
-     "race between two blocks; sanitize = init: at the first read of an unwritten element; "
+     "the interpreter, with the tiles of the host; sanitize = races: each launch stops at the "
+     "first race between two blocks; sanitize = init: at the first read of an unwritten element; "
      "sanitize = races+init: at the first of both"}};
 
 Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
@@ -76,7 +76,7 @@ std::vector<targets::Trait> ProcessorTraits(const passes::TargetFacts& target) {
   for (const ir::MatrixInstruction* instruction : facts.instructions)
     instructions.push_back(instruction->name);
   return {{"bits of a vector", fmt::to_string(facts.vector_bits)},
-          {"registers for vectors", fmt::to_string(facts.vector_registers)},
+          {"vector registers", fmt::to_string(facts.vector_registers)},
           {"bytes of first-level cache", fmt::to_string(facts.l1_bytes)},
           {"bytes of second-level cache", fmt::to_string(facts.l2_bytes)},
           {"instructions",

@@ -16,12 +16,12 @@
 // contraction in the loop's last iteration. Its elements then come from registers, or from a subtile of the
 // buffer that has just been written.
 //
-//   loop %n in %lo .. %hi {                         %long = … ; loop %n in %lo .. %hi {
-//     %t = load_tile %h                                     %last = …
-//     %u = contraction %a, %b into %t         ->      %t = load_tile %h ; %u = contraction %a, %b into %t
-//     store_tile %u to %h }                                  if %last { elementwise loop { %e = element %u ; store %e to … } }
-//   %s = load_tile %h                                       else { store_tile %u to %h } }
-//   elementwise loop { %e = element %s ; store %e to … }        if %long { } else { %s = load_tile %h ; elementwise loop { … } }
+//   loop %n in %lo .. %hi {                                 %long = … ; loop %n in %lo .. %hi {
+//     %t = load_tile %h                                       %last = …
+//     %u = contraction %a, %b into %t                  ->     %t = load_tile %h ; %u = contraction %a, %b into %t
+//     store_tile %u to %h }                                   if %last { elementwise { %e = element %u ; store %e to … } }
+//   %s = load_tile %h                                         else { store_tile %u to %h } }
+//   elementwise { %e = element %s ; store %e to … }         if %long { } else { %s = load_tile %h ; elementwise { … } }
 //
 // An elementwise loop with many ops would take registers from the accumulators. In the last iteration it
 // therefore reads the stored tile, %s = load_tile %h.

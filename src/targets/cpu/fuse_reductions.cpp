@@ -15,7 +15,7 @@
 // This is possible if the reduction reads nothing else that is made after the elementwise loop.
 //
 //   %t = elementwise (%p of %i, %q of %j) { … yield %e }          %s = elementwise (%p of %i, %q of %j) {
-//   %s = reduce sum %t over j                         ->     … ; %f = reduce_in_loop sum %e over j ; yield %f }
+//   %s = reduce sum %t over j                               ->     … ; %f = reduce_in_loop sum %e over j ; yield %f }
 //
 // All reductions in an elementwise loop reduce the same axes, which are its last ones, and its body must be
 // able to run on vectors.

@@ -13,13 +13,12 @@
 // memory that the block will store to. Only the largest blocks of rows and columns do so, because smaller
 // ones are near the end.
 //
-//
-//   split %p in %j { if %few { } else { %y = elementwise loop { load %b[%k, %p] } ; store_tile %y to %h }
+//   split %p in %j { if %few { } else { %y = elementwise { load %b[%k, %p] } ; store_tile %y to %h }
 //     split %c in %p { split %r in %i {
-//       if %ahead { elementwise loop (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
-//       if %stores { elementwise loop (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
+//       if %ahead { elementwise (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
+//       if %stores { elementwise (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
 //       %u = contraction …
-//       if %last { elementwise loop { … store … to %c[…] } } else { store_tile %u … } } } }
+//       if %last { elementwise { … store … to %c[…] } } else { store_tile %u … } } } }
 
 namespace kdl::cpu {
 

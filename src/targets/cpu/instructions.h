@@ -69,8 +69,8 @@ inline constexpr ir::MatrixInstruction kTileUnsigned =
     TileInstruction("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kTileUnsignedI32 =
     TileInstruction("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
-/// What TDPBF16PS computes for tiles with 16 pairs in a row: the even and the odd terms in separate chains of
-/// FMAs that flush subnormals.
+/// What TDPBF16PS computes for tiles with 16 pairs in a row: the even and the odd terms in separate sequences
+/// of FMAs that flush subnormals.
 inline constexpr ir::MatrixInstruction kTileBf16{.name = "x86.tdpbf16ps",
                                                  .a = Scalar::BF16,
                                                  .b = Scalar::BF16,
@@ -121,8 +121,8 @@ using SumIntrinsics = std::array<std::string_view, 3>;  ///< for 128, 256 and 51
 /// The intrinsics for tiles where the first factor has the rows, and where it has the columns.
 using TileIntrinsics = std::array<std::string_view, 2>;
 
-/// An instruction that executes a step of `unit` on processors of the architecture that have these features
-/// (bits of abi.def).
+/// An instruction that executes a step of `instruction` on processors of the architecture that have these
+/// features (bits of abi.def).
 struct Instruction {
   std::string_view arch;
   const ir::MatrixInstruction* instruction;
@@ -130,8 +130,8 @@ struct Instruction {
   std::string_view intrinsic;
   SumIntrinsics sums = {};  ///< if a separate addition follows
   TileIntrinsics tiles = {};
-  /// The instruction that the intrinsic computes, if it differs from `unit` in signs or in the number of
-  /// terms. Null: `unit` itself.
+  /// The instruction that the intrinsic computes, if it differs from `instruction` in signs or in the
+  /// number of terms. Null: `instruction` itself.
   const ir::MatrixInstruction* by = nullptr;
   /// For processors whose vectors of more than 128 bits are scalable.
   std::string_view scalable = {};
@@ -230,12 +230,12 @@ static_assert(std::ranges::all_of(kInstructions,
                                                              row.instruction) !=
                                            std::end(kMatrixInstructions);
                                   }),
-              "a unit of kInstructions is missing in kMatrixInstructions");
+              "an instruction of kInstructions is missing in kMatrixInstructions");
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::MatrixInstruction* instruction) {
                                      return instruction->order != ir::StepOrder::Forward &&
                                             instruction->order != ir::StepOrder::Backward;
                                    }),
-              "its passes take terms one by one");
+              "its passes compute terms one by one");
 
 }  // namespace kdl::cpu

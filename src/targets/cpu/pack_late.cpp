@@ -11,14 +11,15 @@
 #include "targets/cpu/split_reduction.h"
 
 // pack-late: a factor that a contraction reads in panels of columns is packed panel by panel, right before
-// rows are multiplied with it. The panel is then in the nearest cache, and all panels use the same memory in
-// turn, which stays there.
+// rows are multiplied with it. The panel is then in the nearest cache, and all panels use the same memory,
+// one after the other, so it stays there.
 //
-//   %y = elementwise loop { … load %b[%k, %j] … }               if %few { %y = elementwise loop { … } ; store_tile %y to %h } else { }
-//   store_tile %y to %h                                    split %p: block<jr> in %j {sizes = [32, 31]} {
-//   %b = load_tile %h : tile<f32; j k>              ->      %n = select %few, %number, 0
-//   %u = contraction %a, %b into %t                   if %few { } else { %y = elementwise loop (…, … in %p) { … } ; store_tile %y to %h panel %n }
-//   store_tile %u to %c                                      %b = load_tile %h panel %n : tile<f32; jr k>
+//   %y = elementwise { … load %b[%k, %j] … }        if %few { %y = elementwise { … } ; store_tile %y to %h } else { }
+//   store_tile %y to %h                             split %p: block<jr> in %j {sizes = [32, 31]} {
+//   %b = load_tile %h : tile<f32; j k>         ->     %n = select %few, %number, 0
+//   %u = contraction %a, %b into %t                   if %few { } else {
+//   store_tile %u to %c                                 %y = elementwise (…, … in %p) { … } ; store_tile %y to %h panel %n }
+//                                                     %b = load_tile %h panel %n : tile<f32; jr k>
 //                                                     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
 // A panel serves all rows. If there are few rows, packing takes most of the time, and memory delivers long

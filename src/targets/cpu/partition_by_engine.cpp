@@ -87,7 +87,7 @@ class Assignment {
   }
 
  private:
-  /// Returns `unit` if neither engine has made an operand. Otherwise returns the vector engine, even for
+  /// Returns `engine` if neither engine has made an operand. Otherwise returns the vector engine, even for
   /// results of the matrix engine.
   Engine Made(const Op* op, Engine engine) const {
     bool bound =

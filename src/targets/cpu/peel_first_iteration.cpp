@@ -9,11 +9,12 @@
 // the loop, the first iteration starts from that value instead. The buffer is filled only if the loop has no
 // iterations.
 //
-//   %z = elementwise loop { yield %v } ; store_tile %z to %h          if %lo < %hi { } else { %z = elementwise loop { yield %v } ; store_tile %z to %h }
-//   loop %n in %lo .. %hi {                   ->   loop %n in %lo .. %hi {
-//     %t = load_tile %h                                    %f = eq %n, %lo
-//     %u = contraction %a, %b into %t                %t = load_tile %h or %v if %f
-//     store_tile %u to %h }                                 … }
+//   %z = elementwise { yield %v }               if %lo < %hi { } else {
+//   store_tile %z to %h                           %z = elementwise { yield %v } ; store_tile %z to %h }
+//   loop %n in %lo .. %hi {                ->   loop %n in %lo .. %hi {
+//     %t = load_tile %h                           %f = eq %n, %lo
+//     %u = contraction %a, %b into %t             %t = load_tile %h or %v if %f
+//     store_tile %u to %h }                       … }
 
 namespace kdl::cpu {
 

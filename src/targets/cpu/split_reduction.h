@@ -17,7 +17,7 @@ class ReductionSplitter {
  public:
   ReductionSplitter(ir::Module& module, ir::Op* fold);
 
-  /// Opens a cut of the axis's block inside those that are already open.
+  /// Opens a split of the axis's block inside those that are already open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);
   /// Copies the op to the builder's position. Its tiles are over the cuts' axes, except for the axes in
   /// `but`.
@@ -25,9 +25,9 @@ class ReductionSplitter {
   /// Moves the reduction into the cuts and returns its copy there. The original is erased.
   ir::Op* Move();
 
-  /// A builder, positioned before the innermost cut's yield.
+  /// A builder, positioned before the innermost split's yield.
   ir::Builder& b() { return b_; }
-  /// The innermost cut's block.
+  /// The innermost split's block.
   ir::Value* block() const { return block_; }
 
  private:

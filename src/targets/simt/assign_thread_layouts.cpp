@@ -18,8 +18,8 @@
 // one thread adds the terms of an element in order. If the product names a matrix instruction, the layout is
 // that of the instruction.
 //
-//   %u = contraction %a, %b into %t over k   ->   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
-//   elementwise (%i in %bi, %j in %bj) { … }        ->   elementwise (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
+//   %u = contraction %a, %b into %t over k     ->   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
+//   elementwise (%i in %bi, %j in %bj) { … }   ->   elementwise (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
 
 namespace kdl::simt {
 

@@ -15,7 +15,7 @@
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
 //                                                     %i = make_block lo + n * extent, min(extent, hi - start), n ; … }
-//   spmd (%i: …, %j: …) { … }                  ->   loop … carry(%ni = begin div count j, %nj = begin rem count j) { …
+//   spmd (%i: …, %j: …) { … }                    ->   loop … carry(%ni = begin div count j, %nj = begin rem count j) { …
 //                                                     yield those of the next block }
 //   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
 // If cores without blocks do nothing at all, the kernel states how many blocks there can be: busy_cores.

@@ -23,7 +23,7 @@
 // results are combined in the specified order.
 //
 //   %m = reduce max %x over c {order = lanes64}   ->   %l = elementwise (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
-//                                                      %m = elementwise (%r in %br) { max of %l[%r, 0], … }
+//                                                     %m = elementwise (%r in %br) { max of %l[%r, 0], … }
 
 namespace kdl::simt {
 

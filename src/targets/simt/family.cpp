@@ -131,7 +131,7 @@ constexpr targets::TargetKind kKinds[] = {
     {"cuda", "isa dot", KDL_CUDA_KEYS, MakeCuda,
      "an NVIDIA GPU; its driver compiles the PTX of the kernels at their first launch; isa = sm_80 "
      "(default; for this and later GPUs), sm_90, sm_90a; dot = native (default; matrix "
-     "instructions, whose results have bits of their own), portable",
+     "instructions, whose results may differ in the last bits), portable",
      "ptx"}};
 
 Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
@@ -148,7 +148,7 @@ std::vector<targets::Trait> DeviceTraits(const passes::TargetFacts& target) {
   std::vector<targets::Trait> traits = SimtTraits(facts);
   if (facts.multiprocessor_bytes > 0)
     traits.push_back(
-        {"bytes near the teams of a multiprocessor", fmt::to_string(facts.multiprocessor_bytes)});
+        {"bytes for workgroups on a multiprocessor", fmt::to_string(facts.multiprocessor_bytes)});
   return traits;
 }
 

@@ -17,10 +17,10 @@
 // copies that each of them has awaited, and nobody reads the slot that is filled next.
 //
 //   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; workgroup>
-//     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
-//     if … { loop {team} { async_copy … } } …       loop %k in 0 .. %K step 16 {
-//     async_copy_wait (%A)                                %s = %k / 16 rem 3
-//     … mma %A, … }                           async_copy_wait (%A) {ahead = 1}
+//     %A = buffer_new : …[64,16]; workgroup         loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
+//     if … { loop {threads} { async_copy … } } …    loop %k in 0 .. %K step 16 {
+//     async_copy_wait (%A)                            %s = %k / 16 rem 3
+//     … mma %A, … }                                   async_copy_wait (%A) {ahead = 1}
 //                                                     barrier
 //                                                     if … { … async_copy … to %A[(%s + 2) rem 3, …] }
 //                                                     async_copy_commit

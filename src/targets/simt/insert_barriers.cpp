@@ -26,9 +26,9 @@
 // barrier between them. Slots of a ring (rings/ring_loop.h) are separate memory; the slot of the previous iteration is the
 // last one as seen from this iteration.
 //
-//   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
-//   loop {team} { buffer_load %m … }                 barrier
-//                                                    loop {team} { buffer_load %m … }
+//   loop {threads} { buffer_store … to %m }     ->   loop {threads} { buffer_store … to %m }
+//   loop {threads} { buffer_load %m … }              barrier
+//                                                    loop {threads} { buffer_load %m … }
 
 namespace kdl::simt {
 
@@ -188,7 +188,7 @@ const Value* NumberOfVector(const Value* index, int64_t lanes) {
 /// Returns how the op accesses memory in a workgroup loop that starts at 0. `loop` may be null.
 Way AccessWay(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
-  if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first worker's";
+  if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first thread";
   if (!from_0 || (op->kind() != OpKind::BufferLoad && op->kind() != OpKind::BufferStore)) return "";
   auto index = op->Segment(op->kind() == OpKind::BufferLoad ? size_t{ir::BufferLoadOp::at_index}
                                                             : size_t{ir::BufferStoreOp::at_index});

@@ -471,7 +471,7 @@ class StageLowering {
       b_.set_loc(stages[0]->loc());
       b_.Create(OpKind::Assert, {{some_moved}, {}}, {},
                 {ir::MakeAttr<AttrKey::Text>(
-                    module_.context().names.Intern("no stage of the kernel can go on"))});
+                    module_.context().names.Intern("no stage of the kernel can continue"))});
       Set(runs_, true);
       return {some_left};
     });

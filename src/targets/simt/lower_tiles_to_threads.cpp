@@ -11,8 +11,8 @@
 // thread 0 has the effects.
 //
 //   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; workgroup>
-//                                                          loop %p in 0 .. size(bi) * 32 step 1 {threads = 1} {
-//                                                            if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
+//                                                                loop %p in 0 .. size(bi) * 32 step 1 {threads = 1} {
+//                                                                  if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
 // A tile that a loop carries has a single buffer. An iteration writes its new value there directly if it
 // reads no other element of it.

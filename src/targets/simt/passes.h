@@ -8,8 +8,8 @@
 namespace kdl::simt {
 
 inline constexpr Fact kMapsAssigned{"maps-assigned"};
-inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
-inline constexpr Fact kWorkgroupLoops{"team-loops"};
+inline constexpr Fact kFoldsPointwise{"reductions-pointwise"};
+inline constexpr Fact kWorkgroupLoops{"workgroup-loops"};
 inline constexpr Fact kStagesLowered{"stages-lowered"};
 
 KDL_KERNEL_PASS(

@@ -54,7 +54,7 @@ enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 
 constexpr int64_t kRowBytes = 128;  // bytes of a row of terms, if tensor tiles are copied
 
-/// Returns the extent to aim for. `unit`: the product's matrix instruction, or null.
+/// Returns the extent to aim for. `instruction`: that of the product, or null.
 int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
                const MmaShape* instruction) {
   bool has_panels = product == Product::TensorTiles || product == Product::Iteration;
@@ -103,8 +103,8 @@ bool Multiplies(const ir::Function& kernel) {
   return found;
 }
 
-/// Classifies the kernel's only reduction, if that is a sum of outer products. Sets `unit` to its matrix
-/// instruction, or to null.
+/// Classifies the kernel's only reduction, if that is a sum of outer products. Sets
+/// `instruction` to its matrix instruction, or to null.
 Product OnlyProduct(const SimtFacts& facts, const ir::Function& kernel,
                     const MmaShape*& instruction) {
   const ir::Op* sum = nullptr;

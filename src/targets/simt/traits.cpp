@@ -16,13 +16,13 @@ std::vector<targets::Trait> SimtTraits(const SimtFacts& facts) {
     instructions.push_back(instruction.instruction->name);
   for (const ir::MatrixInstruction* instruction : facts.instructions)
     instructions.push_back(instruction->name);
-  return {{"workers of a team", fmt::to_string(facts.threads)},
-          {"workers where products are large", fmt::to_string(facts.most_threads)},
-          {"bytes near a team", bytes(facts.workgroup_bytes)},
-          {"bytes of them for factors on their way", bytes(facts.ring_bytes)},
-          {"bytes of a product in a worker's registers", bytes(facts.held_bytes)},
-          {"bytes that a worker moves at once", bytes(facts.vector_bytes)},
-          {"bytes copied past the registers at once", bytes(facts.copy_bytes)},
+  return {{"threads of a workgroup", fmt::to_string(facts.threads)},
+          {"threads if products are large", fmt::to_string(facts.most_threads)},
+          {"bytes of workgroup memory", bytes(facts.workgroup_bytes)},
+          {"bytes of it for factors loaded ahead", bytes(facts.ring_bytes)},
+          {"bytes of a product in a thread's registers", bytes(facts.held_bytes)},
+          {"bytes of a load or store of a thread", bytes(facts.vector_bytes)},
+          {"bytes of an asynchronous copy", bytes(facts.copy_bytes)},
           {"instructions", fmt::format("{}", fmt::join(instructions, " "))}};
 }
 

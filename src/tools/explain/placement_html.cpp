@@ -16,7 +16,7 @@ namespace {
 constexpr int kColumn = 260;
 constexpr int kRow = 34;
 constexpr int kFirstRow = 44;
-constexpr int kTensorTile = 230;
+constexpr int kLabelWidth = 230;
 
 /// The columns: the caller's, if something comes from there, then the queues in the order of their
 /// first steps.
@@ -76,7 +76,7 @@ std::string StepSvg(const PlacedStep& step, const Columns& columns, int y) {
   return fmt::format(
              R"(<rect x="{}" y="{}" width="{}" height="{}" rx="3" fill="{}"><title>{}</title></rect>)"
              "\n",
-             x - kTensorTile / 2, y - 12, kTensorTile, 24, fill, Escaped(step.place)) +
+             x - kLabelWidth / 2, y - 12, kLabelWidth, 24, fill, Escaped(step.place)) +
          Text(x, y + 4, step.text, R"( fill="#fff")");
 }
 
@@ -84,7 +84,7 @@ std::string PictureOf(const PlacedProgram& program) {
   Columns columns(program);
   int height = kFirstRow + kRow * static_cast<int>(program.steps.size());
   std::string svg = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewTensorTile="0 0 {0} {1}">)"
+      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}">)"
       "\n",
       columns.width(), height);
   svg +=

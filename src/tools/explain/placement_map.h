@@ -10,7 +10,7 @@ namespace kdl::tools {
 
 struct PlacedTensor {
   std::string name;
-  std::string tile_buffer;  ///< "lives on two", "begins on one, which first writes it"
+  std::string owner;  ///< "lives on two", "begins on one, which first writes it"
 };
 
 enum class StepKind : uint8_t { Launch, Move, Other, Region };

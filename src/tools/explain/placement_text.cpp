@@ -22,7 +22,7 @@ std::string StepText(const PlacedStep& step) {
 std::string ProgramText(const PlacedProgram& program) {
   std::string text = fmt::format("\nprogram {}\n", program.name);
   for (const PlacedTensor& tensor : program.tensors)
-    text += fmt::format("  {} {}\n", tensor.name, tensor.tile_buffer);
+    text += fmt::format("  {} {}\n", tensor.name, tensor.owner);
   std::vector<std::string> lines;
   size_t width = 0;
   size_t moves = 0;

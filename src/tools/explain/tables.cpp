@@ -45,7 +45,7 @@ Table OpsTable() {
 
 Table PassesTable(const targets::Registry& families) {
   Table table{"passes",
-              "Passes, in the order in which they run; --print-after and --stop-after take these "
+              "Passes, in the order in which they run; --print-after and --stop-after accept these "
               "names.",
               {}};
   for (const passes::Pass* pass : families.passes())

@@ -75,7 +75,7 @@ std::string KernelHtml(const KernelMap& kernel) {
                         Escaped(tensor.type));
   if (kernel.pipes.empty()) return html + "<p>no pipes in memory</p>\n";
   html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
-  html += fmt::format("<svg viewTensorTile=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
+  html += fmt::format("<svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
   std::vector<double> widths = Widths(kernel);
   double x = 0;
   for (size_t i = 0; i < kernel.ranges.size(); ++i) {

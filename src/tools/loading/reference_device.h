@@ -12,7 +12,7 @@ namespace kdl::tools {
 
 /// Adds a kind of device that is implemented by the interpreter. The payload of its images is KIR
 /// text, from which kernels are executed. The symbol of a variant is the name of a function in that
-/// text. `units` are the matrix instructions that its contractions may name. The options of a
+/// text. `instructions` are the matrix instructions that its contractions may name. The options of a
 /// device are:
 ///   seed   0: run the cores one after the other; otherwise interleave them in a random order with this
 ///          seed. The default is 1, or 0 with `watch`.

@@ -22,7 +22,7 @@ constexpr int kLanes = 8;
 constexpr int kLanes = 4;
 #endif
 
-// All chains and two constants fit in registers: x86 has only 16 of them without AVX-512.
+// All independent sums and two constants fit in registers: x86 has only 16 of them without AVX-512.
 #if defined(__SSE2__) && !defined(__AVX512F__)
 constexpr int kIndependentSums = 12;
 #else

@@ -10,7 +10,7 @@ struct CeilingLoops {
   const char* name;  // of the level
   int lanes;         // number of f32 values in a vector
   // `steps` times kTerms fused multiply-adds on vectors of `lanes` values, in as many independent
-  // chains as fit in registers.
+  // sequences as fit in registers.
   void (*multiply_add)(std::int64_t steps);
   // The same, and in each step the quotient of two of the results.
   void (*divide)(std::int64_t steps);

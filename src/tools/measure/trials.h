@@ -26,7 +26,7 @@ struct TrialLimits {
   int trials = 20;
   // Stop earlier, after at least 3 trials, if all would take longer.
   double seconds = 30;
-  std::function<void()> prepare = [] {};  // called before each turn of a side; not timed
+  std::function<void()> prepare = [] {};  // called before each run of a side; not timed
   bool single = false;                    // a trial is a single run after `prepare`
   // For a single thread: measure the processor time of the process, which excludes other programs.
   bool processor_time = false;

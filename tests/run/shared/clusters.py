@@ -28,7 +28,7 @@ export kernel steps(x: inout f32[N], turns: i64) {
 def moved(done):
     """Returns what the device counted: the number of block copies, their bytes, barriers, and the scratchpad
     bytes."""
-    found = re.search(r"block copies (\d+), bytes by block copies (\d+), barriers (\d+), scratchpad bytes at most (\d+)", done.stdout)
+    found = re.search(r"block copies (\d+), bytes of block copies (\d+), barriers (\d+), most scratchpad bytes (\d+)", done.stdout)
     return tuple(map(int, found.groups())) if found else (0, 0, 0, 0)
 
 

@@ -208,7 +208,7 @@ def described(kind, count):
     heads = re.findall(r"^\S.*", done.stdout, re.M)
     checks.expect("both parts are there", heads[:1] == [f"{last}, as the runtime sees it:"] and heads[1:2] and heads[1].endswith("is compiled for:"),
                   done.stdout + done.stderr)
-    numbers = [{"opencl": "compute units", "cuda": "multiprocessors"}[kind], "bytes of memory", "bytes near a team"]
+    numbers = [{"opencl": "compute units", "cuda": "multiprocessors"}[kind], "bytes of memory", "bytes of workgroup memory"]
     checks.expect("the numbers are numbers", all(int(lines.get(name, "0")) > 0 for name in numbers), done.stdout + done.stderr)
     done = kernelc("targets", "--device", f"{kind}[{count}]")
     is_told = missing(kind, count) in done.stderr and "[E0982]" in done.stderr

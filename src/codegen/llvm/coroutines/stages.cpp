@@ -135,7 +135,7 @@ void GiveTurn(Emitter& emitter, size_t number, llvm::Value* tell, llvm::BasicBlo
               llvm::PHINode* broken_state) {
   llvm::Value* stage = emitter.stages[number];
   auto& builder = emitter.builder;
-  llvm::BasicBlock* turn = emitter.NewBlock("turn");
+  llvm::BasicBlock* turn = emitter.NewBlock("iteration");
   llvm::BasicBlock* next = emitter.NewBlock("next");
   builder.CreateCondBr(IsEnding(emitter, CoroutineState(emitter, stage), Ending::Done), next, turn);
   builder.SetInsertPoint(turn);

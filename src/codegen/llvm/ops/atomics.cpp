@@ -142,7 +142,7 @@ void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
 
 void EmitUpdate(Emitter& emitter, ir::Op* op) {
   KDL_CHECK(op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch,
-            "an update of another scope, which should have become a load and a store");
+            "an update of another scope, which should have been lowered to a load and a store");
   EmitAtomicUpdate(emitter, op);
 }
 

@@ -35,7 +35,7 @@ std::unique_ptr<llvm::Module> ForeignModule(llvm::LLVMContext& context, const st
 Status CheckLayout(const std::string& layout) {
   llvm::Expected<llvm::DataLayout> parsed = llvm::DataLayout::parse(layout);
   if (parsed) return {};
-  return Failure{fmt::format("the layout of data '{}' is none of LLVM's: {}", layout,
+  return Failure{fmt::format("'{}' is not an LLVM data layout: {}", layout,
                              llvm::toString(parsed.takeError())),
                  FailureKind::User};
 }

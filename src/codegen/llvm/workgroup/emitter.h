@@ -27,7 +27,7 @@ struct WorkgroupEmitter : Emitter {
 
   /// Creates the function, without a body, and the parameters that every kernel has.
   virtual void Declare() = 0;
-  /// Called at the start of the body: sets `worker`, and returns the number of the core in this call.
+  /// Called at the start of the body: sets `thread`, and returns the number of the core in this call.
   virtual llvm::Value* FindThread() = 0;
   /// Returns the memory of tensor `number`.
   virtual llvm::Value* TensorMemory(unsigned number) = 0;

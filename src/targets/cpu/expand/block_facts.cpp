@@ -34,7 +34,7 @@ Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   return ShiftedTo(e, block.start(), region, shifted);
 }
 
-/// Whether the block comes from a cut into panels and their remainder.
+/// Whether the block comes from a split into panels and their remainder.
 bool IsPanels(const Value* block, int64_t panel) {
   const ir::NumberList sizes = block->parent_region()->parent()->attr<ir::AttrKey::Sizes>();
   return sizes[0] == panel && (sizes.size() == 1 || sizes[1] == panel - 1);

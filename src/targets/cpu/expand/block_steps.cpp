@@ -326,8 +326,8 @@ class BlockSteps {
     return next;
   }
 
-  /// The same for an instruction with two chains, pair by pair and row by row, because each accumulator needs
-  /// two more registers for that.
+  /// The same for an instruction with two sequences, pair by pair and row by row, because each accumulator
+  /// needs two more registers for that.
   Values AfterSequences(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
@@ -348,7 +348,7 @@ class BlockSteps {
     });
   }
 
-  /// Returns the chains, two for each accumulator, after a pair of terms.
+  /// Returns the sequences' sums, two for each accumulator, after a pair of terms.
   Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -366,8 +366,8 @@ class BlockSteps {
     return next;
   }
 
-  /// Returns the chains after the terms that are missing in the last step. Those are +0 times +0, so a chain
-  /// that was -0 becomes +0. `terms`: the terms that exist.
+  /// Returns the sequences' sums after the terms that are missing in the last step. Those are +0 times +0, so
+  /// a sum that was -0 becomes +0. `terms`: the terms that exist.
   Values WithNothing(const Values& chains, Value* zero, Value* terms) {
     Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.instruction->depth - 1));
     Values filled;

@@ -35,7 +35,7 @@ std::optional<bool> HasSize(const Expander& e, const Value* block, int64_t size)
 }
 
 /// Returns the value of a condition on the sizes of blocks, if it is known. It may be known in one copy of a
-/// cut's body.
+/// split's body.
 std::optional<bool> Known(const Expander& e, const Value* condition) {
   const Op* def = condition->def();
   if (!def) return std::nullopt;

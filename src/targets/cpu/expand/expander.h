@@ -40,7 +40,7 @@ struct BlockFacts {
   ir::Value* index = nullptr;
   ir::Value* next =
       nullptr;  ///< where its loop's next iteration starts; set for blocks with Rereads::rows()
-  /// For a cut's block: the original block, the offset of this block in it, and the most elements that this
+  /// For a split's block: the original block, the offset of this block in it, and the most elements that this
   /// block may have.
   const ir::Value* whole = nullptr;
   ir::Value* offset = nullptr;

@@ -11,7 +11,7 @@
 // single elements. Elsewhere it would only store the values that are already there.
 //
 //   elementwise (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
-//                               %n = select %c, %v, %e ; yield %n }
+//                                      %n = select %c, %v, %e ; yield %n }
 //   ->  loop over %r .. %r + 1 of %i { loop over 0 .. %p + 1 of %j { … } }
 
 namespace kdl::cpu {

@@ -3,7 +3,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// A cut becomes a loop over the blocks of each size, with a copy of its body. If no block of a size can be
+// A split becomes a loop over the blocks of each size, with a copy of its body. If no block of a size can be
 // shorter, the size is a constant. Sizes of which the original block is known to have no blocks are omitted.
 
 namespace kdl::cpu {

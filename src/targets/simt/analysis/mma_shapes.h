@@ -69,7 +69,7 @@ static_assert(std::ranges::all_of(kMmaShapes,
                                                              row.instruction) !=
                                            std::end(kMatrixInstructions);
                                   }),
-              "a unit of kMmaShapes is missing in kMatrixInstructions");
+              "an instruction of kMmaShapes is missing in kMatrixInstructions");
 
 /// Returns the machine's first intrinsic that computes the product, whatever its blocks are, or null.
 const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product);

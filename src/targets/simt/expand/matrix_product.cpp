@@ -8,7 +8,7 @@
 // Products with a matrix instruction: all threads execute each step together and have their points of the
 // result in scalars.
 //
-//   if (size(bk) rem 16 != 0) { loop {team} … buffer_store 0 to %A[…] }           terms after the block's end
+//   if (size(bk) rem 16 != 0) { loop {threads} … buffer_store 0 to %A[…] }        terms after the block's end
 //   loop %w in 0 .. 128 {threads = 1} {
 //     %0 = buffer_load %acc[0, 0] …                                               the thread's block
 //     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {

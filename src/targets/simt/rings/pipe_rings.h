@@ -27,8 +27,8 @@ ir::Value* LoadCell(ir::Builder& b, ir::Value* cell);
 void StoreCell(ir::Builder& b, ir::Value* value, ir::Value* cell);
 
 /// Replaces pipes by buffers, and accesses to their slots by loads and stores of these. `acquire` and `wait`
-/// remain, to mark where a stage waits, but nothing uses their results. `far`: the tiles are in global
-/// memory.
+/// remain, to mark where a stage waits, but nothing uses their results. `global`: the tiles are in
+/// global memory.
 Rings OpenRings(ir::Module& module, ir::Function& kernel, bool global);
 
 /// Replaces the rings' memory by its counterpart in a copy of the kernel.

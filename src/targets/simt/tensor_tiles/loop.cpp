@@ -22,13 +22,13 @@
 //   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
 //   loop %n in 0 .. 3 { … iterations 0, 1, 2 as below, without waits }
 //   loop %k in 0 .. %K step 64 {                            iteration n = k / 64, slot s = n rem 4
-//     loop {team} { mbarrier_wait %full[s] phase n / 4
-//                   … = mma %A, %B … slots (s, s) … ; mma_commit
-//                   mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
+//     loop {threads} { mbarrier_wait %full[s] phase n / 4
+//                      … = mma %A, %B … slots (s, s) … ; mma_commit
+//                      mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
 //     if (iteration n + 3 exists) {
-//       if tile_copy_fits %a { loop {team, one} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
-//       else { … ; proxy_fence ; barrier ; loop {team, one} { mbarrier_arrive %full[…] } } … } }
-//   loop {team} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
+//       if tile_copy_fits %a { loop {threads, one} { mbarrier_wait %empty[…] … ; tile_copy %a[…] … at %full } }
+//       else { … ; proxy_fence ; barrier ; loop {threads, one} { mbarrier_arrive %full[…] } } … } }
+//   loop {threads} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //
 // If a core goes from block to block without a grid-wide barrier, the mbarriers stay valid. Iterations are
 // then counted over all blocks, and after the loop the first iterations of the next block are begun, so that

@@ -25,7 +25,7 @@ class SlotMbarriers {
   void Open(ir::Value* mbarriers, int64_t arrivals);
   void Close(ir::Value* mbarriers);
   ir::Value* SlotForIteration(ir::Value* iteration);
-  /// Waits for the phase that iteration `turn` completes.
+  /// Waits for the phase that the iteration completes.
   void Await(ir::Value* mbarriers, ir::Value* iteration);
   void Arrive(ir::Value* mbarriers, ir::Value* iteration);
 

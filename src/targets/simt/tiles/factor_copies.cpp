@@ -7,10 +7,10 @@
 #include "support/scalar.h"
 
 //   %x = elementwise (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
-//                                                                        loop %p in 0 .. 512 {threads = 1} {
-//                                                                          async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
-//                                                                      } else { … element by element }
-//   … the other factor, then the first other op                        async_copy_wait %x, …
+//                                                                             loop %p in 0 .. 512 {threads = 1} {
+//                                                                               async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
+//                                                                           } else { … element by element }
+//   … the other factor, then the first other op                             async_copy_wait %x, …
 
 namespace kdl::simt {
 
