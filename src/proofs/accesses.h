@@ -15,41 +15,43 @@ struct AccessView {
   ir::Value* tensor;
   std::span<ir::Value* const> index;
   ir::Effect effect;
-  ir::Value* mask;  ///< null: no mask
+  ir::Value* mask;  ///< null if there is no mask
 
   ir::Access access() const { return op->attr<ir::AttrKey::Access>(); }
   size_t rank() const { return tensor->type()->dims.size(); }
-  /// Returns the axes over which it accesses elements.
+  /// Returns the axes over which the op accesses elements.
   ir::AxisList axes() const;
-  /// Whether it belongs to a `reduce` statement: it updates a partial value, which is combined with the
-  /// element later.
+  /// Whether the access belongs to a `reduce` statement. Such an access updates a partial value, which is
+  /// combined with the element later.
   bool is_partial() const {
     return op->HasAttr(ir::AttrKey::Scope) &&
            op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Group;
   }
-  /// Whether the element becomes the stored value, whatever it was before: for a store, and for `atomic … =`.
+  /// Whether the stored value replaces the element regardless of what it was before: true for a store and for
+  /// `atomic … =`.
   bool is_write() const;
-  /// Whether it is irgen's fill of elements into which groups of blocks reduce.
+  /// Whether this access is the fill that irgen generates for elements into which groups of blocks reduce.
   bool is_fill() const;
   bool has_else() const { return op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Else; }
 };
-/// Returns nothing if the op does not access tensor elements.
+/// Returns the op's access to elements of a tensor, or nothing if the op has none.
 std::optional<AccessView> FindAccess(ir::Op* op);
 /// Returns the accesses in a region.
 std::vector<AccessView> AccessesIn(const ir::Region* region);
-/// Returns all accesses to a memory, also through views.
+/// Returns all accesses to a memory, including those through views.
 std::vector<AccessView> AccessesOf(const ir::Value* memory);
 
-/// The bounds of a loop variable; nothing for carried values.
+/// The bounds of a loop variable. Values that a loop carries have none.
 struct LoopEnds {
   const ir::Value* lo;
   const ir::Value* hi;
 };
 std::optional<LoopEnds> LoopEndsOf(const ir::Value* param);
 
-/// Returns whether an op has iterations that the proofs distinguish: it is a loop or an spmd.
+/// Returns whether the proofs distinguish iterations of an op, because it is a loop or an spmd.
 bool IsLoop(const ir::Op* op);
-/// Returns the op itself or the innermost op around it that is a loop in this sense; null if there is none.
+/// Returns the innermost op for which `IsLoop` is true, among the op itself and those around it; null if
+/// there is none.
 const ir::Op* LoopOf(const ir::Op* op);
 
 }  // namespace kdl::proofs

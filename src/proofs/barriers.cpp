@@ -12,7 +12,7 @@ namespace {
 bool Waits(const Op* op) { return op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage; }
 bool Walks(const Op* op) { return op->kind() == OpKind::Spmd; }
 
-/// Whether `holds` is true for the op or for one nested in it; `known` caches the results.
+/// Whether `holds` is true for the op or an op nested in it; `known` caches the results.
 bool Has(const Op* op, bool (*holds)(const Op*), std::map<const Op*, bool>& known) {
   if (op->regions().empty()) return holds(op);
   auto [found, is_new] = known.try_emplace(op, false);
@@ -68,7 +68,7 @@ Barriers::Free Barriers::SameOnAllCores(PointSet when) const {
   return Without({std::move(when), is_certain, never}, others);
 }
 
-/// Removes what is said about the iterations of a loop.
+/// Removes from a condition everything about the iterations of a loop and of the loops nested in it.
 Barriers::Free Barriers::Outside(Free free, const Op* loop) const {
   auto inner = free.when.Variables([&](const std::string& variable) {
     const Scope& scope = instances_.ScopeOf(variable);
@@ -116,8 +116,8 @@ Barriers::Free Barriers::Through(const ir::Region* region) {
   return through;
 }
 
-/// Adds the path from `op` to `end` in the same region, excluding `end`. Returns false if there is no path
-/// without a barrier.
+/// Restricts `free` to the cases in which there is no barrier from `op` up to but excluding `end`, which is
+/// in the same region. Returns false if there is always a barrier.
 bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   for (; op != end && !free.never; op = op->next()) {
     if (HasBarrier(op)) free &= Through(op);
@@ -125,8 +125,8 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   return !free.never;
 }
 
-/// Returns the path from after `op` to the end of the region `end`, which leaves all ops around `op` up to
-/// that region.
+/// Returns the condition for a path without a barrier from just after `op` to the end of `end`, a region
+/// around `op`.
 Barriers::Free Barriers::After(const Op* op, const ir::Region* end) {
   Free free = All();
   for (;; op = op->parent_region()->parent()) {
@@ -154,7 +154,7 @@ void Barriers::Add(Way way, const Free& after, const Free& between, const Free& 
   ways.push_back(std::move(way));
 }
 
-/// Returns the loops around a place, up to the region, in which iterations may wait at a barrier.
+/// Returns the loops around a place, within a region, whose iterations may wait at a barrier.
 std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region* within) {
   std::vector<const Op*> loops;
   for (; place->parent_region() != within; place = place->parent_region()->parent()) {
@@ -164,7 +164,7 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region*
   return loops;
 }
 
-/// Adds the path from the first place to the second, or the other way round, within one iteration.
+/// Adds the way from one place to the other within one iteration, in the order in which they are executed.
 void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Iterations::Same, false};
   if (a == b) return Add(way, All(), All(), All(), ways);

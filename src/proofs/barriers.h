@@ -9,54 +9,58 @@
 
 namespace kdl::proofs {
 
-/// A way in which two places of a kernel, outside of `spmd for`, can be executed one after the other without
-/// a barrier in between. Both are in the same iteration of the first `equal` common loops and, if there is
-/// one more common loop, in different iterations of it.
+/// A way to execute one of two places of a kernel, both outside of `spmd for`, and then the other one without
+/// a barrier in between. Both places are in the same iteration of the first `equal` common loops. If there is
+/// one more common loop, they are in different iterations of that loop.
 struct Way {
   size_t equal = 0;
   enum class Iterations : uint8_t {
-    Same,     ///< the same iteration of all common loops
-    Earlier,  ///< the first place in an earlier iteration of the next loop
-    Next,     ///< the same, with the second place in the iteration right after it
+    Same,     ///< both places in the same iteration of all common loops
+    Earlier,  ///< the first place in an earlier iteration of the next common loop
+    Next,     ///< like Earlier, with the second place in the very next iteration
   } iterations = Iterations::Same;
-  bool is_swapped = false;  ///< the second place comes first
-  /// The conditions for having no barrier in between, or weaker ones: on the iterations that contain both
-  /// places (`when`), on those of the place that comes first (`after`), and on those of the other one
-  /// (`before`).
+  bool is_swapped = false;  ///< the second place is executed first
+  /// The conditions for having no barrier in between, or weaker conditions. `when` is the part about the
+  /// iterations that contain both places.
   PointSet when{};
+  /// The part about the iterations that contain only the place that is executed first.
   PointSet after{};
+  /// The part about the iterations that contain only the place that is executed second.
   PointSet before{};
-  bool is_certain = true;  ///< whether the conditions are exact
-  /// `left`: loops with a barrier around the first place, which are left. `entered`: those around the second
-  /// place, which are entered. `may_wait`: whether iterations of the next loop in between may wait. There is
-  /// certainly no barrier only if the way starts in a last iteration, ends in a first one, and leads to the
-  /// very next iteration.
+  bool is_certain = true;  ///< whether the three conditions are exact
+  /// The loops with a barrier around the place that is executed first, which the way leaves. There is
+  /// certainly no barrier only if the way starts in the last iteration of each of them.
   std::vector<const ir::Op*> left{};
+  /// The loops with a barrier around the place that is executed second, which the way enters. There is
+  /// certainly no barrier only if the way ends in the first iteration of each of them.
   std::vector<const ir::Op*> entered{};
+  /// Whether iterations of the next common loop in between may wait at a barrier. If so, there is certainly
+  /// no barrier only if the way leads to the very next iteration.
   bool may_wait = false;
 };
 
-/// What `sync` orders. Stages count as barriers here; the pipes between them are checked elsewhere.
+/// Determines the ordering that `sync` imposes. Stages count as barriers here; the pipes between them are
+/// checked elsewhere.
 class Barriers {
  public:
   explicit Barriers(Instances& instances) : instances_(instances) {}
 
-  /// Returns the loops outside of spmds that contain an spmd or a barrier, outermost first.
+  /// Returns the loops around an op, outside of spmds, that contain an spmd or a barrier, outermost first.
   std::vector<const ir::Op*> LoopsAround(const ir::Op* op);
-  /// Returns the op that represents `op` between barriers: the enclosing spmd or, without one, the outermost
-  /// op around it without a barrier or spmd.
+  /// Returns the op that represents `op` between barriers: the enclosing spmd or, if there is none, the
+  /// outermost op around it that contains neither a barrier nor an spmd.
   const ir::Op* PlaceBetweenBarriers(const ir::Op* op);
   /// Returns all ways in which two places can be executed without a barrier in between.
   std::vector<Way> Ways(const ir::Op* a, const ir::Op* b);
-  /// Returns whether every iteration of a loop that is completed waits at a barrier.
+  /// Returns whether every completed iteration of a loop waits at a barrier.
   bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
-  /// Returns whether each core that passes the op has waited for all others.
+  /// Returns whether each core that passes the op has waited for all other cores.
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
-  /// Returns whether it is or contains an spmd.
+  /// Returns whether the op is or contains an spmd.
   bool HasWalk(const ir::Op* op);
 
  private:
-  /// The launches and the iterations of enclosing loops for which there is a path without a barrier.
+  /// The launches, and the iterations of enclosing loops, in which some path has no barrier.
   struct Free {
     PointSet when;
     bool is_certain = true;

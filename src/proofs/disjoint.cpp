@@ -6,8 +6,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Disjoint: first simple accesses without sets, then races with sets, then races that the contents of tables
-// can exclude.
+// Disjoint tries three methods in turn: simple accesses without sets, then races with sets, and finally races
+// that the contents of tables can exclude.
 
 namespace kdl::proofs {
 
@@ -49,7 +49,7 @@ struct Disjoint::Asked {
   Instances instances;
   Races races;
   Examples examples;
-  std::set<size_t> checked;  ///< indices into RaggedOf
+  std::set<size_t> checked;  ///< indices into the result of `RaggedOf`
 };
 
 Disjoint::Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
@@ -89,8 +89,8 @@ std::vector<Parts> Disjoint::parts() const {
   return parts;
 }
 
-/// Returns whether the tables of ragged loops keep the blocks apart; the launch then checks the tables that
-/// are needed.
+/// Returns whether the tables of ragged loops keep the blocks apart. If so, the launch has to check the
+/// tables on which this depends.
 bool Disjoint::Asked::AreApartByTables(const Value* memory) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
   if (around.empty()) return false;

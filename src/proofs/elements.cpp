@@ -16,7 +16,7 @@ struct Division {
   Poly rest;
 };
 
-/// Divides by a monomial, term by term.
+/// Divides a polynomial by a monomial, term by term.
 Division Divide(const Poly& poly, const Poly& by) {
   if (!poly.exact()) return {poly, poly};
   Division division;
@@ -37,8 +37,8 @@ Division Divide(const Poly& poly, const Poly& by) {
 
 }  // namespace
 
-/// Returns the product to which a `where` equates a size name, as in L == N * M, because flat indices are
-/// compared with the product.
+/// Returns the product to which a `where` sets a size name equal, as in L == N * M. This makes flat indices
+/// comparable with the size.
 Size Elements::ByEquation(Size size) const {
   if (size->kind != SizeKind::Symbol) return size;
   for (const Op* op : *instances_.kernel().body) {
@@ -52,7 +52,7 @@ Size Elements::ByEquation(Size size) const {
   return size;
 }
 
-/// Returns a size that is a factor of every product in the indices.
+/// Returns a size that is a factor of every product in all the indices.
 std::optional<Poly> Elements::CommonFactor(const std::vector<Poly>& indices) {
   std::optional<Monomial> common;
   for (const Poly& index : indices) {
@@ -146,8 +146,8 @@ bool Elements::IsExact(const Value* tensor) {
                              [](const auto& size) { return size.has_value(); });
 }
 
-/// Returns the v of y[.., v / N, v % N, ..] at dimension d, where the size of the next dimension is the size
-/// name N.
+/// If an element has the index y[.., v / N, v % N, ..] and dimension `d` is that of v / N, returns v. The
+/// size of the next dimension must be the size name N.
 std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<Poly>& element,
                                         size_t d) {
   if (d + 1 >= element.size()) return std::nullopt;
@@ -199,15 +199,15 @@ std::optional<std::vector<int64_t>> Elements::ElementIndex(const Value* memory,
   return index;
 }
 
-/// Returns whether an index may wrap at 64 bits to a value inside the tensor. That is impossible for one
-/// unknown number plus numbers that sizes bound.
+/// Returns whether an index may wrap at 64 bits to a value in bounds. That is impossible for the sum of one
+/// unknown number and numbers that sizes bound.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
   return sum.unknown > 1 || !sum.known.both();
 }
 
-/// Returns the condition that the index is inside. An index outside of a view accesses nothing, even if the
-/// memory has an element there.
+/// Returns the condition that the index is in bounds. An index out of a view's bounds accesses nothing, even
+/// if the memory has an element there.
 PointSet Elements::Inside(const AccessView& view) {
   PointSet inside = instances_.All();
   Terms& terms = instances_.terms();

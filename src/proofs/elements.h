@@ -8,9 +8,9 @@
 
 namespace kdl::proofs {
 
-/// The elements of memories as points, and the elements that accesses touch. An element has a variable for
-/// each dimension of the memory, or of the only view through which it is accessed. A flat index K * i + j,
-/// with j between 0 and K - 1 in all accesses, becomes two variables, for i and for j.
+/// Represents the elements of memories as points, and finds the elements that accesses touch. An element has
+/// a variable for each dimension of the memory, or of the only view through which it is accessed. A flat
+/// index K * i + j, with j between 0 and K - 1 in all accesses, becomes two variables, for i and for j.
 class Elements {
  public:
   explicit Elements(Instances& instances) : instances_(instances), wraps_(instances.kernel()) {}
@@ -24,24 +24,24 @@ class Elements {
     bool is_exact;
   };
   Touched TouchedBy(const AccessView& view);
-  /// The same for an access whose index is known to be inside, for example because a check has not stopped
-  /// the core.
+  /// Like `TouchedBy`, for an access whose index is known to be in bounds, for example because a failed check
+  /// would have stopped the core.
   Touched NamedBy(const AccessView& view);
-  /// Returns the index of an element, in Coordinates; nothing if the point does not determine it.
+  /// Returns the index of an element in the memory's coordinates (see `Terms::Coordinates`); nothing if the
+  /// point does not determine it.
   std::optional<std::vector<int64_t>> ElementIndex(const ir::Value* memory, const Point& point);
 
  private:
-  /// For y[v / N, v % N] with a size N: the start of the row, N * (v / N), is a variable of the element as
-  /// well.
+  /// For y[v / N, v % N] with a size N, the element has one more variable: the start of the row, N * (v / N).
   struct Row {
     std::string start;
     AtomId size;
   };
   struct Layout {
-    /// For each dimension of the coordinates: the K of K * i + j, outermost first.
+    /// For each dimension of the coordinates, the factors K of K * i + j, outermost first.
     std::vector<std::vector<Poly>> factors;
     std::vector<std::optional<Poly>> sizes;  ///< the sizes of the variables, if known
-    std::map<size_t, Row> rows;              ///< keyed by the variable of the quotient
+    std::map<size_t, Row> rows;              ///< keyed by the number of the quotient's variable
   };
   Affine Variable(size_t number) const;
   const Layout& LayoutOf(const ir::Value* memory);

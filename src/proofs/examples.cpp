@@ -25,10 +25,11 @@ bool IsNumber(const ir::Param& param) {
          IsInteger(param.value->type()->scalar);
 }
 
-/// The loop variables that an example mentions: those of the block, then those of the iterations around it.
+/// The loop variables that an example mentions: first those of the block, then those of the iterations around
+/// it.
 struct Binders {
   std::vector<const Value*> all;
-  size_t iterations = 0;  ///< the index of the first of the latter
+  size_t iterations = 0;  ///< the index of the first variable of an iteration
 };
 
 Binders ExampleBinders(Races& races, const Site& site) {
@@ -57,7 +58,7 @@ PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   return set;
 }
 
-/// Returns `i = 0..3, j = 5` for the binders `from` to `to` (exclusive).
+/// Returns text such as `i = 0..3, j = 5` for the binders `from` to `to` (exclusive).
 std::string IndicesText(const Binders& binders, size_t from, size_t to, const Point& point,
                         bool second) {
   std::string text;
@@ -87,7 +88,7 @@ std::vector<std::string> Examples::Order(Launch& launch) const {
   return order;
 }
 
-/// Returns the condition that numeric parameters are not negative.
+/// Returns the condition that no numeric parameter is negative.
 PointSet Examples::NonNegativeNumbers(Launch& launch) const {
   PointSet set = launch.instances.All();
   for (const ir::Param& param : kernel_.params) {
@@ -146,7 +147,7 @@ std::string Examples::BlockText(Launch& launch, const Site& site, const Point& p
   return "block " + IndicesText(binders, 0, binders.iterations, point, second);
 }
 
-/// Returns ` at t = 1` for the loops outside of spmds.
+/// Returns text such as ` at t = 1` for the loops outside of spmds.
 std::string Examples::IterationText(Launch& launch, const Site& site, const Point& point,
                                     bool second) const {
   Binders binders = ExampleBinders(launch.races, site);
@@ -247,7 +248,7 @@ std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim
   return std::nullopt;
 }
 
-/// Returns the values of the loop variables around an access, and the indices of its ranges.
+/// Returns text with the values of the loop variables around an access and the indices of its ranges.
 std::string Examples::CountsText(Launch& launch, const AccessView& view, const Point& point) const {
   Terms& terms = launch.instances.terms();
   std::string text;

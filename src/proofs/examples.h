@@ -9,12 +9,13 @@
 
 namespace kdl::proofs {
 
-/// Returns the sizes of launches in which to look for an example. The first one fixes only the int generics
-/// and leaves the sizes open; the others have small sizes. All satisfy the requirements of the launch.
+/// Returns the sizes of launches in which to look for an example. The first launch fixes only the int
+/// generics and leaves the sizes open; the other launches have small sizes. All of them satisfy the
+/// requirements of the launch.
 std::vector<Sizes> LaunchesToTry(const ir::Function& function);
 
-/// Examples of mistakes, for messages. They are searched only in launches whose constants are numbers, so
-/// that blocks are exact, and only among accesses that are executed regardless of the data.
+/// Finds examples of mistakes, for messages. It considers only launches whose constants are numbers, so that
+/// blocks are exact, and only accesses that are executed regardless of the data.
 class Examples {
  public:
   Examples(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
@@ -22,11 +23,11 @@ class Examples {
 
   std::optional<RaceExample> RaceOn(const ir::Value* memory);
   std::optional<TwiceExample> TwiceBy(const ir::Op* store);
-  /// Returns the least element of the set that `ask` computes from the memory's elements.
+  /// Returns the least element of the memory in the set of elements that `ask` computes.
   std::optional<ElementExample> LeastElement(
       const ir::Value* memory, const std::function<PointSet(Races&, Instances&)>& ask);
-  /// Returns an execution, with the least possible values, in which the index of a dimension is below 0 or
-  /// beyond its end.
+  /// Returns an execution, with the least possible values, in which the index of dimension `dim` is below 0
+  /// or, if `above` is true, beyond the end of the dimension.
   std::optional<IndexExample> Outside(const AccessView& view, size_t dim, bool above);
 
  private:

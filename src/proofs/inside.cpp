@@ -10,8 +10,7 @@
 #include "proofs/proofs.h"
 #include "proofs/reach.h"
 
-// Inside: proves that indices are inside, from the bounds of loops alone if that is enough, otherwise with
-// sets.
+// Inside proves that indices are in bounds: from the bounds of loops if they suffice, otherwise with sets.
 
 namespace kdl::proofs {
 
@@ -21,7 +20,7 @@ using ir::CompareKind;
 
 constexpr uint64_t kStepsOfRun = 400'000;  ///< the step limit for one question
 
-/// Returns a polynomial of sizes with the names in the source, such as `2*N - 1`.
+/// Returns the text of a polynomial of sizes, with the names in the source, such as `2*N - 1`.
 std::string PolyText(const Poly& poly, const Terms& terms) {
   std::string text;
   auto add = [&](const Monomial& monomial, int64_t coefficient) {
@@ -41,8 +40,9 @@ std::string PolyText(const Poly& poly, const Terms& terms) {
   return text.empty() ? "0" : text;
 }
 
-/// The executions of an access: in launches that are not refused, iterations of the enclosing loops, branches
-/// that are taken and, if `masked`, points where the mask is true. What is true for all of them is proven.
+/// The executions of an access in launches that are not refused: all iterations of the enclosing loops in
+/// which the branches to the access are taken and, if `masked` is true, all points where the mask is true. A
+/// property is proven if it is true for all of these executions.
 class AccessRuns {
  public:
   AccessRuns(Instances& instances, const AccessView& view, bool masked = true)
@@ -171,15 +171,16 @@ OpenIndex Inside::Asked::Ask(const AccessView& view, size_t d, AccessRuns& runs)
   return {d, !runs.Always(index, CompareKind::Ge, 0), !runs.Always(index, CompareKind::Lt, size)};
 }
 
-/// Returns whether the bounds of loops alone show that the index is inside, which is enough for most indices.
+/// Returns whether the bounds of loops suffice to show that the index is in bounds, as they do for most
+/// indices.
 bool Inside::Asked::IsPlain(const Poly& index, const Poly& size) const {
   std::optional<Poly> least = reach.Extreme(index, false);
   std::optional<Poly> most = reach.Extreme(index, true);
   return least && most && terms.IsNonNegative(*least) && terms.IsNonNegative(size - *most - 1);
 }
 
-/// Finds indices that are always outside. Only for accesses that are executed at each of their points
-/// whenever their loops are.
+/// Finds an index that is always out of bounds. Returns nothing unless the access is executed at each of its
+/// points whenever the loops around it are.
 std::optional<AlwaysOutside> Inside::Asked::Outside(const AccessView& view, const OpenIndex& open,
                                                     AccessRuns& runs) {
   if (!reach.IsAlways(view)) return std::nullopt;

@@ -9,9 +9,9 @@
 #include "proofs/launch_limits.h"
 #include "proofs/made_values.h"
 
-// A block whose extent is a number has one variable, its number n: the block starts at lo + extent * n. A
-// block whose extent the compiler chooses later has three variables, for start, count and number, with those
-// constraints that are affine.
+// A block whose extent is a number has one variable, its number n; the block starts at lo + extent * n. A
+// block whose extent the compiler chooses later has three variables: start, count and number. Of the
+// constraints on these, only the affine ones are expressed.
 
 namespace kdl::proofs {
 
@@ -19,15 +19,16 @@ namespace {
 
 using ir::CompareKind;
 
-/// The most pieces of the executions of a region; branch conditions that would give more are ignored.
+/// The maximum number of pieces of a region's executions; branch conditions that would exceed it are ignored.
 constexpr size_t kMostPieces = 16;
-/// The most pieces of an `and` or `or`; the operands of larger conditions are not examined.
+/// The maximum number of pieces of an `and` or `or`; the operands of larger conditions are not examined.
 constexpr size_t kMostOfCondition = 64;
-constexpr size_t kMostElements = 16;  ///< the most elements of a table that are distinguished
-/// The most products of one factor that are compared with each other.
+constexpr size_t kMostElements = 16;  ///< the maximum number of distinguished elements of a table
+/// The maximum number of products with the same factor that are compared with each other.
 constexpr size_t kMostOrdered = 3;
 
-/// Returns the value of a condition that an `if` around the op tests; nothing if none does.
+/// Returns the value that a condition has at the op because an `if` around the op tests it; nothing if no
+/// `if` does.
 std::optional<bool> TakenAround(const Op* op, const Value* condition) {
   for (const ir::Region* region = op->parent_region(); region->parent();
        region = region->parent()->parent_region()) {
@@ -114,7 +115,7 @@ Affine Instances::AffineOfAtom(AtomId atom) {
   return atoms_[atom] = made;
 }
 
-/// Returns an unknown value if it would have too many pieces.
+/// Returns an unknown value if the result would have too many pieces.
 Affine Instances::AffineOfChoice(const AtomFacts& facts) {
   PointSet where = Where(facts.value, true);
   Affine a = AffineOf(facts.a);
@@ -123,7 +124,7 @@ Affine Instances::AffineOfChoice(const AtomFacts& facts) {
   return pieces <= kMostPieces ? where.Indicator().Choose(a, b) : Affine();
 }
 
-/// Returns whether the atom is min(1, n) with n >= 0, that is, whether n is positive.
+/// Returns whether the atom is min(1, n) with n >= 0, which is 1 exactly if n is positive.
 bool Instances::IsAny(AtomId atom) {
   const AtomFacts facts = terms_.Facts(atom);
   if (facts.kind != AtomKind::Min || (facts.a != Poly(1) && facts.b != Poly(1))) return false;
@@ -131,7 +132,7 @@ bool Instances::IsAny(AtomId atom) {
   return WithFacts(Less(AffineOf(count), Constant(0))).IsSurelyEmpty();
 }
 
-/// Returns the q of b * q, where q is floor(a / b) and b is a size.
+/// Returns the atom q in a product b * q, where q is floor(a / b) and b is a size.
 std::optional<AtomId> Instances::QuotientIn(const Monomial& monomial) const {
   for (AtomId atom : monomial) {
     const AtomFacts& facts = terms_.Facts(atom);
@@ -168,7 +169,7 @@ Affine Instances::AffineOfProduct(const Monomial& monomial) {
     AtomId b = monomial.back();
     for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
       if (!scopes_.ScopeOf(factor).is_launch()) continue;
-      Affine multiple = AffineOfAtom(other);  // declares it if it is a variable
+      Affine multiple = AffineOfAtom(other);  // declares the variable if `other` is one
       bool is_variable = variables_.contains(VariableName(other));
       Declare(Product{name, factor, multiple, is_variable ? std::optional(other) : std::nullopt});
     }
@@ -190,8 +191,8 @@ std::optional<Instances::Extreme> Instances::ExtremeOf(AtomId atom) {
   return Extreme{*extent, terms_.PolyOfValue(LoopEndsOf(facts.value)->hi) - start, true};
 }
 
-/// Returns a < b. A number below a minimum is below both of its operands; as an intersection this is one
-/// piece, while the minimum itself has two.
+/// Returns the condition a < b. A number below a minimum is below both of its operands. As an intersection,
+/// this condition is one piece, whereas the minimum itself has two.
 PointSet Instances::Below(const Poly& a, const Poly& b) {
   Poly apart = b - a;
   for (const auto& [monomial, coefficient] : apart.terms()) {
@@ -231,7 +232,8 @@ PointSet Instances::Where(const Value* condition, bool holds) {
   return where_[{condition, holds}] = set;
 }
 
-/// For `and` and `or`; unknown if it would have too many pieces.
+/// Returns where an `and` or `or` has the value `holds`. The result is unknown if it would have too many
+/// pieces.
 PointSet Instances::WhereBoth(const Op* op, bool holds) {
   PointSet a = Where(op->operand(0), holds);
   PointSet b = Where(op->operand(1), holds);
@@ -270,7 +272,7 @@ PointSet Instances::WhereComputed(const Value* condition, bool holds) {
   return Equal(Variable(name), Constant(holds ? 1 : 0));
 }
 
-/// For a result of an `if` op, such as the flag that `continue` clears.
+/// Returns where a result of an `if` op, such as the flag that `continue` clears, has the value `holds`.
 PointSet Instances::WhereResult(const Value* result, bool holds) {
   const Op* branches = result->def();
   PointSet set = None();
@@ -404,7 +406,7 @@ PointSet Instances::AtomBounds(AtomId atom) {
   return facts.value ? set & TableFacts(facts.value, AffineOfAtom(atom)) : set;
 }
 
-/// For an element of a short table: the pairs of index and value.
+/// Returns the facts about an element of a short table: the possible pairs of index and value.
 PointSet Instances::TableFacts(const Value* value, const Affine& at) {
   std::optional<std::vector<int64_t>> values = TableValues(value);
   if (!values || values->size() > kMostElements) return All();
@@ -415,12 +417,13 @@ PointSet Instances::TableFacts(const Value* value, const Affine& at) {
   for (size_t n = 0; n < values->size(); ++n) {
     any |= Equal(index, Constant(static_cast<int64_t>(n))) & Equal(at, Constant((*values)[n]));
   }
-  // If the index is outside, nothing is loaded.
+  // If the index is out of bounds, nothing is loaded.
   return any | Less(index, Constant(0)) |
          AtMost(Constant(static_cast<int64_t>(values->size())), index);
 }
 
-/// b * floor(a / b) is a minus something less than b. If b is not positive, the division is never executed.
+/// Returns the bounds of b * floor(a / b), which is a minus something less than b. If b is not positive, the
+/// division is never executed.
 PointSet Instances::BoundsOfMultiple(const Affine& multiple, AtomFacts quotient) {
   Affine dividend = AffineOf(quotient.a);
   Affine divisor = AffineOf(quotient.b);
@@ -477,7 +480,8 @@ const std::vector<Product>& Instances::ProductsOf(const std::string& variable) c
   return products == products_.end() ? kNone : products->second;
 }
 
-/// Products with the same factor have the order of their other operands, and differ by at least the factor.
+/// Adds the ordering of products with the same factor: they are ordered like their other operands and differ
+/// by at least the factor.
 PointSet Instances::WithOrder(PointSet set) {
   std::map<AtomId, std::vector<Product>> by_factor;
   for (const std::string& name : set.Variables()) {

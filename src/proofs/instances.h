@@ -12,12 +12,12 @@
 
 namespace kdl::proofs {
 
-// The executions of a kernel's code as points. There is a variable for each size name, for each loop's
-// iteration number, for each element of a block, and for each unknown value: an integer of any size, or a
-// condition that is 0 or 1. Sets express what the code says about them. Equal values share a variable. The
-// scope of a variable tells what its value depends on.
+// Represents the executions of a kernel's code as points. There is a variable for each size name, for each
+// loop's iteration number, for each element of a block, and for each unknown value: an integer of any size,
+// or a condition that is 0 or 1. Sets express what the code says about the variables. Equal values share a
+// variable. The scope of a variable tells what its value depends on.
 
-/// A variable for the product of a factor that is the same in a whole launch and another number.
+/// A variable for the product of two numbers, one of which (`factor`) is the same in a whole launch.
 struct Product {
   std::string product;
   AtomId factor;
@@ -29,7 +29,7 @@ class Instances {
  public:
   using Names = std::set<std::string>;
 
-  /// `known` are sizes of the launches in question.
+  /// `known` contains sizes that all launches in question have.
   Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
             Sizes known = {});
 
@@ -42,51 +42,52 @@ class Instances {
   Affine Constant(int64_t value) const { return Affine::Constant(context_, value); }
   Affine Variable(const std::string& name) const { return Affine::Variable(context_, name); }
 
-  /// Each product becomes a variable.
+  /// Converts a polynomial; each product in it becomes a variable.
   Affine AffineOf(const Poly& poly);
   Affine AffineOfValue(const ir::Value* value) { return AffineOf(terms_.PolyOfValue(value)); }
-  /// Returns where a bool has this value, at the current point.
+  /// Returns the condition that a bool has the value `holds` at the current point.
   PointSet Where(const ir::Value* condition, bool holds);
   PointSet Compare(ir::CompareKind kind, const Poly& a, const Poly& b);
 
-  /// Returns what is true in every launch that is not refused.
+  /// Returns the conditions that are true in every launch that is not refused.
   const PointSet& Launch();
-  /// From now on, launches that violate this `require` count as refused, too.
+  /// From now on, launches that violate this `require` also count as refused.
   void Require(const ir::Op* op);
-  /// Returns the executions of an op, or the state after the asserts before it: the loops around it have an
-  /// iteration, and branches are taken.
+  /// Returns the executions that reach an op: the loops around it have an iteration, the branches to it are
+  /// taken, and the asserts before it have not failed.
   PointSet Around(const ir::Op* op);
-  /// Returns the values of a loop variable.
+  /// Returns the set of values of a loop variable.
   const PointSet& Iterations(const ir::Value* binder);
-  /// Returns the elements of the blocks of these axes at `op`, as variables.
+  /// Returns the elements, as variables, of the blocks of these axes at `op`.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
-  /// Returns the points of an access; if `masked`, only those where its mask is true.
+  /// Returns the points of an access; if `masked` is true, only those where its mask is true.
   PointSet PointsOf(const AccessView& view, bool masked = true);
   PointSet RunsOf(const AccessView& view, bool masked = true) {
     return Launch() & Around(view.op) & PointsOf(view, masked);
   }
-  /// Returns the set with everything that is known about its variables, the variables that these facts
-  /// mention, and so on.
+  /// Returns the set restricted by everything that is known about its variables, about the variables that
+  /// these facts mention, and so on.
   PointSet WithFacts(PointSet set, Names known = {});
-  /// The same without the facts about products, which have several pieces; adds the names of the variables to
-  /// `known`.
+  /// Like `WithFacts`, but without the facts about products, which have several pieces. Adds the names of the
+  /// variables to `known`.
   PointSet WithBounds(PointSet set, Names& known) {
     return WithFacts(std::move(set), known, false);
   }
 
-  /// Whether the variable has a scope. Elements of tensors and auxiliary numbers of a question do not.
+  /// Whether the variable has a scope. Elements of tensors and the auxiliary numbers of a question do not
+  /// have one.
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
   bool IsCore(const std::string& variable);
   bool IsCondition(const std::string& variable) const;
-  /// Returns the block whose element the variable is, or null.
+  /// Returns the block of which the variable denotes an element, or null.
   const ir::Value* BlockOfPoint(const std::string& variable) const;
-  /// Returns whether it is an iteration number of a loop, or a point.
+  /// Returns whether the variable is an iteration number of a loop or a point of a block.
   bool IsCounted(const std::string& variable) const;
   /// Returns whether a loop is `outer` or nested in it; if `outer` is null, always true.
   bool LoopIsIn(const ir::Op* loop, const ir::Op* outer) const;
-  /// Returns whether it distinguishes the iterations of the loop.
+  /// Returns whether the variable distinguishes the iterations of the loop.
   bool IsBinderOf(const std::string& variable, const ir::Op* loop) const;
-  /// Returns whether conditions of branches are missing from the executions inside of the op, which are then
+  /// Returns whether some branch conditions inside the op have been dropped, so that the executions there are
   /// a superset.
   bool IsShortened(const ir::Op* op) const { return shortened_.contains(op); }
   PointSet FactsAboutProduct(const Product& product);
@@ -97,31 +98,31 @@ class Instances {
   /// Whether only bounds of the variable are known, so that a value within them need not occur.
   bool IsOpaque(const std::string& variable) const { return variables_.at(variable).is_opaque; }
   bool IsOpaque(const PointSet& set) const;
-  /// Returns the extent of blocks if it is a number.
+  /// Returns the block's extent, or nothing if the extent is not a number.
   std::optional<int64_t> ConstantExtent(const ir::Value* block);
   std::string VariableName(AtomId atom);
 
-  /// Adds a product. If its variable is new, it belongs to the launch and only facts about products are
-  /// known.
+  /// Adds a product. If its variable is new, the variable belongs to the launch, and only facts about
+  /// products are known for it.
   void Declare(const Product& product) {
     products_[product.product].push_back(product);
     Declare(product.product, {}, true, std::nullopt);
   }
-  /// From now on, the parts of these loops count as disjoint; the launch checks that.
+  /// From now on, the parts of these loops count as disjoint; the launch checks that they are.
   void Assume(std::vector<Ragged> ragged) { ragged_ = std::move(ragged); }
   const std::vector<Ragged>& ragged() const { return ragged_; }
   /// Returns the variables on which a number depends, except those that are the same in a whole launch.
   Names VariablesOf(const Poly& poly);
-  /// Returns whether it is part of a bound that tables give to a block's part in the spmd.
+  /// Returns whether the variable is part of a bound that tables give to a block's part in the spmd.
   bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
-  /// Returns a product for each operand that is the same in a whole launch; empty if the variable is not a
-  /// product.
+  /// Returns the variable as a product, once for each operand that is the same in a whole launch; empty if
+  /// the variable is not a product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;
-  /// Returns what is known about a * factor and b * factor together: they have the order of a and b, and
-  /// differ by at least the factor.
+  /// Returns the facts that relate a * factor and b * factor: they are ordered like a and b, and differ by at
+  /// least the factor.
   PointSet InOrder(const Affine& a, const Affine& of_a, const Affine& b, const Affine& of_b,
                    AtomId factor);
-  /// For b * B, where b iterates over the blocks of 0 .. end with size B: returns the end.
+  /// Returns `end` for a product b * B, where b iterates over the blocks of 0 .. end with size B.
   std::optional<Poly> EndOfBlocks(const Product& product);
 
  private:

@@ -23,8 +23,8 @@ namespace kdl::proofs {
 //   int generics have one of their choices,    instantiate
 //   and are positive if the compiler chooses
 
-/// Returns whether a `require` only keeps something below a number so large that it matters only for proofs
-/// about wrapping, like those of limit-sizes. Other proofs ignore it to save time.
+/// Returns whether a `require` only bounds something by a number so large that it matters only for proofs
+/// about wrapping, like the ones that limit-sizes adds. Other proofs ignore such a `require` to save time.
 bool IsVast(const ir::Op* require);
 
 }  // namespace kdl::proofs

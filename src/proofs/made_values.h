@@ -10,28 +10,28 @@
 
 namespace kdl::proofs {
 
-// What is known about a value from the op that computes it.
+// Functions that derive facts about a value from the op that computes it.
 
 /// The values of size names and int generics.
 using Sizes = std::map<Name, int64_t>;
 
-/// Returns the bits of a scalar that is computed from constants and known sizes; nothing if it depends on
-/// more or has no value.
+/// Returns the bits of a scalar that is computed from constants and known sizes only; nothing if it depends
+/// on anything else or has no value.
 std::optional<uint64_t> ConstantBits(const ir::Value* value, const Sizes& known = {});
 
-/// Returns the elements of the table of integers from which a value is loaded; nothing if it has another
-/// source or may be the value of an `else`.
+/// Returns the elements of the table of integers from which a value is loaded; nothing if the value comes
+/// from elsewhere or may be the value of an `else`.
 std::optional<std::vector<int64_t>> TableValues(const ir::Value* value);
 
 /// The number of iterations from `lo` to below `hi` with a step: max(0, floor((hi - lo - 1) / step) + 1) if
-/// `step` is at least 1. The source code may contain the same ops with another step.
+/// `step` is at least 1. The same ops may also occur in the source code with a smaller step.
 struct Steps {
   const ir::Value* lo;
   const ir::Value* hi;
   const ir::Value* step;
 };
-/// Matches the ops that irgen generates for it, which compute in u64 if lo < hi and end with this select;
-/// returns nothing for other ops.
+/// Matches the ops that irgen generates for the number of iterations: a computation in u64 for the case lo <
+/// hi, which ends with this select. Returns nothing for other ops.
 std::optional<Steps> MatchSteps(const ir::Op* select);
 
 }  // namespace kdl::proofs

@@ -8,11 +8,12 @@
 
 namespace kdl::proofs {
 
-/// A product of numbers of a launch, such as sizes, sorted. The empty name stands for the number of cores.
+/// A product of numbers of a launch, such as sizes, in sorted order. The empty name stands for the number of
+/// cores.
 using LaunchProduct = std::vector<Name>;
 
-/// An upper bound of the distance of a number from 0: most + times * (the largest of some products of numbers
-/// of a launch), valid below and above 0 as far as `below` and `above` say.
+/// An upper bound on the distance of a number from 0: most + times * (the largest of some products of numbers
+/// of a launch). It is valid below 0 if `below` is true, and above 0 if `above` is true.
 struct Magnitude {
   bool below = false;
   bool above = false;
@@ -21,8 +22,8 @@ struct Magnitude {
   std::set<LaunchProduct> products{};
 
   bool both() const { return below && above; }
-  /// Whether the number, and all sums on the way to it, fit in 64 bits: a number of a launch is below 2^43
-  /// (KDL_LARGEST_SIZE), and products of several are checked to be at most kLargest / times (limit-sizes).
+  /// Whether the number, and all sums on the way to it, fit in 64 bits. A number of a launch is below 2^43
+  /// (KDL_LARGEST_SIZE), and limit-sizes checks that products of several are at most kLargest / times.
   bool stays() const {
     bool few = products.size() <= kProducts &&
                std::ranges::all_of(products, [](const auto& p) { return p.size() <= kFactors; });
@@ -39,21 +40,21 @@ struct Magnitude {
 /// The magnitude of a number of a launch; the empty name stands for the number of cores.
 inline Magnitude MagnitudeOfLaunch(Name name) { return {true, true, 0, 1, {{name}}}; }
 
-/// Combines the larger parts of both, with the given sides.
+/// Combines the larger parts of both magnitudes; `below` and `above` say on which sides the result is valid.
 inline Magnitude Widest(const Magnitude& a, const Magnitude& b, bool below, bool above) {
   Magnitude widest{below, above, std::max(a.most, b.most), std::max(a.times, b.times), a.products};
   widest.products.insert(b.products.begin(), b.products.end());
   return widest;
 }
-/// The magnitude of a number that is one of the two.
+/// The magnitude of a number that is one of two numbers with these magnitudes.
 inline Magnitude OneOf(const Magnitude& a, const Magnitude& b) {
   return Widest(a, b, a.below && b.below, a.above && b.above);
 }
-/// The magnitude of a number between the two.
+/// The magnitude of a number that is between two numbers with these magnitudes.
 inline Magnitude Between(const Magnitude& lo, const Magnitude& hi) {
   return Widest(lo, hi, lo.below, hi.above);
 }
-/// The magnitude of a number for which both are known.
+/// The magnitude of a number for which both magnitudes are valid.
 inline Magnitude Joined(const Magnitude& a, const Magnitude& b) {
   return Widest(a, b, a.below || b.below, a.above || b.above);
 }

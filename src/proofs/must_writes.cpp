@@ -6,12 +6,13 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
-// Computes from the inside out what is surely written. A store writes a set of pairs of its points and
-// elements. At the end of each enclosing op, the variables of that op are eliminated. A loop's iteration
-// number is eliminated by "there is an iteration", an unknown value by "for every value": an element counts
-// if it is written for all of them. So `y[i] = a where c; y[i] = b where !c` writes y[i], because c is a
-// variable of both. If the compiler chooses the extent of blocks later, their starts are unknown, but each
-// index of the loop is in one block: an element counts if every block around some index would write it.
+// Computes from the inside out what is surely written. A store writes a set of pairs, each of a point and an
+// element. At the end of each enclosing op, the variables of that op are eliminated. A loop's iteration
+// number is eliminated by "there is an iteration", and an unknown value by "for every value": an element
+// counts if it is written for all of them. So `y[i] = a where c; y[i] = b where !c` writes y[i], because c is
+// a variable of both stores. If the compiler chooses the extent of blocks later, their starts are unknown,
+// but each index of the loop is in one block. An element then counts if every block around some index would
+// write it.
 
 namespace kdl::proofs {
 
@@ -19,7 +20,7 @@ const PointSet& MustWrites::WrittenBy(Op* op, const Value* memory) {
   auto known = known_.find({op, memory});
   if (known != known_.end()) return known->second;
   PointSet written = Summarize(op, memory);
-  if (!written.known()) written = instances_.None();  // too large to compute
+  if (!written.known()) written = instances_.None();  // the set is too large to compute
   return known_[{op, memory}] = written;
 }
 
@@ -60,7 +61,8 @@ PointSet MustWrites::Summarize(Op* op, const Value* memory) {
 PointSet MustWrites::WrittenByStore(const AccessView& view) {
   Elements::Touched touched = elements_.NamedBy(view);
   if (!touched.is_exact) return instances_.None();
-  // the value of an `atomic` may have ranges that the index does not have: if one is empty, nothing is stored
+  // the value of an `atomic` may have ranges that the index does not have: if one of them is empty, nothing
+  // is stored
   auto update = ir::DynAs<ir::UpdateOp>(view.op);
   return update ? touched.elements & instances_.Points(view.op, update->value()->type()->axes)
                 : touched.elements;
@@ -74,7 +76,7 @@ PointSet MustWrites::WrittenByBranches(Op* op, const Value* memory) {
   }
   instances_.context().Allow(kStepsOfQuestion);
   PointSet joined = written.Joined();
-  // drop conditions that change nothing
+  // drop conditions that do not affect the result
   for (const std::string& variable : joined.Variables()) {
     if (!instances_.IsDeclared(variable) || !instances_.IsCondition(variable)) continue;
     PointSet anyway = joined.WithSome({variable});
@@ -83,7 +85,7 @@ PointSet MustWrites::WrittenByBranches(Op* op, const Value* memory) {
   return joined;
 }
 
-/// Goes from one iteration of a loop to all of them.
+/// Extends what one iteration of a loop writes to what all of its iterations write.
 PointSet MustWrites::WrittenByIterations(Op* loop, const Value* memory) {
   PointSet written = WrittenByRegion(loop->region(), memory);
   bool counts = loop->kind() != OpKind::Loop ||
@@ -110,7 +112,7 @@ std::vector<std::string> MustWrites::OpaqueOf(const PointSet& written, const Op*
   return written.Variables([&](const std::string& variable) {
     if (!instances_.IsDeclared(variable)) return false;
     bool inside = instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop);
-    // determined by the loop's own iteration number
+    // whether the loop's own iteration number determines the variable
     bool is_counted =
         instances_.IsCounted(variable) || instances_.IsRaggedBound(variable, loop) ||
         std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
@@ -127,8 +129,8 @@ std::vector<std::string> MustWrites::CoreVariables(const PointSet& written) cons
   });
 }
 
-/// Eliminates points inside of a loop by "there is one". Points of blocks with unknown starts remain until
-/// the variables of these blocks are eliminated.
+/// Eliminates points inside of a loop by requiring that there is one. Points of blocks with unknown starts
+/// remain until the variables of these blocks are eliminated.
 PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) const {
   return written.WithSome(written.Variables([&](const std::string& variable) {
     const Value* block = instances_.BlockOfPoint(variable);
@@ -139,7 +141,7 @@ PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) cons
   }));
 }
 
-/// Returns what is written for every value of the variables.
+/// Returns the elements that are written for all values of the variables.
 PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& variables) {
   auto present = written.Variables([&](const std::string& v) { return Contains(variables, v); });
   if (present.empty()) return written;
@@ -158,8 +160,8 @@ PointSet MustWrites::Leave(const Value* binder, PointSet written) {
   return written.WithSome({instances_.VariableName(number)});
 }
 
-/// Returns what is written for every way to place the blocks, for some index that `exists` says is in a
-/// block.
+/// Returns what is written for every placement of the blocks, at some index that is in a block according to
+/// `exists`.
 PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
                                const std::vector<std::string>& variables, const PointSet& exists) {
   PointSet missed = ((grid & exists) - written).WithSome(variables);
@@ -190,8 +192,7 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   bool mentioned = std::ranges::any_of(variables, [&](auto& v) { return written.Mentions(v); });
   if (!mentioned && !written.Mentions(of_point)) return written & Less(lo, hi);
   if (written.Mentions(of_point)) {
-    // Usually each block writes its elements in the same way, so that the placement of blocks does not
-    // matter.
+    // Usually each block writes its elements in the same way, so the placement of blocks does not matter.
     Affine at = instances_.Variable(of_point);
     PointSet alike = written.SimplifiedWithin(grid & AtMost(start, at) & Less(at, start + count));
     bool is_alike = alike.known() &&
@@ -214,8 +215,8 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   return left;
 }
 
-/// For parts that together cover 0 to `end`: each part begins at the first of the variables and ends before
-/// `after`.
+/// Returns what is written by parts that together cover 0 to `end`. Each part begins at the first of the
+/// variables and ends before `after`.
 PointSet MustWrites::WrittenInParts(const PointSet& written, const PointSet& grid,
                                     const std::vector<std::string>& variables, const Affine& after,
                                     const Affine& end) {
@@ -230,8 +231,8 @@ PointSet MustWrites::WrittenInParts(const PointSet& written, const PointSet& gri
   return left;
 }
 
-/// Returns the products of an iteration number. Unlike the iteration number, they do not take every value in
-/// a range.
+/// Returns the variables that are products of an iteration number. Unlike the iteration number itself,
+/// products do not take every value in a range.
 std::vector<std::string> MustWrites::VariablesWithFactor(const PointSet& written,
                                                          AtomId number) const {
   return written.Variables([&](const std::string& variable) {
@@ -240,7 +241,7 @@ std::vector<std::string> MustWrites::VariablesWithFactor(const PointSet& written
   });
 }
 
-/// For b * B with a size B, where b iterates over all blocks.
+/// Eliminates the variable of a product b * B, where B is a size and b iterates over all blocks.
 PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* binder,
                                        const PointSet& written) {
   std::string number = instances_.VariableName(instances_.terms().ScalarAtom(binder));
@@ -255,7 +256,8 @@ PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* bind
   return WrittenInParts(written, grid, {product.product, number}, after, instances_.AffineOf(*end));
 }
 
-/// For parts that cover a whole dimension: each index is in the part of some block.
+/// Eliminates the number of a block whose parts cover a whole dimension, so that each index is in the part of
+/// some block.
 PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number,
                                  const PointSet& written) {
   std::optional<AtomId> atom = ragged.lower.Greatest();
@@ -273,8 +275,8 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
   return WrittenInParts(written, instances_.Iterations(ragged.binder), variables, after, end);
 }
 
-/// Eliminates a scalar loop variable. If it numbers blocks of a size B, as in `b * B`, each index is in one
-/// of them.
+/// Eliminates a scalar loop variable. If the variable numbers blocks of a size B, as in `b * B`, each index
+/// is in one of these blocks.
 PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   Terms& terms = instances_.terms();
   AtomId atom = terms.ScalarAtom(binder);
@@ -322,10 +324,10 @@ PointSet MustWrites::WrittenByEarlierIterations(const Op* loop, const Value* mem
   PointSet iterations =
       written.Renamed({{number, "#earlier"}}) & Less(earlier, instances_.Variable(number));
   PointSet joined = iterations.WithSome({"#earlier"}).Joined();
-  return joined.known() ? joined : instances_.None();  // too large to compute
+  return joined.known() ? joined : instances_.None();  // the set is too large to compute
 }
 
-/// Returns what is written at any point.
+/// Returns what is written at one or more points.
 PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   auto unknown = written.Variables([&](const std::string& variable) {
     return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points &&
@@ -334,7 +336,7 @@ PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   return WithoutPoints(ForEvery(written, unknown), nullptr);
 }
 
-/// Code outside of `spmd for` is executed by each core.
+/// Returns what all cores together write by code outside of `spmd for`, which each core executes.
 PointSet MustWrites::WrittenByAllCores(PointSet written) {
   written = AtAnyPoint(written);
   std::string core = instances_.VariableName(instances_.terms().CoreIdAtom());
@@ -359,7 +361,7 @@ PointSet MustWrites::BeforeInOrder(const Op* op, const Value* memory) {
 
 PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
   PointSet before = instances_.None();
-  bool synced = false;  // between the code considered and the op
+  bool synced = false;  // whether there is a barrier between the code considered and the op
   auto counts = [&](const Op* other) {
     return synced || across == Across::Blocks || !barriers_.HasWalk(other);
   };

@@ -9,25 +9,25 @@
 
 namespace kdl::proofs {
 
-/// Which writes count.
+/// Selects the writes that count.
 enum class CountedWrites : uint8_t { All, Plain /* all but `atomic` and `reduce` */ };
 
-/// The elements that code surely writes regardless of the data. The state around the code appears as
-/// variables.
+/// Finds the elements that code surely writes, regardless of the data. The state around the code appears in
+/// these sets as variables.
 class MustWrites {
  public:
   explicit MustWrites(Instances& instances, CountedWrites counted = CountedWrites::All)
       : instances_(instances), elements_(instances), barriers_(instances), counted_(counted) {}
 
   Elements& elements() { return elements_; }
-  /// Returns what has been written when the kernel has ended.
+  /// Returns what has been written by the time the kernel ends.
   PointSet WrittenByLaunch(const ir::Value* memory);
-  /// Returns what has been written when the op starts: by the block or core that executes it, and by all
+  /// Returns what has been written when the op starts: by the block or core that executes the op, and by all
   /// cores if there is a barrier in between. Writes of another loop over blocks count even without a barrier:
   /// if two blocks access one element non-atomically, that is a race, which check-disjoint refuses.
   PointSet Before(const ir::Op* op, const ir::Value* memory);
-  /// The same for an op that may access an element that another block writes without this being a race, such
-  /// as an `atomic` update. Only writes of the op's own block, and those before a barrier, count.
+  /// Like `Before`, for an op that may access an element that another block writes without causing a race,
+  /// such as an `atomic` update. Only writes of the op's own block, and writes before a barrier, count.
   PointSet BeforeInOrder(const ir::Op* op, const ir::Value* memory);
 
  private:

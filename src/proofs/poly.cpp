@@ -7,7 +7,7 @@ namespace kdl::proofs {
 
 namespace {
 
-constexpr size_t kMostAtoms = 7;  ///< the most factors of a product
+constexpr size_t kMostAtoms = 7;  ///< the maximum number of factors of a product
 
 }  // namespace
 

@@ -9,9 +9,9 @@
 
 namespace kdl::proofs {
 
-/// An integer without further structure, numbered by a table of atoms.
+/// Identifies an atom, which is an integer without further structure, by its number in a table of atoms.
 using AtomId = uint32_t;
-/// A product of atoms, ascending; if empty, it is 1.
+/// A product of atoms in ascending order; the empty product is 1.
 using Monomial = std::vector<AtomId>;
 
 /// A polynomial over atoms. If its arithmetic overflows 64 bits or makes a product of too many atoms, the
@@ -27,7 +27,7 @@ class Poly {
 
   bool exact() const { return exact_; }
   using Terms = std::vector<std::pair<Monomial, int64_t>>;
-  /// Sorted by their monomials.
+  /// Returns the terms, sorted by their monomials.
   const Terms& terms() const { return terms_; }
   int64_t constant() const;
   /// Returns the value of a constant polynomial.
@@ -35,8 +35,8 @@ class Poly {
   /// Returns the greatest atom; nothing for a constant.
   std::optional<AtomId> Greatest() const;
 
-  /// coefficient * atom + rest, where neither contains the atom. There is no split if the polynomial contains
-  /// a power of it.
+  /// The form coefficient * atom + rest of a polynomial, where neither part contains the atom. A polynomial
+  /// that contains a power of the atom has no such form.
   struct Split;
   std::optional<Split> SplitBy(AtomId atom) const;
 

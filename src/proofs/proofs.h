@@ -20,20 +20,21 @@ namespace kdl::proofs {
 
 // The questions about a function's code, and their answers. Other folders include only this header.
 //
-//   is an index inside?                       Inside      the indices that are not proven, with what is known of them
-//   may two blocks access one element?        Disjoint    the accesses, with a launch in which they surely do
+//   is an index in bounds?                    Inside      the indices that are not proven, with what is known about them
+//   may two blocks access one element?        Disjoint    the accesses, with a launch in which blocks surely do
 //   is each element written before it is      Written     yes or not proven, with an element that is not written
 //   read, and when the kernel has ended?
 //   may cores differ in what they do?         Varying     the values and ops in which they may
 //   may a sum overflow 64 bits?               Wraps       how far numbers are from 0
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
 //
-// `true` is a proof for all launches that are not refused, regardless of the data. What is not proven need not be wrong,
-// unless there is an example. What the proofs assume about launches is listed in launch_limits.h.
+// The answer `true` is a proof for all launches that are not refused, regardless of the data. Code that is
+// not proven correct need not be wrong, unless there is an example. What the proofs assume about launches is
+// listed in launch_limits.h.
 
-/// How much work a proof may do. What needs more is not proven.
+/// Limits the work that a proof may do. A property that would need more work is not proven.
 struct Limits {
-  /// The limit for each question; if empty, each question has its own.
+  /// The limit for each question; if empty, each question has its own limit.
   std::optional<uint64_t> steps = {};
 };
 
@@ -41,7 +42,7 @@ struct Limits {
 ///
 ///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
-/// If a question depends only on the tables, the launch has to check them.
+/// If the answer to a question depends only on the tables, the launch has to check them.
 struct Parts {
   ir::Op* walk;
   const ir::Value* binder;
@@ -50,18 +51,18 @@ struct Parts {
   const ir::Value* from() const { return loop->operand(0); }
   const ir::Value* to() const { return loop->operand(1); }
 };
-/// Returns whether each part ends where the next one begins, whatever the tables contain, because the bounds
-/// are neighbours in one table.
+/// Returns whether each part ends where the next one begins, regardless of what the tables contain, because
+/// both bounds are adjacent elements of one table.
 bool IsChained(const Parts& parts);
 
-/// An execution of an access whose index is outside.
+/// An execution of an access whose index is out of bounds.
 struct IndexExample {
   int64_t index;
   std::string at;     ///< ` at i = 0, j = 1`; empty if there are no loops
   std::string sizes;  ///< `, for N = 5, BM = 2`; empty if no size matters
 };
 
-/// Every launch that reaches the access uses an index that is outside.
+/// A finding that every launch that reaches the access uses an index that is out of bounds.
 struct AlwaysOutside {
   bool above;
   /// The least or greatest index in terms of sizes, such as `2*N - 1`; empty if every index is outside.
@@ -69,7 +70,7 @@ struct AlwaysOutside {
   std::optional<IndexExample> example;
 };
 
-/// An index of an access that is not proven to be inside.
+/// An index of an access that is not proven to be in bounds.
 struct OpenIndex {
   size_t dim = 0;
   bool below = false;
@@ -79,7 +80,7 @@ struct OpenIndex {
 
 /// What is known about all indices of an access.
 struct IndexAnswer {
-  bool is_range = false;  ///< at least one index is a whole range over the dimension's own size
+  bool is_range = false;  ///< at least one index is a range over the whole of its dimension
   std::vector<OpenIndex> open{};
 };
 
@@ -90,21 +91,21 @@ struct IndexEnds {
   Size any;  ///< 1 if all loops around the access have iterations, otherwise 0
 };
 
-/// Answers whether the indices of accesses are inside.
+/// Determines whether the indices of accesses are in bounds.
 class Inside {
  public:
   Inside(const ir::Function& function, ir::TypeTable& types, const Limits& limits = {});
   ~Inside();
 
   IndexAnswer OpenIndices(const AccessView& view);
-  /// Returns whether each element that is read from a tile is within its block.
+  /// Returns whether every element that a gather reads from a tile is within the tile's block.
   bool IsTakeInside(ir::GatherOp take);
-  /// Returns whether the proof that indices are inside depends on the access's mask.
+  /// Returns whether the proof that the indices are in bounds depends on the access's mask.
   bool NeedsMask(const AccessView& view);
-  /// Returns nothing if the access is not executed in every launch, or if its bounds depend on more than
-  /// sizes.
+  /// Returns the bounds of the index of dimension `dim`; nothing if the access is not executed in every
+  /// launch, or if the bounds depend on more than sizes.
   std::optional<IndexEnds> FindIndexEnds(const AccessView& view, size_t dim);
-  /// From now on, launches that violate this `require` count as refused, too.
+  /// From now on, launches that violate this `require` also count as refused.
   void Require(const ir::Op* op);
 
  private:
@@ -112,26 +113,27 @@ class Inside {
   std::unique_ptr<Asked> asked_;
 };
 
-/// Two blocks that surely race in some launch, in words.
+/// A description of two blocks that surely race in some launch.
 struct RaceExample {
   const ir::Op* op;     ///< a write
-  const ir::Op* other;  ///< may be the same
-  bool reads;           ///< whether the other one is a read
-  std::string block;    ///< the block of op: `block i = 0..63, j = 3` or `core 1`
+  const ir::Op* other;  ///< the op that conflicts with it; may be the same op
+  bool reads;           ///< whether `other` reads the element
+  /// The block that executes `op`, such as `block i = 0..63, j = 3` or `core 1`.
+  std::string block;
   std::string other_block;
   std::string element;  ///< such as `y[4, 0]`
   std::string sizes;    ///< `, for N = 5, BM = 2`; empty if no size matters
 };
 
-/// Two accesses by which two blocks may access the same element, without a barrier in between.
+/// Two accesses that may let two blocks access the same element without a barrier in between.
 struct Meeting {
   AccessView write;
-  AccessView other;  ///< may be the same
-  bool of_blocks;    ///< one of them is in an `spmd for`; otherwise each core executes both
+  AccessView other;  ///< may be the same access
+  bool of_blocks;    ///< at least one access is in an `spmd for`; otherwise each core executes both
   std::optional<RaceExample> example;
 };
 
-/// A store that surely writes an element twice.
+/// An element that a store surely writes twice.
 struct TwiceExample {
   std::string element;
   std::string first;  ///< such as `i = 0, j = 1`
@@ -142,19 +144,19 @@ struct TwiceStored {
   std::optional<TwiceExample> example;
 };
 
-/// Answers whether no other block accesses what a block writes.
+/// Determines whether a block writes elements that other blocks access.
 class Disjoint {
  public:
   Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Disjoint();
 
-  /// Returns, for each memory that may have races, one of them. Memories whose blocks are kept apart by
+  /// Returns one possible race for each memory that may have races. Memories whose blocks are kept apart by
   /// tables are left out; `parts` then lists the tables.
   std::vector<Meeting> Meetings();
   /// Returns the stores that may write an element twice, except those to the memories in `but`.
   std::vector<TwiceStored> StoredTwice(const std::set<const ir::Value*>& but);
-  /// Returns what the launch has to check: that each part ends no earlier than it begins, and no later than
-  /// the next one begins.
+  /// Returns the parts that the launch has to check: each must end no earlier than it begins, and no later
+  /// than the next one begins.
   std::vector<Parts> parts() const;
 
  private:
@@ -162,28 +164,29 @@ class Disjoint {
   std::unique_ptr<Asked> asked_;
 };
 
-/// An element for which something is surely true in some launch.
+/// An element for which a mistake surely occurs in some launch.
 struct ElementExample {
   std::string element;
   std::string sizes;
 };
 
-/// Answers whether elements are written regardless of the data.
+/// Determines whether elements are written regardless of the data.
 class Written {
  public:
   Written(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Written();
 
-  /// Returns whether all of a tensor is written when the kernel has ended. If that depends on tables, `parts`
-  /// lists them afterwards.
+  /// Returns whether the whole tensor has been written by the time the kernel ends. If that depends on
+  /// tables, `parts` lists them afterwards.
   bool IsWhole(const ir::Value* tensor);
-  /// Returns whether all that an access reads has been written before.
+  /// Returns whether everything that an access reads has been written before.
   bool IsBefore(const AccessView& view);
   /// Returns an element that nothing writes in some launch.
   std::optional<ElementExample> Hole(const ir::Value* tensor);
-  /// Returns an element that an access surely reads and that nothing can have written before it.
+  /// Returns an element that an access surely reads although nothing can have written it before.
   std::optional<ElementExample> TooSoon(const ir::Op* op, const ir::Value* memory);
-  /// Returns what the launch has to check: that the parts together cover 0 to the size.
+  /// Returns the parts that the launch has to check, each with a size: together, the parts must cover 0 to
+  /// that size.
   std::vector<std::pair<Parts, Size>> parts() const;
 
  private:

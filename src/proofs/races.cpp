@@ -7,9 +7,9 @@
 
 // Compares two executions of the kernel's code. The second one has the same variables as the first, with a
 // prime. Variables that cannot differ between the two are shared: those of the launch, and those of loops
-// outside of spmds while both executions are in the same iteration. Of an execution, only its block and the
-// elements that it accesses are kept. All accesses between the same barriers are joined to one union, so that
-// a kernel with many stores needs only one question.
+// outside of spmds while both executions are in the same iteration. All that is kept of an execution is its
+// block and the elements that it accesses. All accesses between the same barriers are joined to one union, so
+// that a kernel with many stores needs only one question.
 
 namespace kdl::proofs {
 
@@ -17,7 +17,8 @@ namespace {
 
 using ir::Effect;
 
-constexpr size_t kMostAsked = 32;  ///< the most pieces that are checked, or ordered, all together
+/// The maximum number of pieces that are checked or ordered together.
+constexpr size_t kMostAsked = 32;
 
 }  // namespace
 
@@ -77,10 +78,10 @@ Races::Conflict Races::ConflictOf(Class a, Class b) {
 
 // -- Groups ------------------------------------------------------------------------------------
 
-/// Returns the executions of a site without the variables that only matter inside of its block.
+/// Returns the executions of a site without the variables that matter only inside its block.
 PointSet Races::BlockRuns(const Site& site) {
   Loops loops = barriers_.LoopsAround(site.view.op);
-  // Factors of products are kept, because they are compared between the executions.
+  // Factors of products are kept, because they are compared between the two executions.
   std::set<std::string> multiplied;
   for (const std::string& variable : site.touched.Variables()) {
     for (const Product& product : instances_.ProductsOf(variable))
@@ -156,8 +157,8 @@ void Races::Join(Group& group) {
   }
 }
 
-/// If something cannot be proven, it usually cannot be proven even for a single site. So if checking all
-/// sites together would take long, single sites are checked first.
+/// Checks single sites first if checking all sites together would take long. A property that cannot be proven
+/// usually cannot be proven even for a single site.
 std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
   size_t pieces = 0;
   for (const auto& sites : group.sites) {
@@ -194,7 +195,7 @@ std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain
   return {};
 }
 
-/// Returns the first two sites that may race, or the first one that may race with itself.
+/// Returns the first two sites that may race, or the first site that may race with itself.
 std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca,
                                     bool alone) {
   for (const Site* first : a.sites[ca]) {
@@ -278,7 +279,8 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
   return Ordered(both, of_a, of_b, equal);
 }
 
-/// Products with the same factor have the order of their other operands between the executions, too.
+/// Adds the ordering of products between the two executions: products with the same factor are ordered like
+/// their other operands.
 PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b,
                         const Loops& equal) {
   for (const std::string& first : of_a.Variables()) {
@@ -304,7 +306,8 @@ PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const
   return (multiples & order).WithSome({"#a", "#b"});
 }
 
-/// For two blocks of one spmd: the parts that tables give them have the order of the blocks.
+/// Returns the ordering for two blocks of one spmd: the parts that tables give them are ordered like the
+/// blocks.
 PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   PointSet order = instances_.All();
   Affine a = instances_.Variable("#a");
@@ -324,7 +327,8 @@ PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   return order;
 }
 
-/// The condition that one loop variable's iteration comes before that of the other; with `swapped`, after it.
+/// Returns the condition that the iteration of `binder` comes before that of `other` or, if `swapped` is
+/// true, after it.
 PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
   Terms& terms = instances_.terms();
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
@@ -370,7 +374,7 @@ PointSet Races::InIterations(const Way& way, const Op* loop) {
   return iterations & Equal(b, a + instances_.Constant(*step));
 }
 
-/// The condition for the last or first iteration of a loop; unknown for a `while`.
+/// Returns the condition for the last or first iteration of a loop; it is unknown for a `while`.
 PointSet Races::AtEnd(const Op* loop, bool is_last) {
   if (loop->kind() == OpKind::While) return {};
   const Value* binder = loop->region()->param(0);
@@ -386,8 +390,9 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
   return AtMost(instances_.AffineOfValue(bounds->hi), from + length);
 }
 
-/// If all iterations of a loop wait at a barrier, only the last one can conflict with code after it, and only
-/// the first one with code before it. `may`: also applies to loops whose iterations may wait.
+/// Restricts the iterations of the loops that a way leaves or enters. If all iterations of a loop wait at a
+/// barrier, only the last one can conflict with code after the loop, and only the first one with code before
+/// it. If `may` is true, the same is assumed for loops whose iterations may wait.
 void Races::EndIterations(const Group& a, Way& way, bool may) {
   Loops equal = barriers_.LoopsAround(a.place);
   equal.resize(way.equal);
@@ -403,7 +408,7 @@ void Races::EndIterations(const Group& a, Way& way, bool may) {
   add(way.entered, false, way.is_swapped);
 }
 
-/// Restricts a way to the cases that surely have no barrier. Returns false if there are none.
+/// Restricts a way to the cases in which there is surely no barrier. Returns false if there are none.
 bool Races::Narrow(const Group& a, Way& way) {
   if (way.may_wait) way.iterations = Way::Iterations::Next;
   EndIterations(a, way, true);
@@ -430,7 +435,8 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   return OtherBounds(a, b, equal) | OtherNumbers(a, b);
 }
 
-/// The condition that the first differing binder, outermost first, is in another iteration.
+/// Returns the condition that the two executions are in different iterations of some binder, with the
+/// binders compared outermost first.
 PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   PointSet other = instances_.None();
   PointSet same = instances_.All();
@@ -443,7 +449,8 @@ PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   return other;
 }
 
-/// Blocks with the same number are on the same core only if the bounds of the spmds are the same.
+/// Returns the condition that the bounds of two spmds differ. Only if they are the same are blocks with the
+/// same number on the same core.
 PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
   PointSet other = instances_.None();
   const ir::Function& kernel = instances_.kernel();

@@ -15,23 +15,24 @@ namespace kdl::proofs {
 /// An access and its context.
 struct Site {
   AccessView view;
-  const ir::Op* walk;  ///< the enclosing `spmd for`; null: each core executes it
-  PointSet touched;    ///< its executions and the elements that they access, or a superset
+  const ir::Op* walk;  ///< the enclosing `spmd for`; null if each core executes the access
+  PointSet touched;    ///< the access's executions and the elements that they access, or a superset
   bool is_certain;     ///< whether `touched` is exact regardless of the data
 };
 
-/// Two accesses by which different blocks may access the same element, without a barrier in between.
+/// Two accesses that may let different blocks access the same element without a barrier in between.
 struct Race {
   const Site* a;
-  const Site* b;  ///< may be the same one
-  /// The executions of both. The variables of the second one have a prime, shared variables do not.
+  const Site* b;  ///< may be the same site
+  /// The executions of both accesses. The variables of the second execution have a prime; shared variables do
+  /// not.
   PointSet runs;
-  /// The loops outside of spmds in which both are in the same iteration.
+  /// The loops outside of spmds in which both executions are in the same iteration.
   std::vector<const ir::Op*> equal;
 };
 
-/// Finds accesses that race. What one block, or one core outside of `spmd for`, does happens in order. The
-/// same is true for blocks with equal numbers in spmds over one named domain with equal bounds.
+/// Finds accesses that race. The accesses of one block, or of one core outside of `spmd for`, are executed in
+/// order. The same is true for blocks with equal numbers in spmds over one named domain with equal bounds.
 class Races {
  public:
   /// Collects the accesses to all memories except those that are known to have no races.
@@ -59,7 +60,7 @@ class Races {
     return barriers_.LoopsAround(site.view.op);
   }
   static std::string Primed(const std::string& variable) { return variable + "'"; }
-  /// Converts a statement about the first execution to one about the second.
+  /// Converts a condition on the first execution to one on the second.
   PointSet SecondRun(const PointSet& set, const std::vector<const ir::Op*>& equal) const;
 
  private:
@@ -73,7 +74,7 @@ class Races {
     const ir::Op* place;
     const ir::Op* walk;
     std::array<std::vector<const Site*>, kClasses> sites;
-    std::array<PointSet, kClasses> touched;  ///< by all sites of a class together
+    std::array<PointSet, kClasses> touched;  ///< the elements that all sites of a class access
   };
 
   void Collect(const ir::Region* region, const ir::Op* walk,
@@ -92,8 +93,9 @@ class Races {
   PointSet Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                 const PointSet& of_b, Conflict conflict);
 
-  /// The atom as a variable of the first and of the second execution.
+  /// The atom as a variable of the first execution.
   Affine First(AtomId atom) { return instances_.Variable(instances_.VariableName(atom)); }
+  /// The atom as a variable of the second execution.
   Affine Second(AtomId atom) { return instances_.Variable(Primed(instances_.VariableName(atom))); }
   bool IsShared(const std::string& variable, const Loops& equal) const;
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);

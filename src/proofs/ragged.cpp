@@ -17,7 +17,7 @@ bool IsTable(const AccessView& view) {
   return IsInput(view.tensor) && !view.mask && !view.has_else();
 }
 
-/// Returns whether an index is just the number of a block, or an element of a table. A number next to it
+/// Returns whether an index is just the number of a block, or an element of a table. With an offset added, it
 /// would belong to another block.
 bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* binder) {
   bool is_one =
@@ -27,11 +27,11 @@ bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* bind
   return is_one && (index == binder || (index->def() && index->def()->kind() == OpKind::Load));
 }
 
-/// Finds values that all cores compute alike. They depend on values that are the same in a whole launch and
-/// on elements of `in` tensors, read only at the position of one block.
+/// Finds values that are the same on all cores. They depend only on values that are the same in a whole
+/// launch and on elements of `in` tensors, read only at the position of one block.
 struct Agreed {
   const Value* binder = nullptr;  ///< the number of the block
-  /// Whether iteration numbers of loops other than `spmd for` are allowed, too.
+  /// Whether values may also depend on iteration numbers of loops other than `spmd for`.
   bool loops = false;
   bool reads = false;  ///< set if a tensor is read
 
@@ -78,7 +78,7 @@ struct TableIndex {
   int64_t offset;
 };
 
-/// Matches a load of table[index + offset] with one dimension.
+/// Matches a load of table[index + offset] from a one-dimensional table.
 std::optional<TableIndex> TableIndexOf(const Op* op) {
   if (!op || op->kind() != OpKind::Load) return std::nullopt;
   AccessView view = *FindAccess(const_cast<Op*>(op));

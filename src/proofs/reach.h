@@ -7,22 +7,22 @@
 
 namespace kdl::proofs {
 
-/// How far the indices of an access reach, in terms of the sizes of a launch.
+/// Determines how far the indices of an access reach, in terms of the sizes of a launch.
 class Reach {
  public:
   explicit Reach(Terms& terms) : terms_(terms) {}
 
-  /// Returns whether an access is always executed at all its points: it has no mask, and is only inside loops
-  /// whose bounds are known from the launch and that are not left early.
+  /// Returns whether an access is always executed at all its points. Such an access has no mask, and is only
+  /// inside loops whose bounds are known from the launch and that are not left early.
   bool IsAlways(const AccessView& view);
   /// Returns the greatest or least value of an index in the loops around it, in terms of sizes; nothing if
   /// that is not obvious.
   std::optional<Poly> Extreme(Poly index, bool greatest) const;
-  /// Returns, for an access that is always executed, the numbers of iterations of the loops around it and the
-  /// sizes of the blocks in its index that do not belong to loops. Returns nothing if they depend on more
-  /// than the launch.
+  /// Returns the numbers of iterations of the loops around an access that is always executed. Also returns the
+  /// sizes of the blocks in its index that do not belong to loops. Returns nothing if any of these depend on
+  /// more than the launch.
   std::optional<std::vector<Poly>> Iterations(const AccessView& view);
-  /// Returns whether it consists of size names and numbers only.
+  /// Returns whether the polynomial consists only of size names and numbers.
   bool IsOfLaunch(const Poly& poly) const;
 
  private:

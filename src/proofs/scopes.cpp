@@ -31,7 +31,7 @@ Scope Scopes::ScopeOf(const Value* value) {
   const Op* loop = value->parent_region()->parent();
   if (!loop) return known_[value] = {};
   if (LoopEndsOf(value)) return known_[value] = {LoopOf(loop), false, false};
-  // a carried value is the same on all cores as long as its inputs are
+  // a carried value is the same on all cores if its inputs are
   Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
   known_[value] = scope;
   if (!scope.cores && DiffersByCore(loop)) {
@@ -42,8 +42,8 @@ Scope Scopes::ScopeOf(const Value* value) {
   return known_[value] = scope;
 }
 
-/// Returns whether an operand of an op with regions, or a value that one of them yields, may differ between
-/// cores.
+/// Returns whether an operand of an op with regions, or a value that one of the regions yields, may differ
+/// between cores.
 bool Scopes::DiffersByCore(const Op* op) {
   auto differs = [&](const Value* value) { return ScopeOf(value).cores; };
   if (std::ranges::any_of(op->operands(), differs)) return true;

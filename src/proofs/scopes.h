@@ -9,18 +9,18 @@ namespace kdl::proofs {
 
 /// What the value of a variable depends on.
 struct Scope {
-  /// The innermost loop between whose iterations it may differ; null: none.
+  /// The innermost loop whose iterations may have different values; null if there is none.
   const ir::Op* loop = nullptr;
-  bool points = false;  ///< it may differ between the points of a tile
-  bool cores = false;   ///< it may differ between cores running the same code
+  bool points = false;  ///< whether the value may differ between the points of a tile
+  bool cores = false;   ///< whether it may differ between cores running the same code
 
   bool is_launch() const { return !loop && !points && !cores; }
 };
 
-/// Returns the scope of something that depends on both.
+/// Returns the scope of something that depends on values of both scopes.
 Scope Join(Scope a, const Scope& b);
 
-/// Finds what the values of a function depend on.
+/// Determines what the values of a function depend on.
 class Scopes {
  public:
   explicit Scopes(const Terms& terms) : terms_(terms) {}

@@ -22,8 +22,8 @@ namespace kdl::proofs {
 
 namespace {
 
-/// isl counts its own operations. This limit stops those that the estimated steps do not foresee; no question
-/// in the tests needs a tenth of it.
+/// isl counts its own operations. This limit stops operations whose cost the estimated steps do not foresee;
+/// no question in the tests needs a tenth of it.
 uint64_t OperationsFor(uint64_t steps) {
   return 400'000 + std::min(steps, uint64_t{4'000'000}) * 4;
 }
@@ -95,8 +95,8 @@ uint64_t EstimateSteps(isl_set* set) {
   return size * static_cast<uint64_t>(1 + isl_set_dim(set, isl_dim_param));
 }
 
-/// Returns where the comparison of two values is true; null if unknown. Most values are affine in one piece,
-/// and isl's function for several pieces is ten times slower.
+/// Returns the set in which the comparison of two values is true; null if unknown. Most values are affine in
+/// one piece, for which isl's function for several pieces would be ten times slower.
 isl_set* Compared(const Affine& left, const Affine& right,
                   isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
                   isl_set* (*of_several)(isl_pw_aff*, isl_pw_aff*)) {
@@ -112,7 +112,7 @@ isl_set* Compared(const Affine& left, const Affine& right,
   return isl_set_from_basic_set(of_one(first, second));
 }
 
-/// Combines two values if both are known.
+/// Combines two values if both are known, otherwise returns null.
 isl_pw_aff* CombineKnown(isl_pw_aff* (*combine)(isl_pw_aff*, isl_pw_aff*), const Affine& a,
                          const Affine& b) {
   if (!a.known() || !b.known() ||

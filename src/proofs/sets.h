@@ -14,19 +14,19 @@ struct isl_set;
 
 namespace kdl::proofs {
 
-// Sets of integer points and affine functions on them: a wrapper of isl, https://libisl.sourceforge.io. A
-// point assigns a number to each variable. Variables have names, and a set says nothing about those that it
-// does not mention. What takes too many steps, or depends on such a result, is unknown: `known()` is false,
-// and questions about it have no answer.
+// Sets of integer points and affine functions on them: a wrapper around isl, https://libisl.sourceforge.io. A
+// point assigns a number to each variable. Variables have names, and a set says nothing about variables that
+// it does not mention. A result that takes too many steps, or that depends on such a result, is unknown:
+// `known()` is false, and questions about it have no answer.
 
 constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< the limit for most questions
 
 /// Owns isl's memory and counts steps. The steps of an operation are estimated from the pieces and
-/// constraints of its sets, so that what is proven does not depend on the version of isl. There is one for
-/// each kernel; it outlives everything made from it.
+/// constraints of its sets, so that what is proven does not depend on the version of isl. Each kernel has one
+/// context, which outlives everything made from it.
 class SetContext {
  public:
-  /// `most` is the limit for every question, even if it is allowed more.
+  /// `most` limits the steps of every question, even of those that are allowed more.
   explicit SetContext(std::optional<uint64_t> most = {});
   ~SetContext();
   SetContext(const SetContext&) = delete;
@@ -35,7 +35,7 @@ class SetContext {
   isl_ctx* get() const { return context_; }
   /// Sets the steps that the following question may use.
   void Allow(uint64_t steps) const;
-  /// Returns false if fewer steps are left; then all further calls fail, too.
+  /// Uses up steps. Returns false if fewer steps are left; then all further calls fail, too.
   bool Spend(uint64_t steps) const;
 
  private:
@@ -63,7 +63,7 @@ class Affine {
   Affine FloorDivide(int64_t divisor) const;  ///< the divisor must be at least 1
   friend Affine Min(const Affine& a, const Affine& b);
   friend Affine Max(const Affine& a, const Affine& b);
-  /// Returns `a` where this is not 0, otherwise b.
+  /// Returns `a` where this function is not 0, otherwise `b`.
   Affine Choose(const Affine& a, const Affine& b) const;
 
  private:
@@ -90,8 +90,8 @@ class PointSet {
   PointSet& operator&=(const PointSet& other) { return *this = *this & other; }
   PointSet& operator|=(const PointSet& other) { return *this = *this | other; }
 
-  size_t pieces() const;  ///< the number of pieces whose union it is
-  /// Returns nothing if unknown; both `true` and `false` are proofs.
+  size_t pieces() const;  ///< the number of pieces whose union the set is
+  /// Returns whether the set is empty, or nothing if that is unknown; both `true` and `false` are proofs.
   std::optional<bool> IsEmpty() const;
   bool IsSurelyEmpty() const { return IsEmpty() == true; }
   bool IsSurelySubsetOf(const PointSet& other) const;
@@ -109,7 +109,7 @@ class PointSet {
   bool Mentions(const std::string& variable) const;
   /// Eliminates the variables: returns the points for which some value of them is in the set.
   PointSet WithSome(const std::vector<std::string>& variables) const;
-  /// Renames variables; the set must not have the new names yet.
+  /// Renames variables; the set must not mention the new names yet.
   PointSet Renamed(const std::map<std::string, std::string>& names) const;
   /// Returns a function that is 1 in the set and 0 elsewhere.
   Affine Indicator() const;
@@ -126,9 +126,9 @@ class PointSet {
   std::optional<Point> Least(const std::vector<std::string>& order) const;
 
  private:
-  /// Whether the question may still use the steps for examining this set, alone or with each piece of another
-  /// one.
+  /// Whether enough steps are left to examine this set.
   bool MaySpend() const;
+  /// Whether enough steps are left to examine this set together with each piece of another one.
   bool MaySpend(const PointSet& other) const;
 
   PointSet(const SetContext* context, isl_set* taken);

@@ -98,8 +98,8 @@ class Drawer {
   }
 
  private:
-  /// Returns the first values of open int generics that static asserts allow. Choices are tried in ascending
-  /// order.
+  /// Returns the first values of the open int generics that the static asserts allow. Choices are tried in
+  /// ascending order.
   Sizes Constants() const {
     for (size_t n = 0; n < std::size(kConstants); ++n) {
       Sizes sizes;
@@ -113,7 +113,7 @@ class Drawer {
     return {};
   }
 
-  /// Returns the extent of the blocks into which a size is divided.
+  /// Returns the largest extent of the blocks into which a size is divided.
   int64_t LargestBlock(Name dim) const {
     int64_t most = 0;
     for (const ir::Axis& axis : function_.axes) {

@@ -14,7 +14,7 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr int kMostChoices = 8;  ///< how many nested choices are distinguished
+constexpr int kMostChoices = 8;  ///< the maximum nesting depth of distinguished choices
 
 /// Returns the range of a type, for bools and integers with fewer than 64 bits.
 std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
@@ -27,8 +27,8 @@ std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   return std::pair<int64_t, int64_t>{0, (int64_t{1} << bits) - 1};
 }
 
-/// Returns the quotients of the terms that are multiples of a positive number, and of a constant by a
-/// constant.
+/// Returns the part of a quotient that consists of the terms that are multiples of a positive number, and of
+/// a constant divided by a constant.
 Poly WholeQuotient(const Poly& dividend, const Poly& by) {
   Poly whole;
   if (by.terms().size() != 1) return whole;
@@ -243,8 +243,8 @@ bool Terms::IsBetween(const Poly& a, const Poly& end) const {
   });
 }
 
-/// Terms that are multiples of a positive divisor are moved out of the quotient: floor((8 * i + j) / 8) = i +
-/// floor(j / 8), and likewise for sizes.
+/// Moves terms that are multiples of a positive divisor out of the quotient: floor((8 * i + j) / 8) = i +
+/// floor(j / 8). The same is done if the divisor is a size.
 Poly Terms::PolyOfQuotient(const Poly& dividend, const Poly& b) {
   // An inexact polynomial is not equal to any other.
   if (!dividend.exact() || !b.exact()) return dividend + b;
@@ -396,8 +396,8 @@ Poly Terms::PolyOfFact(OpKind fact, const Value* block) {
   return made ? PolyOfValue(made->index()) : Poly::Atom(NumberAtom(block));
 }
 
-/// The step must be known to be positive: the ops need not belong to a loop, and as a u64 a step of 0 or less
-/// would be another number.
+/// Returns the number of iterations that the ops compute. The step must be known to be positive, because the
+/// ops need not belong to a loop: read as a u64, a step below 0 would be another number.
 std::optional<Poly> Terms::IterationsOfSteps(const Op* select) {
   std::optional<Steps> steps = MatchSteps(select);
   bool known = steps && wraps_.IsBounded(steps->lo) && wraps_.IsBounded(steps->hi) &&

@@ -19,10 +19,10 @@ enum class AtomKind : uint8_t {
   Scalar,    ///< an integer value of which only bounds are known
   CoreId,    ///< the number of the core
   CoreNum,   ///< the number of cores
-  Start,     ///< of a block: its start
-  Count,     ///< of a block: the number of its elements
-  Number,    ///< of a block: its number in its loop
-  Element,   ///< of a block: the absolute index at the current point
+  Start,     ///< the start of a block
+  Count,     ///< the number of a block's elements
+  Number,    ///< a block's number in its loop
+  Element,   ///< the absolute index, in a block, at the current point
   Quotient,  ///< floor(a / b)
   Min,
   Max,
@@ -30,7 +30,7 @@ enum class AtomKind : uint8_t {
   Choice,   ///< a if the condition `value` is true, otherwise b
 };
 
-/// scale * atom >= bound (or <=); scale is at least 1.
+/// The bound scale * atom >= bound, or <= for an upper bound; scale is at least 1.
 struct AtomBound {
   Poly scale;
   Poly bound;
@@ -41,15 +41,15 @@ struct AtomFacts {
   Name symbol{};
   const ir::Value* value = nullptr;
   Poly a{}, b{};
-  std::vector<AtomBound> lower{}, upper{};  ///< in terms of earlier atoms
+  std::vector<AtomBound> lower{}, upper{};  ///< both in terms of earlier atoms
   int choices = 0;                          ///< how deep choices are nested in a, b and this atom
 };
 
-/// The integers of a function as polynomials over atoms, with the bounds of these. Only this class interprets
-/// values, sizes and blocks. Equal values have equal polynomials.
+/// Represents the integers of a function as polynomials over atoms, and knows the bounds of the atoms. Only
+/// this class interprets values, sizes and blocks. Equal values have equal polynomials.
 class Terms {
  public:
-  /// `known` are sizes of the launches in question, if any.
+  /// `known` contains sizes that all launches in question have, if any.
   Terms(const ir::Function& function, ir::TypeTable& types, Sizes known = {})
       : function_(function), types_(types), known_(std::move(known)), wraps_(function) {}
 
@@ -58,28 +58,28 @@ class Terms {
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
 
   Poly PolyOfSize(Size size) { return PolyOfSize(size, By::Launch); }
-  /// Returns an integer scalar, or a tile of integers at the current point.
+  /// Returns the polynomial of an integer scalar, or of a tile of integers at the current point.
   Poly PolyOfValue(const ir::Value* value);
-  /// Returns an index, correct modulo 2^64 if its sums and products wrap. So if this number is inside, then
-  /// so is the 64-bit index.
+  /// Returns the polynomial of an index, correct modulo 2^64 if its sums and products wrap. So if this number
+  /// is in bounds, the 64-bit index is, too.
   Poly PolyOfIndex(const AccessView& view, size_t dim);
   /// Returns floor(a / b); b must be at least 1.
   Poly PolyOfQuotient(const Poly& a, const Poly& b);
-  /// Returns the start, size or index of a block, as the op of kind `fact` does.
+  /// Returns the start, size or index of a block, like the op of kind `fact`.
   Poly PolyOfFact(ir::OpKind fact, const ir::Value* block);
   /// Returns the tensor whose indices are used to compare accesses to a memory: the only view through which
   /// it is accessed, or the memory itself.
   const ir::Value* Coordinates(const ir::Value* tensor);
-  /// Returns the element that an access touches, as an index of that tensor.
+  /// Returns the element that an access touches, as an index of the tensor that `Coordinates` returns.
   std::vector<Poly> PolysOfElement(const AccessView& view);
   Poly PolyOfDim(const AccessView& view, size_t dim) {
     return PolyOfSize(view.tensor->type()->dims[dim]);
   }
 
-  /// Returns whether it is a sum of products of non-negative numbers.
+  /// Returns whether the polynomial is a sum of products of non-negative numbers.
   bool IsNonNegative(const Poly& poly) const;
-  /// Returns whether it is positive because of numbers alone: it is a number, bounded by one, or a minimum or
-  /// maximum of such.
+  /// Returns whether numbers suffice to show that the polynomial is positive: it is a number, is bounded by
+  /// one, or is a minimum or maximum of such polynomials.
   bool IsPositive(const Poly& poly) const;
   bool IsBetween(const Poly& a, const Poly& end) const;
 
@@ -94,11 +94,11 @@ class Terms {
  private:
   using Key = std::tuple<AtomKind, const void*, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
-  /// Computes as if sums and products did not wrap.
+  /// Computes a value as if sums and products did not wrap.
   Poly Modulo(const ir::Value* value);
   Poly Computed(const ir::Value* value);
-  /// Who computes a size: the launch, which is refused if it overflows 64 bits, or the cores, whose sums and
-  /// products wrap.
+  /// Selects who computes a size: the launch, which is refused if the size overflows 64 bits, or the cores,
+  /// whose sums and products wrap.
   enum class By : uint8_t { Launch, Cores };
   Poly PolyOfSize(Size size, By by);
   Poly PolyOfSymbol(Name symbol);
@@ -107,7 +107,7 @@ class Terms {
   Poly PolyOfResult(const ir::Value* value);
   std::optional<Poly> IterationsOfSteps(const ir::Op* select);
   Poly PolyOfExtreme(AtomKind kind, const Poly& a, const Poly& b);
-  /// Returns the result of a select or an `if`.
+  /// Returns the polynomial of the result of a select or an `if`.
   Poly PolyOfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);
   /// Returns how deep choices are nested in the polynomial's atoms.
   int ChoicesIn(const Poly& poly) const;
@@ -123,7 +123,7 @@ class Terms {
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< keyed by the memory
 };
 
-/// Returns the comparison that is true exactly when this one is false.
+/// Returns the comparison that is true exactly when the given one is false.
 ir::CompareKind Negated(ir::CompareKind kind);
 std::optional<ir::CompareKind> ComparisonOf(ir::OpKind kind);
 

@@ -14,13 +14,14 @@ namespace kdl::proofs {
 /// tensors, which nothing writes.
 class ValueNumbers {
  public:
-  /// Returns the first value that was found to be equal to this one.
+  /// Returns the first value that was found to be equal to the given one.
   const ir::Value* FirstEqual(const ir::Value* value);
 
  private:
   using Key = std::tuple<ir::OpKind, ir::Type, uint32_t, std::vector<const ir::Value*>>;
   std::map<const ir::Value*, const ir::Value*> known_;
-  std::map<Key, std::vector<const ir::Value*>> alike_;  ///< except for attributes
+  /// Values that may differ only in attributes.
+  std::map<Key, std::vector<const ir::Value*>> alike_;
 };
 
 /// Returns whether a launch only reads the tensor: an `in` parameter, a view of one, or a table.

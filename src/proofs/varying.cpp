@@ -48,8 +48,8 @@ bool Varying::AnyVaries(std::span<Value* const> values) const {
   return std::ranges::any_of(values, [this](const Value* value) { return IsVarying(value); });
 }
 
-/// Whether an axis of the results has varying blocks. Blocks are not operands of the ops that compute tiles
-/// over them.
+/// Whether an axis of the op's results has varying blocks. Blocks are not operands of the ops that compute
+/// tiles over them.
 bool Varying::HasVaryingAxis(const Op* op) const {
   return std::ranges::any_of(op->results(), [this](const Value* result) {
     return std::ranges::any_of(result->type()->axes,
@@ -85,7 +85,8 @@ void Varying::VisitBranches(const Op* op) {
   }
 }
 
-/// A value that a loop carries varies if its initial value does, or the value that an iteration yields.
+/// Finds varying values of a loop. A value that the loop carries varies if its initial value varies, or if
+/// the value that an iteration yields for it does.
 void Varying::VisitLoop(const Op* loop) {
   size_t bounds = BoundCount(loop);
   size_t binders = bounds == 0 ? 0 : 1;

@@ -13,8 +13,9 @@ namespace kdl::proofs {
 class Varying {
  public:
   enum class By : uint8_t {
-    Core,    ///< depends on core_id or on the contents of a pipe
-    Memory,  ///< also on elements that the launch may write, since races have not been excluded yet
+    Core,  ///< depends on core_id or on the contents of a pipe
+    /// Like Core, or depends on elements that the launch may write, since races are not yet excluded.
+    Memory,
   };
 
   Varying(const ir::Function& kernel, By by);
@@ -36,7 +37,7 @@ class Varying {
 
   By by_;
   std::set<const ir::Value*> values_;
-  std::set<ir::AxisId> axes_;  ///< whose blocks vary
+  std::set<ir::AxisId> axes_;  ///< the axes whose blocks vary
 };
 
 }  // namespace kdl::proofs

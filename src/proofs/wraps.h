@@ -10,23 +10,26 @@
 
 namespace kdl::proofs {
 
-/// Finds 64-bit sums and products that may overflow: those of values that sizes do not bound, such as
-/// elements of tensors and 64-bit parameters, unless asserts at the start of the kernel bound them; products
-/// of several narrower numbers; and sizes times large numbers. What is computed from sizes, small numbers and
-/// loops over them cannot overflow: limit-sizes makes the launch check that.
+/// Finds 64-bit sums and products that may overflow:
+/// - those of values that sizes do not bound, such as elements of tensors and 64-bit parameters, unless
+///   asserts at the start of the kernel bound them;
+/// - products of several narrower numbers;
+/// - products of sizes and large numbers.
+/// Values computed from sizes, small numbers and loops over them cannot overflow: limit-sizes makes the
+/// launch check that.
 class Wraps {
  public:
   explicit Wraps(const ir::Function& function);
   bool MayWrap(const ir::Value* value);
-  /// Returns whether numbers like the sizes of tensors bound it on both sides.
+  /// Returns whether the value is bounded on both sides by numbers like the sizes of tensors.
   bool IsBounded(const ir::Value* value) { return MagnitudeOf(value).both(); }
-  /// The same for a size that the cores compute, step by step.
+  /// Returns whether a size that the cores compute step by step is bounded in this way.
   bool IsBounded(Size size) { return MagnitudeOf(size).both(); }
   Magnitude MagnitudeOf(const ir::Value* value);
   Magnitude MagnitudeOf(Size size);
   /// Returns the magnitude of the indices of a block's elements.
   Magnitude MagnitudeOfElements(const ir::Value* block);
-  /// What a sum adds up: the number of unknown summands (2 stands for many), and the sum of the others.
+  /// The summands of a sum: how many are unknown (2 stands for many), and the sum of the others.
   struct Summands {
     int unknown = 0;
     Magnitude known{true, true};
@@ -56,7 +59,7 @@ class Wraps {
   /// The keys of known_, in the order in which they were found.
   std::vector<const ir::Value*> found_;
   std::map<const ir::Value*, bool> may_wrap_;
-  std::map<const ir::Value*, Magnitude> stated_;  ///< by asserts
+  std::map<const ir::Value*, Magnitude> stated_;  ///< the magnitudes that asserts state
 };
 
 /// A sum that may overflow because of a parameter that no assert bounds.

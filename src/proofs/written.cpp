@@ -7,8 +7,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Written: first simple stores without sets, then sets of what is surely written, then parts whose bounds
-// come from tables.
+// Written tries three methods in turn: simple stores without sets, then sets of what is surely written, and
+// finally parts whose bounds come from tables.
 
 namespace kdl::proofs {
 
@@ -37,7 +37,7 @@ struct Written::Asked {
   MustWrites writes;
   MustWrites plain_writes;
   Examples examples;
-  /// Indices into RaggedOf; the parts cover this dimension.
+  /// Pairs of an index into the result of `RaggedOf` and the dimension that the parts cover.
   std::set<std::pair<size_t, Size>> checked;
 };
 
@@ -104,8 +104,8 @@ bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor)
   return of.WithFacts(all - written).IsSurelyEmpty();
 }
 
-/// Returns whether parts whose bounds come from tables cover the tensor if they cover some dimension, which
-/// the launch then checks.
+/// Returns whether parts whose bounds come from tables cover the tensor, provided that they cover some
+/// dimension. If so, the launch has to check that dimension.
 bool Written::Asked::IsWholeByTables(const Value* tensor) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), tensor);
   for (Size dim : tensor->type()->dims) {
@@ -133,7 +133,8 @@ bool Written::Asked::IsWholeByParts(const Value* tensor, Size dim,
   return IsWhole(by, assuming, tensor);
 }
 
-/// Two updates of one element may happen in any order, so an update of another block need not come first.
+/// Returns what has been written before the op. Two updates of one element may happen in any order, so an
+/// update of another block need not come first.
 PointSet Written::Asked::Before(const Op* op, const Value* memory) {
   if (op->kind() != OpKind::Update) return writes.Before(op, memory);
   return plain_writes.Before(op, memory) | writes.BeforeInOrder(op, memory);

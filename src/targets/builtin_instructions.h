@@ -9,8 +9,8 @@
 
 namespace kdl::targets {
 
-/// The matrix instructions of kernelc's own families, for code that reads KIR without a compiler. Header
-/// only, so that programs need not link any family.
+/// The matrix instructions of kernelc's own families, for code that reads KIR without a compiler. Defined
+/// only in this header, so that programs need not link any family.
 inline std::span<const ir::MatrixInstruction* const> BuiltinInstructions() {
   static constexpr auto kAll = [] {
     std::array<const ir::MatrixInstruction*,

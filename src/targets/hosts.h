@@ -7,7 +7,7 @@
 
 namespace kdl::targets {
 
-/// Returns the architecture of the machine that kernelc runs on, for example `x86-64`.
+/// Returns the architecture of the machine on which kernelc runs, for example `x86-64`.
 std::string_view OwnArch();
 
 /// Returns the baseline processor of an architecture, or nothing if programs do not run on that architecture.

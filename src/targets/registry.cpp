@@ -17,7 +17,7 @@ namespace kdl::targets {
 
 namespace {
 
-/// Whether `words`, which are separated by single spaces, include `word`.
+/// Whether `word` is one of the `words`, which are separated by single spaces.
 bool Contains(std::string_view words, std::string_view word) {
   for (size_t begin = 0; begin <= words.size();) {
     size_t end = std::min(words.find(' ', begin), words.size());
@@ -27,8 +27,8 @@ bool Contains(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// Fails for a key that neither the compiler nor the runtime has for the kind. Only the plugin knows a
-/// plugin's keys.
+/// Fails if the kind does not have one of the spec's keys, neither for the compiler nor for the runtime. A
+/// plugin's keys are known only to the plugin.
 Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   if (!spec.path.empty()) return {};
   std::vector<std::string_view> known = KeysOf(kind);
@@ -45,7 +45,7 @@ Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   return {};
 }
 
-/// The reason why a family cannot be added.
+/// Returns a failure with the reason why a family cannot be added.
 template <class... Args>
 Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&... args) {
   return {

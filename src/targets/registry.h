@@ -20,23 +20,25 @@ std::vector<std::string_view> KeysOf(const TargetKind& kind);
 /// Returns the family's first kind that needs no description file, or an empty string.
 std::string_view KindWithoutFile(const Family& family);
 
-/// The families that a compiler knows. The compiler makes it at startup and passes it on; builtin.h adds
-/// kernelc's own families.
+/// The families that a compiler knows. The compiler makes the registry at startup and passes it on; builtin.h
+/// adds kernelc's own families.
 class Registry {
  public:
   /// Adds a family, which must outlive the registry. Fails if a pass of the family runs twice or lacks
-  /// something it needs, or if the name of a kind, an instruction or a pass is already in use. The registry
-  /// is unusable after a failure.
+  /// something that it needs. Also fails if the name of a kind, an instruction or a pass is already in use.
+  /// After a failure, the registry is unusable.
   Status Add(const Family& family);
 
   std::span<const Family* const> families() const { return families_; }
   std::span<const ir::MatrixInstruction* const> instructions() const { return instructions_; }
-  /// All passes in the order in which they run: those of every family, and those that run for every target.
+  /// Returns all passes in the order in which they run: those of every family, and those that run for every
+  /// target.
   std::span<const passes::Pass* const> passes() const { return passes_; }
 
-  /// Returns the targets that a spec names, the lowest level first. They differ only in the processor.
-  /// `host?isa=x86-64-v3&threads=4` names one target. `host` and `debug?seed=7` name every level of kernelc's
-  /// own architecture; the runtime chooses the best one that the processor supports.
+  /// Returns the targets that a spec names, the lowest level first. These targets differ only in the
+  /// processor. For example, `host?isa=x86-64-v3&threads=4` names one target. `host` and `debug?seed=7` name
+  /// every level of kernelc's own architecture; the runtime chooses the best level that the processor
+  /// supports.
   Result<std::vector<Target>> ParseTargets(std::string_view text) const;
   /// Whether the text is a spec whose kind belongs to some family.
   bool Knows(std::string_view text) const;
@@ -45,20 +47,20 @@ class Registry {
   /// itself describes. Otherwise returns an empty string.
   std::string_view DescribedExample(std::string_view text) const;
 
-  /// Returns the file whose code a spec runs on this machine (a plugin, or a file that names programs), or an
-  /// empty string.
+  /// Returns the file whose code runs on this machine for a spec (a plugin, or a file that names programs),
+  /// or an empty string if there is none.
   std::string CodeFile(std::string_view text) const;
-  /// Permits a spec to run the code of a file. Sources, including those of third parties, may name such
-  /// files, so nothing runs without permission for that file or for all files.
+  /// Permits specs to run the code of a file. Sources, including those of third parties, may name such files,
+  /// so nothing runs without permission for that file or for all files.
   void Allow(const std::string& file) { allowed_.insert(file); }
   void AllowAll() { allows_all_ = true; }
   bool Allows(std::string_view text) const;
 
-  /// The names that `build --emit` uses for the texts that devices load.
+  /// Returns the names by which `build --emit` refers to the texts that devices load.
   std::vector<std::string_view> texts() const;
 
   /// Returns the kind of image (the name of a target's kind) that the plugin at `path` accepts. Without such
-  /// a function no spec can name a plugin.
+  /// a function, no spec can name a plugin.
   using ImageKindOf = std::function<Result<std::string>(const std::string& path)>;
   void AskPlugins(ImageKindOf image_kind_of) { image_kind_of_ = std::move(image_kind_of); }
 

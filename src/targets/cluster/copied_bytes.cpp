@@ -35,7 +35,7 @@ class ByteCounter {
 
  private:
   /// A loop around the current op: its induction variable (a block or an index), and the number of elements
-  /// that it covers, or of steps for a `loop`.
+  /// that it covers. For a `loop`, that is the number of its steps.
   struct Walk {
     const Value* binder;
     Size length;
@@ -53,7 +53,7 @@ class ByteCounter {
     }
   }
 
-  /// Enters the regions of an op. If their number of iterations does not follow from sizes, sets `closed_`.
+  /// Enters the regions of an op. If the number of its iterations does not follow from sizes, sets `closed_`.
   void Enter(const Op* op) {
     if (op->regions().empty() || op->kind() == OpKind::Stage) return;
     bool walks =
@@ -119,10 +119,11 @@ class ByteCounter {
   Size total_;
   std::vector<Walk> walks_;
   StagedLoads loads_;
-  /// The op at or around the current one whose number of iterations does not follow from sizes; null: there
-  /// is none.
+  /// The op, at or around the current one, whose number of iterations does not follow from sizes; null if
+  /// there is none.
   const Op* closed_ = nullptr;
-  const Op* open_ = nullptr;  ///< the first such op that contains a copy
+  /// The first op that `closed_` has pointed to and that contains a copy.
+  const Op* open_ = nullptr;
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "proofs/proofs.h"
 #include "targets/cluster/passes.h"
 
-// copy-tiles: a load or store of a tile that is a rectangular region of a tensor becomes a block copy. Loads
-// move as early, and stores as late, as their region allows, so that the computation between them stays
+// copy-tiles: turns each load or store of a tile that is a rectangular region of a tensor into a block copy.
+// Loads move as early, and stores as late, as their region allows, so that the computation between them stays
 // together. If the source loads a tile twice, it is copied only once.
 //
 //   %u = add %t, %t                        ->   %v = load %x[%j] {copied = 1}
@@ -56,9 +56,9 @@ std::vector<AxisId> CopyAxes(const Op* op) {
   return axes;
 }
 
-/// Whether the op accesses only existing elements of memory that all clusters see, without a mask. A `bool`
-/// that is true may be any nonzero byte in a caller's memory but is 1 in ours, so such bytes cannot be copied
-/// unchanged.
+/// Whether the op accesses, without a mask, only existing elements of memory that all clusters see. A `bool`
+/// that is true may be any nonzero byte in a caller's memory but must be 1 in a tile, so such bytes cannot be
+/// copied unchanged.
 bool IsPlain(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   bool inside = bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven;
@@ -103,7 +103,7 @@ bool Touches(const Op* op, const Value* memory, bool only_changes) {
   return touches;
 }
 
-/// Whether `moved` may be moved past `other`: a load to before it, a store to after it.
+/// Whether `moved` may be moved past `other`: to before it for a load, to after it for a store.
 bool MayPass(const Op* moved, const Op* other) {
   if (!other->regions().empty() || other->info().has(ir::kTerminator) ||
       other->info().has(ir::kSyncs) || other->info().has(ir::kSuspends))

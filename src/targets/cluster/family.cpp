@@ -37,7 +37,7 @@ constexpr std::string_view kOwnText =
 #include "cluster_riscv64.inc"
     ;
 
-/// The kind of the images. Their architecture is the machine's name.
+/// The kind of the images. The architecture of an image is the machine's name.
 constexpr std::string_view kImageKind = "cluster";
 
 struct ClusterFacts : simt::SimtFacts {
@@ -48,7 +48,7 @@ struct ClusterFacts : simt::SimtFacts {
 /// The instructions that a description may name. Each has the same result on every machine.
 constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&targets::kBf16Pairs};
 
-/// Bytes of a product's accumulators per processor. They fill half of 32 float registers, or half of 32
+/// Bytes of a product's accumulators per processor: half of 32 float registers. With vectors, half of 32
 /// vector registers of the minimum length that RISC-V allows.
 constexpr int64_t kHeldBytes = 64;
 constexpr int64_t kHeldInVectors = 256;
@@ -77,8 +77,8 @@ Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Proce
   return {};
 }
 
-/// Returns the files, besides the kernels, from which images are made: the boot code and the paths of files
-/// in the tools' command lines.
+/// Returns the files other than the kernels from which images are made: the boot code and the files whose
+/// paths are in the tools' command lines.
 std::vector<std::string> ImageFiles(const ClusterDescription& machine) {
   std::vector<std::string> files;
   auto add = [&](const std::string& path) {
@@ -92,7 +92,7 @@ std::vector<std::string> ImageFiles(const ClusterDescription& machine) {
   return files;
 }
 
-/// Makes an object of one machine's kernels, with kernelc's LLVM, another LLVM or a C compiler.
+/// Compiles one machine's kernels to an object, with kernelc's LLVM, another LLVM or a C compiler.
 Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels,
                                            const ClusterFacts& facts,
                                            const codegen::CompileOptions& options) {
@@ -130,7 +130,7 @@ Result<std::vector<Target>> DescribedTargets(std::string_view file, std::string_
   const bool has_vectors = codegen::HasRiscvVectors(facts->processor);
   facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
-  facts->walks_blocks = false;  // so that earlier iterations can begin copies
+  facts->walks_blocks = false;  // lets earlier iterations begin copies
   facts->workgroup_bytes = facts->workgroup_limit = facts->machine.launch_scratchpad_bytes();
   facts->global_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.instructions) {

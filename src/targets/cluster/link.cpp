@@ -10,7 +10,8 @@
 #include "support/io.h"
 #include "support/process.h"
 
-// The boot code of a cluster (runtime/cluster/guest) is compiled with kernelc and embedded in it as bytes.
+// The boot code of a cluster (runtime/cluster/guest) is compiled when kernelc is built and embedded in
+// kernelc as bytes.
 asm(R"(
   .section .rodata
   .globl kdl_cluster_boot_object
@@ -32,11 +33,11 @@ std::string_view BootObject() {
           static_cast<size_t>(kdl_cluster_boot_object_end - kdl_cluster_boot_object)};
 }
 
-/// Placeholder words of the machine's commands, each with the files that replace it.
+/// Placeholder words in the machine's commands, each with the files that replace it.
 using Files = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
 
-/// Runs one of the machine's programs, in `folder` unless it is empty. `does` says what the program does, for
-/// messages.
+/// Runs one of the machine's programs, in `folder` unless that is empty. `does` says, for messages, what the
+/// program does.
 Status RunTool(const ClusterDescription& machine, const std::vector<std::string>& words,
                std::string_view does, const Files& files, const std::string& folder = {}) {
   ProcessRequest request;
@@ -67,7 +68,7 @@ Status RunTool(const ClusterDescription& machine, const std::vector<std::string>
       FailureKind::Environment};
 }
 
-/// Returns the contents of the file that one of the machine's programs has written to `path`.
+/// Returns the contents of the file `path` that one of the machine's programs has written.
 Result<std::string> MadeBy(const ClusterDescription& machine, const std::string& program,
                            std::string_view does, const std::string& path) {
   Result<std::string> bytes = ReadFile(path, kMostOfTool);
@@ -106,7 +107,7 @@ Result<std::string> Link(const ClusterDescription& machine, const std::string& o
     boot = folder->path() + "/boot.o";
     if (Status written = WriteFileWhole(boot, BootObject()); !written) return written.failure();
   } else if (Result<std::string> read = ReadFile(boot, kMostOfTool); !read) {
-    return read.failure();  // a linker would not stop reading a file without an end
+    return read.failure();  // a linker would never stop reading an endless file
   }
   Status linked = RunTool(machine, machine.link, kLinks,
                           {{"{image}", {image}}, {"{objects}", {kernels, boot}}});

@@ -11,8 +11,8 @@ namespace kdl::cluster {
 /// machine's `code`.
 Result<std::string> CompileText(const ClusterDescription& machine, const std::string& text);
 
-/// Links an object of kernels with the boot code, which starts a cluster and serves the host, and returns the
-/// image. Uses the machine's own linker.
+/// Links an object of kernels with the boot code, using the machine's own linker, and returns the image. The
+/// boot code starts a cluster and serves the host.
 Result<std::string> Link(const ClusterDescription& machine, const std::string& object);
 
 }  // namespace kdl::cluster

@@ -14,16 +14,23 @@
 #include "targets/simt/facts.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// pipeline-copies: a loop begins the copies of an iteration one or more iterations earlier, so that they run
-// while others are computed. The buffer gets a slot for each iteration in flight. Unless the source says
-// otherwise, that is one iteration ahead, if the scratchpad has room.
+// pipeline-copies: a loop begins the copies for an iteration one or more iterations earlier, so that they run
+// while other iterations are computed. The buffer gets a slot for each iteration in flight. Unless the source
+// says otherwise, copies begin one iteration ahead if the scratchpad has room.
 //
-//   loop %k in 0 .. %K step 16 {           ->   %A = buffer_new : buffer<f32,[2,64,16]; workgroup>
-//     %A = buffer_new : …[64,16]; workgroup     loop {threads} { if 0 < %K { copy_in %a[%i, 0] to %A[0, …] … } }
-//     loop {threads} {                          loop %k in 0 .. %K step 16 {
-//       copy_in %a[%i, %k] to %A[0, 0]            %s = %k / 16 rem 2
-//       await_copies %A }                         loop {threads} { await_copies %A[%s]
-//     …                                             if … { copy_in %a[%i, %k + 16] to %A[(%s + 1) rem 2, 0, 0] } }
+//   loop %k in 0 .. %K step 16 {
+//     %A = buffer_new : …[64,16]; workgroup
+//     loop {threads} { copy_in %a[%i, %k] to %A[0, 0] ; await_copies %A }
+//     … }
+//   ->
+//   %A = buffer_new : buffer<f32,[2,64,16]; workgroup>
+//   loop {threads} { if 0 < %K { copy_in %a[%i, 0] to %A[0, 0, 0] … } }
+//   loop %k in 0 .. %K step 16 {
+//     %s = %k / 16 rem 2
+//     loop {threads} {
+//       await_copies %A[%s]
+//       if … { copy_in %a[%i, %k + 16] to %A[(%s + 1) rem 2, 0, 0] } }
+//     … }
 
 namespace kdl::cluster {
 
@@ -47,13 +54,13 @@ bool HasKind(const ir::Region* region, std::initializer_list<OpKind> kinds) {
 /// its copy.
 class LoopStudy {
  public:
-  /// `kernel`: the kernel's whole body.
+  /// `kernel` is the kernel's whole body.
   LoopStudy(const ir::Region* kernel, Op* loop)
       : loop_(loop), changing_(Waits(loop->region()) ? kernel : loop->region()) {}
 
   std::vector<Fetched> Find() {
     if (HasKind(loop_->region(), {OpKind::Sync}))
-      return {};  // other cores' writes are visible only after it
+      return {};  // other cores' writes become visible only after the `sync`
     return simt::FetchedBy(loop_, [this](Op* op) { return At(op); });
   }
 
@@ -89,13 +96,14 @@ class LoopStudy {
   }
 
   Op* loop_;
-  const ir::Region* changing_;  ///< the code that may run between the start of a copy and its use
+  /// The code that may run between the start of a copy and the use of its data.
+  const ir::Region* changing_;
 };
 
-/// Rewrites one loop.
+/// Rewrites one loop so that copies begin earlier.
 class LoopRewriter {
  public:
-  /// `brief`: the launch has grid-wide barriers, none of them in the loop.
+  /// `brief` is true if the launch has grid-wide barriers but none of them is in the loop.
   LoopRewriter(ir::Module& module, Op* loop, int64_t ahead, bool brief)
       : b_(module), ahead_(ahead), brief_(brief), ring_(b_, loop, ahead) {}
 
@@ -129,7 +137,7 @@ class LoopRewriter {
     MakeWorkgroupLoop(b_, {zero, one}, [&](Value*) { effect(); });
   }
 
-  /// Emits at the builder's position the copies of iteration `at` into `slot`.
+  /// Emits the copies of iteration `at` into `slot`, at the builder's position.
   void CopyAt(const Fetched& brought, Value* buffer, Value* at, Value* slot) {
     ir::ValueMap map;
     map[ring_.iteration()] = at;
@@ -165,7 +173,7 @@ int64_t FetchedBytes(const std::vector<Fetched>& all) {
   return bytes;
 }
 
-/// Returns the bytes that the slots of pipes will need. They are not buffers yet.
+/// Returns the number of bytes that the slots of pipes will need once they become buffers.
 int64_t PipeBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   for (const Op* pipe : ir::PipesOf(kernel))

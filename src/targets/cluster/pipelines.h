@@ -5,8 +5,8 @@
 #include "targets/cluster/passes.h"
 #include "targets/simt/pipelines.h"
 
-// The passes of the simt family, and those that move tiles by block copies. Their order is checked at compile
-// time.
+// The passes of the simt family, and those that move tiles by block copies. Their order is checked when
+// kernelc is compiled.
 
 namespace kdl::cluster {
 

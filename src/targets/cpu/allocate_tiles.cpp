@@ -16,21 +16,28 @@
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
-// allocate-tiles: every tile gets a tile buffer, whose type says how the tile is laid out in memory. A tile
-// is stored in it after the op that makes it and loaded before each op that reads it. Loops and branches no
-// longer carry tiles.
+// allocate-tiles: gives every tile a tile buffer, whose type says how the tile is laid out in memory. After
+// the op that makes a tile, the tile is stored in its buffer; before each op that reads the tile, it is
+// loaded. Loops and branches no longer carry tiles.
 //
-//   %s = loop %n in … carry(%t = %z) {             %h = tile_buffer : tile_buffer<f32; i j>
-//     %u = contraction %a, %b into %t over k       store_tile %z to %h
-//     yield %u }                              ->   loop %n in … {
-//                                                    %t = load_tile %h ; %u = contraction %a, %b into %t over k ; store_tile %u to %h
-//                                                    yield }
-//                                                  %s = load_tile %h
+//   %s = loop %n in … carry(%t = %z) {
+//     %u = contraction %a, %b into %t over k
+//     yield %u }
+//   ->
+//   %h = tile_buffer : tile_buffer<f32; i j>
+//   store_tile %z to %h
+//   loop %n in … {
+//     %t = load_tile %h ; %u = contraction %a, %b into %t over k ; store_tile %u to %h
+//     yield }
+//   %s = load_tile %h
 //
-// A tile's buffer is chosen where the tile is made. To save copies it is the buffer in which the tile is
-// needed: a carried tile uses that of its predecessor, a branch's tile that of the branch's result, and an
-// elementwise loop that keeps most elements of a tile that nothing else needs uses that tile's buffer. If a
-// reader needs the tile contiguous along another axis, a copy is made with that layout.
+// A tile's buffer is chosen where the tile is made. To save copies, it is the buffer in which the tile is
+// needed:
+// - A carried tile uses the buffer of its predecessor.
+// - A branch's tile uses the buffer of the branch's result.
+// - An elementwise loop that keeps most elements of a tile uses that tile's buffer, if nothing else needs the
+//   tile.
+// If a reader needs the tile contiguous along another axis, a copy is made with that layout.
 
 namespace kdl::cpu {
 
@@ -47,13 +54,13 @@ bool DiesAt(const Value* tile, const Op* op) {
   return passes::MadeIn(tile) == op->parent_region() && !IsUsedAfter(tile, op);
 }
 
-/// Whether only the loop uses the tile: nothing in it or after it reads the initial value.
+/// Whether only the loop uses the tile, so that nothing in the loop or after it reads the initial value.
 bool IsHandedOver(const Value* init, const Op* loop) {
   auto in_loop = [&](const ir::Use& use) { return IsInside(use.user, loop); };
   return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
 }
 
-/// A tile that a loop carries: the number of its init and result, its init, and the parameter in the body.
+/// A tile that a loop carries: the position of its init and result, the init, and the parameter in the body.
 struct Carried {
   size_t number;
   Value* init;
@@ -101,7 +108,7 @@ class TileAllocator {
   }
 
   /// Rows whose distance is a multiple of many cache lines map to few sets of the cache and evict each other.
-  /// One line of padding per row avoids that. The same holds for panels, since a row is spread over all of
+  /// One line of padding per row avoids that. The same is true of panels, since a row is spread over all of
   /// them; each panel gets one more row.
   int64_t RowPadding(const AxisList& axes, Panel panel, int64_t bytes) const {
     int64_t line = kernel_.facts.cache_line_bytes;
@@ -127,7 +134,7 @@ class TileAllocator {
   }
 
   /// Whether writing to the buffer would destroy elements that `maker` still reads. An elementwise loop reads
-  /// each element before it writes it, but other ops do not.
+  /// each element before it writes that element, but other ops do not.
   bool Disturbs(const Op* maker, const Value* tile_buffer) const {
     if (maker->kind() == OpKind::Elementwise) return false;
     return std::ranges::any_of(maker->operands(), [&](const Value* operand) {
@@ -136,8 +143,8 @@ class TileAllocator {
     });
   }
 
-  /// If the tile's only use yields it, returns the buffer of the value that it becomes, unless there is none
-  /// yet or it is in use. Otherwise returns null.
+  /// If the tile's only use yields it, returns the buffer of the value that the tile becomes. Returns null
+  /// otherwise, and if that value has no buffer yet or the buffer is in use.
   Value* YieldTarget(const Value* tile, const Op* maker) const {
     if (tile->uses().size() != 1) return nullptr;
     const ir::Use& use = tile->uses()[0];
@@ -159,8 +166,8 @@ class TileAllocator {
     return usable ? tile_buffer->second : nullptr;
   }
 
-  /// Returns the buffer of a tile that the elementwise loop's result equals in all but some elements, if
-  /// nothing needs that tile any more. Otherwise returns null.
+  /// If the elementwise loop's result equals a tile in all but some elements, and nothing needs that tile any
+  /// more, returns the tile's buffer. Otherwise returns null.
   Value* KeptTileBuffer(const Op* elementwise, size_t i) const {
     if (elementwise->kind() != OpKind::Elementwise ||
         PanelOf(kernel_, module_.context(), elementwise->result(i)).columns)
@@ -179,7 +186,7 @@ class TileAllocator {
     return nullptr;
   }
 
-  /// Returns the buffer of a result. If it is a new one, it is made before the op.
+  /// Returns the buffer of a result. A new buffer is made before the op.
   Value* ResultTileBuffer(const Op* op, size_t i) {
     Value* result = op->result(i);
     if (auto chosen = tile_buffers_.find(result); chosen != tile_buffers_.end())
@@ -194,7 +201,7 @@ class TileAllocator {
     return tile_buffers_[result] = tile_buffer;
   }
 
-  /// Returns a buffer in which the tile is contiguous along the axis: its own, or a copy's.
+  /// Returns a buffer in which the tile is contiguous along the axis: its own buffer or that of a copy.
   Value* Along(const Op* at, Value* tile, AxisId last) {
     Value* own = tile_buffers_.at(tile);
     if (LastAxisOf(own) == last) return own;
@@ -205,7 +212,7 @@ class TileAllocator {
 
   // -- Changes to make once everything is decided -----------------------------------------------
 
-  /// The operand will be loaded from this buffer, before `at`.
+  /// Plans to load the operand from this buffer, before `at`.
   void Read(Op* at, Op* user, size_t operand, Value* tile_buffer) {
     reads_.push_back({at, user, operand, tile_buffer});
   }
@@ -213,8 +220,8 @@ class TileAllocator {
     Value* tile = user->operand(operand);
     if (IsTileValue(tile)) Read(user, user, operand, tile_buffers_.at(tile));
   }
-  /// The tile will be stored in this buffer. If that is not the tile's own buffer, it will then be copied
-  /// there.
+  /// Plans to store the tile in this buffer. If it is not the tile's own buffer, the tile is then also copied
+  /// to its own.
   void Write(Op* maker, Value* tile, Value* tile_buffer) {
     writes_.push_back({maker, tile, tile_buffer});
     Value* own = tile_buffers_.at(tile);
@@ -265,14 +272,14 @@ class TileAllocator {
     }
   }
 
-  /// Chooses the layout of a factor whose elements are splat. The layout of the tensor costs nothing, so it
-  /// is kept if L1 can hold the factor's lines for the register blocks; otherwise the factor is made
-  /// contiguous along the terms.
+  /// Chooses the layout of a factor whose elements are splat. Keeping the tensor's layout costs nothing, so
+  /// it is kept if L1 can hold the factor's lines for the register blocks. Otherwise the factor is made
+  /// contiguous along the axis of the terms.
   void WalkForReaders(Op* elementwise) {
     std::optional<Splat> splat = SplatOf(kernel_, elementwise->result());
     if (!splat) return;
     for (const Op* op : *elementwise->region()) {
-      // The first op that traps must remain the first, and reduced axes must remain the last.
+      // The first op that traps must stay first, and reduced axes must stay last.
       if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
         return;
     }
@@ -324,9 +331,9 @@ class TileAllocator {
     b->set_name(name);
   }
 
-  /// An elementwise loop that runs on vectors loads and stores chunks that are contiguous along its last
-  /// axis. The loop has an order of axes of its own because it may trap, so a tile may be contiguous along
-  /// another axis. In that case a copy is loaded or stored.
+  /// Places the tiles of an elementwise loop. A loop that runs on vectors loads and stores chunks that are
+  /// contiguous along its last axis. Because the loop may trap, it has an order of axes of its own, so a tile
+  /// may be contiguous along another axis. In that case a copy of the tile is loaded or stored.
   void PlaceElementwiseLoop(Op* elementwise) {
     if (elementwise->results().size() == 1) WalkForReaders(elementwise);
     LastAxis last(elementwise);
@@ -363,8 +370,8 @@ class TileAllocator {
     for (const auto& [tile, tile_buffer] : made) Write(elementwise, tile, tile_buffer);
   }
 
-  /// Register blocks load tiles that have their column axis as vectors, and accumulate in the buffer of the
-  /// result if they can.
+  /// Register blocks load tiles that have the block's column axis as vectors. If possible, they accumulate in
+  /// the buffer of the result.
   void PlaceSequence(Op* op) {
     std::optional<AxisId> column = RegisterBlock::ChooseFor(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
@@ -399,7 +406,7 @@ class TileAllocator {
     if (IsTileValue(op->result())) Write(op, op->result(), ResultTileBuffer(op, 0));
   }
 
-  /// Vectors run along the last axis that is kept.
+  /// Places the tiles of a reduction or scan with a region, whose vectors run along the last kept axis.
   void PlaceCombined(Op* op) {
     bool by_vectors = CombinedLanes(kernel_, op) > 1;
     AxisList kept = KeptAxes(kernel_, op);
@@ -435,7 +442,7 @@ class TileAllocator {
       Write(sliding_window, result, ResultTileBuffer(sliding_window, 0));
   }
 
-  /// Tiles of indices that can be computed are not loaded.
+  /// Places the tiles of a gather. Tiles of indices that can be computed are not loaded.
   void PlaceGather(Op* take) {
     auto index = take->Segment(ir::GatherOp::at_index);
     size_t first = take->SegmentBegin(ir::GatherOp::at_index);
@@ -446,7 +453,8 @@ class TileAllocator {
     if (IsTileValue(take->result())) Write(take, take->result(), ResultTileBuffer(take, 0));
   }
 
-  /// A carried tile uses the buffer of its initial value if nothing else needs that, otherwise a copy.
+  /// Places the tiles that a loop carries. A carried tile uses the buffer of its initial value if nothing
+  /// else needs that value; otherwise the value is copied.
   void PlaceLoop(Op* loop) {
     std::vector<Carried> tiles = CarriedTiles(loop);
     for (const Carried& tile : tiles) {
@@ -473,8 +481,8 @@ class TileAllocator {
     if (carries) carriers_.push_back(op);
   }
 
-  /// Moves yielded tiles to their destinations as if all at once. A buffer that is overwritten although it is
-  /// still needed is first copied to a temporary one.
+  /// Moves yielded tiles to their destinations as if all were moved at once. If a buffer would be overwritten
+  /// although it is still needed, it is first copied to a temporary buffer.
   void PlaceYield(Op* yield) {
     struct Pending {
       Value* from;
@@ -532,7 +540,7 @@ class TileAllocator {
     op->SetSegment(segment, scalars);
   }
 
-  /// Removes tiles from the op's inits and from what its regions yield.
+  /// Removes tiles from the op's inits and from the values that its regions yield.
   static void ForgetTiles(Op* op) {
     if (op->kind() != OpKind::If)
       KeepScalars(op, op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}
@@ -587,7 +595,7 @@ class TileAllocator {
   std::unordered_map<const Value*, Value*> tile_buffers_;  ///< tile -> its buffer
   std::vector<PlannedRead> reads_;
   std::vector<PlannedWrite> writes_;
-  std::vector<Op*> carriers_;  ///< loops and branches that carry tiles, inner ones first
+  std::vector<Op*> carriers_;  ///< loops and branches that carry tiles, with inner ones first
 };
 
 }  // namespace

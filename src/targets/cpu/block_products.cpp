@@ -16,52 +16,58 @@
 
 // block-products: splits reductions in sequential order into blocks whose accumulators stay in registers
 // while the reduced axes are traversed. A block has rows of the result and vectors along its last axis; the
-// loop over columns encloses the loop over rows. Smaller blocks process the remaining rows, and the last of
-// these may lack some rows. Single vectors process the remaining columns, the last one with a mask. Loops run
-// over the result's other axes one by one.
+// loop over columns encloses the loop over rows. Smaller blocks process the remaining rows; the last of them
+// may be only partly filled. Single vectors process the remaining columns, the last one with a mask. Loops
+// process the result's other axes one index at a time.
 //
-//   %x = load_tile %a : tile<f32; i k>             split %c: block<jr> in %j {sizes = [32, 16]} {
-//   %y = load_tile %b : tile<f32; j k>               split %r: block<ir> in %i {sizes = [14, 4, 2]} {
-//   %t = load_tile %h : tile<f32; i j>         ->      %x = load_tile %a : tile<f32; ir k>
-//   %u = contraction %x, %y into %t                    %y = load_tile %b : tile<f32; jr k>
-//   store_tile %u to %h                                %t = load_tile %h : tile<f32; ir jr>
-//                                                      %u = contraction %x, %y into %t ; store_tile %u to %h } }
+//   %x = load_tile %a : tile<f32; i k>
+//   %y = load_tile %b : tile<f32; j k>
+//   %t = load_tile %h : tile<f32; i j>
+//   %u = contraction %x, %y into %t
+//   store_tile %u to %h
+//   ->
+//   split %c: block<jr> in %j {sizes = [32, 16]} {
+//     split %r: block<ir> in %i {sizes = [14, 4, 2]} {
+//       %x = load_tile %a : tile<f32; ir k> ; %y = load_tile %b : tile<f32; jr k>
+//       %t = load_tile %h : tile<f32; ir jr>
+//       %u = contraction %x, %y into %t ; store_tile %u to %h } }
 //
-// If the terms of an instruction flush subnormals and no instruction does that, the code first checks each
-// factor, and the values from which a panel's sums start, for anything to flush. If there is nothing,
-// ordinary FMAs are used. The flushing code hardly ever runs, so it processes single rows to be small.
+// If a matrix instruction flushes subnormals but no instruction of the processor does that, the code first
+// checks whether there is anything to flush. It checks each factor, and the values from which a panel's sums
+// start. If there is nothing to flush, ordinary FMAs are used. The flushing code hardly ever runs, so it
+// processes single rows to be small.
 //
-//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} {
-//   store_tile %u to %h                        split … { %u = contraction … {plain = 1} ; store_tile %u to %h }
-//                                            } else {
-//                                              split … { split %r: … {sizes = [1]} {
-//                                                %u = contraction … ; store_tile %u to %h } } }
+//   %u = contraction %x, %y into %t ; store_tile %u to %h
+//   ->
+//   if %plain {likely = 1} { split … { %u = contraction … {plain = 1} ; store_tile %u to %h } }
+//   else { split … { split %r: … {sizes = [1]} { %u = contraction … ; store_tile %u to %h } } }
 
 namespace kdl::cpu {
 
 namespace {
 
 // If all factors and sums of an f32 reduction in sequential order are 0 or far above the least normal number,
-// no sum is subnormal. Factors of 8 digits that are at least 2^-56 have products that are multiples of
-// 2^-126, the least normal number. All f32 that are at least 2^-103 are such multiples, too, and so is every
-// sum, rounded or not. An instruction that flushes then has nothing to flush.
+// no sum is subnormal. Factors with 8 significant bits that are at least 2^-56 have products that are
+// multiples of 2^-126, the least normal number. All f32 numbers that are at least 2^-103 are such multiples,
+// too, and so is every sum, rounded or not. An instruction that flushes then has nothing to flush.
 constexpr float kLeastFactor = 0x1p-56F;
 constexpr float kLeastSum = 0x1p-103F;
 
-/// How blocks for the remaining rows must be chosen.
+/// How blocks for the remaining rows are chosen.
 enum class Rest : uint8_t {
-  /// The latency of sums decides, so a block with too few rows to keep a processor busy takes as long as one
-  /// with enough rows.
+  /// The latency of sums dominates, so a block with too few rows to keep a processor busy takes as long as a
+  /// block with enough rows.
   Waiting,
-  /// Latency hardly matters, so fewer rows take less time.
+  /// Latency hardly matters, so a block with fewer rows takes less time.
   Adding,
-  /// Blocks cannot lack rows, so every smaller height is needed.
+  /// Blocks cannot be partly filled, so every smaller height is needed.
   Whole,
 };
 
-/// Returns the heights of the largest blocks and of those for the remaining rows. A few heights suffice,
-/// because a block may lack rows. A sum takes about four cycles per term, and two sums can begin in each
-/// cycle, or one if vectors are long. Four rows of two vectors, or two rows, therefore keep a processor busy.
+/// Returns the heights of the largest blocks and of the blocks for the remaining rows. A few heights suffice,
+/// because a block may be partly filled. A sum takes about four cycles per term, and two sums can begin in
+/// each cycle, or only one if vectors are long. Therefore four rows of two vectors, or two rows, keep a
+/// processor busy.
 ir::NumberList Heights(int64_t largest, Rest rest) {
   ir::NumberList heights = {largest};
   constexpr std::array<int64_t, 4> kLess = {4, 3, 2, 1};
@@ -83,7 +89,7 @@ class ProductBlocker {
   ProductBlocker(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : b_(module), kernel_(kernel), facts_(facts) {}
 
-  /// Decides everything before the first reduction is split, because splitting changes the ops.
+  /// Makes all decisions before the first reduction is split, because splitting changes the ops.
   void SplitReductions() {
     KernelShape shape{kernel_, facts_, AxisOrder(kernel_)};
     std::vector<std::pair<Op*, RegisterBlock>> found;
@@ -98,7 +104,7 @@ class ProductBlocker {
   }
 
  private:
-  /// Whether the reduction is in sequential order, and only the ops that follow it read its result.
+  /// Whether the reduction is in sequential order and its result is read only by the ops that follow it.
   static bool IsWhole(const Op* fold) {
     if (fold->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return false;
     std::vector<Op*> followers = FollowersOf(fold);
@@ -124,7 +130,8 @@ class ProductBlocker {
     SplitBlocks(fold, block, heights);
   }
 
-  /// Matrix tiles are loaded with all their rows. A separate addition takes only one cycle.
+  /// Chooses how to process the remaining rows. Matrix tiles are always loaded with all their rows. A
+  /// separate addition takes only one cycle.
   Rest ChooseRest(const Op* fold) const {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     bool is_native = IsNative(facts_, instruction);
@@ -150,8 +157,8 @@ class ProductBlocker {
     return copy;
   }
 
-  /// Emits whether no factor of the contraction, and no value from which its sums start, is small. Returns
-  /// null if no check is needed or possible.
+  /// Emits the condition that no factor of the contraction, and no value from which its sums start, is small.
+  /// Returns null if no check is needed or possible.
   Value* NothingToFlush(Op* fold) {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     if (!instruction || !instruction->flushes || IsNative(facts_, instruction)) return nullptr;
@@ -166,12 +173,12 @@ class ProductBlocker {
     return b_.And(plain, IsNone(SmallStart(fold, contraction.into())));
   }
 
-  /// Emits whether nothing was found.
+  /// Emits the condition that nothing was found.
   Value* IsNone(Value* found) { return b_.Lt(found, Constant(1)); }
 
   Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }
 
-  /// Emits 1 if the number is small but not 0, otherwise 0.
+  /// Emits 1 if the number is small but not 0, and 0 otherwise.
   Value* OneIfSmall(Value* number, float limit) {
     Value* none = Constant(0);
     Value* magnitude = b_.Unary(OpKind::Abs, number);
@@ -181,7 +188,7 @@ class ProductBlocker {
     return b_.Select(is_small, Constant(1), none);
   }
 
-  /// The same for the values from which the sums start.
+  /// Emits a number that is at least 1 if one of the values from which the sums start is small.
   Value* SmallStart(Op* fold, Value* start) {
     if (!IsTileValue(start)) return OneIfSmall(start, kLeastSum);
     ir::LoadTileOp get(start->def());
@@ -192,8 +199,8 @@ class ProductBlocker {
         [&] { return std::vector{SmallIn(fold, start, kLeastSum)}; })[0];
   }
 
-  /// Emits a number that is at least 1 if an element of the factor is small. It is computed outside the cuts
-  /// that do not affect the tile.
+  /// Emits a number that is at least 1 if an element of the factor is small. The number is computed outside
+  /// the splits that do not affect the tile.
   Value* SmallFactor(Op* fold, Value* factor) {
     if (!IsTileValue(factor)) return OneIfSmall(factor, kLeastFactor);
     Op* at = AskedAt(fold, factor);
@@ -203,8 +210,8 @@ class ProductBlocker {
     return small;
   }
 
-  /// Emits the number of small elements of a loaded tile; a large number may be inexact. `at`: where the
-  /// tile's blocks are in scope.
+  /// Emits the number of small elements of a loaded tile; a large number may be inexact. `at` is an op where
+  /// the tile's blocks are in scope.
   Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
     ir::LoadTileOp get(ir::Clone(got->def(), b_, map));

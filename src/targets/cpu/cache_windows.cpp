@@ -9,15 +9,16 @@
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
-// cache-windows: a reduction over a load whose index adds several ranges, as in a convolution, reads each
-// element of a window many times. The window becomes a tile of its own, which is loaded once. The op `sliding_window`
-// keeps the relation between its axes and those of the reduction.
+// cache-windows: handles a reduction over a load whose index adds several ranges, as in a convolution. Such a
+// reduction reads each element of a window many times, so the window becomes a tile of its own, which is
+// loaded once. The op `sliding_window` keeps the relation between the window's axes and those of the
+// reduction.
 //
 //   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_block S*start(i) + start(r) - P, its size, 0
 //   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
 //                                                          %x = sliding_window %w[S*%i + %r - P] over u : tile<f32; i r>
 //
-// The window extends from the least to the greatest index of the blocks, so it is inside the tensor if they
+// The window extends from the least to the greatest index of the blocks, so it is in bounds if these indices
 // are. Along the axis that becomes vectors, the step must be 1; otherwise the elements of a vector would not
 // be contiguous.
 
@@ -103,7 +104,7 @@ class Sharing {
     return window < seen;
   }
 
-  /// Returns the axes of the other dimensions.
+  /// Returns the axes of the dimensions that are not in `shared`.
   static std::vector<AxisId> KeptAxes(ir::LoadOp load, const ir::Access& access,
                                       const std::vector<size_t>& shared) {
     std::vector<AxisId> axes;
@@ -120,7 +121,7 @@ class Sharing {
     return term.coefficient > 0 ? start : builder_.Add(start, Reach(term));
   }
 
-  /// Emits the distance from the block's first element to its last.
+  /// Emits the distance from the first element of the term's block to its last.
   Value* Reach(const Term& term) {
     Value* size = builder_.BlockSize(term.block);
     return builder_.Sub(size, builder_.I64(1));
@@ -130,8 +131,8 @@ class Sharing {
     return factor == 1 ? value : builder_.Mul(value, builder_.I64(factor));
   }
 
-  /// Makes the block of the window, from the least index to the greatest. It is empty if one of the blocks
-  /// is.
+  /// Makes the block of the window, from the least index to the greatest. The window is empty if one of the
+  /// terms' blocks is empty.
   Value* MakeWindow(const std::vector<Term>& terms, const AccessDim& dim, AxisId axis) {
     Value* start = builder_.SizeValue(dim.offset);
     Value* size = builder_.I64(1);
@@ -172,7 +173,7 @@ class Sharing {
     SlidingWindow(load, window, relation, window_axes);
   }
 
-  /// Returns the operands that the access names, each once, and renumbers the access accordingly.
+  /// Returns the operands that the access uses, each once, and renumbers the access accordingly.
   static std::vector<Value*> Compact(ir::Access& access, const std::vector<Value*>& operands) {
     std::vector<Value*> used;
     for (AccessDim& dim : access.dims) {
@@ -198,7 +199,8 @@ class Sharing {
                    {{load.tensor()}, index, OneOrNone(load.otherwise()), {}}, type, attrs);
   }
 
-  /// Inserts the slide after any conversions of the elements, so that the window is also converted only once.
+  /// Inserts the `sliding_window` after any conversions of the elements, so that the window, too, is
+  /// converted only once.
   void SlidingWindow(ir::LoadOp load, Value* window, ir::Access relation,
                      const ir::AxisList& over) {
     std::vector<Value*> operands(load.index().begin(), load.index().end());

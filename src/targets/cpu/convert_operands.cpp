@@ -5,14 +5,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/passes.h"
 
-// convert-operands: converts the factors of a contraction to the types that its matrix instruction accepts,
-// once where they are made and not at every multiplication. If the processor has no instruction for narrow
-// floats, that is the accumulator's type, and subnormals are flushed if the instruction flushes them.
+// convert-operands: converts the factors of a contraction to the types that its matrix instruction accepts.
+// This is done once where the factors are made, not at every multiplication. If the processor has no
+// instruction for narrow floats, factors are converted to the accumulator's type, and subnormals are flushed
+// if the instruction flushes them.
 //
-//   contraction %a, %b into %c {acc = f32}   ->   %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
+//   contraction %a, %b into %c {acc = f32}
+//   ->  %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
 //
-// Integers remain as narrow as an instruction accepts them. The instruction that multiplies u8 by i8 can also
-// multiply two i8: one of them is increased by 128, and 128 times the sum of the other one's elements is
+// Integers stay as narrow as an instruction accepts them. The instruction that multiplies u8 by i8 can also
+// multiply two i8: 128 is added to one factor, and 128 times the sum of the other factor's elements is
 // subtracted from the result.
 //
 //   %x = cast %a : tile<i32; i k>                     %y = cast (xor %b, -128) : tile<u8; j k>
@@ -28,7 +30,7 @@ class IntegerFitter {
   IntegerFitter(ir::Builder& b, Op* op, const ir::MatrixInstruction& instruction)
       : b_(b), op_(op), instruction_(instruction) {}
 
-  /// Returns false if the factors do not show that they are narrow, for example after a pipe.
+  /// Returns false if the factors do not reveal that their values are narrow, for example after a pipe.
   bool ConvertFactors() {
     std::optional<ir::FittedFactors> fitted = ir::FitFactors(instruction_, *op_);
     if (!fitted) return false;
@@ -50,10 +52,11 @@ class IntegerFitter {
     op_->SetOperand(ir::ContractionOp::at_b, b);
   }
 
-  /// Returns half of the number of values of the type.
+  /// Returns half of the number of different values that the type has.
   static int64_t HalfOfRange(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
 
-  /// Returns the factor with the other signedness, shifted up or down by half of its type's range.
+  /// Returns the factor in the type with the other signedness, shifted up or down by half of its type's
+  /// range.
   Value* Moved(Value* factor, kdl::Scalar to) {
     kdl::Scalar from = Element(factor);
     Value* half = b_.Int(from, IsSigned(from) ? -HalfOfRange(from) : HalfOfRange(from));
@@ -100,7 +103,7 @@ void RunConvertOperands(PassContext& context, ir::Function& kernel) {
     bool is_native = IsNative(ProcessorFactsOf(context), instruction);
     bool is_any = is_native && instruction->order == ir::StepOrder::Any;
     if (is_any && !IntegerFitter(builder, op, *instruction).ConvertFactors()) {
-      op->RemoveAttr(AttrKey::Instruction);  // the result is the same without it
+      op->RemoveAttr(AttrKey::Instruction);  // the result is the same without the instruction
       is_native = false;
     }
     if (!is_native) Widen(builder, op, instruction);

@@ -9,29 +9,31 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/walks.h"
 
-// distribute-blocks: blocks become block numbers, and each core processes a consecutive range of them.
-// Neighbouring blocks share lines of memory, and what the core's processor prefetches is then its own. The
-// binder of the stored tensors' outermost dimension counts slowest. A `for` over blocks becomes a loop over
-// their starts.
+// distribute-blocks: replaces blocks by block numbers, and gives each core a consecutive range of them.
+// Adjacent blocks share cache lines, and a core's prefetches are then for the core itself. The binder of the
+// stored tensors' outermost dimension varies slowest. A `for` over blocks becomes a loop over their starts.
 //
-//   spmd (%i: block<i> in %lo .. %hi) { … }      ->   %count = the number of blocks in lo .. hi
-//                                                   %begin .. %end: the core's share; the first cores may have one more
-//                                                   loop %n in %begin .. %end step 1 {
-//                                                     %start = lo + n * extent
-//                                                     %i = make_block %start, min(extent, hi - start), n ; … }
-//   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
+//   spmd (%i: block<i> in %lo .. %hi) { … }
+//   ->  %count = the number of blocks in lo .. hi
+//       %begin .. %end: the core's share; the first cores may have one block more
+//       loop %n in %begin .. %end step 1 {
+//         %start = lo + n * extent
+//         %i = make_block %start, min(extent, hi - start), n ; … }
+//   for %k: block<k> in %lo .. %hi { … }
+//   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// Blocks with dynamic scheduling go to any core that is free: each core gets its next number from a counter
-// of the launch.
+// Blocks with dynamic scheduling go to any core that is free: each core gets the number of its next block
+// from a counter of the launch.
 //
-//   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {dynamic_counter = 0} { … }
+//   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }
+//   ->  loop %n in 0 .. %count step 1 {dynamic_counter = 0} { … }
 //
-// If no result depends on the length of an spmd's blocks, they are made equally long and numerous enough for
-// the cores. If a block reads rows several times, it is shorter if so many rows would not stay in the nearest
-// cache. If a row takes several iterations of a loop, blocks have one row, so that memory is read in longer
-// runs.
+// If no result depends on the length of an spmd's blocks, the blocks are made equally long, and there are
+// enough of them for all cores. A block that reads rows several times is made shorter if its rows would
+// otherwise not stay in the nearest cache. If a row takes several iterations of a loop, blocks have one row,
+// so that memory is read in longer runs.
 //
-// If cores without blocks do nothing at all, the kernel states how many blocks there can be: busy_cores.
+// If cores without blocks do nothing at all, the kernel states in `busy_cores` how many blocks there can be.
 //
 // All of this is exact for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
 
@@ -102,7 +104,7 @@ class Distributor {
     ir::Erase(op);
   }
 
-  /// Returns the length of the shortest blocks into which BlockSizes may split the binder's blocks.
+  /// Returns the length of the shortest blocks into which `BlockSizes` may split the binder's blocks.
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
     return walk.rereads[b].empty() && walk.row_loops[b].empty()
                ? std::min(walk.granule[b], BinderExtent(binder))
@@ -110,7 +112,7 @@ class Distributor {
   }
 
  private:
-  /// Names the value after the binder and its meaning, for example `i.count`.
+  /// Names the value after the binder and the value's meaning, for example `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what) {
     if (binder->name().empty() || !value->name().empty() || !value->def()) return;
     std::string name = binder->name().str() + "." + std::string(what);
@@ -138,8 +140,8 @@ class Distributor {
     return builder_.Div(last, b);
   }
 
-  /// Returns `size`, or fewer rows if only so many stay in the nearest cache from pass to pass, but at least
-  /// 1.
+  /// Returns `size` or, if not that many rows stay in the nearest cache from pass to pass, the number that
+  /// does, but at least 1.
   Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again) {
     constexpr int64_t kShare = 2;  // half of the cache, because other data passes through it
     Value* bytes = builder_.I64(0);
@@ -150,7 +152,7 @@ class Distributor {
     return builder_.Min(size, AtLeastOne(fitting));
   }
 
-  /// Returns `size`, or 1 if the loop along rows has more than one iteration.
+  /// Returns `size`, or 1 if the loop along the rows has more than one iteration.
   Value* OneWhereLong(Value* size, const Iterations& along) {
     auto here = [&](Value* end) {
       std::optional<int64_t> constant = ConstantOf(end);
@@ -165,8 +167,9 @@ class Distributor {
     return builder_.Select(is_long, one, size);
   }
 
-  /// Returns the size of each binder's blocks. If no result depends on it, the blocks are made equally long,
-  /// and shorter than their axis allows if that gives every core work, but not shorter than a granule.
+  /// Returns the size of each binder's blocks. If no result depends on it, the blocks are made equally long.
+  /// They are then shorter than their axis allows if that gives every core work, but not shorter than a
+  /// granule.
   std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num) {
     const std::vector<Value*>& binders = op->region()->params();
     std::vector<Value*> sizes;
@@ -185,7 +188,7 @@ class Distributor {
       Value* length = AtLeastOne(range.Length());
       Value* granule = builder_.I64(std::min(walk.granule[b], BinderExtent(binders[b])));
       // Aim for a total number of blocks that is a multiple of the number of cores, as far as granules allow.
-      // (Numbers that overflow result in a poor size, but it is still at least 1.)
+      // (If the numbers overflow, the size is a poor choice, but still at least 1.)
       Value* others = builder_.I64(1);
       for (size_t o = 0; o < counts.size(); ++o)
         if (o != b) others = builder_.Mul(others, counts[o]);

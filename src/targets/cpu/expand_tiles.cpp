@@ -7,8 +7,8 @@
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
 
-// expand-tiles: a kernel of elementwise loops, reductions and contractions becomes loops over scalars and
-// scratch memory. The body is rebuilt; the folder expand/ has a file for each kind of op.
+// expand-tiles: turns a kernel of elementwise loops, reductions and contractions into loops over scalars and
+// scratch memory. It rebuilds the body; the folder expand/ has a file for each kind of op.
 
 namespace kdl::cpu {
 
@@ -29,7 +29,7 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   return hold;
 }
 
-/// Checks that the reductions in elementwise loops get vectors.
+/// Checks that the reductions in elementwise loops operate on vectors.
 bool ElementwiseFoldsVectors(PassContext& context, const KernelShape& shape) {
   bool fold = true;
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::ReduceInLoop)) {

@@ -12,16 +12,16 @@ namespace kdl::cpu {
 // The passes of this family use the shared passes' tools freely.
 using namespace passes;
 
-/// A processor. A core is one thread with vectors, whose memory is cached.
+/// Describes a processor. A core is one thread with vectors, and its memory is cached.
 struct ProcessorFacts : passes::TargetFacts {
   codegen::Processor processor;
   int vector_registers = 16;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
-  int64_t last_level_bytes = 0;  ///< larger outputs bypass the caches; 0: none do
+  int64_t last_level_bytes = 0;  ///< outputs larger than this bypass the caches; 0 if none do
   int64_t cache_line_bytes = 64;
-  /// Whether software prefetches pay for contiguous data that is read once. If not, few are emitted, and it
-  /// is faster to read several rows at once.
+  /// Whether software prefetches save time for contiguous data that is read once. If not, few prefetches are
+  /// emitted, and it is faster to read several rows at once.
   bool asks_for_reads = true;
 };
 
@@ -32,18 +32,18 @@ const ProcessorFacts& ProcessorFactsOf(const passes::PassContext& context);
 /// `instruction` is null.
 bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruction);
 
-/// Returns how many rows a block of accumulators that is `columns` vectors wide may have. The accumulators,
-/// one vector for each column and one for a splat scalar fill the registers.
+/// Returns the maximum number of rows in a block of accumulators that is `columns` vectors wide. The
+/// registers hold the accumulators, one vector for each column, and one vector for a splat scalar.
 inline int64_t BlockRows(const ProcessorFacts& facts, int64_t columns) {
   return (facts.vector_registers - 1 - columns) / columns;
 }
-/// How far a processor's own prefetcher looks ahead: to the end of a page.
+/// How far a processor's own prefetcher runs ahead at most: to the end of a page.
 inline constexpr int64_t kPageBytes = 4096;
-/// How many rows are processed together if they are read once and each is in pages of its own. Their
-/// accumulators then move between registers and the nearest cache only once for all rows.
+/// The number of rows that are processed together if they are read once and each row is in separate pages.
+/// Their accumulators then move between registers and the nearest cache only once for all of these rows.
 inline constexpr int64_t kRowsAtOnce = 4;
-/// The number of columns of a register block, in vectors. With two, each splat scalar is used twice, and many
-/// rows still fit.
+/// The number of columns of a register block, in vectors. With two columns, each splat scalar is used twice,
+/// and the block can still have many rows.
 inline constexpr int64_t kBlockColumns = 2;
 
 }  // namespace kdl::cpu

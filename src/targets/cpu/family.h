@@ -7,12 +7,12 @@
 
 namespace kdl::cpu {
 
-/// Processors: the host, the debug device, which runs the host's code, and the interpreter, which uses the
-/// host's tiles.
+/// Processors: the host, the debug device (which runs the host's code), and the interpreter (which uses the
+/// host's tiles).
 extern const targets::Family kFamily;
 
-/// Returns the levels of a processor. The key `isa` selects a row of isa.def. Without it, these are all rows
-/// of kernelc's own architecture that have an FMA and conversions of f16.
+/// Returns the levels of a processor. The key `isa` selects a row of isa.def. Without the key, all rows of
+/// kernelc's own architecture that have an FMA and f16 conversions are returned.
 Result<std::vector<targets::Target>> MakeLevels(const targets::Spec& spec);
 
 }  // namespace kdl::cpu

@@ -12,29 +12,36 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/passes.h"
 
-// fuse-epilogue: an elementwise loop that stores the result of a loop of contractions moves to the end of the
-// contraction in the loop's last iteration. Its elements then come from registers, or from a subtile of the
-// buffer that has just been written.
+// fuse-epilogue: handles an elementwise loop that stores the result of a loop of contractions. It moves the
+// elementwise loop to the end of the contraction in the other loop's last iteration. The elements then come
+// from registers, or from a subtile of the buffer that has just been written.
 //
-//   loop %n in %lo .. %hi {                                 %long = … ; loop %n in %lo .. %hi {
-//     %t = load_tile %h                                       %last = …
-//     %u = contraction %a, %b into %t                  ->     %t = load_tile %h ; %u = contraction %a, %b into %t
-//     store_tile %u to %h }                                   if %last { elementwise { %e = element %u ; store %e to … } }
-//   %s = load_tile %h                                         else { store_tile %u to %h } }
-//   elementwise { %e = element %s ; store %e to … }         if %long { } else { %s = load_tile %h ; elementwise { … } }
+//   loop %n in %lo .. %hi {
+//     %t = load_tile %h
+//     %u = contraction %a, %b into %t
+//     store_tile %u to %h }
+//   %s = load_tile %h
+//   elementwise { %e = element %s ; store %e to … }
+//   ->
+//   %long = … ; loop %n in %lo .. %hi {
+//     %last = …
+//     %t = load_tile %h ; %u = contraction %a, %b into %t
+//     if %last { elementwise { %e = element %u ; store %e to … } }
+//     else { store_tile %u to %h } }
+//   if %long { } else { %s = load_tile %h ; elementwise { … } }
 //
-// An elementwise loop with many ops would take registers from the accumulators. In the last iteration it
-// therefore reads the stored tile, %s = load_tile %h.
+// An elementwise loop with many ops would take registers from the accumulators. Therefore, in the last
+// iteration, it reads the stored tile with %s = load_tile %h.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// An elementwise loop after a loop, which processes the result of one contraction in it.
+/// An elementwise loop after another loop, which processes the result of one contraction in that loop.
 struct Epilogue {
   Op* elementwise;
   Op* contraction;
-  Value* tile;  ///< what the elementwise loop loads from the contraction's buffer
+  Value* tile;  ///< the tile that the elementwise loop loads from the contraction's buffer
 };
 
 bool Writes(const Op* op) { return op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move; }
@@ -46,8 +53,8 @@ bool WritesOnly(const Op* loop, const Value* tile_buffer) {
   });
 }
 
-/// Returns the tile that is loaded from the buffer after the loop, if that is the only use of the buffer
-/// there. Otherwise returns null.
+/// If the tile that is loaded from the buffer after the loop is the only use of the buffer there, returns
+/// that tile. Otherwise returns null.
 Value* OnlyReading(const Value* tile_buffer, const Op* loop) {
   if (tile_buffer->def()->parent_region() != loop->parent_region()) return nullptr;
   Value* tile = nullptr;
@@ -75,8 +82,8 @@ Op* OnlyReader(const Value* tile) {
   return reader;
 }
 
-/// Whether the elementwise loop would read the same values before the loop's end as after it, except for that
-/// tile.
+/// Whether the elementwise loop would read the same values before the loop's end as after it, except for
+/// `tile`.
 bool DependsOnNothingLater(const Op* loop, const Op* elementwise, const Value* tile) {
   std::unordered_set<const Value*> later;
   std::unordered_set<const Value*> changed;  // tile buffers that are written in between
@@ -110,7 +117,7 @@ bool LeavesMemoryTo(const Op* loop, const Op* elementwise) {
 
 std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
   std::vector<const Value*> tile_buffers = AccumulatedIn(loop);
-  // Several accumulators would each need a separate loop for their stores.
+  // With several accumulators, each would need a separate loop for its stores.
   if (tile_buffers.size() != 1 || !loop->results().empty() || !WritesOnly(loop, tile_buffers[0]))
     return {};
   Value* tile = OnlyReading(tile_buffers[0], loop);
@@ -129,8 +136,8 @@ std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
   return Epilogue{elementwise, contraction, tile};
 }
 
-/// Whether the elementwise loop has so few ops that a copy for each vector of a block is small and leaves the
-/// accumulators in registers.
+/// Whether the elementwise loop has few ops, so that a copy of it for each vector of a block is small and
+/// leaves the accumulators in registers.
 bool IsShort(const Op* elementwise) {
   constexpr int kFew = 4;
   int count = 0;
@@ -143,8 +150,8 @@ Value* Distance(ir::Builder& b, Value* from, Value* to) {
   return b.Cast(b.Sub(to, from), kdl::Scalar::U64);
 }
 
-/// Emits whether the loop has enough terms to hide stores of single register blocks to memory. With fewer
-/// terms the speed of memory matters more, and it is higher for long rows.
+/// Emits the condition that the loop has enough terms to hide the stores of single register blocks to memory.
+/// With fewer terms, the speed of memory matters more, and long rows are faster.
 Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   constexpr int64_t kLong = 128;
   Value* terms = Distance(b, loop.lo(), loop.hi());
@@ -152,14 +159,14 @@ Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   return b.And(b.Lt(loop.lo(), loop.hi()), enough);
 }
 
-/// Emits whether the current iteration of the loop is the last one.
+/// Emits the condition that the current iteration of the loop is the last one.
 Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   Value* left = Distance(b, loop->region()->param(0), loop.hi());
   return b.Le(left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
-/// Copies the elementwise loop, and the loads from buffers other than the contraction's that it needs. `map`
-/// has the replacement of the tile.
+/// Copies the elementwise loop, and the loads that it needs from buffers other than the contraction's. `map`
+/// contains the replacement of the tile.
 void CopyElementwiseLoop(ir::Builder& b, const Op* elementwise, ir::ValueMap map) {
   for (Value* value : passes::OutsideOperands(elementwise)) {
     bool is_got = value->def() && value->def()->kind() == OpKind::LoadTile && !map.contains(value);

@@ -14,8 +14,10 @@
 // need not become a tile. Each point is added to the accumulators as soon as the loop's body has computed it.
 // This is possible if the reduction reads nothing else that is made after the elementwise loop.
 //
-//   %t = elementwise (%p of %i, %q of %j) { … yield %e }          %s = elementwise (%p of %i, %q of %j) {
-//   %s = reduce sum %t over j                               ->     … ; %f = reduce_in_loop sum %e over j ; yield %f }
+//   %t = elementwise (%p of %i, %q of %j) { … yield %e }
+//   %s = reduce sum %t over j
+//   ->
+//   %s = elementwise (%p of %i, %q of %j) { … ; %f = reduce_in_loop sum %e over j ; yield %f }
 //
 // All reductions in an elementwise loop reduce the same axes, which are its last ones, and its body must be
 // able to run on vectors.
@@ -28,7 +30,7 @@ bool EndsWith(const AxisList& axes, const AxisList& end) {
   return axes.size() >= end.size() && std::equal(end.rbegin(), end.rend(), axes.rbegin());
 }
 
-/// Whether the number, or every element of a tile that an elementwise loop fills with it, is +0.
+/// Whether the value is +0, or is a tile that an elementwise loop fills with +0.
 bool IsZero(const Value* value) {
   const Op* def = value->def();
   if (def && def->kind() == OpKind::Elementwise) {
@@ -38,8 +40,8 @@ bool IsZero(const Value* value) {
   return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == 0;
 }
 
-/// Returns the value from which the reduction starts. Null: it starts from the identity, or it is a sum that
-/// starts from +0.
+/// Returns the value from which the reduction starts. Returns null if it starts from the identity, or if it
+/// is a sum that starts from +0.
 Value* InitialValue(const Op* fold) {
   if (fold->kind() != OpKind::Contraction) return nullptr;
   Value* into = ir::ContractionOp(const_cast<Op*>(fold)).into();
@@ -92,12 +94,13 @@ class ReductionFuser {
     });
   }
 
-  /// Whether elements that are neighbours along the axis can be contiguous, if the value has that axis.
+  /// Whether adjacent elements along the axis can be contiguous. This is also true if the value does not have
+  /// the axis.
   bool LiesAlong(const Value* value, ir::AxisId axis) const {
     return !HasAxis(value, axis) || order_.Sorted(value->type()->axes).back() == axis;
   }
 
-  /// Replaces the elementwise loop by one that contains the reductions.
+  /// Replaces the elementwise loop by an elementwise loop that contains the reductions.
   void Take(Op* elementwise, const std::vector<Op*>& folds) {
     std::vector<Value*> kept;
     std::vector<ir::Type> types;
@@ -149,7 +152,7 @@ class ReductionFuser {
          ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});
   }
 
-  /// Returns the element of an outside value at the elementwise loop's point.
+  /// Returns the element, at the elementwise loop's point, of a value from outside the loop.
   static Value* ElementAtPoint(ir::Builder& b, Value* value, const Op* elementwise) {
     if (value->type()->axes.empty()) return value;
     AxisList walked = WalkedAxes(elementwise);

@@ -9,9 +9,9 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// insert-prefetches: a block of rows prefetches its share of the next panel and, in the last iteration, the
-// memory that the block will store to. Only the largest blocks of rows and columns do so, because smaller
-// ones are near the end.
+// insert-prefetches: makes a block of rows prefetch its share of the next panel and, in the last iteration,
+// the memory to which the block will store. Only the largest blocks of rows and columns do so, because
+// smaller blocks are near the end.
 //
 //   split %p in %j { if %few { } else { %y = elementwise { load %b[%k, %p] } ; store_tile %y to %h }
 //     split %c in %p { split %r in %i {
@@ -24,7 +24,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Returns the accesses of this kind whose indices do not depend on other ops in the elementwise loop.
+/// Returns those accesses of this kind whose indices do not depend on other ops in the elementwise loop.
 std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   auto made_here = [&](const Value* index) {
     return index->def() && index->def()->parent_region() == elementwise->region();
@@ -36,8 +36,8 @@ std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   return accesses;
 }
 
-/// Returns the elementwise loop in the region, or null if there is none. Besides it the region only loads and
-/// stores its tiles.
+/// Returns the elementwise loop in the region, or null if there is none. Apart from that loop, the region may
+/// only load and store the loop's tiles.
 const Op* ElementwiseLoopIn(const ir::Region* region) {
   const Op* elementwise = nullptr;
   for (const Op* op : *region) {
@@ -46,14 +46,15 @@ const Op* ElementwiseLoopIn(const ir::Region* region) {
   return elementwise;
 }
 
-/// Returns the branch around the op if its first region is marked as likely, otherwise null.
+/// Returns the `if` around the op if its first region is marked as likely, otherwise null.
 const Op* WaysAround(const Op* op) {
   const Op* parent = op->parent_region()->parent();
   return parent && parent->kind() == OpKind::If && parent->HasAttr(AttrKey::Likely) ? parent
                                                                                     : nullptr;
 }
 
-/// Returns the split whose body contains the op, directly or in such a branch, otherwise null.
+/// Returns the `split` whose body contains the op, either directly or inside a likely `if`; otherwise returns
+/// null.
 Op* SplitAround(const Op* op) {
   if (const Op* ways = WaysAround(op)) op = ways;
   Op* parent = op->parent_region()->parent();
@@ -86,7 +87,8 @@ class Prefetcher {
   static Value* SplitBlock(const Op* split) { return split->region()->param(0); }
   static int64_t Most(const Op* split) { return split->attr<AttrKey::Sizes>()[0]; }
 
-  /// Emits whether this is one of the largest blocks. The others are few and need no code for prefetches.
+  /// Emits the condition that this is one of the largest blocks. The other blocks are few and need no code
+  /// for prefetches.
   Value* IsLargest() {
     auto has_most = [&](const Op* split) {
       return b_.Eq(b_.BlockSize(SplitBlock(split)), b_.I64(Most(split)));
@@ -96,7 +98,7 @@ class Prefetcher {
     return b_.And(columns, rows);
   }
 
-  /// Makes a block inside `block`, over a new axis of `extent` elements.
+  /// Makes a block inside `block`, over a new axis with extent `extent`.
   Value* MakeBlock(const Value* block, int64_t extent, Value* start, Value* size) {
     AxisId whole = block->type()->axes[0];
     AxisId axis = kernel_.AddAxis(
@@ -104,7 +106,7 @@ class Prefetcher {
     return b_.Make(OpKind::MakeBlock, {start, size, b_.I64(0)}, b_.types().Block(axis));
   }
 
-  /// Emits prefetches of all elements that these accesses of the elementwise loop touch for the blocks
+  /// Emits prefetches of all elements that these accesses of the elementwise loop touch if it runs over
   /// `blocks`.
   void Ask(const Op* elementwise, const std::vector<const Op*>& accesses,
            const std::vector<Value*>& blocks, ir::IntentKind intent) {
@@ -126,7 +128,7 @@ class Prefetcher {
     });
   }
 
-  /// Returns the branch in the panels' split that packs a panel unless there are few rows.
+  /// Returns the branch, in the `split` into panels, that packs a panel unless there are few rows.
   const Op* PackingBranch() const {
     for (const Op* op : *panels_->region()) {
       if (op->kind() == OpKind::If && ElementwiseLoopIn(op->region(1))) return op;
@@ -153,8 +155,8 @@ class Prefetcher {
     });
   }
 
-  /// Emits how many elements of the block each row prefetches, so that the rows of the largest blocks
-  /// together prefetch all of it.
+  /// Emits the number of elements of the block that each row prefetches. The number is such that the rows of
+  /// the largest blocks together prefetch the whole block.
   Value* ShareOfRow(Value* block) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);
@@ -164,7 +166,7 @@ class Prefetcher {
     return b_.Div(last, rows);
   }
 
-  /// Returns the part of the block that this block of rows prefetches.
+  /// Returns the part of `block` that the current block of rows prefetches.
   Value* Share(Value* block, Value* of_row) {
     Value* all = rows_->operand(0);
     Value* rows = SplitBlock(rows_);

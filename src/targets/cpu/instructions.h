@@ -12,11 +12,11 @@
 
 namespace kdl::cpu {
 
-/// What the instruction `vdpbf16ps` of AVX-512 BF16 computes.
+/// The computation of the instruction `vdpbf16ps` of AVX-512 BF16.
 using targets::kBf16Pairs;
 
-/// An integer instruction. It multiplies exactly and adds with wraparound in 32 bits, no matter how many
-/// terms it adds at once.
+/// An integer instruction. It multiplies exactly and adds with wraparound in 32 bits, so the result does not
+/// depend on the number of terms that it adds at once.
 constexpr ir::MatrixInstruction IntegerInstruction(std::string_view name, Scalar a, Scalar b,
                                                    Scalar acc) {
   return {.name = name,
@@ -28,7 +28,7 @@ constexpr ir::MatrixInstruction IntegerInstruction(std::string_view name, Scalar
           .flushes = false,
           .term = ir::OpKind::Mul};
 }
-/// An AMX instruction, whose tiles have 16 groups of terms in each row and column.
+/// An AMX instruction. Its tiles have 16 groups of terms in each row and column.
 constexpr ir::MatrixInstruction TileInstruction(std::string_view name, Scalar a, Scalar b,
                                                 Scalar acc) {
   ir::MatrixInstruction instruction = IntegerInstruction(name, a, b, acc);
@@ -55,8 +55,8 @@ inline constexpr ir::MatrixInstruction kMadd =
     IntegerInstruction("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::MatrixInstruction kMaddU32 =
     IntegerInstruction("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
-/// Used for tiles of accumulators if the factors have the required layout. The results are the same as with
-/// vpdpbusd.
+/// This instruction is used for tiles of accumulators if the factors have the required layout. Its results
+/// are the same as those of vpdpbusd.
 inline constexpr ir::MatrixInstruction kTileBytes =
     TileInstruction("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::MatrixInstruction kTileBytesU32 =
@@ -69,8 +69,8 @@ inline constexpr ir::MatrixInstruction kTileUnsigned =
     TileInstruction("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kTileUnsignedI32 =
     TileInstruction("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
-/// What TDPBF16PS computes for tiles with 16 pairs in a row: the even and the odd terms in separate sequences
-/// of FMAs that flush subnormals.
+/// The computation of TDPBF16PS for tiles with 16 pairs in a row. It accumulates the even and the odd terms
+/// separately, in sequential order, with FMAs that flush subnormals.
 inline constexpr ir::MatrixInstruction kTileBf16{.name = "x86.tdpbf16ps",
                                                  .a = Scalar::BF16,
                                                  .b = Scalar::BF16,
@@ -93,8 +93,8 @@ inline constexpr ir::MatrixInstruction kUnsignedMatrix =
     BlockInstruction("aarch64.ummla", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kMixedMatrix =
     BlockInstruction("aarch64.usmmla", Scalar::U8, Scalar::I8, Scalar::I32);
-/// What BFDOT computes if FPCR.EBF is 0: the sum of two products, then its sum with the accumulator. Each
-/// result is rounded to odd.
+/// The computation of BFDOT if FPCR.EBF is 0. It adds two products, and then adds their sum to the
+/// accumulator. Each result is rounded to odd.
 inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
                                                 .a = Scalar::BF16,
                                                 .b = Scalar::BF16,
@@ -104,7 +104,7 @@ inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
                                                 .flushes = true,
                                                 .term = ir::OpKind::Mul,
                                                 .to_odd = true};
-/// What BFMMLA computes for one row and one column: two BFDOTs, one after the other.
+/// The computation of BFMMLA for one row and one column: two BFDOTs, one after another.
 inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .a = Scalar::BF16,
                                                    .b = Scalar::BF16,
@@ -118,22 +118,23 @@ inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
 
 using SumIntrinsics = std::array<std::string_view, 3>;  ///< for 128, 256 and 512 bits
 
-/// The intrinsics for tiles where the first factor has the rows, and where it has the columns.
+/// The intrinsics for tiles: the first one if the first factor has the rows, the second one if it has the
+/// columns.
 using TileIntrinsics = std::array<std::string_view, 2>;
 
-/// An instruction that executes a step of `instruction` on processors of the architecture that have these
-/// features (bits of abi.def).
+/// A machine instruction that executes a step of `instruction`. Processors of the architecture `arch` have it
+/// if they have all of `features` (bits of abi.def).
 struct Instruction {
   std::string_view arch;
   const ir::MatrixInstruction* instruction;
   uint64_t features;
   std::string_view intrinsic;
-  SumIntrinsics sums = {};  ///< if a separate addition follows
+  SumIntrinsics sums = {};  ///< set if a separate instruction adds the products to the accumulator
   TileIntrinsics tiles = {};
-  /// The instruction that the intrinsic computes, if it differs from `instruction` in signs or in the
-  /// number of terms. Null: `instruction` itself.
+  /// The matrix instruction that the intrinsic computes, if it differs from `instruction` in signs or in the
+  /// number of terms; null if they are the same.
   const ir::MatrixInstruction* by = nullptr;
-  /// For processors whose vectors of more than 128 bits are scalable.
+  /// The intrinsic for processors whose vectors of more than 128 bits are scalable.
   std::string_view scalable = {};
 };
 
@@ -174,7 +175,7 @@ inline constexpr uint64_t kSve256 = uint64_t{1} << KDL_FEATURE_BIT_AARCH64_SVE25
 inline constexpr std::string_view kX86 = "x86-64";
 inline constexpr std::string_view kAarch64 = "aarch64";
 
-/// If several instructions compute the same product, the best one comes first.
+/// The instructions of all processors. If several of them compute the same product, the best one comes first.
 inline constexpr Instruction kInstructions[] = {
     {kX86, &kTileBf16, features::kAmxBf16, kBf16Step, {}, kBf16Tiles},
     {kX86, &kBf16Pairs, features::kAvx512Bf16, kBf16Step},

@@ -73,12 +73,12 @@ constexpr Option kOptions[] = {
     {"pipes", "chip", "models a device whose pipes take no memory"},
     {"dot", "portable", "uses no instructions whose results differ on other processors"}};
 
-/// What a spec's keys ask for.
+/// The settings that a spec's keys request.
 struct Wanted {
   std::optional<std::string_view> isa;
   bool split_engines = false;
   bool pipes_on_chip = false;
-  /// Whether instructions may add in orders that other processors do not use.
+  /// Whether instructions may be used that add in orders that other processors do not use.
   bool own_orders = true;
 };
 
@@ -99,8 +99,8 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
-/// Returns the last earlier level that has the same LLVM cpu and no features that this level lacks. This
-/// level adds instructions to it.
+/// Returns the last earlier level that has the same LLVM cpu and only features that this level has, too. This
+/// level adds instructions to that level.
 std::string ExtendedBy(const Isa& isa) {
   std::string found;
   for (const Isa& other : kIsas) {

@@ -10,28 +10,31 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// pack-late: a factor that a contraction reads in panels of columns is packed panel by panel, right before
-// rows are multiplied with it. The panel is then in the nearest cache, and all panels use the same memory,
-// one after the other, so it stays there.
+// pack-late: packs a factor that a contraction reads in panels of columns. Each panel is packed right before
+// rows are multiplied with it, so it is then in the nearest cache. All panels use the same memory one after
+// another, and that memory stays in the cache.
 //
-//   %y = elementwise { … load %b[%k, %j] … }        if %few { %y = elementwise { … } ; store_tile %y to %h } else { }
-//   store_tile %y to %h                             split %p: block<jr> in %j {sizes = [32, 31]} {
-//   %b = load_tile %h : tile<f32; j k>         ->     %n = select %few, %number, 0
-//   %u = contraction %a, %b into %t                   if %few { } else {
-//   store_tile %u to %c                                 %y = elementwise (…, … in %p) { … } ; store_tile %y to %h panel %n }
-//                                                     %b = load_tile %h panel %n : tile<f32; jr k>
-//                                                     %u = contraction %a, %b into %t ; store_tile %u to %c }
+//   %y = elementwise { … load %b[%k, %j] … } ; store_tile %y to %h
+//   %b = load_tile %h : tile<f32; j k>
+//   %u = contraction %a, %b into %t ; store_tile %u to %c
+//   ->
+//   if %few { %y = elementwise { … } ; store_tile %y to %h } else { }
+//   split %p: block<jr> in %j {sizes = [32, 31]} {
+//     %n = select %few, %number, 0
+//     if %few { } else { %y = elementwise (…, … in %p) { … } ; store_tile %y to %h panel %n }
+//     %b = load_tile %h panel %n : tile<f32; jr k>
+//     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
-// A panel serves all rows. If there are few rows, packing takes most of the time, and memory delivers long
-// rows faster than chunks of them, so all columns are packed at once. The same is done if a panel of groups
-// has less than a cache line of each row, because the line would be evicted before the next panel needs the
-// rest of it.
+// A panel is used for all rows. If there are few rows, packing takes most of the time. Memory delivers long
+// rows faster than chunks of them, so all columns are then packed at once. The same is done if a panel of
+// groups contains less than a cache line of each row. Otherwise the line would be evicted before the next
+// panel needs the rest of it.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Whether the elementwise loop gives the same result at any time, as long as the memory that it loads is
+/// Whether the elementwise loop gives the same result at any time while the memory that it loads is
 /// unchanged, and cannot trap.
 bool CanWait(const Op* elementwise) {
   for (const Op* op : *elementwise->region()) {
@@ -42,7 +45,7 @@ bool CanWait(const Op* elementwise) {
   return true;
 }
 
-/// Whether the op changes tensors. An elementwise loop does if it contains accesses other than loads.
+/// Whether the op changes tensors. An elementwise loop does if it contains other accesses than loads.
 bool ChangesMemory(const Op* op) {
   if (op->info().has(ir::kPure) || IsPlacing(op)) return false;
   if (op->kind() != OpKind::Elementwise) return true;
@@ -58,7 +61,7 @@ bool ChangesMemoryBetween(const Op* first, const Op* last) {
   return false;
 }
 
-/// Returns the op that stores the result of an elementwise loop in the buffer, if nothing else writes to the
+/// Returns the op that stores the result of an elementwise loop in the buffer, if no other op writes to the
 /// buffer. Otherwise returns null.
 Op* OnlyStored(const Value* tile_buffer) {
   Op* put = nullptr;
@@ -70,8 +73,8 @@ Op* OnlyStored(const Value* tile_buffer) {
   return put && put->operand(0)->def()->kind() == OpKind::Elementwise ? put : nullptr;
 }
 
-/// Returns the op that packs the operand, if only the contraction reads it and packing can wait. Otherwise
-/// returns null.
+/// Returns the op that packs the operand, if only the contraction reads the operand and packing can be
+/// delayed. Otherwise returns null.
 Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operand) {
   const Op* get = operand->def();
   if (!get || get->kind() != OpKind::LoadTile || operand->uses().size() != 1) return nullptr;
@@ -91,7 +94,7 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
   return fits && block.outer.empty() ? put : nullptr;
 }
 
-/// Returns the sizes of whole panels and of the remainder.
+/// Returns the size of whole panels and the size of the remainder.
 ir::NumberList Panels(int64_t panel) {
   if (panel == 1) return {panel};
   return {panel, panel - 1};

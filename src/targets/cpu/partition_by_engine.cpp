@@ -13,11 +13,12 @@
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/passes.h"
 
-// partition-by-engine: for a device with separate matrix and vector engines, a kernel without stages becomes
-// two stages, one for each engine. Both run the same loops, and each computes the scalars, and loads of
-// tensors that nobody writes, that it needs. A tile that one engine computes and the other one uses goes
-// through a pipe: it is pushed right after it is computed, and popped at the same place in the other stage.
-// In the order of the source, a pipe therefore never contains more than one tile, and no depth can block.
+// partition-by-engine: for a device with separate matrix and vector engines, turns a kernel without stages
+// into two stages, one for each engine. Both stages run the same loops. Each stage computes the scalars that
+// it needs, and loads what it needs from tensors that nothing writes. A tile that one engine computes and the
+// other one uses goes through a pipe: it is pushed right after it is computed, and popped at the same place
+// in the other stage. In the order of the source, a pipe therefore never contains more than one tile, so any
+// depth avoids a deadlock.
 //
 //   spmd (%i, %j) { %s = contraction %a, %b … ; %e = exp %s ; store %e to %y }
 //   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
@@ -30,7 +31,7 @@ namespace {
 using ir::MakeAttr;
 using ir::Region;
 
-constexpr int64_t kDepth = 2;  // so that the engines overlap
+constexpr int64_t kDepth = 2;  // lets the engines overlap
 
 enum class Engine : uint8_t { Either, Matrix, Vector };
 
@@ -49,10 +50,10 @@ class Assignment {
       if (op->kind() == OpKind::Store)
         written_.insert(ir::MemoryOf(op->operand(ir::StoreOp::at_tensor)));
     });
-    // What loops carry depends on what their bodies yield, so iterate.
+    // The values that loops carry depend on what their bodies yield, so repeat until nothing changes.
     do changed_ = false, Visit(kernel.body);
     while (changed_);
-    // Assigned once, before the stages have stores of their own.
+    // Engines are assigned to stores only once, before the stages get copies of the stores.
     for (const Op* op : OpsOfKind(kernel, OpKind::Store)) stores_[op] = StoreEngine(op);
   }
 
@@ -61,7 +62,7 @@ class Assignment {
     return found == values_.end() ? Engine::Either : found->second;
   }
 
-  /// Returns the engine that runs an op. Ops with regions are run by both.
+  /// Returns the engine that executes an op. Both engines execute ops with regions.
   Engine EngineOf(const Op* op) const {
     if (IsWalked(op)) return Engine::Either;
     switch (op->kind()) {
@@ -87,8 +88,8 @@ class Assignment {
   }
 
  private:
-  /// Returns `engine` if neither engine has made an operand. Otherwise returns the vector engine, even for
-  /// results of the matrix engine.
+  /// Returns `engine` if no engine computes any of the operands. Otherwise returns the vector engine, even if
+  /// the operands are results of the matrix engine.
   Engine Made(const Op* op, Engine engine) const {
     bool bound =
         std::any_of(op->operands().begin(), op->operands().end(),
@@ -96,7 +97,8 @@ class Assignment {
     return bound ? Engine::Vector : engine;
   }
 
-  /// The matrix engine stores its accumulators itself, unless the vector engine also accesses the tensor.
+  /// Returns the engine that executes a store. The matrix engine stores its accumulators itself, unless the
+  /// vector engine also accesses the tensor.
   Engine StoreEngine(const Op* op) const {
     const Value* tensor = op->operand(ir::StoreOp::at_tensor);
     for (const Op* user : ir::UsersOfMemory(tensor)) {
@@ -129,7 +131,7 @@ class Assignment {
     }
   }
 
-  /// A carried tile belongs to the engine that computes its next value.
+  /// Assigns engines to carried values. A carried tile belongs to the engine that computes its next value.
   void VisitCarried(const Op* op) {
     for (const Value* result : op->results()) {
       Engine engine = Engine::Either;
@@ -147,13 +149,13 @@ class Assignment {
   }
 
   std::unordered_map<const Value*, Engine> values_;
-  std::unordered_map<const Op*, Engine> stores_;  ///< assigned once the values are known
+  std::unordered_map<const Op*, Engine> stores_;  ///< assigned once the engines of values are known
   std::unordered_set<const Value*> written_;
   bool changed_ = false;
 };
 
-/// Returns the engine that needs a value: that of the op that uses it or, for a yield or an init, that of the
-/// resulting value.
+/// Returns the engine that needs a value: the engine of the op that uses it or, for a yield or an init, the
+/// engine of the resulting value.
 Engine UserEngine(const Assignment& engines, const ir::Use& use) {
   const Op* op = use.user;
   if (op->kind() == OpKind::Yield) {
@@ -166,8 +168,8 @@ Engine UserEngine(const Assignment& engines, const ir::Use& use) {
   return init ? engines.EngineOf(op->result(use.operand - first)) : Engine::Either;
 }
 
-/// Partitions a kernel. That is impossible if one engine would need a scalar that the other one computes, or
-/// if only one engine has work.
+/// Partitions a kernel. That is impossible if one engine would need a scalar that the other engine computes,
+/// or if only one engine has work.
 class Partition {
  public:
   Partition(ir::Module& module, ir::Function& kernel)
@@ -189,7 +191,7 @@ class Partition {
     };
     ir::Walk(kernel_.body, [&](const Op* op) {
       works[static_cast<size_t>(engines_.EngineOf(op))] = true;
-      // Both stages end on their own, so both must know what ends their loops.
+      // The two stages end independently, so both must know what ends their loops.
       bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
       if (ends_early && engines_.EngineOf(op->result(0)) != Engine::Either) possible = false;
       for (Value* result : op->results()) look(result);
@@ -207,7 +209,7 @@ class Partition {
     b_.SetInsertionPoint(kernel_.body);
     for (Op* op : *old) {
       if (op->kind() != OpKind::Require && op->kind() != OpKind::View)
-        // A launch checks requirements and makes views only once, outside the stages.
+        // A launch checks requirements and makes views only once, outside of the stages.
         continue;
       old->Remove(op);
       kernel_.body->InsertBefore(op, nullptr);
@@ -251,7 +253,7 @@ class Partition {
     DropUnused(stage->region());
   }
 
-  /// Emits one engine's copy of a region, with a yield of the values that the engine needs.
+  /// Emits one engine's copy of a region, which yields the values that the engine needs.
   void Fill(Region* into, const Region* from, Engine engine) {
     Region* outer = b_.region();
     b_.SetInsertionPoint(into);
@@ -270,7 +272,7 @@ class Partition {
     b_.SetInsertionPoint(outer);
   }
 
-  /// One stage pushes a value that crosses, and the other one pops it.
+  /// Emits a push, in one stage, of a value that the other engine needs, and a pop in the other stage.
   void Hand(Value* value, Engine engine) {
     if (!crossing_.contains(value)) return;
     ir::Attr axes = MakeAttr<AttrKey::Axes>(value->type()->axes);
@@ -294,8 +296,8 @@ class Partition {
     b_.Create(OpKind::Yield, {values}, {});
   }
 
-  /// Gives the spmd a domain, so that both engines get the same blocks in the same order, whatever each does
-  /// with them.
+  /// Gives the spmd a domain, so that both engines get the same blocks in the same order, regardless of what
+  /// each engine does with the blocks.
   void WalkAlike(Op* spmd) {
     spmd->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
     std::string name = fmt::format("engines.{}", walks_++);
@@ -303,7 +305,7 @@ class Partition {
       spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
   }
 
-  /// Copies a loop or branch, which carries only the values that the engine keeps.
+  /// Copies a loop or branch. The copy carries only the values that the engine keeps.
   void CopyWalk(const Op* op, Engine engine) {
     size_t carried = op->kind() == OpKind::If ? 0 : op->results().size();
     size_t fixed = op->operands().size() - carried;
@@ -347,7 +349,8 @@ class Partition {
   std::unordered_map<const Value*, Value*> pipes_;
   std::unordered_set<std::string> taken_;
   ir::ValueMap map_;
-  int walks_ = 0;  ///< spmds of the stage so far; both stages have the same ones in order
+  /// The number of spmds of the stage so far. Both stages have the same spmds in the same order.
+  int walks_ = 0;
 };
 
 }  // namespace

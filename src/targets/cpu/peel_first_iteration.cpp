@@ -5,23 +5,28 @@
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/passes.h"
 
-// peel-first-iteration: if a loop's contraction accumulates in a buffer that is filled with one value before
-// the loop, the first iteration starts from that value instead. The buffer is filled only if the loop has no
-// iterations.
+// peel-first-iteration: handles a contraction in a loop that accumulates in a buffer which is filled with one
+// value before the loop. The first iteration starts from that value instead. The buffer is filled only if the
+// loop has no iterations.
 //
-//   %z = elementwise { yield %v }               if %lo < %hi { } else {
-//   store_tile %z to %h                           %z = elementwise { yield %v } ; store_tile %z to %h }
-//   loop %n in %lo .. %hi {                ->   loop %n in %lo .. %hi {
-//     %t = load_tile %h                           %f = eq %n, %lo
-//     %u = contraction %a, %b into %t             %t = load_tile %h or %v if %f
-//     store_tile %u to %h }                       … }
+//   %z = elementwise { yield %v } ; store_tile %z to %h
+//   loop %n in %lo .. %hi {
+//     %t = load_tile %h
+//     %u = contraction %a, %b into %t
+//     store_tile %u to %h }
+//   ->
+//   if %lo < %hi { } else { %z = elementwise { yield %v } ; store_tile %z to %h }
+//   loop %n in %lo .. %hi {
+//     %f = eq %n, %lo
+//     %t = load_tile %h or %v if %f
+//     … }
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns the elementwise loop that makes the stored tile, if it yields a single value that is the same at
-/// all points. Otherwise returns null. An index differs between points.
+/// If the stored tile is made by an elementwise loop that yields a single value, the same at all points,
+/// returns that loop. An index differs between points. Otherwise returns null.
 Op* FillLoop(const Op* put) {
   Op* elementwise = put->kind() == OpKind::StoreTile ? put->operand(0)->def() : nullptr;
   bool fills = elementwise && elementwise->kind() == OpKind::Elementwise &&
@@ -31,8 +36,8 @@ Op* FillLoop(const Op* put) {
   return fills ? elementwise : nullptr;
 }
 
-/// Returns the op that fills the buffer before the loop, if it is the last one to access the buffer there.
-/// Otherwise returns null.
+/// Returns the op that fills the buffer before the loop, if it is the last op before the loop that accesses
+/// the buffer. Otherwise returns null.
 Op* FillingStore(const Op* loop, const Value* tile_buffer) {
   Op* before = loop->prev();
   while (before && !Touches(before, tile_buffer)) before = before->prev();

@@ -5,17 +5,18 @@
 #include "passes/pipelines.h"
 #include "targets/cpu/passes.h"
 
-// The passes that lower the source's tiles to loops over vectors. Their order is checked at compile time.
+// The passes that lower the source's tiles to loops over vectors. Their order is checked when kernelc is
+// compiled.
 
 namespace kdl::cpu {
 
-/// The interpreter runs the result of these passes as the reference.
+/// Selects instructions and tiles. The interpreter runs the result of these passes as the reference.
 inline constexpr std::array kTilePipeline = {&kSelectInstructions, &kSelectTiles};
-/// Decides which pipes exist and how they are laid out in memory.
+/// Determines which pipes exist and how they are laid out in memory.
 inline constexpr std::array kPipePipeline = {
     &kPartitionByEngine, &kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,
     &kCheckStatics,      &kFuseStages,  &kPrivatizeUpdates,  &kLowerGroupReductions};
-/// Lowers kernels to what code generation accepts.
+/// Lowers kernels to the form that code generation accepts.
 inline constexpr std::array kLoopPipeline = {
     &kLowerPipes,      &kSplitFewRows,      &kSplitChannels,       &kDistributeBlocks,
     &kConvertOperands, &kCanonicalize,      &kStreamRowReductions, &kCacheWindows,

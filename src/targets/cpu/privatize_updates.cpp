@@ -16,7 +16,7 @@
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/passes.h"
 
-// privatize-updates: a core collects its updates of an integer tensor in private memory while it processes
+// privatize-updates: each core collects its updates of an integer tensor in private memory while it processes
 // its blocks, and then updates the tensor once. The order of integer updates cannot be observed, so group
 // reductions become such updates, too, unless they are split into tiles.
 //
@@ -31,8 +31,8 @@
 //        update %own[%core, 0, …] into %t[…] {how = add, scope = launch} where it is not the identity
 //      }
 //
-// In a domain of core_num blocks, each core has one block, the one with its number. `pays` is 1 if there are
-// several updates for each element that is filled and merged, otherwise 0.
+// In a domain of core_num blocks, each core has one block: the block with the core's number. `pays` is 1 if
+// there are several updates for each element that is filled and merged, otherwise 0.
 
 namespace kdl::cpu {
 
@@ -43,7 +43,7 @@ using ir::MakeAttr;
 using ir::ScopeKind;
 using ir::UpdateKind;
 
-/// Returns, as bits, a value whose update changes nothing, if there is one.
+/// Returns, as bits, a value whose update has no effect, if there is one.
 std::optional<uint64_t> NeutralBits(UpdateKind how, Scalar scalar) {
   bool has = IsInteger(scalar) && how != UpdateKind::Set;
   return has ? std::optional(ir::UpdateIdentity(how, scalar)) : std::nullopt;
@@ -89,7 +89,8 @@ class Privatizer {
       if (!updates.empty()) Privatize(tensor, updates);
     }
     bool grouped = spmd_->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped;
-    // All spmds over a domain are distributed in the same way, and another one of them may have groups.
+    // All spmds over a domain are distributed in the same way, and another spmd over the same domain may have
+    // groups.
     bool alone = !spmd_->HasAttr(AttrKey::Domain);
     if (grouped && alone && !HasGroups())
       spmd_->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
@@ -127,17 +128,17 @@ class Privatizer {
     for (ir::UpdateOp update : updates) Redirect(update, own);
   }
 
-  /// The cores' private memory for one tensor.
+  /// The private memory of the cores for one tensor.
   struct Own {
     Value* tensor;
     UpdateKind how;
     uint64_t neutral;
     Value* memory = nullptr;
-    Value* rows = nullptr;  ///< core_num, or 0 if it does not pay
+    Value* rows = nullptr;  ///< core_num, or 0 if private memory does not save time
   };
 
-  /// Returns how many updates the spmd makes with one op, at least: one for each point of its blocks. Null:
-  /// the number does not follow from sizes.
+  /// Returns the minimum number of updates that the spmd makes with one op: one update for each point of its
+  /// blocks. Returns null if the number does not follow from sizes.
   Size LeastUpdates(ir::UpdateOp update) {
     SizeTable& sizes = types_.sizes();
     ir::AxisList axes = PointAxes(update.op);
@@ -153,11 +154,11 @@ class Privatizer {
     return points;
   }
 
-  /// Makes a row for each core, followed by as much unused memory or a cache line, whichever is more, so that
-  /// cores share no line.
+  /// Makes a row for each core. Each row is followed by as much unused memory again, or by a cache line if
+  /// that is more, so that cores share no line.
   Own MakeOwn(Value* tensor, UpdateKind how, uint64_t neutral, Size points) {
-    // Filling and merging an element costs about as much as three updates of memory that other cores may
-    // update, too.
+    // Filling and merging an element costs about as much as three updates of memory that other cores may also
+    // update.
     constexpr int64_t kUpdatesAnElement = 4;
     constexpr int64_t kLine = 64;
     SizeTable& sizes = types_.sizes();
@@ -179,13 +180,14 @@ class Privatizer {
     own.memory =
         builder_.Make(OpKind::LaunchTensor, {}, types_.Tensor(tensor->type()->scalar, dims),
                       {MakeAttr<AttrKey::Name>(tensor->name())});
-    // There are never more rows than updates. Stating that limits the number of cores that may have a row.
+    // There are never more rows than updates. The minimum makes this explicit, which limits the number of
+    // cores that may have a row.
     Value* as_many = builder_.SizeValue(rows);
     own.rows = builder_.Min(as_many, builder_.SizeValue(points));
     return own;
   }
 
-  /// Returns `place` of the tensor in a core's row.
+  /// Returns the location, in a core's row, that corresponds to `place` of the tensor.
   Place InOwn(const Place& place, Value* core) {
     SizeTable& sizes = types_.sizes();
     Place own = place;
@@ -197,7 +199,7 @@ class Privatizer {
     return own;
   }
 
-  /// Emits an spmd with one block for each core, in which `body` handles the elements of the core's row.
+  /// Emits an spmd with one block for each core. `body` handles the elements of the core's row.
   template <typename Body>
   void ForRows(const Own& own, Body body) {
     ir::Region* here = builder_.region();

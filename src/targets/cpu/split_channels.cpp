@@ -14,9 +14,9 @@
 
 // split-channels: a convolution has vectors along the output's columns, which are contiguous in memory. Image
 // widths are often not a whole number of vectors, but numbers of channels are. If register blocks with
-// vectors of channels take less time, a launch uses those and transposes what it stores. That pays if an
-// element is the sum of many terms; how many is known at launch. Blocks are then as high as the second-level
-// cache has room for their accumulators.
+// vectors of channels take less time, a launch uses such blocks and transposes the output when storing it.
+// That saves time if each element is the sum of many terms, a number that is known at launch. Blocks are then
+// as high as the second-level cache has room for their accumulators.
 //
 //   spmd (%o: block<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: block<o.wide> …, %i.1: block<i.high> …, %j.1: …) { … } }
 //   { … contraction … : tile<o i j> }        else { spmd (%o: block<o> …, %i: …, %j: …) { … } }
@@ -25,16 +25,18 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr int64_t kPanels = 2;   // panels of register-block columns in a block of channels
-constexpr int64_t kTerms = 128;  // terms of an element; with fewer, transposing does not pay
-constexpr int64_t kIndependentSums = 8;  // sums in flight that keep a processor busy
+// The number of panels of register-block columns in a block of channels.
+constexpr int64_t kPanels = 2;
+// The minimum number of terms of an element for which transposing saves time.
+constexpr int64_t kTerms = 128;
+constexpr int64_t kIndependentSums = 8;  // the number of sums in flight that keep a processor busy
 
 struct Convolution {
   const Op* contraction;
-  size_t channels;  ///< number of the spmd's binder; likewise for `columns`
-  size_t columns;
+  size_t channels;             ///< the position of the spmd's binder for channels
+  size_t columns;              ///< the position of the spmd's binder for columns
   std::optional<AxisId> rows;  ///< the output's row axis, if its blocks may be higher
-  int64_t high = 0;            ///< the height of those blocks
+  int64_t high = 0;            ///< the height of the higher blocks
 };
 
 /// Returns the op that loads the factor, or null if it is not loaded.
@@ -63,7 +65,8 @@ class Splitter {
   Splitter(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), function_(kernel), kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  /// Returns nothing if the spmd is not a convolution, has other contractions, or shares its domain.
+  /// Matches a convolution. Returns nothing if the spmd is not a convolution, has other contractions, or
+  /// shares its domain.
   std::optional<Convolution> Find(const Op* spmd) const {
     auto contractions =
         OpsIn(spmd->region(), [](const Op* op) { return op->kind() == OpKind::Contraction; });
@@ -71,7 +74,7 @@ class Splitter {
     return MatchConvolution(contractions[0], spmd);
   }
 
-  /// Emits whether register blocks with vectors of channels take less time for the launch's sizes.
+  /// Emits the condition that register blocks with vectors of channels take less time for the launch's sizes.
   Value* FillsBetter(ir::Builder& b, const Op* spmd, const Convolution& found) const {
     auto size = [&](size_t binder) {
       return b.Sub(spmd->operand(2 * binder + 1), spmd->operand(2 * binder));
@@ -86,8 +89,8 @@ class Splitter {
     return b.And(enough, better);
   }
 
-  /// Emits the time of register blocks with this many rows and elements along vectors. In blocks of a single
-  /// vector or with few rows, the latency of the sums decides.
+  /// Emits the time that register blocks need for this many rows, with `along` elements along vectors. In
+  /// blocks of a single vector or with few rows, the latency of the sums dominates.
   Value* BlockTime(ir::Builder& b, const Convolution& found, Value* rows, Value* along) const {
     int64_t lanes = AccumulatorLanes(found.contraction);
     int64_t high = BlockRows(kernel_.facts, kBlockColumns);
@@ -162,7 +165,7 @@ class Splitter {
     return found;
   }
 
-  /// Returns the ops that make a window, if it can be a tile that contains each element once.
+  /// Returns the ops that make a window, if the window can be a tile that contains each element once.
   static std::vector<const Op*> SharedMakers(const Value* window) {
     if (!MayShareWindow(FindLoad(window))) return {};
     std::vector<const Op*> makers;
@@ -185,16 +188,16 @@ class Splitter {
     return bytes;
   }
 
-  /// Returns the most bytes that accumulators may need; windows may need as many.
+  /// Returns the maximum number of bytes for accumulators; windows may need as much again.
   double MostBytes() const { return static_cast<double>(kernel_.facts.l2_bytes / 2); }
 
-  /// Whether the accumulators leave room for factors in the second-level cache.
+  /// Whether the accumulators leave room for the factors in the second-level cache.
   bool StaysInCache(const Op* contraction, AxisId channels) const {
     return AccumulatorBytes(contraction, channels) <= MostBytes();
   }
 
-  /// Returns the bytes that the load reads, counting each element once, if blocks of these axes have the
-  /// given extents.
+  /// Returns the number of bytes that the load reads, counting each element once, if blocks of these axes
+  /// have the given extents.
   double WindowBytes(const Op* load, const std::map<AxisId, int64_t>& extents) const {
     const ir::Access access = load->attr<AttrKey::Access>();
     auto index = IndexOf(load);
@@ -214,14 +217,14 @@ class Splitter {
     return bytes;
   }
 
-  /// Returns as many rows as there is room for accumulators. Weights are then transposed once for all of
-  /// them, and windows overlap less.
+  /// Returns the number of rows for whose accumulators there is room. Weights are then transposed once for
+  /// all of these rows, and windows overlap less.
   int64_t HighExtent(const Op* contraction, AxisId channels, AxisId rows) const {
     double times = MostBytes() / AccumulatorBytes(contraction, channels);
     return static_cast<int64_t>(static_cast<double>(kernel_.Extent(rows)) * times);
   }
 
-  /// Emits how many terms an element is the sum of.
+  /// Emits the number of terms whose sum an element is.
   Value* Terms(ir::Builder& b, const Op* contraction) const {
     Value* terms = b.I64(1);
     for (AxisId axis : contraction->attr<AttrKey::Axes>())
@@ -229,7 +232,8 @@ class Splitter {
     return terms;
   }
 
-  /// Emits the length of the loop over the axis's blocks if it is known at launch, otherwise that of a block.
+  /// Emits the length of the loop over the axis's blocks if it is known at launch, otherwise the length of a
+  /// block.
   Value* Length(ir::Builder& b, const Op* contraction, AxisId axis) const {
     for (const Op* op = contraction->parent_region()->parent(); op;
          op = op->parent_region()->parent()) {
@@ -242,7 +246,7 @@ class Splitter {
     return b.I64(kernel_.Extent(axis));
   }
 
-  /// Returns the number as it is available before the spmd, or null if it is computed inside.
+  /// Returns the number as it is available before the spmd, or null if it is computed inside the spmd.
   Value* Known(ir::Builder& b, Value* number) const {
     if (std::optional<int64_t> constant = ConstantOf(number)) return b.I64(*constant);
     return number->parent_region() == function_.body ? number : nullptr;

@@ -11,10 +11,10 @@
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 
-// split-few-rows: a product with few rows uses each element of its second factor only a few times, so packing
-// would cost more than multiplying, and memory bandwidth is the limit. For launches with few rows, blocks get
-// axes of their own: stream-row-reductions handles such blocks, and along the columns they are as long as a
-// row of accumulators that stays in the nearest cache.
+// split-few-rows: a product with few rows uses each element of its second factor only a few times. Packing
+// that factor would then cost more than multiplying, and memory bandwidth is the limit. For launches with few
+// rows, blocks get axes of their own. Such blocks are handled by stream-row-reductions, and along the columns
+// they are as long as a row of accumulators that stays in the nearest cache.
 //
 //   spmd (%i: block<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: block<i.few> in 0 .. %M, %j.1: block<j.few> in …) { … }
 //   { … }                                      } else { spmd (%i: block<i> …) { … } }
@@ -23,14 +23,14 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The binders of an spmd for the rows and columns of all its products.
+/// The positions of an spmd's binders for the rows and the columns of all its products.
 struct Product {
   size_t rows;
   size_t columns;
-  int64_t bytes;                   ///< size of an accumulator
-  std::vector<const Op*> passing;  ///< ops that make factors which need no memory
+  int64_t bytes;                   ///< the size of an accumulator
+  std::vector<const Op*> passing;  ///< ops that make factors for which no memory is needed
 
-  /// The columns of a block.
+  /// Returns the number of columns in a block.
   int64_t Columns(const ProcessorFacts& facts) const { return MostAccumulatorBytes(facts) / bytes; }
 };
 
@@ -39,8 +39,8 @@ class Chooser {
   Chooser(const ir::Function& kernel, const ProcessorFacts& facts)
       : kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  /// Returns nothing if the spmd has no product, or one that could not be reduced row by row if it had few
-  /// rows.
+  /// Finds the products of an spmd. Returns nothing if the spmd has no product, or if one of its products
+  /// could not be reduced row by row even with few rows.
   std::optional<Product> Find(const Op* spmd) const {
     std::optional<Product> found;
     bool all = !spmd->HasAttr(AttrKey::Domain);

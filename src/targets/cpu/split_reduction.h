@@ -8,26 +8,27 @@
 namespace kdl::cpu {
 
 /// Returns the ops after a reduction that process each subtile of its result as soon as it is computed. They
-/// go wherever the reduction goes.
+/// move together with the reduction.
 std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
-/// Wraps a reduction between tile buffers in nested cuts, and moves it into them together with the ops that
-/// load its tiles and those that follow it. All of these then work on the cuts' axes.
+/// Wraps a reduction between tile buffers in nested `split` ops. Moves the reduction into them, together with
+/// the ops that load its tiles and those that follow it. All of these ops then work on the axes of the
+/// splits.
 class ReductionSplitter {
  public:
   ReductionSplitter(ir::Module& module, ir::Op* fold);
 
-  /// Opens a split of the axis's block inside those that are already open.
+  /// Opens a `split` of the axis's block inside the splits that are already open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);
-  /// Copies the op to the builder's position. Its tiles are over the cuts' axes, except for the axes in
-  /// `but`.
+  /// Copies the op to the builder's position. The copy's tiles are over the axes of the splits, except for
+  /// the axes in `but`.
   ir::Op* Copy(const ir::Op* op, const ir::AxisList& but = {});
-  /// Moves the reduction into the cuts and returns its copy there. The original is erased.
+  /// Moves the reduction into the splits and returns its copy there. The original is erased.
   ir::Op* Move();
 
-  /// A builder, positioned before the innermost split's yield.
+  /// Returns a builder that is positioned before the innermost split's yield.
   ir::Builder& b() { return b_; }
-  /// The innermost split's block.
+  /// Returns the innermost split's block.
   ir::Value* block() const { return block_; }
 
  private:
@@ -36,7 +37,7 @@ class ReductionSplitter {
   ir::Builder b_;
   ir::Op* fold_;
   ir::Value* block_ = nullptr;
-  std::map<ir::AxisId, ir::AxisId> parts_;  ///< axis that is cut -> axis of its chunks
+  std::map<ir::AxisId, ir::AxisId> parts_;  ///< an axis that is split -> the axis of its chunks
   ir::ValueMap map_;
 };
 

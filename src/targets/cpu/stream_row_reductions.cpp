@@ -13,22 +13,23 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
-// stream-row-reductions: a reduction that reads its terms once reads them row by row, directly from the
-// tensor, into accumulators that stay in the nearest cache. The terms are not copied, and memory is read in
-// its own order.
+// stream-row-reductions: makes a reduction that reads its terms only once read them row by row, directly from
+// the tensor. The accumulators stay in the nearest cache. The terms are not copied, and memory is read in its
+// own order.
 //
 //   %t = load %b[%k, %j] : tile<f32; j k>                 %s = loop %p in start(k) .. end(k) carry(%a = %zero) {
 //   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
 //                                                           %n = fma %e, %r, %a ; yield %n }
 //
-// The loop adds in sequential order. A factor that has one number for each row, in a tile, is indexed by the
+// The loop adds in sequential order. If a factor is a tile with one number for each row, it is indexed by the
 // row.
 //
 // A reduction in 64-lane order is fused into the elementwise loop that makes its larger factor
 // (fuse-reductions). The smaller factor is broadcast to the points of that loop, so that it is computed
-// there, too: it stays in the nearest cache, and data that is read once needs no copy.
+// there, too. The smaller factor stays in the nearest cache, and data that is read once needs no copy.
 //
-//   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k   ->   %y = broadcast %x : tile<f32; i k> ; … %t, %y …
+//   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k
+//   ->  %y = broadcast %x : tile<f32; i k> ; … %t, %y …
 
 namespace kdl::cpu {
 
@@ -73,8 +74,9 @@ class RowFolder {
     for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
   }
 
-  /// Emits whether several rows may be processed together. If rows share a page, memory would be read in an
-  /// order that the processor's prefetcher does not recognize. Null: never.
+  /// Emits the condition that several rows may be processed together. If rows share a page, memory would be
+  /// read in an order that the processor's prefetcher does not recognize. Returns null if rows are never
+  /// processed together.
   Value* GoTogether(ir::Builder& b, const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
     Value* together = nullptr;
@@ -104,8 +106,8 @@ class RowFolder {
     });
   }
 
-  /// Returns the terms of `count` rows. Numbers come before all tiles, so that one elementwise loop can
-  /// contain all ops on tiles.
+  /// Returns the terms of `count` rows. Scalars are computed before all tiles, so that one elementwise loop
+  /// can contain all ops on tiles.
   std::vector<passes::Values> TermsFrom(ir::Builder& b, const Op* fold, Value* first,
                                         int64_t count) {
     auto acc = fold->attr<AttrKey::Acc>();
@@ -168,7 +170,7 @@ class RowFolder {
   RowFold rows_;
 };
 
-/// Whether an elementwise loop next to the reduction will make the tile.
+/// Whether an elementwise loop in the same region as the reduction will make the tile.
 bool IsMadeByElementwiseLoop(const Value* tile, const Op* fold) {
   const Op* def = tile->def();
   return def && def->parent_region() == fold->parent_region() && passes::IsPointwise(def) &&
@@ -192,8 +194,8 @@ void SplatFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
-  // One elementwise loop then makes both. A loaded factor need not move, because it is loaded where it is
-  // read. An op that traps must stay before ops that may trap later.
+  // One elementwise loop then makes both factors. A loaded factor need not move, because it is loaded where
+  // it is read. An op that may trap must stay before later ops that may trap.
   bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
   if (comes_later && may_wait && factors[0]->uses().size() == 1) {
     fold->parent_region()->Remove(maker);

@@ -23,22 +23,25 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/facts.h"
 
-// The model. A kernel's tiles should fit into a cache: L1 if the kernel streams, L2 if it contracts, because
-// a contraction reads its operands several times. Tiles of loops that follow each other are not needed at the
-// same time. Extents grow in turns, each to its next step, until they reach the limit of their role or fill
-// the cache. Extents along contiguous memory grow first, because short runs waste cache lines. In a
-// contraction,
-//   reduced axes   stop where a panel of register-block columns fills L1, so that accumulators are rarely loaded and stored.
-//                  If elements of the rows evict the panel, L2 delivers it as fast as it is used. Factors that an
-//                  instruction accepts in a narrow type are stored in that type. 256 floats are enough
-//   columns        (kept, contiguous) and rows (kept) stop where their operands use their share of L2; rows are whole
-//                  register blocks
-// If rows become columns, extents along contiguous reads grow far, so that the processor prefetches along
-// them, and extents along contiguous stores grow to a few lines. The block stays in L2.
+// The model. A kernel's tiles should fit into a cache: L1 if the kernel only streams, L2 if it contains a
+// contraction, because a contraction reads its operands several times. Tiles of consecutive loops are not
+// needed at the same time. Extents grow in turn, each to its next step, until they reach the limit for their
+// role or fill the cache. Extents along contiguous memory grow first, because short runs waste cache lines.
+// The limits in a contraction:
+//   reduced axes   stop where a panel of register-block columns fills L1, so that accumulators are rarely
+//                  loaded and stored. If elements of the rows evict the panel, L2 delivers it as fast as it
+//                  is used. Factors that an instruction accepts in a narrow type are stored in that type.
+//                  Terms of 256 floats are enough.
+//   columns        (kept, contiguous) and rows (kept) stop where their operands use their share of L2. Rows
+//                  form whole register blocks.
+// If rows become columns, as in a transposition, extents along contiguous reads grow far, so that the
+// processor prefetches along them. Extents along contiguous stores grow to a few lines. The block stays in
+// L2.
 //
-// The smallest blocks of a product may already need more than half of the cache, for example if they read all
-// of a factor. Blocks may then need half a cache more than those, or a whole cache more if not even those
-// fit: each block reads the whole factor, so blocks of one row would be the worst.
+// The smallest blocks of a product may already need more than half of the cache, for example if they read a
+// whole factor. Blocks may then need half a cache more than the smallest blocks. If even the smallest blocks
+// do not fit, blocks may need a whole cache more: each block reads the whole factor, so blocks of one row
+// would be the worst choice.
 //
 // All numbers are derived from the kernel alone, so a kernel gets the same tiles in every run.
 
@@ -50,7 +53,7 @@ constexpr int64_t kFloatBytes = 4;
 
 /// How a kernel uses the axes whose extent is one given generic.
 struct Role {
-  int64_t factor_bytes = kFloatBytes;  ///< size of a factor's elements, if contracted
+  int64_t factor_bytes = kFloatBytes;  ///< the size of a factor's elements, if contracted
   bool contracted = false;             ///< reduced by a contraction
   bool in_blocks = false;              ///< reduced in register blocks
   bool kept = false;                   ///< in the result of a contraction
@@ -62,11 +65,11 @@ struct Role {
   /// Whether rows become columns: contiguous reads are stored far apart.
   bool transposed() const { return read_along && !written_along && strided; }
 
-  /// Whether long runs pay: elements are contiguous in memory wherever the axis is an index.
+  /// Whether long runs save time, because elements are contiguous in memory wherever the axis is an index.
   bool runs() const { return contiguous && !strided; }
 };
 
-/// How far an extent grows: in its first step, in a first round, and in the end.
+/// The limits to which an extent grows: in its first step, in a first round, and in the end.
 struct Steps {
   int64_t first;
   int64_t early;
@@ -74,7 +77,7 @@ struct Steps {
   int64_t between = 0;  ///< an extent that no step skips
 };
 
-/// Returns the role's description for the explanation of the choice.
+/// Returns a description of the role, for the explanation of the choice.
 std::string_view RoleText(const Role& role) {
   if (role.contracted)
     return role.kept ? "reduced by one product, kept by another" : "reduced by a product";
@@ -91,15 +94,19 @@ struct Choice {
 };
 
 constexpr int64_t kUnknownExtent = 256;  // assumed for sizes that are known only at launch
-constexpr int64_t kRun = 64;             // contiguous elements that use whole cache lines
-constexpr int64_t kLongRun = 2048;       // elements that make the fixed cost of a row small
-// Elements that are read contiguously while as many rows are written, a line of each.
+// The number of contiguous elements that use whole cache lines.
+constexpr int64_t kRun = 64;
+// The number of elements that make the fixed cost of a row small.
+constexpr int64_t kLongRun = 2048;
+// The number of elements that are read contiguously while as many rows are written, one cache line of each.
 constexpr int64_t kTransposedRun = 1024;
-// Bytes of a column's terms, so that accumulators are rarely loaded and stored.
+// The number of bytes of a column's terms for which accumulators are rarely loaded and stored.
 constexpr int64_t kManyTermBytes = 1024;
-constexpr int64_t kManyRows = 256;  // rows that make the cost of packing a panel small
+// The number of rows that make the cost of packing a panel small.
+constexpr int64_t kManyRows = 256;
 
-/// `chained`: one product uses the result of another one, so all rows use what each iteration computes.
+/// Returns the steps by which an extent grows. If `chained` is true, one product uses the result of another
+/// one, so all rows use what each iteration computes.
 Steps GrowthSteps(const Role& role, const ProcessorFacts& facts, bool chained) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
   int64_t of_column = facts.l1_bytes / columns;
@@ -115,7 +122,7 @@ Steps GrowthSteps(const Role& role, const ProcessorFacts& facts, bool chained) {
   return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
 }
 
-/// The generic that is an axis's extent, or an empty name.
+/// Returns the generic that is an axis's extent, or an empty name.
 Name ExtentGeneric(const ir::Function& kernel, AxisId axis) {
   Size extent = kernel.axis(axis).extent;
   return extent && extent->kind == SizeKind::Symbol ? extent->symbol : Name();
@@ -145,7 +152,7 @@ class Selection {
     room_ = RoomOfBlocks();
   }
 
-  /// Describes what was decided before extents grew: how the kernel uses its constants, and how much memory
+  /// Describes the decisions made before extents grew: how the kernel uses its constants, and how much memory
   /// tiles may need.
   std::string Roles() const {
     std::string text;
@@ -163,7 +170,7 @@ class Selection {
     return text;
   }
 
-  /// All attempts in their order, as lines of text.
+  /// Returns all attempts in their order, as lines of text.
   const std::string& steps_text() const { return trace_; }
 
   std::vector<int64_t> GrowExtents() {
@@ -178,13 +185,14 @@ class Selection {
   }
 
  private:
-  /// Without a contraction nothing is read again, so more rows gain nothing.
+  /// Returns the number of bytes that blocks may need. Without a contraction, nothing is read again, so more
+  /// rows gain nothing.
   double RoomOfBlocks() const {
     if (!contracts_) return budget_;
     return least_ > budget_ ? least_ + budget_ : std::max(budget_, least_ + budget_ / 2);
   }
 
-  /// Whether a product reduces an axis that another one keeps.
+  /// Whether one product reduces an axis that another product keeps.
   bool IsChained() const {
     return std::ranges::any_of(summed_, [&](AxisId axis) { return kept_.contains(axis); });
   }
@@ -199,7 +207,7 @@ class Selection {
     if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis))) choice->role.*flag = true;
   }
 
-  /// Returns the bytes of an element of the contraction's factors, as they are stored for it.
+  /// Returns the size of an element of the contraction's factors, as they are stored for the contraction.
   int64_t FactorBytes(const ir::Op* contraction) const {
     if (!contraction->HasAttr(ir::AttrKey::Instruction)) return kFloatBytes;
     Name name = contraction->attr<ir::AttrKey::Instruction>();
@@ -207,8 +215,8 @@ class Selection {
     return instruction == facts_.native.end() ? kFloatBytes : Bytes((*instruction)->a);
   }
 
-  /// Whether instructions accept the elements in the type that they had before a cast, so that the cast needs
-  /// no tile.
+  /// Whether instructions accept the tile's elements in the type that they had before a cast, so that the
+  /// result of the cast needs no tile.
   bool IsNarrowed(const ir::Value* tile) const {
     if (tile->uses().empty()) return false;
     return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
@@ -218,8 +226,8 @@ class Selection {
     });
   }
 
-  /// Whether the tile is a cast that only reductions in 64-lane order use. They are fused with it, so it
-  /// needs no memory.
+  /// Whether the tile is a cast that only reductions in 64-lane order use. The cast is fused with them, so
+  /// the tile needs no memory.
   static bool IsTaken(const ir::Value* tile) {
     const ir::Op* def = tile->def();
     if (!def || def->kind() != ir::OpKind::Cast || tile->uses().empty()) return false;
@@ -230,8 +238,8 @@ class Selection {
     });
   }
 
-  /// Finds reductions by rows, which do not copy the rows. Extents are still minimal here, but fixed ones may
-  /// already make accumulators too long.
+  /// Finds reductions by rows, which do not copy the rows. Extents that grow are still minimal here, but
+  /// fixed extents may already make a row of accumulators too long.
   void FindRowFolds() {
     KernelShape kernel{kernel_, facts_, AxisOrder(kernel_)};
     ir::Walk(kernel_.body, [&](const ir::Op* op) {
@@ -243,7 +251,7 @@ class Selection {
     });
   }
 
-  /// Adds the tiles of a region that are made outside its loops, and collects those loops.
+  /// Adds the tiles that are made in a region outside of the region's loops, and collects those loops.
   void AddTiles(const ir::Region* region, std::set<ir::Type>& tiles,
                 std::vector<const ir::Op*>& loops) const {
     for (const ir::Op* op : *region) {
@@ -320,12 +328,12 @@ class Selection {
     return bytes;
   }
 
-  /// Whether stream-row-reductions handles the reduction.
+  /// Whether stream-row-reductions will handle the reduction.
   bool StaysInCache(const ir::Op* fold) {
     return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
   }
 
-  /// Returns the bytes of tiles in and around the innermost loop that needs the most.
+  /// Returns the bytes of the tiles in and around the innermost loop that needs the most memory.
   double MostBytes() {
     double most = 0;
     for (const std::set<ir::Type>& tiles : scopes_) {
@@ -342,7 +350,7 @@ class Selection {
     return by_rows && MostBytes() <= room_;
   }
 
-  /// Records the current extents and whether they fit.
+  /// Records the current extents and whether the tiles fit.
   void Note(bool fits) {
     std::string extents;
     for (const Choice& choice : choices_)
@@ -369,7 +377,7 @@ class Selection {
     return next;
   }
 
-  /// Returns whether the extent has grown.
+  /// Lets the extent grow to its next step, up to `cap`. Returns whether it has grown.
   bool Grow(Choice& choice, int64_t cap) {
     int64_t before = choice.extent;
     choice.extent = Next(choice, cap);
@@ -397,14 +405,14 @@ class Selection {
   std::set<AxisId> summed_;                 ///< axes that products reduce
   std::set<AxisId> kept_;
   std::set<const ir::Op*> row_folds_;
-  /// Those reductions whose accumulators may stay in the nearest cache.
+  /// The reductions in `row_folds_` whose accumulators may stay in the nearest cache.
   std::vector<const ir::Op*> cached_folds_;
   std::set<const ir::Value*> passing_;  ///< tiles whose rows are made one by one
   bool contracts_ = false;
   bool transposes_ = false;
-  double budget_ = 0;  ///< bytes of tiles that fit the caches
-  double least_ = 0;   ///< bytes of the smallest blocks
-  double room_ = 0;    ///< bytes that blocks may need
+  double budget_ = 0;  ///< the number of bytes of tiles that fit into the cache
+  double least_ = 0;   ///< the number of bytes that the smallest blocks need
+  double room_ = 0;    ///< the number of bytes that blocks may need
   std::string trace_;
 };
 

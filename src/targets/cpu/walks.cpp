@@ -16,8 +16,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether the op has its effect once for each block, no matter how long the block is along the axis: it
-/// prints, or updates an element that does not depend on the axis.
+/// Whether the op has its effect once for each block, regardless of the block's length along the axis. This
+/// is the case if the op prints, or updates an element that does not depend on the axis.
 bool CountsBlocks(const Op* op, ir::AxisId axis) {
   if (op->kind() == OpKind::Print) return true;
   return op->kind() == OpKind::Update &&
@@ -47,8 +47,8 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
 
 namespace {
 
-/// Returns the outermost dimension of the stored tensors that the binder indexes, or SIZE_MAX if there is
-/// none.
+/// Returns the outermost dimension, among those of the stored tensors, that the binder indexes. Returns
+/// SIZE_MAX if there is none.
 size_t StoredDimension(Op* op, const Value* binder) {
   size_t least = SIZE_MAX;
   ir::Walk(op->region(), [&](Op* inner) {
@@ -64,7 +64,7 @@ size_t StoredDimension(Op* op, const Value* binder) {
   return least;
 }
 
-/// Whether a block stores short runs, because the binder that indexes the last dimension has short blocks.
+/// Whether blocks store short runs, because the binder that indexes the last dimension has short blocks.
 bool IsNarrow(const ir::Function& kernel, Op* op) {
   constexpr int64_t kRunBytes = 1024;
   const std::vector<Value*>& binders = op->region()->params();
@@ -86,7 +86,7 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
   return narrow;
 }
 
-/// Returns the length of two vectors for the axis that becomes vectors, and a few rows for other axes.
+/// Returns the length of two vectors for the axis that becomes vectors, and a few rows for any other axis.
 int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ProcessorFacts& facts) {
   constexpr int64_t kRows = 8;
@@ -108,7 +108,7 @@ bool IsBefore(const Value* value, const Op* spmd) {
   return false;
 }
 
-/// Returns the loops in the spmd whose iterations reduce chunks of the binder's rows in lanes.
+/// Returns the loops in the spmd whose iterations reduce chunks of the binder's rows in 64-lane order.
 std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Block) return {};
   std::vector<Iterations> iterations;
@@ -132,7 +132,7 @@ std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Val
   return iterations;
 }
 
-/// What is known about a kernel's blocks.
+/// The facts about a kernel and its processor that determine the order of blocks.
 struct KernelFacts {
   const ir::Function& kernel;
   const ProcessorFacts& target;
@@ -140,8 +140,8 @@ struct KernelFacts {
   Rereads rereads;
 };
 
-/// Returns the block order of spmds over the same domain. Cores that store whole rows do not disturb each
-/// other, whereas a processor also fetches lines next to those that its core writes.
+/// Returns the block order of spmds over the same domain. A processor also fetches lines next to those that
+/// its core writes, so cores disturb each other unless they store whole rows.
 Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);

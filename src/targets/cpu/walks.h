@@ -10,39 +10,39 @@
 
 namespace kdl::cpu {
 
-/// The range of a loop, and how many elements an iteration covers.
+/// The range of a loop, and the number of elements that an iteration covers.
 struct Iterations {
-  ir::Value* lo;  ///< available at the spmd, or a constant; likewise hi
-  ir::Value* hi;
+  ir::Value* lo;  ///< available before the spmd, or a constant
+  ir::Value* hi;  ///< like `lo`
   int64_t extent;
 };
 
-/// How the blocks of an `spmd` may be formed and numbered. All `spmd`s over the same domain have the same
-/// order, so a core gets the same blocks in each of them.
+/// Describes how the blocks of an `spmd` may be formed and numbered. All `spmd`s over the same domain have
+/// the same order, so a core gets the same blocks in each of them.
 struct Walk {
-  /// The binders' numbers, outermost first, in the order of the dimensions of the stored tensors.
+  /// The positions of the binders, in the order of the dimensions of the stored tensors, outermost first.
   std::vector<size_t> order;
-  /// For each binder: whether no result depends on the length of its blocks.
+  /// For each binder, whether no result depends on the length of its blocks.
   std::vector<bool> free;
-  /// For each binder: the length below which blocks waste part of what a core processes at once.
+  /// For each binder, the length below which blocks waste part of what a core processes at once.
   std::vector<int64_t> granule;
-  /// For each binder: the rows that its blocks read several times.
+  /// For each binder, the rows that its blocks read several times.
   std::vector<std::vector<Rereads::Rows>> rereads;
-  /// For each binder: the loops along rows that are reduced in lanes, where each row is read once. With
-  /// blocks of several rows, a core would go to the next row after each iteration, but prefetches are
-  /// effective only along a single row.
+  /// For each binder, the loops along rows that are reduced in 64-lane order and read only once. With blocks
+  /// of several rows, a core would go to the next row after each iteration, but prefetches are effective only
+  /// along a single row.
   std::vector<std::vector<Iterations>> row_loops;
-  /// Whether blocks store only short runs of memory. Each core should then have its own part of the outermost
-  /// binder.
+  /// Whether blocks store only short runs of memory. Each core should then get its own part of the range of
+  /// the outermost binder.
   bool narrow = false;
 };
 
 /// The block order of each `spmd` of a kernel.
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
-/// Whether no result depends on the length of a binder's blocks. Nothing may reduce over its axis, split it,
-/// use a block's start, size or index, or run once per block, and no index may access an element that another
-/// index of the same block writes.
+/// Whether no result depends on the length of a binder's blocks. Nothing may reduce over the binder's axis,
+/// split it, use a block's start, size or index, or run once per block. Also, no index may access an element
+/// that another index of the same block writes.
 bool IsFree(const ir::Function& kernel, const ir::Value* binder);
 
 Walks BlockOrdersOf(const ir::Function& kernel, const ProcessorFacts& target);

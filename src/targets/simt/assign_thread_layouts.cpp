@@ -12,14 +12,17 @@
 #include "targets/simt/analysis/tile_buffers.h"
 #include "targets/simt/passes.h"
 
-// assign-thread-layouts: the result of a product of two tiles is split into blocks, one for each GPU thread,
-// which reads its factors once for each term. Elementwise loops that produce or read the result's tile get
+// assign-thread-layouts: splits the result of a product of two tiles into blocks, one for each GPU thread. A
+// thread reads its factors once for each term. Elementwise loops that produce or read the result's tile get
 // the same layout (the attribute `map`), so that the tile stays in registers. Results do not change, because
 // one thread adds the terms of an element in order. If the product names a matrix instruction, the layout is
 // that of the instruction.
 //
-//   %u = contraction %a, %b into %t over k     ->   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
-//   elementwise (%i in %bi, %j in %bj) { … }   ->   elementwise (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
+//   %u = contraction %a, %b into %t over k
+//   elementwise (%i in %bi, %j in %bj) { … }
+//   ->
+//   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
+//   elementwise (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
 
 namespace kdl::simt {
 
@@ -29,10 +32,11 @@ using ir::AxisDigits;
 using ir::LaneMap;
 using ir::Value;
 
-constexpr int64_t kSideBytes = 16;  // bytes that a thread reads at once
-// Elements along an axis: a block of 8 x 8 takes 64 steps for 16 factors.
+constexpr int64_t kSideBytes = 16;  // the number of bytes that a thread reads at once
+// The maximum number of elements of a thread along an axis. A block of 8 x 8 elements does 64 steps for 16
+// factors.
 constexpr int64_t kMostHeld = 8;
-// Ops of an elementwise loop after unrolling it for each of a thread's elements.
+// The maximum number of ops of an elementwise loop after it is unrolled for each of a thread's elements.
 constexpr int64_t kMostUnrolled = 4096;
 
 class MapAssigner {
@@ -59,14 +63,14 @@ class MapAssigner {
     if (const MmaShape* instruction = NamedMmaShape(op)) return MatrixMap(facts_, *instruction, op);
     if (op->HasAttr(AttrKey::Instruction)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
-    // Neighbouring threads have neighbouring columns, because rows of the second factor are contiguous.
+    // Adjacent threads have adjacent columns, because rows of the second factor are contiguous.
     size_t column = axes[0] == (*kept)[1] ? 0 : 1;
     int64_t bytes = Bytes(op->attr<AttrKey::Acc>());
     for (int64_t threads : {facts_.threads, facts_.most_threads}) {
       std::optional<LaneMap> map =
           SmallestMap(Extent(axes[1 - column]), Extent(axes[column]), bytes, threads);
       if (!map) continue;
-      // The elements of a small tile are distributed one by one, to more threads.
+      // The elements of a small tile are instead distributed one by one, which uses more threads.
       if (2 * ir::ThreadsOf(*map) < facts_.threads) return std::nullopt;
       if (column == 0) std::swap((*map)[0], (*map)[1]);
       return map;
@@ -74,8 +78,8 @@ class MapAssigner {
     return std::nullopt;
   }
 
-  /// Returns the layout of rows and columns with the fewest elements in each thread. Among equals, the
-  /// squarest block needs the fewest factors for each term.
+  /// Returns the layout of rows and columns that has the fewest elements in each thread. Among such layouts,
+  /// the one with the squarest block needs the fewest factors for each term.
   std::optional<LaneMap> SmallestMap(int64_t rows, int64_t columns, int64_t bytes,
                                      int64_t threads) const {
     std::optional<LaneMap> best;
@@ -101,8 +105,8 @@ class MapAssigner {
     return {held / side, (extent + held - 1) / held, 1, side};
   }
 
-  /// Whether the elementwise loop may have this layout: it has few ops, and its elements can be computed in
-  /// any order.
+  /// Whether the elementwise loop may get this layout, because it has few ops and its elements can be
+  /// computed in any order.
   static bool MayTake(const Op* elementwise, const AxisMap& map) {
     int64_t ops = 0;
     ir::Walk(elementwise->region(), [&](const Op*) { ++ops; });
@@ -124,7 +128,7 @@ class MapAssigner {
     SetMap(elementwise, *map);
   }
 
-  /// A reduction reads its operand where it is, so it gets the operand's layout.
+  /// Gives a reduction the layout of its operand, because the reduction reads the operand where it is.
   static void MapFold(Op* fold, const TileBuffers& tile_buffers) {
     const Value* value = fold->operand(0);
     if (IsTileValue(value) && tile_buffers.IsInRegisters(value))

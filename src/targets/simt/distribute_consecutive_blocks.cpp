@@ -10,35 +10,40 @@
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/passes.h"
 
-// distribute-consecutive-blocks: blocks become block numbers, of which each core processes a consecutive
-// range. A `for` over blocks becomes a loop over their starts.
+// distribute-consecutive-blocks: replaces blocks by block numbers. Each core processes a consecutive range of
+// these numbers. A `for` over blocks becomes a loop over their starts.
 //
-//   spmd (%i: block<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
-//                                                     %i = make_block lo + n * extent, min(extent, hi - start), n ; … }
-//   spmd (%i: …, %j: …) { … }                    ->   loop … carry(%ni = begin div count j, %nj = begin rem count j) { …
-//                                                     yield those of the next block }
-//   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
-// If cores without blocks do nothing at all, the kernel states how many blocks there can be: busy_cores.
+//   spmd (%i: block<i> in %lo .. %hi) { … }
+//   ->  loop %n in %begin .. %end step 1 {
+//         %i = make_block lo + n * extent, min(extent, hi - start), n ; … }
+//   spmd (%i: …, %j: …) { … }
+//   ->  loop … carry(%ni = begin div count j, %nj = begin rem count j) {
+//         … yield the numbers of the next block }
+//   for %k: block<k> in %lo .. %hi { … }
+//   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// With dynamic scheduling any core may execute a block; here such blocks are assigned like all others.
+// If cores without blocks do nothing at all, the kernel states in `busy_cores` how many blocks there can be.
 //
-// If a kernel distributes nothing but the blocks of one product, the blocks that cores process at the same
-// time share rows and columns, so that these stay in the cache. The numbers of a core's blocks are then as
-// far apart as there are cores, and numbers run through groups of rows, column by column.
+// With dynamic scheduling, any core may execute a block. This pass assigns such blocks like all others.
 //
-//   spmd (%i: block<i> in …, %j: …) { … }        ->   loop %n in core .. count i * count j step cores {
-//                                                     %r = n rem (16 count j) ; %h = min(16, count i - n div (16 count j) * 16)
-//                                                     %i = make_block …, n div (16 count j) * 16 + r rem h
-//                                                     %j = make_block …, r div h ; … }
+// If a kernel distributes only the blocks of one product, the blocks that cores process at the same time
+// share rows and columns, so that these stay in the cache. The numbers of a core's blocks then differ by the
+// number of cores, and the numbering goes through groups of rows, column by column.
+//
+//   spmd (%i: block<i> in …, %j: …) { … }
+//   ->  loop %n in core .. count i * count j step cores {
+//         %r = n rem (16 count j) ; %h = min(16, count i - n div (16 count j) * 16)
+//         %i = make_block …, n div (16 count j) * 16 + r rem h
+//         %j = make_block …, r div h ; … }
 
 namespace kdl::simt {
 
 namespace {
 
-// Rows of the tensor in a group; the blocks in flight then cover about a square.
+// The number of rows of the tensor in a group; the blocks in flight then cover about a square.
 constexpr int64_t kGroupRows = 2048;
 
-/// Whether the kernel uses cores only for the blocks of a product of two tiles, along the last two axes of
+/// Whether the kernel uses cores only for the blocks of one product of two tiles, along the last two axes of
 /// `spmd`.
 bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
   const std::vector<Value*> binders = spmd->region()->params();
@@ -87,7 +92,7 @@ class Distributor {
       return ir::Erase(op);
     }
     CoreShare share = CoreShareOf(b_, core, total, cores);
-    // If the loop does not carry the block's numbers, they are computed from its index.
+    // If the loop does not carry the block's numbers, they are computed from the block's index.
     bool walks = facts_.walks_blocks && counts.size() > 1;
     Values firsts = walks ? BlockNumbers(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
@@ -114,8 +119,8 @@ class Distributor {
   }
 
  private:
-  /// If there is a block at all, there is at least one along each axis. This lets later code divide by the
-  /// number of blocks without a check for zero.
+  /// If there is a block at all, there is at least one along each axis. Using at least 1 lets later code
+  /// divide by the number of blocks without a check for zero.
   Value* AtLeastOne(Value* count) { return b_.Max(count, b_.I64(1)); }
 
   /// Moves the body of `spmd` into the loop at the builder's position.
@@ -126,8 +131,8 @@ class Distributor {
     MoveOps(spmd->region(), b_.region());
   }
 
-  /// Returns the block's number along each axis, where the blocks of the last two axes are ordered in groups
-  /// of rows.
+  /// Returns the block's number along each axis. The blocks of the last two axes are ordered in groups of
+  /// rows.
   Values NumbersInGroups(const Op* spmd, Value* block, const Values& counts) {
     size_t at = counts.size() - 2;
     const Value* binder = spmd->region()->param(at);
@@ -161,11 +166,11 @@ class Distributor {
     return numbers;
   }
 
-  /// Returns the numbers of the next block: the last axis advances by one, and an axis that has reached its
-  /// end restarts at 0 and advances the axis before it.
+  /// Returns the numbers of the next block along each axis. The last axis advances by one; an axis that has
+  /// reached its end restarts at 0 and lets the axis before it advance.
   Values NextNumbers(const Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     Values next(numbers.size());
-    Value* moves = nullptr;  // whether all later axes are at their ends; null: there are none
+    Value* moves = nullptr;  // whether all later axes are at their ends; null if there are none
     for (size_t i = numbers.size(); i-- > 0;) {
       Value* after = b_.Add(numbers[i], b_.I64(1));
       // Whether the block ends at the axis's end can be computed from the block itself, so no register is

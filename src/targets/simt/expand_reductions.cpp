@@ -11,28 +11,32 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/passes.h"
 
-// expand-reductions: an op that reduces, multiplies or gathers elements of tiles becomes an elementwise loop
-// over its result, which loops over the reduced elements. The ops that remain on tiles are elementwise loops,
-// scans, and products and reductions with a thread layout.
+// expand-reductions: replaces an op that reduces, multiplies or gathers elements of tiles by an elementwise
+// loop over its result. The body of the elementwise loop contains a loop over the reduced elements. The only
+// ops that remain on tiles are elementwise loops, scans, and products and reductions with a thread layout.
 //
-//   %u = contraction %a, %b into %t over k     ->   %u = elementwise (%i in %bi, %j in %bj) {
-//                                                     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
-//                                                     yield %s }
+//   %u = contraction %a, %b into %t over k
+//   ->
+//   %u = elementwise (%i in %bi, %j in %bj) {
+//     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
+//     yield %s }
 //
-// A reduction in 64-lane order becomes two steps: each of 64 lanes reduces its elements, then the lanes'
-// results are combined in the specified order.
+// A reduction in 64-lane order becomes two steps. First each of 64 lanes reduces its elements, and then the
+// results of the lanes are combined in the specified order.
 //
-//   %m = reduce max %x over c {order = lanes64}   ->   %l = elementwise (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
-//                                                     %m = elementwise (%r in %br) { max of %l[%r, 0], … }
+//   %m = reduce max %x over c {order = lanes64}
+//   ->
+//   %l = elementwise (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
+//   %m = elementwise (%r in %br) { max of %l[%r, 0], … }
 
 namespace kdl::simt {
 
 namespace {
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kParts = 8;  // groups of lanes that are combined in parallel
+constexpr int64_t kParts = 8;  // the number of groups of lanes that are combined in parallel
 
-/// A point: the absolute index along each axis.
+/// A point, given by its absolute index along each axis.
 using Point = std::map<AxisId, Value*>;
 
 class PointFolder {
@@ -73,8 +77,8 @@ class PointFolder {
 
   // -- Elementwise loops -------------------------------------------------------------------------
 
-  /// Computes the values of `make` for each point over the axes and returns them as tiles. Without axes, the
-  /// values are computed at the builder's position.
+  /// Computes the values that `make` returns for each point over the axes, and returns them as tiles. Without
+  /// axes, the values are computed once, at the builder's position.
   Values ElementwiseLoop(const AxisList& axes, const std::function<Values(const Point&)>& make) {
     if (axes.empty()) return make({});
     AxisList sorted = order_.Sorted(axes);
@@ -112,7 +116,7 @@ class PointFolder {
         ->result();
   }
 
-  /// Records the ranges of the op's axes, before any code is emitted for it.
+  /// Records the ranges of the op's axes before any code is emitted for the op.
   void FindRanges() {
     for (AxisId axis : at_->attr<AttrKey::Axes>()) {
       Value* block = ir::FindBlock(at_, axis);
@@ -122,7 +126,7 @@ class PointFolder {
     }
   }
 
-  /// The range of an axis's block.
+  /// Returns the range of an axis's block.
   Range BlockRangeOf(AxisId axis) const { return ranges_.at(axis); }
 
   /// Emits loops over the axes, the last one innermost.
@@ -185,8 +189,8 @@ class PointFolder {
     });
   }
 
-  /// Emits steps of a matrix instruction over neighbouring terms along the last axis. After the end of the
-  /// axis's block both factors are 0, and such terms count.
+  /// Emits steps of a matrix instruction over adjacent terms along the last axis. After the end of the axis's
+  /// block, both factors are 0, and such terms are added like all others.
   Values VectorMma(const ir::MatrixInstruction& instruction, const AxisList& folded, Point& point,
                    const Values& inits) {
     AxisList slow(folded.begin(), folded.end() - 1);
@@ -255,8 +259,8 @@ class PointFolder {
     Value* in_lanes = ElementwiseLoop(axes, blocks, [&](const Point& point) -> Values {
       return {FoldLane(folded, point, point.at(lane))};
     })[0];
-    // One thread combines all lanes that are a multiple of `kParts` apart; then the `kParts` results are
-    // combined.
+    // One thread combines all lanes whose distance is a multiple of `kParts`. The `kParts` results are
+    // combined afterwards.
     AxisId part = NewAxis(kParts);
     blocks.back() = MakeBlockOf(part, kParts);
     axes.back() = part;
@@ -278,7 +282,7 @@ class PointFolder {
     return b_.Make(OpKind::MakeBlock, {zero, all, zero}, b_.types().Block(axis));
   }
 
-  /// Reduces the elements of each row whose position is `lane` modulo 64.
+  /// Reduces the elements, in each row, whose position is `lane` modulo 64.
   Value* FoldLane(const AxisList& folded, Point point, Value* lane) {
     Value* start = Identity();
     if (IsProduct()) {
@@ -299,7 +303,7 @@ class PointFolder {
     })[0];
   }
 
-  /// Equally spaced elements of a tile along an axis.
+  /// Elements of a tile along an axis that are equally far apart.
   struct Leaves {
     Value* tile;
     AxisId axis;
@@ -307,8 +311,8 @@ class PointFolder {
     int64_t apart;
   };
 
-  /// Combines lane l with lane l + 32, then with l + 16, … and l + 1. Elements that are equally far apart can
-  /// be combined in the same way.
+  /// Combines lane l with lane l + 32, then with l + 16, … and l + 1. The same code serves elements that are
+  /// equally far apart.
   Value* Tree(const Leaves& leaves, Point point, Value* first) {
     Values lanes;
     for (int64_t number = 0; number < leaves.count; ++number) {
@@ -355,7 +359,7 @@ class PointFolder {
       auto element = [&] { return Unmasked(take, point); };
       if (!take.mask()) return {element()};
       Scalar scalar = take.result()->type()->scalar;
-      // An element is unspecified where the mask is false: use zero.
+      // Where the mask is false, the element is unspecified; zero is used.
       return MakeIf(
           b_, Element(take.mask(), point), {b_.types().ScalarOf(scalar)},
           [&]() -> Values { return {element()}; },
@@ -394,8 +398,8 @@ class PointFolder {
   ir::Function& kernel_;
   AxisOrder order_;
   ir::Builder b_;
-  Op* at_ = nullptr;                ///< the op to replace
-  std::map<AxisId, Range> ranges_;  ///< the ranges of its axes
+  Op* at_ = nullptr;                ///< the op that is being replaced
+  std::map<AxisId, Range> ranges_;  ///< the ranges of the op's axes
 };
 
 }  // namespace

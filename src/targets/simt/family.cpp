@@ -26,14 +26,15 @@ using codegen::CompiledModule;
 using codegen::CompileOptions;
 using targets::TargetKernels;
 
-/// A machine with the generator of its code.
+/// A machine together with the generator of its code.
 struct DeviceFacts : SimtFacts {
-  std::string kind;  ///< the kind of its images
+  std::string kind;  ///< the kind of the machine's images
   Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
                                      const CompileOptions& options) = nullptr;
-  /// Workgroup memory of a multiprocessor, which its workgroups share.
+  /// The amount of workgroup memory in a multiprocessor, which is shared by the workgroups that run there.
   int64_t multiprocessor_bytes = 0;
-  codegen::Processor processor;  ///< LLVM's, if LLVM generates the code
+  /// LLVM's description of the processor, if LLVM generates the code.
+  codegen::Processor processor;
 };
 
 Target MakeTarget(std::shared_ptr<DeviceFacts> facts, std::string spec) {
@@ -59,20 +60,21 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
 
 // -- CUDA -------------------------------------------------------------------------------------------
 
-/// Values of `dot`, which says whether products may use instructions that only some machines have.
+/// The values of the key `dot`, which says whether products may use instructions that only some machines
+/// have.
 constexpr std::string_view kDots[] = {"native", "portable"};
 
 /// A level of NVIDIA's machines. Code for `sm_80` and `sm_90` also runs on later machines; code for `sm_90a`
-/// runs only on such machines. Workgroup memory is therefore the least that any of them has: on 8.6, 8.9 and
-/// 12.0 a core may have 99 KiB of a multiprocessor's 100 KiB, on 9.0 227 of 228 KiB, since the driver
-/// reserves 1 KiB. Register use is weighed for the level's own machine, whose multiprocessor has 164 KiB on
-/// 8.0.
+/// runs only on such machines. Workgroup memory is therefore the smallest amount that any machine which runs
+/// the code has. On 8.6, 8.9 and 12.0, a core may have 99 KiB of a multiprocessor's 100 KiB. On 9.0 it may
+/// have 227 of 228 KiB, since the driver reserves 1 KiB. Register use, however, is weighed for the level's
+/// own machine, whose multiprocessor has 164 KiB on 8.0.
 struct CudaLevel {
   std::string_view name;
   int64_t workgroup_bytes;
   int64_t multiprocessor_bytes;
   int64_t ring_bytes;
-  size_t first_instruction;  ///< index in the table of matrix instructions
+  size_t first_instruction;  ///< the index in the table of matrix instructions
 };
 constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kGroupInstructions},
                                      {"sm_90", 99 << 10, 228 << 10, 49 << 10, kGroupInstructions},

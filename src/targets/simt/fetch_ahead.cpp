@@ -11,20 +11,26 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// fetch-ahead: the factors that an iteration brings by asynchronous copies are fetched some iterations
-// earlier, so that the copies run while other products are computed. A factor's buffer becomes a ring with a
-// slot for each iteration in flight. One barrier per iteration is enough: after it, all threads see the
-// copies that each of them has awaited, and nobody reads the slot that is filled next.
+// fetch-ahead: factors that an iteration fetches by asynchronous copies are fetched some iterations earlier,
+// so that the copies run while other products are computed. A factor's buffer becomes a ring with a slot for
+// each iteration in flight. One barrier per iteration is enough: after the barrier, all threads see the
+// copies that each thread has awaited, and no thread reads the slot that is filled next.
 //
-//   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; workgroup>
-//     %A = buffer_new : …[64,16]; workgroup         loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
-//     if … { loop {threads} { async_copy … } } …    loop %k in 0 .. %K step 16 {
-//     async_copy_wait (%A)                            %s = %k / 16 rem 3
-//     … mma %A, … }                                   async_copy_wait (%A) {ahead = 1}
-//                                                     barrier
-//                                                     if … { … async_copy … to %A[(%s + 2) rem 3, …] }
-//                                                     async_copy_commit
-//                                                     … mma %A, … slots (%s, …) }
+//   loop %k in 0 .. %K step 16 {
+//     %A = buffer_new : …[64,16]; workgroup
+//     if … { loop {threads} { async_copy … } } …
+//     async_copy_wait (%A)
+//     … mma %A, … }
+//   ->
+//   %A = buffer_new : buffer<bf16,[3,64,16]; workgroup>
+//   loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] } ; async_copy_commit }
+//   loop %k in 0 .. %K step 16 {
+//     %s = %k / 16 rem 3
+//     async_copy_wait (%A) {ahead = 1}
+//     barrier
+//     if … { … async_copy … to %A[(%s + 2) rem 3, …] }
+//     async_copy_commit
+//     … mma %A, … slots (%s, …) }
 
 namespace kdl::simt {
 
@@ -32,10 +38,11 @@ namespace {
 
 using ir::AttrKey;
 
-constexpr int64_t kMostAhead = 3;  // unless the source says otherwise
+// The maximum number of iterations ahead, unless the source says otherwise.
+constexpr int64_t kMostAhead = 3;
 
-/// Finds the factors that each iteration of a loop brings, each with the branch that begins its copies or
-/// else loads it in another way.
+/// Finds the factors that each iteration of a loop fetches. Each comes with the branch that either begins its
+/// copies or loads it in another way.
 class FetchStudy {
  public:
   explicit FetchStudy(Op* loop) : loop_(loop) {}
@@ -72,7 +79,7 @@ class FetchStudy {
     });
   }
 
-  /// Whether the branch cannot trap and no iteration changes the memory that it reads.
+  /// Whether the branch cannot trap, and no iteration changes the memory that the branch reads.
   bool KeepsSources(const Op* branch) const {
     bool keeps = true;
     for (const ir::Region* region : branch->regions()) {
@@ -90,7 +97,7 @@ class FetchStudy {
   Op* loop_;
 };
 
-/// Rewrites one loop.
+/// Rewrites one loop so that factors are fetched ahead of time.
 class FetchRewriter {
  public:
   FetchRewriter(ir::Module& module, Op* loop, int64_t ahead)
@@ -121,7 +128,7 @@ class FetchRewriter {
   }
 
  private:
-  /// Emits at the builder's position the fetches of iteration `at` into `slot`.
+  /// Emits the fetches of iteration `at` into `slot`, at the builder's position.
   void Fetch(const std::vector<Fetched>& all, Value* at, Value* slot) {
     for (size_t i = 0; i < all.size(); ++i) {
       ir::ValueMap map;
@@ -173,8 +180,8 @@ class FetchRewriter {
     return fills && !others;
   }
 
-  /// Ends a branch that only some iterations enter (for example, one that writes zeros after the end of a
-  /// block) with a barrier, so that other iterations need none.
+  /// Adds a barrier at the end of a branch that only some iterations enter, so that other iterations need
+  /// none. One example is a branch that writes zeros after the end of a block.
   void ShowToAll(Op* branch) {
     b_.SetInsertionPoint(branch->region(0)->terminator());
     b_.Create(OpKind::Barrier, {}, {});
@@ -197,7 +204,7 @@ int64_t FetchedBytes(const std::vector<Fetched>& all) {
 }  // namespace
 
 void RunFetchAhead(PassContext& context, ir::Function& kernel) {
-  // Memory that must survive a grid-wide barrier, or an iteration of a stage, is not workgroup memory.
+  // Memory that must survive a grid-wide barrier, or an iteration of a stage, cannot be workgroup memory.
   if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
   int64_t room = SimtFactsOf(context).ring_bytes - ir::WorkgroupBytes(kernel);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {

@@ -18,13 +18,13 @@
 #include "targets/simt/rings/ring_loop.h"
 
 // insert-barriers: inserts a barrier before each op that accesses memory which other threads may have
-// accessed since the last barrier, if one of the accesses is a write. In a loop, the accesses of the previous
-// iteration count, too; a barrier that only the first iteration needs is placed before the loop.
+// accessed since the last barrier, if one of the accesses is a write. In a loop, accesses of the previous
+// iteration count, too. A barrier that only the first iteration needs is placed before the loop.
 //
-// A loop with one iteration runs on the first thread, and iterations of different loops run on the same thread
-// if their numbers are equal. Loops that access each element in iterations of equal number therefore need no
-// barrier between them. Slots of a ring (rings/ring_loop.h) are separate memory; the slot of the previous iteration is the
-// last one as seen from this iteration.
+// A loop with one iteration runs on the first thread. Iterations of different loops run on the same thread if
+// their numbers are equal. So two loops need no barrier between them if they access each element in
+// iterations with the same number. Slots of a ring (rings/ring_loop.h) are separate memory. Seen from an
+// iteration, the slot of the previous iteration is the last one of the ring.
 //
 //   loop {threads} { buffer_store … to %m }     ->   loop {threads} { buffer_store … to %m }
 //   loop {threads} { buffer_load %m … }              barrier
@@ -36,12 +36,13 @@ namespace {
 
 using ir::Effect;
 
-/// How a workgroup loop accesses memory, as text: its only thread if it has one iteration, or the indices as
-/// functions of the iteration's number if they determine that number. Otherwise empty.
+/// Describes, as text, which thread of a workgroup loop accesses memory. If the loop has one iteration, this
+/// is the loop's only thread. Otherwise it is the indices as functions of the iteration's number, provided
+/// that they determine the number. If they do not, the text is empty.
 using Way = std::string;
 
-/// Memory that is accessed. For a ring, one slot, counted from the slot of the loop's current iteration;
-/// without a loop, any slot.
+/// Memory that is accessed. For a ring, this is one slot, counted from the slot of the current iteration of
+/// `loop`; if `loop` is null, it may be any slot.
 struct Spot {
   const Value* memory;
   const Op* loop = nullptr;
@@ -68,8 +69,8 @@ struct Touched {
     Add(read, other.read);
     Add(changed, other.changed);
   }
-  /// Renumbers slots for the next iteration of the loop. After the end of the loop, an access may have been
-  /// to any slot.
+  /// Renumbers slots for the next iteration of the loop. If the loop has ended, an access may have been to
+  /// any slot.
   void Leave(const Op* loop, bool has_ended) {
     for (Ways* ways : {&read, &changed}) {
       Ways counted;
@@ -82,7 +83,7 @@ struct Touched {
       *ways = std::move(counted);
     }
   }
-  /// Blocks do not see other blocks' accesses to tensors.
+  /// Removes accesses to tensors, because a block does not see other blocks' accesses to tensors.
   void ForgetTensors() {
     auto is_tensor = [](const auto& entry) {
       return entry.first.memory->type()->kind == ir::TypeKind::Tensor;
@@ -149,8 +150,8 @@ Spot AccessedSpot(const Op* op, const Value* memory) {
   return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
 }
 
-/// Returns, as text, how the value is computed from the iteration's number `p` by divisions and remainders by
-/// constants. Empty: it is computed in another way.
+/// Returns, as text, how the value is computed from the iteration's number `p` by divisions and remainders
+/// with constants; empty if it is computed in another way.
 std::string DigitText(const Value* value, const Value* iteration) {
   if (!value) return "";
   if (value == iteration) return "p";
@@ -162,7 +163,7 @@ std::string DigitText(const Value* value, const Value* iteration) {
   return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
 }
 
-/// Whether the digits determine the number `p`: no two numbers have the same digits.
+/// Whether the digits determine the number `p`, because no two numbers have the same digits.
 bool TellNumber(std::set<std::string> digits) {
   for (std::string rest = "p"; !digits.empty();) {
     if (digits.size() == 1 && *digits.begin() == rest) return true;
@@ -176,8 +177,8 @@ bool TellNumber(std::set<std::string> digits) {
   return false;
 }
 
-/// If the start `index` of a vector is known to be a multiple of its lanes, returns the vector's number,
-/// otherwise null.
+/// If `index`, the start of a vector, is known to be a multiple of the vector's lanes, returns the vector's
+/// number. Otherwise returns null.
 const Value* NumberOfVector(const Value* index, int64_t lanes) {
   if (lanes == 1) return index;
   const Op* def = index->def();
@@ -185,7 +186,7 @@ const Value* NumberOfVector(const Value* index, int64_t lanes) {
   return is_multiple ? def->operand(0) : nullptr;
 }
 
-/// Returns how the op accesses memory in a workgroup loop that starts at 0. `loop` may be null.
+/// Returns how the op accesses memory in `loop`, a workgroup loop that starts at 0, or null.
 Way AccessWay(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
   if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first thread";
@@ -206,7 +207,7 @@ Way AccessWay(const Op* op, const Op* loop) {
   return TellNumber(std::move(digits)) ? way : "";
 }
 
-/// Returns the accesses of the op itself, without those of its regions.
+/// Returns the accesses of the op itself, without those in its regions.
 Touched TouchedBy(const Op* op, const Op* loop) {
   Touched touched;
   for (size_t s = 0; s < op->info().operands.size(); ++s) {
@@ -226,8 +227,8 @@ class BarrierPlacer {
  public:
   explicit BarrierPlacer(ir::Module& module) : b_(module) {}
 
-  /// Returns the accesses since the last barrier at the end of the region, if those at its start are `open`.
-  /// Inserts barriers only if `places`.
+  /// Returns the accesses since the last barrier, as of the end of the region. `open` contains those at the
+  /// start of the region. Inserts barriers only if `places` is true.
   Touched Block(const ir::Region* region, Touched open, bool places) {
     for (Op* op : *region) open = One(op, std::move(open), places);
     return open;
@@ -246,8 +247,8 @@ class BarrierPlacer {
     return Loop(op, std::move(open), places);
   }
 
-  /// If the accesses in `open` require a barrier in both branches, one barrier before the branches replaces
-  /// them.
+  /// Handles a branch op. If the accesses in `open` require a barrier in both branches, one barrier before
+  /// the branches replaces these two.
   Touched Branches(Op* op, Touched open, bool places) {
     auto asks = [&](const ir::Region* region) {
       return Wanted(region, open) > Wanted(region, Touched());
@@ -261,7 +262,7 @@ class BarrierPlacer {
     return after;
   }
 
-  /// Returns how many barriers a region needs after the accesses in `open`.
+  /// Returns how many barriers a region needs if the accesses in `open` precede it.
   int64_t Wanted(const ir::Region* region, const Touched& open) {
     const int64_t before = std::exchange(wanted_, 0);
     Block(region, open, false);
@@ -269,7 +270,7 @@ class BarrierPlacer {
   }
 
   Touched Loop(Op* op, Touched open, bool places) {
-    // Enclosing loops ask for the same loop again and again.
+    // Enclosing loops ask about the same loop again and again.
     std::vector<Answer>& known = answers_[op];
     auto same = std::ranges::find(known, open, &Answer::open);
     if (!places && same != known.end()) {
@@ -283,8 +284,8 @@ class BarrierPlacer {
     return answer.after;
   }
 
-  /// One barrier before the loop replaces barriers in its body that only the accesses before the loop
-  /// require.
+  /// Handles a loop. If only accesses before the loop require a barrier in its body, one barrier before the
+  /// loop replaces it.
   Touched Walked(Op* op, Touched open, bool places) {
     auto [entry, inside] = Iterations(op, open);
     if (inside > 0 && open != Touched()) {
@@ -337,7 +338,8 @@ class BarrierPlacer {
     return open;
   }
 
-  /// The accesses before a loop, those after it, and the number of barriers in the loop.
+  /// The accesses before a loop (`open`) and after it (`after`), and the number of barriers in the loop
+  /// (`wanted`).
   struct Answer {
     Touched open;
     Touched after;
@@ -345,7 +347,7 @@ class BarrierPlacer {
   };
 
   ir::Builder b_;
-  int64_t wanted_ = 0;  ///< barriers so far, whether inserted or not
+  int64_t wanted_ = 0;  ///< the number of barriers so far, whether or not they were inserted
   std::unordered_map<const Op*, std::vector<Answer>> answers_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace kdl::simt {
 
-/// NVIDIA does not document the order in which its machines add. The model: products are rounded, then
-/// neighbours are added in pairs. Factors and sums may be subnormal.
+/// NVIDIA does not document the order in which its machines add. In this model, products are rounded, and
+/// then adjacent products are added in pairs. Factors and sums may be subnormal.
 inline constexpr ir::MatrixInstruction kMmaBf16{.name = "simt.mma_bf16",
                                                 .a = kdl::Scalar::BF16,
                                                 .b = kdl::Scalar::BF16,
@@ -26,8 +26,8 @@ inline constexpr ir::MatrixInstruction kMmaF16{.name = "simt.mma_f16",
                                                .term = ir::OpKind::Mul,
                                                .modelled = true};
 
-/// Returns the variant of an instruction that a group of warps executes asynchronously while it reads
-/// workgroup memory.
+/// Returns the variant of an instruction that a group of warps executes asynchronously and that reads factors
+/// from workgroup memory.
 constexpr ir::MatrixInstruction GoesOn(ir::MatrixInstruction instruction, std::string_view name) {
   instruction.name = name;
   instruction.goes_on = true;
@@ -49,7 +49,7 @@ inline constexpr ir::MatrixInstruction kMmaTf32{.name = "simt.mma_tf32",
                                                 .of_tf32 = true};
 inline constexpr ir::MatrixInstruction kGroupTf32 = GoesOn(kMmaTf32, "simt.wgmma_tf32");
 
-/// An instruction for byte integers. They are multiplied exactly, and 32-bit sums wrap around.
+/// An instruction for byte integers. It multiplies exactly, and its 32-bit sums wrap around.
 constexpr ir::MatrixInstruction ByteMatrixInstruction(std::string_view name, kdl::Scalar a,
                                                       kdl::Scalar b, kdl::Scalar acc) {
   return {.name = name,
@@ -74,9 +74,10 @@ inline constexpr ir::MatrixInstruction kGroupU8I8 =
     GoesOn(ByteMatrixInstruction("", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32),
            "simt.wgmma_u8_i8");
 
-/// 8-bit floats, whose products are exact in f32. They are modelled like the other floats. Real machines are
-/// said to align a step's terms, and the f32 sum so far, to the largest exponent, and to truncate them after
-/// about 14 bits. Threads therefore add up the sums of 128 terms each.
+/// An instruction for 8-bit floats, whose products are exact in f32. The model is the same as for the other
+/// floats. Real machines are said to align a step's terms, and the f32 sum so far, to the largest exponent,
+/// and to truncate them after about 14 bits. Therefore the instruction sums only 128 terms at a time, and
+/// threads add up these sums.
 constexpr ir::MatrixInstruction ByteFloatMatrixInstruction(std::string_view name, kdl::Scalar a,
                                                            kdl::Scalar b) {
   return {.name = name,

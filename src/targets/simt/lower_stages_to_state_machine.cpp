@@ -13,17 +13,17 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/pipe_rings.h"
 
-// lower-stages-to-state-machine: GPU threads cannot wait for other stages or other cores. A kernel that waits
-// becomes a state machine, which is resumed: a loop whose iterations continue where the last one stopped,
-// until nothing is left to do. Stages of a core take turns, and all cores synchronize between the iterations
-// of a kernel with `sync`.
+// lower-stages-to-state-machine: GPU threads cannot wait for other stages or other cores. So a kernel that
+// waits becomes a state machine that can be resumed. This is a loop in which each iteration continues where
+// the previous one stopped, until nothing is left to do. The stages of a core take turns. In a kernel with
+// `sync`, all cores synchronize between the iterations.
 //
 //   stage "a" { … acquire %q … }      ->   while (some stage has not ended) {
 //   stage "b" { … wait %q … }                if (a has not ended) { … }
 //                                            if (b has not ended) { … } }
 //
-// A region in which something waits is divided into steps. A private variable of each thread, called a cell,
-// says which step is next:
+// A region in which something waits is divided into steps. Each thread has a private variable, called a cell,
+// which says which step is next:
 //
 //   x ; wait %q ; y       ->   do {
 //                                if (step < 1) { x ; step = 1 }
@@ -31,14 +31,14 @@
 //                                else { y ; step = 0 }
 //                              } while (runs and step != 0)
 //
-// Each iteration of the loop executes one step, chosen by a binary decision. A sequence of branches instead
-// would grow the code exponentially on PoCL, which copies everything between a branch with a barrier and the
-// end of the loop. The steps of a loop are iterations of that loop: the last step says whether the first one
-// follows.
+// Each iteration of the loop executes one step, chosen by a binary search. A sequence of branches would
+// instead grow the code exponentially on PoCL, which copies everything between a branch with a barrier and
+// the end of the loop. If the region is the body of a loop, the steps become iterations of that loop: the
+// last step says whether the first one follows.
 //
-// Cells also contain values that one step computes and another needs, a loop's index, and the values that it
-// carries. Outside elementwise loops all threads compute the same values, so their cells are equal and all
-// threads take the same path.
+// Cells also contain values that one step computes and another step needs, the index of a loop, and the
+// values that a loop carries. Outside of elementwise loops, all threads compute the same values, so their
+// cells are equal and all threads take the same path.
 
 namespace kdl::simt {
 
@@ -48,7 +48,7 @@ using ir::Region;
 
 bool Waits(const Region* region);
 
-/// Whether the op, or anything in its regions, waits. A stage does not wait, as seen from outside.
+/// Whether the op, or any op in its regions, waits. Seen from outside, a stage does not wait.
 bool Waits(const Op* op) {
   switch (op->kind()) {
     case OpKind::Sync:
@@ -68,13 +68,13 @@ bool Waits(const Region* region) {
   return waits;
 }
 
-/// Whether the op is computed again wherever its result is needed.
+/// Whether the op is recomputed wherever its result is needed.
 bool IsMadeAgain(const Op* op) {
   return op->kind() == OpKind::Const || op->kind() == OpKind::CoreId ||
          op->kind() == OpKind::CoreNum;
 }
 
-/// Whether the op belongs at the beginning of the kernel and is executed only once.
+/// Whether the op belongs at the start of the kernel and is executed only once.
 bool IsDeclared(const Op* op) {
   return op->kind() == OpKind::BufferNew || op->kind() == OpKind::LaunchTensor ||
          op->kind() == OpKind::View || op->kind() == OpKind::Table ||
@@ -112,8 +112,8 @@ class StageLowering {
   }
 
  private:
-  /// Lowers the body. With grid-wide barriers it becomes a loop between whose iterations the cores
-  /// synchronize.
+  /// Lowers the body. If there are grid-wide barriers, the body becomes a loop, and the cores synchronize
+  /// between the iterations of the loop.
   void Kernel(const Region* old) {
     PlanCells(old);
     if (!Waits(old)) return Steps(old, [](const Op*) {});
@@ -158,7 +158,7 @@ class StageLowering {
     return b_.Eq(held, b_.I64(value));
   }
 
-  /// Sets the states made since the last call to 0, before the given op.
+  /// Emits, before the given op, code that sets to 0 the states made since the last call.
   void ResetCells(Op* before) {
     Region* region = b_.region();
     Op* here = b_.before();
@@ -167,7 +167,7 @@ class StageLowering {
     b_.SetInsertionPoint(region, here);
   }
 
-  /// Makes a cell for each value that one step computes and another needs.
+  /// Makes a cell for each value that one step computes and another step needs.
   void PlanCells(const Region* region) {
     if (!Waits(region)) {
       for (const Op* op : *region) {
@@ -202,7 +202,7 @@ class StageLowering {
     if (needed) cells_[value] = NewCell(value->type()->scalar);
   }
 
-  /// Returns the new value at the builder's position.
+  /// Returns the new value for an old one, at the builder's position.
   Value* NewValue(Value* old) {
     if (auto known = values_.find(old); known != values_.end()) return known->second;
     if (auto cell = cells_.find(old); cell != cells_.end()) return values_[old] = Get(cell->second);
@@ -218,7 +218,7 @@ class StageLowering {
     return values;
   }
 
-  /// Runs `make`. Values that it loads or computes are not visible afterwards.
+  /// Calls `make`. Values that it loads or computes are not visible afterwards.
   void WithLocalValues(const std::function<void()>& make) {
     ir::ValueMap outer = values_;
     make();
@@ -231,7 +231,8 @@ class StageLowering {
 
   // -- Steps --------------------------------------------------------------------------------------
 
-  /// Emits the ops of a region, in steps if some of them wait. Calls `end` with the region's terminator.
+  /// Emits the ops of a region, divided into steps if some of the ops wait. Calls `end` with the region's
+  /// terminator.
   void Steps(const Region* region, const std::function<void(const Op*)>& end) {
     const Op* last = region->last();
     if (!Waits(region)) {
@@ -243,8 +244,9 @@ class StageLowering {
     TakeSteps(region, end, b_.Bool(true), /*repeats=*/false);
   }
 
-  /// Executes one step per iteration, starting if `begins` is true, until a step waits or the last step has
-  /// ended. With `repeats`, the first step follows the last one if `end` has set `again_`.
+  /// Emits a loop that executes one step per iteration, until a step waits or the last step has ended. The
+  /// loop starts if `begins` is true. If `repeats` is true, the first step follows the last one whenever
+  /// `end` has set `again_`.
   void TakeSteps(const Region* region, const std::function<void(const Op*)>& end, Value* begins,
                  bool repeats) {
     Value* state = NewState();
@@ -288,8 +290,8 @@ class StageLowering {
     return steps;
   }
 
-  /// Emits a choice of the step with this number; `steps` begins with number `first`. A binary search keeps
-  /// the branches from being nested deeply.
+  /// Emits code that executes the step with this number. The first of `steps` has the number `first`. A
+  /// binary search keeps the branches from being nested deeply.
   void Choose(Value* number, int64_t first, std::span<const std::function<void()>> steps) {
     if (steps.size() == 1) return WithLocalValues(steps[0]);
     size_t half = steps.size() / 2;
@@ -318,7 +320,7 @@ class StageLowering {
     }
   }
 
-  /// Emits an op that waits. When it has ended, step `next` follows.
+  /// Emits an op that waits. When the op no longer waits, step `next` follows.
   void Waiting(Op* op, Value* state, int64_t next) {
     b_.set_loc(op->loc());
     switch (op->kind()) {
@@ -348,7 +350,7 @@ class StageLowering {
 
   // -- Loops and branches ---------------------------------------------------------------------------
 
-  /// Makes cells for values of a region that are also results of its op.
+  /// Makes cells for the values of a region that are also results of the region's op.
   void PlanCarried(const Op* op, size_t first_param, Values& cells) {
     for (size_t i = 0; i < op->results().size(); ++i) {
       cells.push_back(NewCell(op->result(i)->type()->scalar));
@@ -360,8 +362,8 @@ class StageLowering {
     for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
   }
 
-  /// Emits iterations of a region until it waits, or until `end`, after its last step, sets `again_` to
-  /// false.
+  /// Emits iterations of a region. They go on until the region waits, or until `end`, which is called after
+  /// the last step, sets `again_` to false.
   void Iterations(Value* condition, const Region* region,
                   const std::function<void(const Op*)>& end) {
     TakeSteps(region, end, condition, /*repeats=*/true);
@@ -394,7 +396,7 @@ class StageLowering {
     If(Get(runs_), [&] { SetState(active, 0); });
   }
 
-  /// Emits an empty loop, which traps for the same step values as the original loop.
+  /// Emits an empty loop that traps for the same values of the step as the original loop.
   void CheckStep(ir::LoopOp loop) {
     if (passes::ConstantOf(loop.step())) return;
     Value* lo = NewValue(loop.lo());
@@ -442,7 +444,7 @@ class StageLowering {
 
   // -- Stages -------------------------------------------------------------------------------------
 
-  /// Runs the stages in turn until all have ended.
+  /// Runs the stages in turn until all of them have ended.
   void Stages(const std::vector<Op*>& stages) {
     Values outer = std::exchange(states_, {});
     Values ended;
@@ -484,19 +486,19 @@ class StageLowering {
   ir::Builder b_;
   bool global_pipes_;
   Rings rings_;
-  ir::ValueMap values_;  ///< old values -> new ones that are available here
-  std::unordered_map<const Value*, Value*> cells_;  ///< cells of old values
+  ir::ValueMap values_;  ///< old values -> the new values that are available here
+  std::unordered_map<const Value*, Value*> cells_;  ///< old values -> their cells
   Values states_;  ///< cells that must be 0 before the first iteration
   std::vector<Op*> stages_;
   Op* cells_end_ = nullptr;
-  Value* runs_ = nullptr;   ///< false once something waits in this iteration
+  Value* runs_ = nullptr;   ///< false once something has waited in this iteration
   Value* again_ = nullptr;  ///< whether another iteration of a loop follows
 };
 
 }  // namespace
 
 void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
-  // If no op of a region waits, its buffers are dead when cores synchronize.
+  // If no op in a region waits, the buffers of the region are dead when cores synchronize.
   bool waits = Waits(kernel.body);
   std::unordered_map<const Region*, bool> waits_in;
   for (Op* buffer : waits ? OpsOfKind(kernel, OpKind::BufferNew) : std::vector<Op*>()) {

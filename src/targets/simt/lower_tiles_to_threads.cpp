@@ -6,16 +6,18 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/passes.h"
 
-// lower-tiles-to-threads: every tile gets a buffer of the workgroup, and the elements of an elementwise loop
-// are distributed to the GPU threads. Outside elementwise loops all threads compute the same values, and
-// thread 0 has the effects.
+// lower-tiles-to-threads: gives every tile a workgroup buffer, and distributes the elements of elementwise
+// loops to the GPU threads. Outside of elementwise loops, all threads compute the same values, and only
+// thread 0 performs the effects.
 //
-//   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; workgroup>
-//                                                                loop %p in 0 .. size(bi) * 32 step 1 {threads = 1} {
-//                                                                  if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
+//   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }
+//   ->
+//   %m = buffer_new : buffer<f32,[64,32]; workgroup>
+//   loop %p in 0 .. size(bi) * 32 step 1 {threads} {
+//     if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
-// A tile that a loop carries has a single buffer. An iteration writes its new value there directly if it
-// reads no other element of it.
+// A tile that a loop carries has a single buffer. An iteration writes its new value to the buffer directly
+// if, for each element, it reads no other element of the old value.
 
 namespace kdl::simt {
 
@@ -56,7 +58,7 @@ void WorkgroupExpander::ExpandKernel() {
     scalars_[param] = b_.AddParam(body, param->type(), param->name());
   kernel_.body = body;
   ExpandRegion(old);
-  // Queries about the old ops look up the old parameters, so these are replaced only now.
+  // Queries about the old ops look up the old parameters, so the parameters are replaced only now.
   for (ir::Param& param : kernel_.params) param.value = scalars_.at(param.value);
   b_.Create(OpKind::Return, {{}}, {});
   while (old->last()) ir::Erase(old->last());

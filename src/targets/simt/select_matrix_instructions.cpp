@@ -3,11 +3,12 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/passes.h"
 
-// select-matrix-instructions: a product of two tiles gets one of the machine's matrix instructions if its
-// blocks consist of whole instruction steps. The interpreter then computes the same steps. Integer factors
-// keep their own type instead of the accumulator's.
+// select-matrix-instructions: gives a product of two tiles one of the machine's matrix instructions, if the
+// product's blocks consist of whole instruction steps. The interpreter then computes the same steps. Integer
+// factors keep their own type instead of being converted to the accumulator's.
 //
-//   contraction %a, %b into %c over k {acc = f32, …, instruction = "cpu.bf16_pairs"}   ->   … {acc = f32, …, instruction = "simt.mma_bf16"}
+//   contraction %a, %b into %c over k {acc = f32, …, instruction = "cpu.bf16_pairs"}
+//   ->  contraction %a, %b into %c over k {acc = f32, …, instruction = "simt.mma_bf16"}
 
 namespace kdl::simt {
 

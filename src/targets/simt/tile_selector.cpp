@@ -22,16 +22,16 @@
 #include "targets/simt/analysis/tensor_tile_factors.h"
 
 // The model. Axes that a contraction reduces get short blocks, because workgroup memory contains both
-// operands. The axes that it keeps get square blocks. In other kernels the axis that is contiguous in memory
-// is distributed to the threads, and other axes get a few rows.
+// operands. Axes that it keeps get square blocks. In other kernels, the axis that is contiguous in memory is
+// distributed to the threads, and other axes get a few rows.
 //
 // If a kernel's only reduction is a sum of outer products, the result stays in registers, and the square is
-// as large as those allow: 64 KiB of f32, with 8 x 8 elements for each of 256 threads. With a matrix
+// as large as the registers allow: 64 KiB of f32, with 8 x 8 elements for each of 256 threads. With a matrix
 // instruction, each of 128 threads has 128 elements of the square, and reduced blocks span two instructions.
 // If tensor tiles are copied asynchronously to workgroup memory, each of two groups of 128 threads has 64
-// rows of as many columns as its registers can hold: 256, or 128 if threads add partial sums. Rows of terms
-// then have 128 bytes. If the loop does more than multiply, it needs registers for that, and there are 128
-// columns.
+// rows. The number of columns is the maximum for the group's registers: 256, or 128 if threads add partial
+// sums. Rows of terms then have 128 bytes. If the loop does more than multiply, it needs registers for that,
+// and there are 128 columns.
 //
 // Other blocks shrink until the tiles that reductions read and produce fit into workgroup memory.
 
@@ -49,12 +49,13 @@ struct Role {
   bool columns = false;  ///< the last axis of a contraction's result
 };
 
-/// What a kernel's only reduction is.
+/// The form of a kernel's only reduction.
 enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 
-constexpr int64_t kRowBytes = 128;  // bytes of a row of terms, if tensor tiles are copied
+// The number of bytes in a row of terms, if tensor tiles are copied.
+constexpr int64_t kRowBytes = 128;
 
-/// Returns the extent to aim for. `instruction`: that of the product, or null.
+/// Returns the extent to aim for. `instruction` is the product's matrix instruction, or null.
 int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
                const MmaShape* instruction) {
   bool has_panels = product == Product::TensorTiles || product == Product::Iteration;
@@ -62,7 +63,7 @@ int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
   if (product == Product::TensorTiles && role.columns) return instruction->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
-  // With 8 rows of 256 elements, each of 128 threads has four vectors, all of them in flight at once.
+  // With 8 rows of 256 elements, each of 128 threads has four vectors, all of which are in flight at once.
   return role.along ? 256 : facts.vector_bytes > 0 ? 8 : 4;
 }
 
@@ -103,8 +104,8 @@ bool Multiplies(const ir::Function& kernel) {
   return found;
 }
 
-/// Classifies the kernel's only reduction, if that is a sum of outer products. Sets
-/// `instruction` to its matrix instruction, or to null.
+/// Classifies the kernel's only reduction, if that is a sum of outer products. Sets `instruction` to its
+/// matrix instruction, or to null.
 Product OnlyProduct(const SimtFacts& facts, const ir::Function& kernel,
                     const MmaShape*& instruction) {
   const ir::Op* sum = nullptr;
@@ -160,8 +161,8 @@ std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
   return tiles;
 }
 
-/// Returns the tiles that reductions read and produce. Of other tiles, elementwise loops only keep one
-/// element at a time. The tile that a contraction adds to shares the memory of its result.
+/// Returns the tiles that reductions read and produce. Elementwise loops need no more than one element of any
+/// other tile at a time. The tile to which a contraction adds shares the memory of the contraction's result.
 std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   std::unordered_set<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -175,7 +176,8 @@ std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   return {tiles.begin(), tiles.end()};
 }
 
-/// Sets `value` to the next smaller choice, or to half of it. Returns whether there is one.
+/// Sets `value` to the next smaller choice, or to half of it if there are no choices. Returns whether there
+/// is a smaller value.
 bool Shrink(const ir::Generic& generic, int64_t& value) {
   int64_t smaller = value / 2;
   if (!generic.choices.empty()) {
@@ -244,7 +246,8 @@ class TileSelector final : public passes::TileSelector {
       // Tiles that do not fit into workgroup memory are in global memory.
       std::vector<int64_t> first = extents;
       bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.workgroup_bytes, extents, trace);
-      // If no choice makes a product's tiles fit, the first choice reads the least from global memory.
+      // If no choice makes a product's tiles fit, the first choice reads the smallest amount from global
+      // memory.
       if (!fits && Multiplies(kernel)) {
         extents = first;
         trace += "  none fit; the first ones read the least from global memory\n";

@@ -7,14 +7,14 @@
 
 namespace kdl::cpu {
 
-/// Returns the contraction in the loop's body that accumulates onto the tile in the buffer `tile_buffer`, if nothing
+/// Returns the contraction in the loop's body that accumulates onto the tile in `tile_buffer`, if nothing
 /// else in the loop accesses that buffer. Otherwise returns null.
 ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* tile_buffer);
 
-/// Returns the tile buffers for which the loop has such contractions, in the ops' order.
+/// Returns the tile buffers for which the loop has such contractions, in the order of the contractions.
 std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
 
-/// Whether the op, or one inside it, uses the value. For a tile buffer this includes writing to it.
+/// Whether the op, or an op inside it, uses the value. For a tile buffer, writing to it counts as a use.
 bool Touches(const ir::Op* op, const ir::Value* value);
 
 /// Whether the op only makes a tile buffer, accesses it or moves its contents, and computes nothing.

@@ -9,7 +9,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether the region can run on vectors: nothing in it branches or may trap.
+/// Whether the region can run on vectors, because nothing in it branches or may trap.
 bool CombinesVectors(const Op* op) {
   for (const Op* inner : *op->region()) {
     bool runs = inner->info().has(ir::kTerminator) ||
@@ -20,12 +20,13 @@ bool CombinesVectors(const Op* op) {
   return true;
 }
 
-/// Returns the size of the widest scalar in the region's vectors.
+/// Returns the size of the widest scalar type in the region's vectors.
 int64_t CombinedBytes(const Op* op) {
   int64_t bytes = 0;
   auto count = [&](const Value* value) {
     kdl::Scalar scalar = value->type()->scalar;
-    // As in elementwise loops, indices and conditions adapt to the other widths and do not count.
+    // As in elementwise loops, indices and conditions adapt to the width of the other values and do not
+    // count.
     if (scalar != Scalar::I64 && scalar != Scalar::Bool)
       bytes = std::max<int64_t>(bytes, Bytes(scalar));
   };

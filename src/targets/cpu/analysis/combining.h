@@ -4,11 +4,11 @@
 
 namespace kdl::cpu {
 
-/// Returns the axes of the result of a reduction or scan with a region, except for the axis that is scanned.
-/// Outermost first.
+/// Returns the axes of the result of a reduction or scan with a region, except for the scanned axis,
+/// outermost first.
 ir::AxisList KeptAxes(const KernelShape& kernel, const ir::Op* op);
 
-/// Returns how many elements along the last kept axis the region processes at once; 1: it runs on scalars.
+/// Returns how many elements along the last kept axis the region processes at once; 1 if it runs on scalars.
 int64_t CombinedLanes(const KernelShape& kernel, const ir::Op* op);
 
 }  // namespace kdl::cpu

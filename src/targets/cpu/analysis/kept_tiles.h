@@ -6,15 +6,14 @@
 
 namespace kdl::cpu {
 
-/// How deeply nested the choices may be.
+/// The maximum nesting depth of the choices that are examined.
 inline constexpr int kDeepestChoice = 8;
 
-/// Whether the value is the element of a tile at the elementwise loop's own point, and is read in the loop's
-/// body.
+/// Whether the value is an element of a tile that the loop's body reads at the elementwise loop's own point.
 bool IsElementHere(const ir::Op* elementwise, const ir::Value* value);
 
-/// Returns the tiles whose elements result `i` of the elementwise loop keeps unless its conditions choose
-/// another value.
+/// Returns the tiles whose elements are kept in result `i` of the elementwise loop unless its conditions
+/// choose another value.
 std::vector<ir::Value*> KeptTiles(const ir::Op* elementwise, size_t i);
 
 }  // namespace kdl::cpu

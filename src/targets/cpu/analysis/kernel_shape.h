@@ -8,8 +8,8 @@
 
 namespace kdl::cpu {
 
-/// What the lowering passes ask about the kernel and the processor. They share it so that their decisions
-/// agree.
+/// The properties of the kernel and the processor that the lowering passes query. All of these passes share
+/// them so that their decisions agree.
 struct KernelShape {
   const ir::Function& function;
   const ProcessorFacts& facts;
@@ -17,8 +17,8 @@ struct KernelShape {
 
   /// Returns the constant extent of an axis.
   int64_t Extent(ir::AxisId axis) const;
-  /// Returns how many scalars of `bytes` bytes a vector along `axis` has: as many as fit into a register, or
-  /// fewer if blocks are shorter.
+  /// Returns the number of scalars of `bytes` bytes in a vector along `axis`: as many as fit into a register,
+  /// or fewer if blocks are shorter.
   int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using ir::BoundsMode;
 
-/// How an access moves along an axis.
+/// How the elements of an access are placed along an axis.
 enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
@@ -26,8 +26,8 @@ LastAxis::LastAxis(const Op* elementwise)
   }
 }
 
-/// Whether the op must stay in the loop over the axis: it may trap, writes or varies, or needs the result of
-/// such an op.
+/// Whether the op must stay in the loop over the axis. That is the case if it may trap, writes or varies, or
+/// if it needs the result of such an op.
 bool LastAxis::MustStay(const Op* op) const {
   if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
       op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
@@ -37,8 +37,8 @@ bool LastAxis::MustStay(const Op* op) const {
                              [&](const Value* v) { return staying_.contains(v->def()); });
 }
 
-/// A value that a `while` carries varies if its initial value or a later one does, or if elements need
-/// different numbers of iterations.
+/// Studies a `while`. A value that it carries varies if the initial value or a later value varies, or if
+/// elements need different numbers of iterations.
 void LastAxis::StudyWhile(const Op* op) {
   const ir::Region* region = op->region();
   const Op* yield = region->terminator();
@@ -54,7 +54,7 @@ void LastAxis::StudyWhile(const Op* op) {
     for (const Op* inner : *region) Study(inner);
   }
   for (const Value* result : op->results()) Count(result->type()->scalar);
-  // Such a loop must run element by element.
+  // A loop that may trap, with a condition that varies, must run element by element.
   if (MayTrap(op) && !IsUniform(region->param(0))) scattered_ = true;
 }
 
@@ -85,7 +85,8 @@ void LastAxis::Study(const Op* op) {
   }
 }
 
-/// Takes a type into account. Indices and conditions adapt to the other widths and are ignored.
+/// Takes a type into account. Indices and conditions are ignored, because they adapt to the width of the
+/// other values.
 void LastAxis::Count(Scalar scalar) {
   if (scalar != Scalar::I64 && scalar != Scalar::Bool)
     bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
@@ -121,10 +122,10 @@ void LastAxis::StudyAccess(const Op* op) {
   }
 }
 
-/// Whether the accesses of rows can be transposed. The last dimension must be just the index of another axis,
-/// no element may be outside, and the indices must be known before the body begins, so that rows can be
-/// loaded before the body or stored after it. The accesses in Across() must be either all loads or all
-/// stores.
+/// Whether the op's accesses to rows can be transposed. The last dimension must be indexed by just another
+/// axis, and no element may be out of bounds. The indices must be known before the body begins, so that rows
+/// can be loaded before the body or stored after it. The accesses in `Across()` must be either all loads or
+/// all stores.
 bool LastAxis::WalksRows(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;

@@ -9,24 +9,26 @@
 
 namespace kdl::cpu {
 
-/// Whether the value is the result of a reduction in an elementwise loop. It is available after the loop, not
-/// at a point.
+/// Whether the value is the result of a reduction in an elementwise loop. Such a value is available after the
+/// loop, not at a point.
 inline bool IsFolded(const ir::Value* value) {
   return value->def() && value->def()->kind() == ir::OpKind::ReduceInLoop;
 }
 
-/// How the body of an elementwise loop behaves along its last axis.
+/// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
   explicit LastAxis(const ir::Op* elementwise);
 
   /// Whether the body can run on vectors of several elements.
   bool Vectorizes() const { return !scattered_ && across_.empty(); }
-  /// Whether the body can run on vectors if the loads or stores of Across() are transposed. Each of them goes
-  /// from row to row along the axis, and is contiguous along another axis, the same one for all.
+  /// Whether the body can run on vectors if the loads or stores in `Across()` are transposed. Each of these
+  /// goes from row to row along the last axis and is contiguous along another axis, which is the same for all
+  /// of them.
   bool Transposes() const { return !scattered_ && !across_.empty(); }
   const std::vector<const ir::Op*>& Across() const { return across_; }
-  /// The position of that other axis among the elementwise loop's axes.
+  /// The position, among the elementwise loop's axes, of the axis along which the accesses in `Across()` are
+  /// contiguous.
   size_t across_axis() const { return across_axis_; }
 
   /// Whether the value is the same for all elements along the axis.

@@ -16,19 +16,19 @@ namespace {
 using ir::Effect;
 using proofs::AccessView;
 
-/// An access in a loop, and the loop's binder.
+/// An access in a loop, together with the loop's binder.
 struct Touch {
   AccessView view;
   const ir::Value* binder;
 };
 
-/// The index is `times` * binder + `offset`.
+/// Describes the index `times` * binder + `offset`.
 struct OwnPlace {
   int64_t times;
   int64_t offset;
 };
 
-/// Returns the place in a dimension if it depends only on the binder's index.
+/// Returns the index in a dimension if it depends only on the binder's index.
 std::optional<OwnPlace> PlaceIn(const Touch& touch, size_t dim) {
   ir::Access access = touch.view.access();
   const ir::AccessDim& index = access.dims[dim];
@@ -39,8 +39,8 @@ std::optional<OwnPlace> PlaceIn(const Touch& touch, size_t dim) {
   return OwnPlace{index.terms[0].coefficient->value, index.offset->value};
 }
 
-/// Whether the dimension alone separates the accesses of different indices. For example, 2 * i and 2 * i + 1
-/// belong to the same index, and 2 * i + 2 to the next one.
+/// Whether this dimension suffices to separate the accesses of different indices. For example, 2 * i and 2 *
+/// i + 1 belong to the same index, and 2 * i + 2 to the next one.
 bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
   std::optional<OwnPlace> first = PlaceIn(touches[0], dim);
   if (!first || first->times < 1) return false;
@@ -51,7 +51,7 @@ bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
   });
 }
 
-/// Whether the only access is a store, which writes each element once.
+/// Whether the only access is a store that writes each element once.
 bool IsOneStore(const std::vector<Touch>& touches) {
   const ir::Op* store = touches[0].view.op;
   return touches.size() == 1 && touches[0].view.effect == Effect::Write &&

@@ -6,9 +6,9 @@
 
 namespace kdl::cpu {
 
-/// Whether no two indices of a binder's axis access the same element if one of them writes it other than by
-/// an atomic update. It then does not matter which indices are in the same block. `binders`: one for each
-/// loop whose blocks run without a barrier between them.
+/// Whether different indices of a binder's axis never access the same element, unless both only read it or
+/// update it atomically. It then does not matter which indices are in the same block. `binders` contains one
+/// binder for each loop whose blocks run without a barrier between them.
 bool HaveOwnElements(const std::vector<const ir::Value*>& binders);
 
 }  // namespace kdl::cpu

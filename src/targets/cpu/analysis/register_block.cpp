@@ -11,7 +11,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether an operand with the axis `column` does not depend on `row`.
+/// Whether some operand has the axis `column` but not the axis `row`.
 bool Reuses(const Op& fold, AxisId row, AxisId column) {
   size_t terms = fold.kind() == OpKind::Contraction ? 2 : fold.operands().size();
   return std::ranges::any_of(std::span(fold.operands()).first(terms), [&](const Value* operand) {
@@ -46,8 +46,8 @@ RegisterBlock RegisterBlock::ChooseFor(const KernelShape& kernel, const Op& fold
 
 namespace {
 
-/// Returns how many neighbours along `along` an instruction reads as a group, if the elementwise loop `elementwise`
-/// that makes the tile can store them contiguously. Register blocks read the tile along `column`.
+/// Returns how many adjacent elements along `along` an instruction reads as a group. The elementwise loop
+/// that makes the tile must be able to store them contiguously. Register blocks read the tile along `column`.
 int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instruction,
                   const Op* elementwise, AxisId along, AxisId column) {
   bool by_rows = elementwise && elementwise->kind() == OpKind::Elementwise &&
@@ -61,7 +61,7 @@ int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instru
   return ir::TermsPerGroup(*instruction);
 }
 
-/// Returns the panels that one user of the tile wants.
+/// Returns the panels that one user of the tile needs.
 Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& fold,
                const Value* tile) {
   RegisterBlock block = RegisterBlock::ChooseFor(kernel, fold);
@@ -80,8 +80,8 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   return narrow && panel.group == 1 ? Panel() : panel;
 }
 
-/// Whether L1 can keep, until the next rows, the cache lines from which a block's rows read a few elements
-/// each. Each term needs one line.
+/// Whether L1 can keep the cache lines from which a block's rows read a few elements each, until the next
+/// rows read them. Each term needs one line.
 bool LinesStayInCache(const KernelShape& kernel, const Op& fold, const Value* tile) {
   constexpr int64_t kShare = 4;  // the columns' panel uses half
   int64_t lines = 1;

@@ -6,8 +6,8 @@
 
 namespace kdl::cpu {
 
-/// How a reduction or contraction in sequential order is split into blocks whose accumulators fit into
-/// registers. A block has rows along one axis of the result and vectors along its last axis.
+/// Describes how a reduction or contraction in sequential order is split into blocks whose accumulators fit
+/// into registers. A block has rows along one axis of the result and vectors along the result's last axis.
 struct RegisterBlock {
   struct Shape {
     int64_t rows = 1;
@@ -21,41 +21,41 @@ struct RegisterBlock {
     }
   };
 
-  std::optional<ir::AxisId> column;  ///< no column: the result is a scalar
+  std::optional<ir::AxisId> column;  ///< absent if the result is a scalar
   /// An axis that some operand with the column axis does not have. Such an operand is read once for several
   /// rows.
   std::optional<ir::AxisId> row;
   ir::AxisList outer;  ///< the result's other axes, over which loops around the blocks run
-  int64_t lanes = 1;   ///< elements of a vector
-  /// The largest block: its accumulators, one vector for each column and one for a splat scalar fill the
-  /// registers.
+  int64_t lanes = 1;   ///< the number of elements in a vector
+  /// The largest block. The registers hold its accumulators, one vector for each column, and one vector for a
+  /// splat scalar.
   Shape largest;
 
   static RegisterBlock ChooseFor(const KernelShape& kernel, const ir::Op& fold);
 };
 
-/// The panels in which register blocks read a tile along its last axis, and how many neighbours along the
-/// axis before it they read as a group (TypeNode::group).
+/// The panels in which register blocks read a tile along its last axis. Along the axis before it, blocks read
+/// `group` adjacent elements together (TypeNode::group).
 struct Panel {
-  int64_t columns = 0;  ///< 0: there are none
+  int64_t columns = 0;  ///< 0 if there are no panels
   int64_t group = 1;
 
   bool operator==(const Panel&) const = default;
 };
 
-/// Returns the tile's panels. There are none if something else reads the tile, too, or if a panel would be
+/// Returns the tile's panels. There are none if anything else also reads the tile, or if a panel would be
 /// narrower than a vector of the tile.
 Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::Value* tile);
 
-/// How register blocks read a tile whose elements they splat over their columns.
+/// Describes how register blocks read a tile whose elements they splat over their columns.
 struct Splat {
-  ir::AxisId along;  ///< terms follow each other along this axis
-  /// Whether the tile can keep the layout of its tensor: L1 can hold the lines of all terms, even if each
-  /// term's elements are in lines of their own.
+  ir::AxisId along;  ///< consecutive terms are adjacent along this axis
+  /// Whether the tile can keep the layout of its tensor, because L1 can hold the lines of all terms even if
+  /// each term's elements are in separate lines.
   bool cached_as_it_lies;
 };
 
-/// Returns nothing if something else reads the tile, too.
+/// Returns how register blocks splat the tile's elements; nothing if anything else also reads the tile.
 std::optional<Splat> SplatOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the elementwise loop's body can process the block's vectors one by one.

@@ -13,7 +13,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Returns the block that an index of a load refers to: the index itself or, in an elementwise loop, the
+/// Returns the block to which an index of a load refers: the index itself or, in an elementwise loop, the
 /// block of the loop's point. Otherwise returns null.
 const Value* IndexedBlock(const Value* index, const Op* load) {
   if (index->type()->kind == ir::TypeKind::Block) return index;
@@ -25,7 +25,7 @@ const Value* IndexedBlock(const Value* index, const Op* load) {
                                : elementwise->operand(static_cast<size_t>(found - points.begin()));
 }
 
-/// Whether the ops are in different branches of the same condition, so that only one of them runs.
+/// Whether the ops are in different branches of the same condition, so that only one of them is executed.
 bool Exclude(const Op* a, const Op* b) {
   for (const ir::Region* of_a = a->parent_region(); of_a->parent();
        of_a = of_a->parent()->parent_region()) {
@@ -40,8 +40,8 @@ bool Exclude(const Op* a, const Op* b) {
   return false;
 }
 
-/// The rows that a load reads: its outermost dimension that only one block indexes, except the last
-/// dimension.
+/// Identifies the rows that a load reads. They are indexed by its outermost dimension, other than the last
+/// one, that only one block indexes.
 struct RowIndex {
   size_t operand;
   size_t dim;
@@ -64,7 +64,7 @@ struct Group {
   ir::Access access;
   struct Pass {
     const Op* pass;
-    const Op* load;  ///< its first one of these rows
+    const Op* load;  ///< the first load of these rows in the pass
   };
   std::vector<Pass> passes;  ///< in program order
 };

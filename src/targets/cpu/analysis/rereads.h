@@ -10,7 +10,7 @@
 
 namespace kdl::cpu {
 
-/// Rows of tensors that a block reads several times, in several passes over the rows.
+/// Finds rows of tensors that a block reads several times, in several passes over the rows.
 ///
 ///   for c in C by BC { s += sum(x[r, c] over c); }       the first pass over the rows r
 ///   for c in C by BC { y[r, c] = x[r, c] / s; }          a later pass
@@ -18,26 +18,27 @@ class Rereads {
  public:
   explicit Rereads(const ir::Function& kernel);
 
-  /// A load in a later pass. If a pass loads the same elements several times, only the first load counts.
+  /// A load in a later pass. If a pass loads the same elements several times, only the first of these loads
+  /// counts.
   struct Again {
-    size_t operand;  ///< the load's index that selects the rows
-    size_t dim;      ///< the tensor's dimension that it indexes
-    bool first;      ///< whether this is the first of the later passes
-    bool last;
+    size_t operand;  ///< the position of the load's index that selects the rows
+    size_t dim;      ///< the dimension of the tensor that this index belongs to
+    bool first;      ///< whether the load is in the first of the later passes
+    bool last;       ///< whether the load is in the last pass
   };
-  /// Returns null if the load is not in a later pass.
+  /// Returns the facts about a load in a later pass; null for other loads.
   const Again* FindAgain(const ir::Op* load) const;
 
-  /// Rows of `tensor`. `block` indexes its dimension `dim`.
+  /// Rows of `tensor` that `block` selects as the index of dimension `dim`.
   struct Rows {
     const ir::Value* block;
     ir::Value* tensor;
     size_t dim;
   };
-  /// All rows that blocks read several times.
+  /// Returns all rows that blocks read several times.
   const std::vector<Rows>& rows() const { return rows_; }
   bool HasRows(const ir::Value* block) const;
-  /// Whether a later pass reads rows of the tensor.
+  /// Whether a later pass reads rows of the tensor again.
   bool HasRowsOf(const ir::Value* tensor) const;
 
  private:
@@ -45,7 +46,7 @@ class Rereads {
   std::vector<Rows> rows_;
 };
 
-/// Emits the number of bytes of `tensor` for each index of dimension `dim`.
+/// Emits code that computes the number of bytes of `tensor` for each index of dimension `dim`.
 ir::Value* BytesPerIndex(ir::Builder& b, const ir::Value* tensor, size_t dim);
 
 }  // namespace kdl::cpu

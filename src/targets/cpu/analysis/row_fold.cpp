@@ -19,8 +19,8 @@ bool IsPlainLoad(const Op* op) {
          !load.mask() && !load.otherwise();
 }
 
-/// Whether the factor that has rows is read only a few times, once for each element of the axes that it does
-/// not have.
+/// Whether the factor that has rows is read only a few times. It is read once for each element of the axes
+/// that it does not have.
 bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisId few) {
   if (fold->kind() == OpKind::Reduce) return true;
   std::vector<Value*> terms = TermsOf(fold);
@@ -36,7 +36,7 @@ bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisI
   return times <= kFewRows;
 }
 
-/// Returns the axis along which the load's elements are contiguous; invalid: none.
+/// Returns the axis along which the load's elements are contiguous; invalid if there is none.
 AxisId LastIndexed(const Op* load) {
   const ir::Access access = load->attr<AttrKey::Access>();
   auto index = load->Segment(ir::LoadOp::at_index);
@@ -68,7 +68,7 @@ class Finder {
     return found_.block != nullptr;
   }
 
-  /// Whether the loads' elements are contiguous along the axis, and some load has that axis.
+  /// Whether the elements of all loads are contiguous along the axis, and at least one load has that axis.
   bool LieAlong(AxisId last) const {
     bool some = false;
     for (const Op* op : found_.makers) {
@@ -92,14 +92,14 @@ class Finder {
     return false;
   }
 
-  /// Whether the term has one number for each row, and the other term has whole rows.
+  /// Whether the term has one number for each row, while the other term has whole rows.
   bool IsOneARow(const Value* term) const {
     return fold_->kind() == OpKind::Contraction && term->type()->axes.size() == 1;
   }
 
   /// Marks the ops that compute the term, back to its loads.
   bool Collect(const Value* term) {
-    // With thousands of ops in a region, each reduction would reach all of them.
+    // With thousands of ops in a region, each reduction would otherwise reach all of them.
     constexpr size_t kMost = 256;
     if (!HasAxis(term, folded_)) return true;
     const Op* def = term->def();
@@ -112,7 +112,8 @@ class Finder {
            std::ranges::all_of(def->operands(), [&](const Value* one) { return Collect(one); });
   }
 
-  /// Records the load's block along the reduced axis. Returns false if a tile of indices selects the rows.
+  /// Records the load's block along the reduced axis. Returns false if the rows are selected by a tile of
+  /// indices.
   bool NoteBlock(const Op* load) {
     for (Value* index : load->Segment(ir::LoadOp::at_index)) {
       if (HasAxis(index, folded_)) return false;

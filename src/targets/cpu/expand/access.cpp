@@ -2,7 +2,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// Hints to the caches about accesses.
+// Emits hints to the caches about accesses.
 
 namespace kdl::cpu {
 

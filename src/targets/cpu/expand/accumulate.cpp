@@ -3,7 +3,7 @@
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
 
-// What reductions start from and accumulate: a value's elements, or products of two.
+// The values that reductions start from and accumulate: elements of a value, or products of two elements.
 
 namespace kdl::cpu {
 
@@ -21,7 +21,7 @@ Accumulation Singles(Expander& e, const ir::Op* op, Value* value) {
       together, [together](Value* sum, const Values& terms) { return together(sum, terms[0]); }};
 }
 
-/// Emits one term: an fma, or the op that the matrix instruction uses for a term.
+/// Emits the accumulation of one term: an fma, or the op that the matrix instruction uses for a term.
 Value* MultiplyAdd(Expander& e, const ir::MatrixInstruction* instruction, Value* a, Value* b,
                    Value* c) {
   if (instruction) {

@@ -4,14 +4,14 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/block_steps.h"
 
-// Reductions in sequential order whose elements all have accumulators at the same time. block-products splits
-// reductions into such blocks.
+// Expands reductions in sequential order with accumulators for all elements at the same time. The pass
+// block-products splits reductions into blocks for which this is possible.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns how many elements the block has at most, or 0 if that is unknown.
+/// Returns the maximum number of elements of the block, or 0 if that is unknown.
 int64_t MostElements(const BlockFacts& block) {
   return block.most ? block.most : ConstantOf(block.size).value_or(0);
 }
@@ -37,8 +37,8 @@ class RegisterFold {
  private:
   const BlockFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
 
-  /// Whether the block consists of rows of whole vectors, or of a single partial vector each. Some rows may
-  /// not exist. Reports an error if not.
+  /// Whether each row of the block consists of whole vectors or of a single partial vector. Some rows may not
+  /// exist. Reports an error if not.
   bool FitsRegisters() {
     auto& [values, block, shape, chunk, partial] = tile_;
     const BlockFacts& columns = Facts(*block.column);

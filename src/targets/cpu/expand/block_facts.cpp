@@ -2,14 +2,14 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// At loop level, blocks are not values. What is known about them is in scalars.
+// At loop level, blocks are not values. The facts about a block are scalars.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns the old value as it is in another iteration of the loop around `block`, for which `shifted` has
-/// values. What depends on the iteration is computed again.
+/// Returns the value that `old` has in another iteration of the loop around `block`, for which `shifted`
+/// contains values. Values that depend on the iteration are computed again.
 Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap& shifted) {
   if (auto known = shifted.find(old); known != shifted.end()) return known->second;
   Op* def = old->def();
@@ -21,8 +21,8 @@ Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap
   return shifted.at(old);
 }
 
-/// Returns where the block starts in the next iteration of its loop. Null: no loop makes it, or another core
-/// may get that iteration.
+/// Returns where the block starts in the next iteration of its loop. Returns null if no loop makes the block,
+/// or if another core may get that iteration.
 Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   const ir::Region* region = block->parent_region();
   Op* parent = region->parent();
@@ -34,7 +34,7 @@ Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   return ShiftedTo(e, block.start(), region, shifted);
 }
 
-/// Whether the block comes from a split into panels and their remainder.
+/// Whether the block comes from a split into panels and a remainder.
 bool IsPanels(const Value* block, int64_t panel) {
   const ir::NumberList sizes = block->parent_region()->parent()->attr<ir::AttrKey::Sizes>();
   return sizes[0] == panel && (sizes.size() == 1 || sizes[1] == panel - 1);

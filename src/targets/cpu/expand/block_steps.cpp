@@ -11,12 +11,14 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/sliding_window.h"
 
+// Emits the loops of a register block over the reduced axes. Without a matrix instruction:
+//
 //   loop %k carry(acc[rows][columns])
 //     b[columns] = buffer_load b[k, j + c * L] : vec
 //     for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
 //
-// A matrix instruction processes several terms per step. If the processor does not have it, the terms are
-// processed one after the other.
+// A matrix instruction processes several terms per step. If the processor does not have the instruction, the
+// terms are processed one after another.
 
 namespace kdl::cpu {
 
@@ -24,8 +26,8 @@ namespace {
 
 using Shape = RegisterBlock::Shape;
 
-/// Emits the steps of a register block. An operand without the row axis is read once for all rows, and one
-/// without the column axis once for all columns.
+/// Emits the steps of a register block. An operand without the row axis is read once for all rows, and an
+/// operand without the column axis once for all columns.
 class BlockSteps {
  public:
   BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
@@ -51,7 +53,7 @@ class BlockSteps {
     if (what_.plus && IsTileValue(what_.plus)) plus_ = TileBufferAlong(e_, what_.plus, *column_);
   }
 
-  /// Returns the accumulators after all terms, row by row.
+  /// Returns the accumulators after all terms, ordered row by row.
   Values Accumulate(const RegisterTile& tile) {
     const Shape shape = tile.shape;
     chunk_ = tile.chunk;
@@ -77,9 +79,10 @@ class BlockSteps {
   }
 
  private:
-  static constexpr int64_t kMostSteps = 48;  // unrolled steps, which limits the length of the code
+  // The maximum number of unrolled steps, to limit code size.
+  static constexpr int64_t kMostSteps = 48;
 
-  /// Moves to a vector of the block.
+  /// Moves the position to a vector of the block.
   void Place(int64_t row, int64_t column) {
     if (row_) position_[*row_] = RowNumber(row);
     if (column_) position_[*column_] = e_.b.I64(column * lanes_);
@@ -90,9 +93,9 @@ class BlockSteps {
     return rows_.count ? e_.b.Min(iteration_row_, rows_.numbers.back()) : iteration_row_;
   }
 
-  /// Returns the number of terms along the last reduced axis if they are few and equally many in every block,
-  /// as for a window. They are then unrolled: a loop over three terms of twelve accumulators would need a
-  /// third more instructions. Returns 0 if a loop is needed.
+  /// Returns the number of terms along the last reduced axis if it is small and the same in every block, as
+  /// for a window. The terms are then unrolled, because a loop over, for example, three terms of twelve
+  /// accumulators would need a third more instructions. Returns 0 if a loop is needed.
   int64_t TermsTogether(Shape shape) const {
     Window window = e_.WindowOf(what_.op, what_.folded.back());
     int64_t terms = ConstantOf(window.size).value_or(0);
@@ -120,7 +123,7 @@ class BlockSteps {
                     });
   }
 
-  /// Returns the accumulators after the term at the position.
+  /// Returns the accumulators after the term at the current position.
   Values AfterTerm(Shape shape, const Values& accs) {
     Values next;
     read_.clear();
@@ -132,8 +135,8 @@ class BlockSteps {
     return next;
   }
 
-  /// Applies `after` to the accumulators of each row. The code is small because it hardly ever runs: each
-  /// iteration processes the first row and moves it after the others.
+  /// Applies `after` to the accumulators of each row. The code is kept small because it hardly ever runs:
+  /// each iteration processes the first row and moves that row after the others.
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after) {
     if (shape.rows == 1) return after(shape, starts);
@@ -149,8 +152,8 @@ class BlockSteps {
                     });
   }
 
-  /// Returns the accumulators after all steps of the matrix instruction. The last step of a row may lack
-  /// terms.
+  /// Returns the accumulators after all steps of the matrix instruction. The last step of a row may have
+  /// fewer terms.
   Values AfterSteps(Shape shape, const Values& starts) {
     AxisId along = what_.folded.back();
     ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
@@ -181,7 +184,7 @@ class BlockSteps {
         });
   }
 
-  /// Returns the accumulators after the terms that are left after the whole steps.
+  /// Returns the accumulators after the terms that remain after the whole steps.
   Values AfterRest(Shape shape, const Stretch& rest, const Values& accs) {
     auto step = [&](Shape rows, const Values& before) { return AfterStep(rows, rest, before); };
     Values after = MakeIf(
@@ -195,7 +198,7 @@ class BlockSteps {
   /// Whether the instruction accepts tiles of accumulators as large as the block, and the factors have the
   /// layout that it loads.
   bool FitTiles(Shape shape) const {
-    // With fewer rows there is no gain if a single step is only one or two instructions.
+    // With fewer rows, there is no gain if a single step is only one or two instructions.
     int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoSequences ? 1 : 4;
     int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.instruction->acc));
     AxisId along = what_.folded.back();
@@ -218,7 +221,7 @@ class BlockSteps {
     return are_rows && columns.panel && are_columns;
   }
 
-  /// Returns the accumulators after `terms` terms from `lo` on, computed with tiles.
+  /// Returns the accumulators after `terms` terms, starting at index `lo`, that are computed with tiles.
   Values AfterTiles(Shape shape, Value* lo, Value* terms, const Values& accs) {
     size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
     Place(0, 0);
@@ -245,7 +248,7 @@ class BlockSteps {
     return MakeIf(e_.b, some, types, steps, [&] { return accs; });
   }
 
-  /// Whether steps may run past the block's end, because +0 is stored there.
+  /// Whether steps may run past the block's end, because +0 is stored after it.
   bool AreFilled() const {
     AxisId along = what_.folded.back();
     return is_native_ && std::ranges::all_of(tile_buffers_, [&](const TileBuffer& tile_buffer) {
@@ -255,7 +258,7 @@ class BlockSteps {
            });
   }
 
-  /// Whether the code of the steps must flush.
+  /// Whether the code that executes the steps must flush subnormals.
   bool Flushes() const { return what_.instruction->flushes && !is_native_ && !is_plain_; }
 
   /// Returns the accumulators as the instruction reads them, if it executes any steps at all.
@@ -274,8 +277,8 @@ class BlockSteps {
     return taken;
   }
 
-  /// Returns the accumulators after a step whose terms begin at the index. If there is an end, the factors
-  /// after it are +0.
+  /// Returns the accumulators after a step whose terms begin at `terms.begin`. If an end is given, the
+  /// factors after it are +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
     if (is_native_ && what_.instruction->order == ir::StepOrder::TwoSequences)
       return AfterSequences(shape, terms, accs);
@@ -300,7 +303,7 @@ class BlockSteps {
       acc = e_.b.Add(acc, e_.b.Splat(what_.identity, ir::Lanes(acc->type())));
   }
 
-  /// Moves to a term of a step whose first term exists.
+  /// Moves the position to a term of a step whose first term exists.
   void MoveTo(const Stretch& terms, int64_t number) {
     Value* index = e_.b.Add(terms.begin, e_.b.I64(number));
     exists_ = nullptr;
@@ -312,7 +315,7 @@ class BlockSteps {
     position_[terms.axis] = index;
   }
 
-  /// The same with instructions that process the terms of a step together.
+  /// Returns the accumulators after a step, using instructions that process the terms of a step together.
   Values AfterInstructions(Shape shape, const Stretch& terms, const Values& accs) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -326,8 +329,8 @@ class BlockSteps {
     return next;
   }
 
-  /// The same for an instruction with two sequences, pair by pair and row by row, because each accumulator
-  /// needs two more registers for that.
+  /// Returns the accumulators after a step of an instruction with two sequences, pair by pair and row by row,
+  /// because this needs two more registers for each accumulator.
   Values AfterSequences(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
@@ -348,7 +351,7 @@ class BlockSteps {
     });
   }
 
-  /// Returns the sequences' sums, two for each accumulator, after a pair of terms.
+  /// Returns the sequences' accumulators, two for each of the block's, after a pair of terms.
   Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -366,8 +369,8 @@ class BlockSteps {
     return next;
   }
 
-  /// Returns the sequences' sums after the terms that are missing in the last step. Those are +0 times +0, so
-  /// a sum that was -0 becomes +0. `terms`: the terms that exist.
+  /// Returns the sequences' accumulators after the terms that are missing in the last step. These terms are
+  /// +0 times +0, so an accumulator that was -0 becomes +0. `terms` is the number of terms that exist.
   Values WithNothing(const Values& chains, Value* zero, Value* terms) {
     Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.instruction->depth - 1));
     Values filled;
@@ -375,15 +378,15 @@ class BlockSteps {
     return filled;
   }
 
-  /// Returns the cached value that this iteration has read of an operand at the row and column, as far as the
-  /// operand depends on them.
+  /// Returns the cached value that this iteration has read of an operand. The row and column select it as far
+  /// as the operand depends on them.
   Value*& Read(size_t operand, int64_t row, int64_t column) {
     const Value* value = what_.operands[operand];
     return read_[{operand, row_ && HasAxis(value, *row_) ? row : 0,
                   column_ && HasAxis(value, *column_) ? column : 0}];
   }
 
-  /// Returns an operand's factors for a step, or for a pair of terms, at a row and column of the block.
+  /// Returns an operand's factors, for a step or for a pair of terms, at a row and column of the block.
   Value* StepFactors(size_t operand, int64_t row, int64_t column, const Stretch& terms) {
     const Value* value = what_.operands[operand];
     bool walks_columns = column_ && HasAxis(value, *column_);
@@ -455,8 +458,8 @@ class BlockSteps {
     return loads;
   }
 
-  /// Whether rows of different terms share elements. LLVM would keep those in registers that accumulators
-  /// need.
+  /// Whether rows of different terms share elements. If so, LLVM would keep these elements in registers that
+  /// accumulators need.
   bool WindowsSlidingWindowAlongRows() const {
     for (size_t i = 0; row_ && i < sliding_windows_.size(); ++i)
       if (sliding_windows_[i] && HasAxis(what_.operands[i], *row_)) return true;
@@ -504,19 +507,21 @@ class BlockSteps {
   std::optional<AxisId> column_;
   int64_t lanes_;
   bool is_native_;
-  bool is_plain_;                         ///< whether no term has anything to flush
-  std::vector<TileBuffer> tile_buffers_;  ///< of the operands that have a buffer
+  bool is_plain_;  ///< whether no term has anything to flush
+  /// The buffer of each operand; empty for operands without a buffer.
+  std::vector<TileBuffer> tile_buffers_;
   std::vector<std::optional<Sliding>>
-      sliding_windows_;  ///< of operands that are read from a window
+      sliding_windows_;  ///< set for operands that are read from a window
   TileBuffer start_;     ///< the buffer of `into`
   TileBuffer plus_;
   Position position_;
   Chunk chunk_;
   PartialRows rows_;
-  int64_t term_ = 0;                ///< number of the current term among unrolled ones
-  Value* iteration_row_ = nullptr;  ///< the row in a loop over rows; null: rows are unrolled
-  Value* exists_ = nullptr;         ///< whether the term at the position exists; null: it does
-  /// What this iteration has read, by operand, row and column.
+  int64_t term_ = 0;                ///< the number of the current term among unrolled ones
+  Value* iteration_row_ = nullptr;  ///< the row in a loop over rows; null if rows are unrolled
+  /// Whether the term at the position exists; null if it certainly does.
+  Value* exists_ = nullptr;
+  /// The values that this iteration has read, by operand, row and column.
   std::map<std::tuple<size_t, int64_t, int64_t>, Value*> read_;
 };
 

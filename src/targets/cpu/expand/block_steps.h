@@ -6,8 +6,8 @@
 
 namespace kdl::cpu {
 
-/// Returns a function that emits the loops of one register block over the reduced axes. For a tile whose
-/// shape is known, it returns the accumulators after all terms, row by row.
+/// Returns a function that emits one register block's loops over the reduced axes. Given a tile whose shape
+/// is known, the function returns the accumulators after all terms, ordered row by row.
 std::function<Values(const RegisterTile&)> RegisterBlockSteps(Expander& e, const Accumulation& what,
                                                               const RegisterBlock& block);
 

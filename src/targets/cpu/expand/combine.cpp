@@ -2,7 +2,7 @@
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/expand/expander.h"
 
-// Reductions and scans with a region.
+// Expands reductions and scans with a region.
 //
 //   %s = scan carry(%a = %z) (%x in %t) {axes = (k)} { … yield %n }
 //   -> for each row of the other axes, a vector of the last one at a time:
@@ -14,7 +14,8 @@ namespace {
 
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
 
-/// Returns the outside values that the region reads: constants that other passes have moved out of it.
+/// Returns the values from outside that the region reads, which are constants that other passes have moved
+/// out of it.
 ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   ir::ValueMap map;
   auto look = [&](const Op* op) {
@@ -26,7 +27,7 @@ ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   return map;
 }
 
-/// Returns the accumulators after one more step: scalars, or vectors of `lanes`.
+/// Returns the accumulators after one more step. They are scalars, or vectors of `lanes` elements.
 Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
                int64_t lanes) {
   const ir::Region* region = op->region();
@@ -120,7 +121,7 @@ class SequentialReduction {
   ir::AxisList kept_;
   int64_t lanes_ = 1;
   std::vector<TileBuffer> values_;
-  std::vector<TileBuffer> targets_;  ///< buffers of the results that are tiles
+  std::vector<TileBuffer> targets_;  ///< the buffers of those results that are tiles
   Position position_;
 };
 

@@ -3,7 +3,7 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Loops and branches, which carry only scalars.
+// Expands loops and branches, which carry only scalars.
 
 namespace kdl::cpu {
 
@@ -16,8 +16,8 @@ void ExpandRegion(Expander& e, const ir::Region* from, ir::Region* to) {
   });
 }
 
-/// Copies a loop or stage around its expanded body. The condition of a `while` is a scalar here; one that
-/// differs between elements is in an elementwise loop.
+/// Copies a loop or stage around its expanded body. The condition of a `while` is a scalar here; a condition
+/// that differs between elements is in an elementwise loop.
 void ExpandAround(Expander& e, const Op* op) {
   auto segments = SegmentsOf(op, [&](Value* old) { return e.Scalar(old); });
   Op* copy = e.b.Create(op->kind(), segments, TypesOf(op->results()), op->attrs());
@@ -27,15 +27,15 @@ void ExpandAround(Expander& e, const Op* op) {
   ExpandRegion(e, op->region(), copy->region());
 }
 
-/// Returns whether the block has this many elements, if that is known.
+/// Returns whether the block has `size` elements; nothing if that is unknown.
 std::optional<bool> HasSize(const Expander& e, const Value* block, int64_t size) {
   const BlockFacts& facts = e.blocks.at(block);
   if (auto known = ConstantOf(facts.size)) return known == size;
   return facts.most && size > facts.most ? std::optional(false) : std::nullopt;
 }
 
-/// Returns the value of a condition on the sizes of blocks, if it is known. It may be known in one copy of a
-/// split's body.
+/// Returns the value of a condition on the sizes of blocks, if it is known. It may be known in only one copy
+/// of a split's body.
 std::optional<bool> Known(const Expander& e, const Value* condition) {
   const Op* def = condition->def();
   if (!def) return std::nullopt;
@@ -83,8 +83,8 @@ void ExpandScalarOp(Expander& e, Op* op) {
   }
 }
 
-/// Returns the tile in a buffer whose dimensions are its axes in the order of their numbers, which is also
-/// their order in text.
+/// Returns the tile in a buffer whose dimensions are the tile's axes in the order of their numbers, which is
+/// also their order in text.
 Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   ir::AxisList axes = tile->type()->axes;
   std::vector<int64_t> extents;
@@ -111,8 +111,8 @@ void ExpandMove(Expander& e, const Op* op, const Value* from, const Value* to) {
   CopyTile(e, op, e.tile_buffers.at(from), e.tile_buffers.at(to), from->type()->scalar);
 }
 
-/// The op that makes a tile stores it in its buffer. What remains are tiles that were loaded from another
-/// buffer, and tiles in registers.
+/// Expands a `store_tile`. The op that makes a tile already stores it in its buffer. Only tiles that were
+/// loaded from another buffer, and tiles in registers, still have to be stored.
 void ExpandStoreTile(Expander& e, const Op* op) {
   if (e.registers.contains(op->operand(0))) return StoreRegisters(e, op);
   const Op* maker = op->operand(0)->def();

@@ -43,7 +43,7 @@ bool ElementwiseLoopBody::IsKept(const Value* result) const {
          !IsFolded(elementwise_->region()->terminator()->operand(result->index()));
 }
 
-/// If the body only prefetches lines, a chunk is one line.
+/// Returns the number of elements in a chunk. If the body only prefetches lines, a chunk is one line.
 int64_t ElementwiseLoopBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
   int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
@@ -84,7 +84,7 @@ Value* ElementwiseLoopBody::At(Value* old) {
   return found == map_.end() ? e_.Scalar(old) : found->second;
 }
 
-/// Returns the operand's value. For the index of the last axis, these are the indices of all lanes.
+/// Returns the operand's value. For the index of the last axis, this is a vector of the indices of all lanes.
 Value* ElementwiseLoopBody::Lane(Value* old) {
   if (old != elementwise_->region()->params().back() || chunk_.lanes == 1) return At(old);
   ir::Type numbers = e_.VectorType(Scalar::I64, chunk_.lanes);
@@ -141,14 +141,15 @@ bool ElementwiseLoopBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
-/// Whether the chunk continues the line of the previous one, counted from the start of its row or iteration.
+/// Whether the chunk starts in the same line as the previous one, with lines counted from the start of its
+/// row or iteration.
 bool ElementwiseLoopBody::GoesOnInLine(const ElementAccess& access) const {
   if (last_.Transposes()) return false;
   int64_t before = ConstantOf(position_.at(axes_.back())).value_or(before_);
   return before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
 }
 
-/// Only full vectors prefetch, because a row ends soon after a partial one.
+/// Prefetches for an access. Only full vectors prefetch, because a row ends soon after a partial one.
 void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.chunk.lanes == 1 || access.chunk.mask) return;
   if (GoesOnInLine(access)) return;
@@ -166,8 +167,8 @@ void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   }
 }
 
-/// Prefetches the line of the last element. The line of the first one also belongs to the previous chunk if
-/// chunks share lines.
+/// Prefetches the line of the chunk's last element. If chunks share lines, the line of the first element also
+/// belongs to the previous chunk.
 void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
   ElementAccess access = AccessHere(op, {});
   auto index = IndexOf(op);
@@ -184,7 +185,7 @@ Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
   return copy;
 }
 
-/// The loop iterates for the whole chunk, whose elements finish one by one. Elements that do not exist never
+/// Expands a `while` for a whole chunk, whose elements finish one by one. Elements that do not exist never
 /// start.
 void ElementwiseLoopBody::ExpandWhile(Op* op) {
   const ir::Region* region = op->region();

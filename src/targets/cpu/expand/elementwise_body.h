@@ -25,12 +25,12 @@ class ElementwiseLoopBody {
   /// Returns how many elements along the last axis a vector contains.
   int64_t Lanes() const;
 
-  /// The position of the body. MapPoint computes the absolute index along axis `i` from it; along the last
-  /// axis that is the index of the chunk's first element.
+  /// The position of the body. From it, `MapPoint` computes the absolute index along axis `i`; along the last
+  /// axis, that is the index of the chunk's first element.
   Position& position() { return position_; }
   void MapPoint(size_t i);
   void PlaceAt(const Position& position);
-  /// Calls `run` inside loops over all axes but these two, with the body at their points.
+  /// Calls `run` inside loops over all axes but `a` and `b`, with the body at the point of these loops.
   void Around(ir::AxisId a, ir::AxisId b, const std::function<void()>& run);
 
   /// Expands the ops for which `wanted` returns true, for a chunk of the last axis.
@@ -43,7 +43,7 @@ class ElementwiseLoopBody {
       ExpandOp(op);
     }
   }
-  /// Calls `make` and then discards the mappings of values that it has made.
+  /// Calls `make` and then discards the mappings of values that `make` has added.
   template <class Make>
   void Locally(Make&& make) {
     ir::ValueMap around = map_;
@@ -54,14 +54,15 @@ class ElementwiseLoopBody {
   ir::Value* Term(ir::Value* term) { return Lane(term); }
   void Bind(const ir::Value* old, ir::Value* value) { map_[old] = value; }
 
-  /// Uses `value` for the elements of `tile`, and emits no prefetches.
+  /// From now on, uses `value` for the elements of `tile` and emits no prefetches.
   void Give(const ir::Value* tile, ir::Value* value);
   /// Sets the number of elements that precede the next chunk in its iteration.
   void ComeTo(int64_t before) { before_ = before; }
 
-  /// From now on these stores bypass the caches if they store a full vector. Empty: none do.
+  /// From now on, these stores bypass the caches if they store a full vector. If empty, no store does.
   void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
-  /// Returns the load or store, without its value, `else` and mask, at the body's current position.
+  /// Returns the access of a load or store at the body's current position, without its value, `else` and
+  /// mask.
   ElementAccess AccessHere(const ir::Op* op, const Chunk& chunk);
 
  private:
@@ -94,7 +95,7 @@ class ElementwiseLoopBody {
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;
-  int64_t before_ = 0;  ///< elements of the current iteration before the chunk
+  int64_t before_ = 0;  ///< the number of elements of the current iteration before the chunk
   struct {
     const ir::Value* tile = nullptr;
     ir::Value* value = nullptr;
@@ -104,20 +105,20 @@ class ElementwiseLoopBody {
   ir::ValueMap map_;
 };
 
-/// The stores of an elementwise loop that bypass the caches if its outputs are too large for them, and the
-/// condition for that.
+/// The stores of an elementwise loop that bypass the caches if the loop's outputs are too large for them, and
+/// the condition that the outputs are too large.
 struct Streaming {
   std::vector<const ir::Op*> stores;
-  ir::Value* large = nullptr;  ///< a bool; null: they never do
+  ir::Value* large = nullptr;  ///< a bool; null if the stores never bypass the caches
 };
 // streaming.cpp
 /// Returns, as a bool, whether the tensors of all accesses together are larger than the last-level cache.
-/// Null: never.
+/// Returns null if they never are.
 ir::Value* AreLarge(Expander& e, const std::vector<const ir::Op*>& accesses);
-/// Returns the streaming stores of an elementwise loop that runs on vectors of `lanes` lanes.
+/// Returns the streaming stores of an elementwise loop that runs on vectors of `lanes` elements.
 Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes);
-/// How many elements precede the first vector that may bypass the caches, and whether all stores agree on
-/// that number. The body must be at the start of a row.
+/// The number of elements that precede the first vector that may bypass the caches, and whether that number
+/// is the same for all stores. The body must be at the start of a row.
 struct RowStart {
   ir::Value* gap;
   ir::Value* agrees;
@@ -128,7 +129,7 @@ RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming);
 /// Whether the result of the elementwise loop is stored in groups of rows.
 bool MakesGroups(const ElementwiseLoopBody& body);
 void RunGroups(ElementwiseLoopBody& body);
-/// Fills up the last groups of the rows that the elementwise loop makes with zeros.
+/// Fills the incomplete last groups of the rows that the elementwise loop makes with zeros.
 void FillGroups(ElementwiseLoopBody& body);
 
 // register_transposes.cpp

@@ -6,7 +6,7 @@
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
 
-// An elementwise loop becomes loops whose body runs once for each chunk of the last axis. Ops that do not
+// Expands an elementwise loop to loops whose body runs once for each chunk of the last axis. Ops that do not
 // vary along that axis run before the innermost loop. The loops carry the accumulators of reductions. A body
 // that cannot run on vectors, because it gathers, runs element by element.
 
@@ -48,7 +48,7 @@ class Rows {
     return false;
   }
 
-  /// Expands what is the same for a whole row.
+  /// Expands the ops whose results are the same for a whole row.
   void BeginRow() {
     for (size_t i = 0; i + 1 < body_.axes().size(); ++i) body_.MapPoint(i);
     body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
@@ -94,9 +94,9 @@ class Rows {
     FoldAllInLanes(e_, walk);
   }
 
-  /// Returns, as a bool, whether rows come from memory and the body has few ops. A processor then looks ahead
-  /// better along several rows than along one. Null: never, for example if another pass left the rows in a
-  /// cache, or this one should.
+  /// Returns, as a bool, whether rows come from memory and the body has few ops. In that case a processor
+  /// prefetches better along several rows than along one. Returns null if the answer is always no, for
+  /// example if another pass left the rows in a cache, or if this pass should.
   Value* ComeFromMemory() {
     constexpr size_t kMostOps = 8;
     if (e_.facts.asks_for_reads) return nullptr;
@@ -113,7 +113,7 @@ class Rows {
     return loads.empty() || again ? nullptr : AreLarge(e_, loads);
   }
 
-  /// Returns the elementwise loop's results of its reductions, in their order.
+  /// Returns those of the elementwise loop's results that its reductions compute, in their order.
   std::vector<const Value*> FoldResults() const {
     std::vector<const Value*> all;
     for (const Accumulation& fold : body_.folds()) {
@@ -123,7 +123,7 @@ class Rows {
     return all;
   }
 
-  /// Returns what each reduction accumulates from the current chunk.
+  /// Returns the terms that each reduction accumulates from the current chunk.
   std::vector<Values> Terms() {
     std::vector<Values> terms;
     for (const Accumulation& fold : body_.folds()) {
@@ -133,8 +133,8 @@ class Rows {
     return terms;
   }
 
-  /// Emits full vectors, which either bypass the caches from the first aligned one on or do not, and then the
-  /// rest of the row.
+  /// Emits the full vectors and then the rest of the row. From the first aligned vector on, the full vectors
+  /// either bypass the caches or do not.
   void RunStreamed() {
     const Window row = e_.WindowOf(body_.elementwise(), axis_);
     RowStart start;

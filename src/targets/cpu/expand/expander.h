@@ -16,21 +16,21 @@
 
 namespace kdl::cpu {
 
-/// The memory of a tile buffer. It has one dimension for each of `axes`, outermost first, indexed from the
-/// start of the block. Elements that differ only in the last axis are contiguous. With panels, `panel`
-/// elements of the last axis are contiguous, and the panels follow each other: the dimensions are [last /
-/// panel, …, panel].
+/// The memory of a tile buffer. It has one dimension for each of `axes`, outermost first, and is indexed from
+/// the start of the block. Elements that differ only in the last axis are contiguous. With panels, `panel`
+/// elements of the last axis are contiguous, and one panel follows another: the dimensions are [last / panel,
+/// …, panel].
 struct TileBuffer {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
-  int64_t panel = 0;  ///< a power of two; 0: there are no panels
-  /// How many neighbours along the last axis form a group. With panels, groups are along the axis before the
-  /// last: [last / panel, …, before / group, panel * group].
+  int64_t panel = 0;  ///< a power of two; 0 if there are no panels
+  /// The number of adjacent elements along the last axis that form a group. With panels, groups are along the
+  /// axis before the last: [last / panel, …, before / group, panel * group].
   int64_t group = 1;
-  /// For a subtile: where it begins along each axis, counted from the start of the block; null: at the start
-  /// of the block.
+  /// For a subtile, its start along each axis, counted from the start of the block; null if it starts where
+  /// the block does.
   std::vector<ir::Value*> offsets;
-  ir::Value* place = nullptr;  ///< number of the panel, if the tile is in only one
+  ir::Value* place = nullptr;  ///< the number of the panel, if the tile is in only one
 };
 
 /// The facts about a block, as scalars.
@@ -38,30 +38,31 @@ struct BlockFacts {
   ir::Value* start = nullptr;
   ir::Value* size = nullptr;
   ir::Value* index = nullptr;
-  ir::Value* next =
-      nullptr;  ///< where its loop's next iteration starts; set for blocks with Rereads::rows()
-  /// For a split's block: the original block, the offset of this block in it, and the most elements that this
-  /// block may have.
+  /// The start of the next iteration's block; set for blocks whose rows are read again.
+  ir::Value* next = nullptr;
+  /// For a block of a `split`, the original block; otherwise null.
   const ir::Value* whole = nullptr;
+  /// The offset of this block in `whole`.
   ir::Value* offset = nullptr;
+  /// The maximum number of elements that this block may have.
   int64_t most = 0;
 };
 
 /// A position in the blocks of some axes, counted from their starts.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
 
-/// The rows of a register block, some of which may not exist. The last existing row is used in place of a
+/// The rows of a register block, some of which may not exist. The last existing row is read in place of a
 /// missing one, and the result for a missing row must not be used.
 struct PartialRows {
-  ir::Value* count = nullptr;  ///< rows that exist; null: all do
-  Values numbers;              ///< for each row the existing row to use; empty: itself
+  ir::Value* count = nullptr;  ///< the number of rows that exist; null if all of them do
+  Values numbers;              ///< for each row, the existing row to use; if empty, each row itself
 
   ir::Value* Number(ir::Builder& b, int64_t row) const {
     return numbers.empty() ? b.I64(row) : numbers[static_cast<size_t>(row)];
   }
 };
 
-/// A tile in registers: rows by vectors, row by row, with one element along each of its other axes.
+/// A tile in registers: vectors in rows, stored row by row, with one element along each of the other axes.
 struct RegisterTile {
   Values values;
   RegisterBlock block;
@@ -70,14 +71,14 @@ struct RegisterTile {
   PartialRows partial;
 };
 
-/// The range of positions of an axis over which loops run.
+/// A range of positions along an axis, over which loops run.
 struct Window {
   ir::Value* lo;
   ir::Value* hi;
   ir::Value* size;  ///< hi - lo
 };
 
-/// Rebuilds a kernel's body without tiles: reads the old body and writes the new one through `b`.
+/// Rebuilds a kernel's body without tiles. Reads the old body and writes the new one through `b`.
 struct Expander : KernelShape {
   PassContext& context;
   ir::Module& module;
@@ -87,15 +88,15 @@ struct Expander : KernelShape {
   /// Old tile -> its registers, for results of reductions.
   std::unordered_map<const ir::Value*, RegisterTile> registers;
   std::unordered_map<const ir::Value*, BlockFacts> blocks;  ///< old block -> its facts
-  /// Buffers for which a wrong layout has been reported.
+  /// Buffers for which an unsuitable layout has been reported.
   std::unordered_set<const ir::Value*> refused = {};
-  /// Reductions that have been reported because they do not fit registers.
+  /// Reductions for which it has been reported that they do not fit into registers.
   std::unordered_set<const ir::Op*> unblocked = {};
-  Rereads rereads;  ///< of the old body
+  Rereads rereads;  ///< the rows that the old body reads several times
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlockFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
-  /// Returns the axis's valid elements.
+  /// Returns the range of the axis's elements that exist.
   Window WindowOf(const ir::Op* at, ir::AxisId axis);
   ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
   ir::Type VectorType(kdl::Scalar scalar, int64_t lanes) {
@@ -103,90 +104,90 @@ struct Expander : KernelShape {
   }
 };
 
-// tile buffers.cpp
-/// Returns the part of the tile buffer `tile_buffer` that contains the tile, where `at` loads or stores it.
+// tile_buffers.cpp
+/// Returns the part of `tile_buffer` that contains the tile, where `at` loads or stores it.
 TileBuffer SubtileOf(Expander& e, const ir::Op* at, const ir::Value* tile_buffer,
                      const ir::Value* tile);
 /// Allocates the memory of a tile buffer.
 TileBuffer MakeTileBuffer(Expander& e, const ir::Value* tile_buffer);
-/// Returns the buffer, or the part of it, from which the tile is loaded or to which it is stored. Nothing: it
-/// has no buffer.
+/// Returns the buffer, or the part of a buffer, from which the tile is loaded or to which it is stored.
+/// Returns nothing if the tile has no buffer.
 std::optional<TileBuffer> FindTileBuffer(Expander& e, const ir::Value* tile);
 TileBuffer TileBufferOf(Expander& e, const ir::Value* tile);
-/// The same for a tile that is read or written in vectors along the axis. Reports an error if its elements
-/// are not contiguous.
+/// Returns the buffer, or the part of a buffer, of a tile that is read or written in vectors along the axis.
+/// Reports an error if the tile's elements are not contiguous along that axis.
 TileBuffer TileBufferAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
 /// Returns the index of the element at the position, or that of the first element of its group.
 Values FirstIndexOf(Expander& e, const TileBuffer& tile_buffer, const Position& position);
-/// Load and store whole groups, for `lanes` neighbours along the last axis. The groups are contiguous, and
-/// the position is that of the first element.
+/// Load and store whole groups, for `lanes` adjacent elements along the last axis. The groups are contiguous,
+/// and `position` is that of the first element.
 ir::Value* LoadGroups(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
                       const Position& position, int64_t lanes);
 void StoreGroups(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
                  const Position& position);
 void CopyTile(Expander& e, const ir::Op* at, const TileBuffer& from, const TileBuffer& to,
               kdl::Scalar scalar);
-/// Load and store a chunk that begins at the position and extends along the buffer's last axis.
+/// Load and store a chunk that begins at `position` and extends along the buffer's last axis.
 ir::Value* LoadChunk(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
                      const Position& position, const Chunk& chunk = {});
 void StoreChunk(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
                 const Position& position, const Chunk& chunk = {});
-/// Returns a scalar, or the element of a tile at the position.
+/// Returns a scalar, or the element of a tile at `position`.
 ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Chunk& chunk = {});
 /// Returns +0 in as many lanes as the type has.
 ir::Value* ZeroOf(Expander& e, ir::Type type);
 
 // loops.cpp
-/// Emits loops over the valid elements of the axes, outermost first, which all carry the same values.
+/// Emits loops over the existing elements of the axes, outermost first. All loops carry the same values.
 Values MakeElementwiseLoop(Expander& e, const ir::Op* at, const ir::AxisList& axes,
                            Position& position, const Values& inits,
                            const std::function<Values(const Values&)>& body);
 void MakeElementwiseLoop(Expander& e, const ir::Op* at, const ir::AxisList& axes,
                          Position& position, const std::function<void()>& body);
-/// The same for the elements that `window` returns.
+/// Emits loops over the ranges of elements that `window` returns for the axes.
 void MakeElementwiseLoop(Expander& e, const std::function<Window(ir::AxisId)>& window,
                          const ir::AxisList& axes, Position& position,
                          const std::function<void()>& body);
-/// The most full chunks that are emitted without a loop.
+/// The maximum number of full chunks that are emitted without a loop.
 inline constexpr int64_t kFewChunks = 4;
-/// Emits a loop over the window of one axis in chunks of `lanes`: full ones, then one with a mask. A few
-/// chunks that are all full need no loop. If the body accesses only scratch memory, an axis that is too short
-/// for a full chunk is processed element by element.
+/// Emits a loop over the window of one axis in chunks of `lanes` elements: full chunks, and then one with a
+/// mask. A few chunks that are all full need no loop. If the body accesses only scratch memory, an axis that
+/// is too short for a full chunk is processed element by element.
 void MakeChunks(Expander& e, ir::AxisId axis, const Window& window, int64_t lanes,
                 Position& position, const std::function<void(const Chunk&)>& body, bool in_scratch);
-/// Combines both for a body that accesses only scratch memory: chunks along the last axis, loops over the
-/// others.
+/// Emits chunks along the last axis inside loops over the other axes, for a body that accesses only scratch
+/// memory.
 void MakeChunksOf(Expander& e, const ir::Op* at, const ir::AxisList& axes, int64_t lanes,
                   Position& position, const std::function<void(const Chunk&)>& body);
-/// Returns a chunk with the first `count` of `lanes` elements.
+/// Returns a chunk of `lanes` elements of which the first `count` exist.
 Chunk ChunkOf(Expander& e, ir::Value* count, int64_t lanes);
-/// A range of elements of an axis, counted from its block's start.
+/// A range of elements of an axis, counted from the start of the axis's block.
 struct Stretch {
   ir::AxisId axis;
   ir::Value* begin;
   ir::Value* end;
 };
-/// Emits a loop over the full chunks of the range and returns where they end.
+/// Emits a loop over the full chunks of the range and returns the position where they end.
 ir::Value* MakeFullChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                           const std::function<void(const Chunk&)>& body);
-/// Emits one chunk with a mask, if the range, which is shorter than `lanes`, is not empty.
+/// Emits one chunk with a mask, unless the range is empty. The range must be shorter than `lanes`.
 void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Chunk&)>& body);
 /// Returns the largest multiple of `step`, a power of two, that does not exceed `size`.
 ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
 
 // access.cpp
-/// Emits a hint that the element will be accessed soon. It may be outside the tensor.
+/// Emits a hint that the element will be accessed soon. The element may be out of bounds.
 void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
-/// Emits how many elements precede the next one at which a chunk of the access would be aligned.
+/// Emits the number of elements before the next one at which a chunk of the access would be aligned.
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
-// elementwise loop.cpp, accumulate.cpp
-/// Expands an elementwise op. `operand` returns the new operand, a scalar or a vector, for an old one.
+// elementwise_loop.cpp, accumulate.cpp
+/// Expands an elementwise op. For an old operand, `operand` returns the new one, a scalar or a vector.
 ir::Value* ExpandInLanes(Expander& e, const ir::Op* op,
                          const std::function<ir::Value*(ir::Value*)>& operand);
 void ExpandElementwiseLoop(Expander& e, const ir::Op* op);
-/// Expands the body of an elementwise loop for one chunk, with `value` for the elements of `tile`. The loop
+/// Expands the body of an elementwise loop for one chunk, using `value` for the elements of `tile`. The loop
 /// must have no results and must vectorize.
 void ExpandElementwiseLoopAt(Expander& e, const ir::Op* op, const Position& position,
                              const Chunk& chunk, const ir::Value* tile, ir::Value* value);
@@ -194,29 +195,30 @@ void ExpandElementwiseLoopAt(Expander& e, const ir::Op* op, const Position& posi
 void ExpandFold(Expander& e, const ir::Op* op);
 
 // combine.cpp
-/// Expands a reduction or scan with a region, in ascending sequential order.
+/// Expands a reduction or scan with a region, in sequential order.
 void ExpandCombine(Expander& e, const ir::Op* op);
 
 // registers.cpp
 void StoreRegisters(Expander& e, const ir::Op* put);
-/// Returns the tile in registers that the elementwise loop reads, or null.
+/// Returns the tile in registers that the elementwise loop reads, or null if there is none.
 const ir::Value* RegisterTileOf(const Expander& e, const ir::Op* elementwise);
 /// Expands the elementwise loop for each vector of the tile.
 void ExpandElementwiseLoopOnRegisters(Expander& e, const ir::Op* elementwise,
                                       const ir::Value* tile);
 
 // sliding_window.cpp
-/// Makes the tile of a `sliding_window`, unless the only reduction that reads it finds its elements in the window.
+/// Makes the tile of a `sliding_window`, unless its only reader is a reduction that reads the elements from
+/// the window.
 void ExpandSlidingWindow(Expander& e, const ir::Op* op);
 
 // gather.cpp
 void ExpandGather(Expander& e, const ir::Op* op);
 
-// blocks.cpp
-/// Records the facts about the block of a make_block.
+// block_facts.cpp
+/// Records the facts about the block that a `make_block` makes.
 void NoteBlock(Expander& e, ir::Op* op);
-/// Returns where the block of `axis`, which is inside the block of `whole`, starts relative to that block;
-/// null: at its start. With `panel`: relative to the start of the panel.
+/// Returns the offset of the block of `axis` in the block of `whole` that contains it; null if both start at
+/// the same place. If `panel` is not 0, returns the offset from the start of the panel.
 ir::Value* OffsetIn(Expander& e, const ir::Op* at, ir::AxisId axis, ir::AxisId whole,
                     int64_t panel = 0);
 
@@ -224,7 +226,7 @@ ir::Value* OffsetIn(Expander& e, const ir::Op* at, ir::AxisId axis, ir::AxisId w
 void ExpandSplit(Expander& e, const ir::Op* op);
 
 // control.cpp
-/// Expands all ops of an old region but its terminator, at the builder's position.
+/// Expands all ops of an old region except its terminator, at the builder's position.
 void ExpandRegion(Expander& e, const ir::Region* region);
 
 }  // namespace kdl::cpu

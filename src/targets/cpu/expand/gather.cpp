@@ -5,8 +5,8 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
 
-// Gathers from a tile, element by element of the result. If the indices do not vary along the last axis, or
-// if one of them is the index of that axis, a vector is gathered at a time.
+// Gathers from a tile, one element of the result at a time. If the indices do not vary along the last axis,
+// or if one of them is the index of that axis, a whole vector is gathered at a time.
 
 namespace kdl::cpu {
 
@@ -36,7 +36,8 @@ class Taking {
   }
 
  private:
-  /// Whether neighbours along the axis are contiguous in the tile, too, with the same index and mask.
+  /// Whether adjacent elements along the axis are also contiguous in the tile and have the same index and
+  /// mask.
   bool RunsAlong(AxisId last) const {
     bool masked = take_.mask() && HasAxis(take_.mask(), last);
     if (along_) return !masked && !take_.otherwise();
@@ -47,8 +48,8 @@ class Taking {
            AlongOrStill(take_.otherwise(), last);
   }
 
-  /// Returns the number of the only index that varies along the last axis, if it counts that axis's positions
-  /// and selects contiguous elements of the tile.
+  /// Returns the position of the only index that varies along the last axis, if that index counts the axis's
+  /// positions and selects contiguous elements of the tile.
   std::optional<size_t> IndexAlong(AxisId last) const {
     if (HasAxis(take_.tile(), last)) return std::nullopt;
     std::optional<size_t> along;
@@ -67,13 +68,13 @@ class Taking {
            TileBufferOf(e_, value).axes.back() == last;
   }
 
-  /// Reads a vector if the value has the axis along which lanes run, otherwise a scalar.
+  /// Reads a vector if the value has the axis along which the vectors run, otherwise a scalar.
   Value* Read(Value* value, const Chunk& chunk) {
     bool varies = chunk.lanes > 1 && HasAxis(value, TileBufferOf(e_, take_.result()).axes.back());
     return ReadAt(e_, value, position_, varies ? chunk : Chunk{});
   }
 
-  /// Returns the absolute index number `i` at the current position.
+  /// Returns the absolute value of index `i` at the current position.
   Value* Index(size_t i) {
     Value* index = take_.index()[i];
     if (!IsTileValue(index) || !IsIndices(index)) return Read(index, {});
@@ -81,7 +82,7 @@ class Taking {
     return e_.b.Add(e_.Facts(take_.op, axis).start, position_.at(axis));
   }
 
-  /// Returns the positions in the tile along the indexed axes, from the starts of their blocks.
+  /// Returns the positions in the tile along the indexed axes, counted from the starts of their blocks.
   Values Indices() {
     Values indices;
     for (size_t i = 0; i < over_.size(); ++i) {
@@ -107,7 +108,7 @@ class Taking {
           [&] { return Read(take_.otherwise(), chunk); });
     }
     for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
-    if (along_ && chunk.lanes > 1) {  // the first index outside, if any, is the size
+    if (along_ && chunk.lanes > 1) {  // the first index out of bounds, if any, equals the size
       Value* count = chunk.count ? chunk.count : e_.b.I64(chunk.lanes);
       Value* after = e_.b.Add(indices[*along_], count);
       Value* last = e_.b.Sub(after, e_.b.I64(1));
@@ -152,7 +153,7 @@ class Taking {
   ir::GatherOp take_;
   ir::AxisList over_;
   TileBuffer tile_;
-  std::optional<size_t> along_;  ///< number of the index that follows the last axis
+  std::optional<size_t> along_;  ///< the position of the index that follows the last axis
   Position position_;
 };
 

@@ -4,10 +4,10 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Some matrix instructions read groups of neighbouring terms. The rows of a step, which are neighbours along
-// the axis before the last one, are computed together and interleaved (`zip`), one chunk of the last axis at
-// a time. Rows after the block's end are +0. If the last axis is that of the steps, the elements of groups
-// are contiguous anyway, and only the last group of each row is filled up.
+// Some matrix instructions read groups of adjacent terms. The rows of a step are adjacent along the axis
+// before the last one. They are computed together and interleaved (`zip`), one chunk of the last axis at a
+// time. Rows after the block's end are +0. If the steps run along the last axis, the elements of groups are
+// contiguous anyway, and only the last group of each row is filled.
 
 namespace kdl::cpu {
 
@@ -34,7 +34,7 @@ class Groups {
     MakeIf(e_.b, e_.b.Lt(full, rows.hi), [&] { RunGroup(full, rows.hi); });
   }
 
-  /// Emits the group of rows that begins with `row`. Rows after `end`, if that is given, are +0.
+  /// Emits the group of rows that begins with `row`. If `end` is given, the rows after it are +0.
   void RunGroup(Value* row, Value* end) {
     AxisId last = body_.axes().back();
     int64_t lanes = std::min(tile_buffer_.panel, body_.Lanes());

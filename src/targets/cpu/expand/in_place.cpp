@@ -7,8 +7,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kept_tiles.h"
 
-// An elementwise loop that changes a part of a tile in place runs only for that part: rows, triangles or
-// single elements. Elsewhere it would only store the values that are already there.
+// An elementwise loop that changes a part of a tile in place runs only for that part, which may consist of
+// rows, triangles or single elements. Elsewhere the loop would only store the values that are already there.
 //
 //   elementwise (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
 //                                      %n = select %c, %v, %e ; yield %n }
@@ -18,7 +18,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether skipping an element only omits a store of the value that is already there.
+/// Whether skipping an element has no effect but to omit a store of the value that is already there.
 bool OnlyComputes(const Op* elementwise) {
   bool only = true;
   for (const Op* op : *elementwise->region())
@@ -42,7 +42,7 @@ Window Changes::NarrowedWindow(AxisId axis) const {
   return found == windows_.end() ? e_.WindowOf(body_.elementwise(), axis) : found->second;
 }
 
-/// Records the tile that the result keeps in place. Returns false if there is none.
+/// Records the tile that the result keeps in place. Returns false if there is no such tile.
 bool Changes::NoteKept(size_t result) {
   const Op* elementwise = body_.elementwise();
   std::optional<TileBuffer> own = FindTileBuffer(e_, elementwise->result(result));
@@ -68,7 +68,7 @@ Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
   return {Reach::Kind::Part, e_.b.Min(a.lo, b.lo), e_.b.Max(a.hi, b.hi)};
 }
 
-/// Returns where `value` is not the element of `kept`.
+/// Returns the positions at which `value` may differ from the element of `kept`.
 Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth) {
   const Op* def = value->def();
   if (IsElementHere(body_.elementwise(), value) && def->operand(0) == kept)
@@ -96,7 +96,7 @@ Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
   return ir::IsComparison(def->kind()) ? OfComparison(def, holds) : Reach{Reach::Kind::All};
 }
 
-/// Returns the value if it is available where the loop begins, otherwise null.
+/// Returns the new value if it is available where the loop begins, otherwise null.
 Value* Changes::Known(Value* value) {
   if (!value->def() || value->def()->parent_region() != body_.elementwise()->region()) {
     const auto& points = body_.elementwise()->region()->params();
@@ -110,7 +110,8 @@ Value* Changes::Known(Value* value) {
   return nullptr;
 }
 
-/// Returns where a comparison of the point with a number holds. The number may have any value.
+/// Returns the positions at which a comparison of the point with a number has the result `holds`. The number
+/// may have any value.
 Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   const Value* point = body_.elementwise()->region()->param(axis_);
   bool mirrored = op->operand(1) == point;
@@ -123,7 +124,7 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   auto clamped = [&](Value* from, Value* to) { return e_.b.Max(e_.b.Min(number, to), from); };
   Value* end = e_.b.Add(block.start, block.size);
   Value* one = e_.b.I64(1);
-  // The first position that is not below the number, and the first one above it.
+  // `at` is the first position that is not below the number, and `above` is the first one above it.
   auto at = [&] { return e_.b.Sub(clamped(block.start, end), block.start); };
   auto above = [&] {
     Value* before = e_.b.Sub(block.start, one);
@@ -146,7 +147,7 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   }
 }
 
-/// Whether narrowing pays. A few chunks without a loop are as fast as a loop with variable bounds.
+/// Whether narrowing saves time. A few chunks without a loop are as fast as a loop with variable bounds.
 bool Changes::IsWorthwhile(const Reach& reach) const {
   if (reach.kind != Reach::Kind::Part) return false;
   bool is_last = axis_ + 1 == body_.axes().size();
@@ -179,8 +180,8 @@ Window Changes::OneChunk(const Reach& reach, int64_t size, int64_t lanes) {
   return {lo, e_.b.Add(lo, count), count};
 }
 
-/// Returns whole chunks, aligned like those of the whole axis. A processor forwards a store to a load without
-/// delay only if both access the same place.
+/// Returns whole chunks, aligned like those of the whole axis, that contain the positions. A processor
+/// forwards a store to a load without delay only if both access the same address.
 Window Changes::WholeChunks(const Reach& reach, Value* size, int64_t lanes) {
   Value* lo = reach.lo;
   Value* hi = reach.hi;

@@ -8,26 +8,27 @@
 
 namespace kdl::cpu {
 
-/// The elements that an elementwise loop changes, if its results are stored in place of tiles that they
-/// mostly keep. The loop then runs only over those elements.
+/// Determines which elements an elementwise loop changes, if its results are stored in place of tiles that
+/// they mostly keep. The loop then runs only over those elements.
 class Changes {
  public:
   explicit Changes(ElementwiseLoopBody& body);
 
-  /// Narrows the window of the elementwise loop's axis number `i` to the positions for which the conditions
-  /// on it can be true. The points of the first `mapped` axes are already known where the loop over the axis
-  /// begins.
+  /// Narrows the window of axis `i` of the elementwise loop to the positions for which the conditions on it
+  /// can be true. Where the loop over that axis begins, the points of the first `mapped` axes are already
+  /// known.
   void Narrow(size_t i, size_t mapped);
-  /// Returns the positions of the axis over which to run; all of them if nothing has narrowed it.
+  /// Returns the positions of the axis over which the loop runs. If they have not been narrowed, these are
+  /// all positions.
   Window NarrowedWindow(ir::AxisId axis) const;
 
  private:
-  /// Positions along one axis outside of which nothing changes.
+  /// A range of positions along one axis, outside of which nothing changes.
   struct Reach {
     enum class Kind : uint8_t { None, Part, All } kind;
-    ir::Value* lo = nullptr;  ///< if the kind is Part; likewise `hi`
+    ir::Value* lo = nullptr;  ///< set, like `hi`, if the kind is Part
     ir::Value* hi = nullptr;
-    bool is_point = false;  ///< at most one position
+    bool is_point = false;  ///< whether there is at most one position
   };
 
   bool NoteKept(size_t result);
@@ -43,11 +44,11 @@ class Changes {
 
   Expander& e_;
   ElementwiseLoopBody& body_;
-  /// The tile that each result keeps; empty: the whole loop must run.
+  /// The tile that each result keeps. If empty, the whole loop must run.
   std::vector<ir::Value*> kept_;
   std::unordered_map<ir::AxisId, Window> windows_;  ///< windows of the axes that have been narrowed
   size_t axis_ = 0;                                 ///< the axis that is being narrowed
-  size_t mapped_ = 0;  ///< the points of axes before this one are known
+  size_t mapped_ = 0;  ///< the number of outer axes whose points are known
 };
 
 }  // namespace kdl::cpu

@@ -8,33 +8,35 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 
-// Each reduction has 64 accumulators, as 64 / L vectors of L lanes. One loop carries those of all reductions.
+// Each reduction has 64 accumulators, as 64 / L vectors of L lanes. One loop carries the accumulators of all
+// reductions.
 //
 //   loop %n in 0 .. size & -64 step 64 carry(lanes)     whole iterations: vector i accumulates elements n + i L …
 //     if rest: vector 0 accumulates its elements, under a mask
 //     if more than L: vector 1, …                       the elements after a multiple of 64
 //
-// Reduced values of neighbouring elements are collected in a vector before they are stored. Their readers
-// load vectors, and a processor forwards a recent store only to a load that needs no more than that one store
-// has written.
+// The results for adjacent elements are collected in a vector before they are stored. The reason is that
+// their readers load vectors, and a processor forwards a recent store to a load only if the load needs no
+// more than that store has written.
 //
 //   loop %base in 0 .. size step L
 //     %v = loop %n in %base .. min(%base + L, size) carry(%v): select (lane < %n - %base), %v, fold of %n
 //     store %v at %base
 //
-// Some processors do not look ahead as far as software prefetches ask, but follow several rows by themselves.
-// On those, rows that come from memory are processed together, some elements of each at a time. Most of their
-// accumulators pass through the nearest cache, which takes less time than memory does.
+// Some processors do not prefetch as far ahead as software does, but follow several rows by themselves. On
+// those processors, rows that come from memory are processed together, some elements of each at a time. Most
+// accumulators of these rows pass through the nearest cache, which takes less time than access to memory.
 
 namespace kdl::cpu {
 
 namespace {
 
 constexpr int64_t kLanes = 64;
-// Vectors of accumulators of all rows that are processed together.
+// The maximum number of vectors of accumulators of all rows that are processed together.
 constexpr int64_t kMostVectors = 32;
-constexpr int64_t kFewestRows = 4;  // rows to process together; two are slower than one
-// Elements of a row over which the cost of its start is small.
+// The minimum number of rows to process together; two are slower than one.
+constexpr int64_t kFewestRows = 4;
+// The number of elements of a row above which the cost of starting the row is small.
 constexpr int64_t kShortestRun = 512;
 
 class LaneFolds {
@@ -56,7 +58,8 @@ class LaneFolds {
     return Finished(lanes);
   }
 
-  /// Reduces for all elements over the kept axes, and stores each reduced value in the buffer of its number.
+  /// Reduces for each element of the kept axes, and stores the result of each reduction in that reduction's
+  /// buffer.
   void FoldAll() {
     ir::AxisId axis = walk_.kept.back();
     int64_t bytes = 1;
@@ -79,15 +82,15 @@ class LaneFolds {
       fold(1);
       return;
     }
-    // Two separate loops, so that the registers that several rows need do not slow down the loop over single
-    // rows.
+    // There are two separate loops, so that the registers that several rows need do not slow down the loop
+    // over single rows.
     MakeIf(
         e_.b, walk_.together, std::vector<ir::Type>(), [&] { return fold(rows); },
         [&] { return fold(1); });
   }
 
  private:
-  /// Elements of an axis that are processed together.
+  /// Elements of an axis whose rows are processed together.
   struct Rows {
     ir::AxisId axis;
     Value* first;
@@ -99,7 +102,8 @@ class LaneFolds {
       StoreChunk(e_, folded[i], walk_.tile_buffers[i], walk_.position, chunk);
   }
 
-  /// Emits vectors of reduced values along the axis, for `rows` rows at a time while that many are left.
+  /// Emits vectors of reduced values along the axis. Processes `rows` rows at a time while that many are
+  /// left.
   void FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows) {
     Window row = e_.WindowOf(walk_.folds[0].op, axis);
     MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
@@ -135,8 +139,8 @@ class LaneFolds {
     });
   }
 
-  /// Returns how many rows to process together. Many of their accumulators will not stay in registers, so the
-  /// number is limited.
+  /// Returns how many rows to process together. The number is limited because most of their accumulators do
+  /// not stay in registers.
   int64_t RowsTogether(int64_t lanes) const {
     if (e_.Extent(last_) < kShortestRun) return 1;
     auto most = static_cast<uint64_t>(kMostVectors) / (walk_.folds.size() * vectors_);
@@ -144,8 +148,8 @@ class LaneFolds {
     return rows < kFewestRows ? 1 : rows;
   }
 
-  /// Each iteration processes equally many elements of all rows, vector by vector, so that what all rows need
-  /// is loaded once.
+  /// Reduces several rows together. Each iteration processes the same number of elements of all rows, vector
+  /// by vector, so that values that all rows need are loaded once.
   std::vector<std::pair<Value*, Values>> FoldTogether(const Rows& rows) {
     Values indices;
     Values starts;
@@ -221,7 +225,8 @@ class LaneFolds {
     return all;
   }
 
-  /// Lane 0 starts from the reduction's initial value, the others from its identity.
+  /// Returns the accumulators of a reduction before the first term. Lane 0 starts from the reduction's
+  /// initial value, the other lanes from its identity.
   Values Start(const Accumulation& fold) {
     Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
     if (fold.into) {
@@ -252,8 +257,8 @@ class LaneFolds {
                     });
   }
 
-  /// Reduces the elements from `full` on. Vectors without such elements are skipped: nothing is computed for
-  /// them, and nothing can trap. If the size is known, nothing is checked.
+  /// Reduces the elements from `full` on. Vectors without such elements are skipped, so that nothing is
+  /// computed for them and nothing can trap. If the size is known, this needs no checks.
   Values Rest(const Values& carried, Value* full) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
     std::optional<int64_t> known = ConstantOf(size);
@@ -285,7 +290,7 @@ class LaneFolds {
     return from(0, carried);
   }
 
-  /// Accumulates the chunk's elements in vector number `vector` of each reduction.
+  /// Accumulates the chunk's elements in vector `vector` of each reduction.
   void AccumulateChunk(std::span<Value*> lanes, size_t vector, const Chunk& chunk) {
     std::vector<Values> terms = walk_.terms(chunk, static_cast<int64_t>(vector) * width_);
     auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
@@ -319,7 +324,7 @@ class LaneFolds {
   const LaneWalk& walk_;
   ir::AxisId last_;
   int64_t width_;   ///< lanes of a vector
-  size_t vectors_;  ///< vectors for the lanes of one accumulator
+  size_t vectors_;  ///< the number of vectors for the lanes of one reduction
 };
 
 }  // namespace
@@ -328,10 +333,10 @@ Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk) { return LaneFolds(e
 
 void FoldAllInLanes(Expander& e, const LaneWalk& walk) { LaneFolds(e, walk).FoldAll(); }
 
-/// The operands must be in scratch memory or scalars.
+/// Expands a reduction in 64-lane order. The operands must be scalars or in scratch memory.
 void AccumulateLanes(Expander& e, const Accumulation& what) {
   AxisId last = what.folded.back();
-  std::vector<TileBuffer> tile_buffers;  // of the operands that have the last axis
+  std::vector<TileBuffer> tile_buffers;  // the buffers of the operands that have the last axis
   for (Value* operand : what.operands)
     tile_buffers.push_back(HasAxis(operand, last) ? TileBufferAlong(e, operand, last)
                                                   : TileBuffer());

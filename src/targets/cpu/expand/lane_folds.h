@@ -7,27 +7,28 @@
 
 namespace kdl::cpu {
 
-/// Reductions in 64-lane order over the same axes, which are computed together, with 64 accumulators each.
+/// Reductions in 64-lane order over the same axes. They are computed together, with 64 accumulators each.
 struct LaneWalk {
   std::vector<Accumulation> folds;
-  int64_t bytes = 0;   ///< size of the widest scalar in a vector
-  Position& position;  ///< position of the element, and of the current chunk
-  /// The result's axes, and where each reduction's values go: buffers that have those axes in the same order.
+  int64_t bytes = 0;   ///< the size of the widest scalar in a vector
+  Position& position;  ///< the position of the element and of the current chunk
+  /// The result's axes.
   ir::AxisList kept = {};
+  /// The buffers for the results of the reductions, which have the axes `kept` in the same order.
   std::vector<TileBuffer> tile_buffers = {};
   /// Called at the start of each row of the last axis; may be empty.
   std::function<void()> row = {};
-  /// Returns the terms of each reduction for the chunk at the position, which is `before` elements into its
-  /// iteration.
+  /// Returns the terms of each reduction for the chunk at the position. In its iteration, the chunk begins
+  /// after `before` elements.
   std::function<std::vector<Values>(const Chunk&, int64_t before)> terms = {};
-  /// A bool: whether several rows are processed together. Null: never.
+  /// A bool that says whether several rows are processed together; null if they never are.
   ir::Value* together = nullptr;
 };
 
 /// Returns the reduced values of the element at the position, one for each reduction.
 Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk);
 
-/// Reduces for all elements over the kept axes and stores the results.
+/// Reduces for each element of the kept axes and stores the results.
 void FoldAllInLanes(Expander& e, const LaneWalk& walk);
 
 }  // namespace kdl::cpu

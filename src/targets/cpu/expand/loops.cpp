@@ -82,10 +82,10 @@ void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 
 namespace {
 
-/// Emits the remaining elements, which are fewer than `lanes`.
+/// Emits the remaining elements, of which there are fewer than `lanes`.
 void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, Position& position,
               const std::function<void(const Chunk&)>& body) {
-  // A processor does not forward a store under a mask.
+  // A processor does not forward a store that has a mask.
   bool one_by_one = in_scratch && e.Extent(rest.axis) <= lanes;
   if (!one_by_one) return MakeRestOfChunks(e, rest, lanes, position, body);
   MakeLoop(e.b, {rest.begin, rest.end}, [&](Value* index) {

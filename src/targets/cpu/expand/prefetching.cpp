@@ -11,8 +11,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The tensor and the index values of an access. Two accesses name the same element if these and their access
-/// maps are equal.
+/// The tensor and the index values of an access. Two accesses refer to the same element if these values and
+/// their access maps are equal.
 using Place = std::vector<const Value*>;
 
 Place AccessPlace(const Op* access) {
@@ -53,7 +53,7 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
   }
 }
 
-/// Whether all rows load the same elements.
+/// Whether the load reads the same elements for all rows.
 bool Prefetching::IsInCache(const Op* load) const {
   const auto& points = elementwise_->region()->params();
   auto index = IndexOf(load);
@@ -64,10 +64,10 @@ bool Prefetching::IsInCache(const Op* load) const {
                               [&](const Value* point) { return !Contains(index, point); });
 }
 
-/// Rows that the block has loaded before are in a cache, and memory is idle, so the next block's rows are
-/// prefetched. In the first later pass, small rows are brought into the nearest cache, and others into the
-/// second-level cache; processors that need few hints get one hint for both. If the last pass bypasses the
-/// caches with its stores, it also brings the rows from memory.
+/// Plans the prefetches of a load. Rows that the block has loaded before are in a cache, and memory is idle,
+/// so the next block's rows are prefetched. In the first later pass, small rows are brought into the nearest
+/// cache, and larger ones into the second-level cache. Processors that need few hints get one hint for both
+/// cases. If the last pass bypasses the caches with its stores, it also brings the rows from memory.
 void Prefetching::Study(Expander& e, const Op* load) {
   const Rereads::Again* again = e.rereads.FindAgain(load);
   if (!again) {
@@ -84,7 +84,7 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->first && !e.facts.asks_for_reads) {
     requests.push_back({point, distance});
   } else if (again->first) {
-    // A quarter of the nearest cache for each of two blocks; the rest is for what is written.
+    // A quarter of the nearest cache for each of two blocks; the rest is for data that is written.
     constexpr int64_t kShare = 4;
     Value* tensor = e.Scalar(TensorOf(load));
     Value* bytes = e.b.Mul(rows.size, BytesPerIndex(e.b, tensor, again->dim));
@@ -96,10 +96,10 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
 }
 
-/// Data that only a reduction reads is brought from memory into the second-level cache, because requests to
-/// that cache do not delay loads of the nearest one. If the whole tensor fits there, it needs no prefetches,
-/// and the hint goes to nearby data. There are no hints if the processor looks ahead better by itself, unless
-/// it must widen narrow numbers meanwhile.
+/// Plans prefetches of data that only a reduction reads. They bring the data from memory into the
+/// second-level cache, because requests to that cache do not delay loads from the nearest one. If the whole
+/// tensor fits into the second-level cache, it needs no prefetches, and the hint refers to nearby data. There
+/// are no hints if the processor itself prefetches better, unless it must also widen narrow numbers.
 void Prefetching::BringOnce(Expander& e, const Op* load) {
   constexpr int64_t kFloatBytes = 4;
   const Value* tensor = TensorOf(load);
@@ -117,7 +117,7 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
   once_[load] = e.b.Select(large, e.b.I64(distance_), back);
 }
 
-/// Whether each iteration of the enclosing loop accesses the next rows.
+/// Whether each iteration of the enclosing loop accesses the next rows of the tensor.
 bool Prefetching::FoldsIterations(const Op* access) const {
   const Op* loop = elementwise_->parent_region()->parent();
   if (!loop || loop->kind() != OpKind::Loop) return false;
@@ -133,8 +133,8 @@ const Value* Prefetching::PrefetchPoint(const Op* access) const {
   return point_ && Contains(IndexOf(access), point_) ? point_ : nullptr;
 }
 
-/// Register transposes go along the lines that are stored to and prefetch the next line. Other loops prefetch
-/// some rows ahead if rows follow each other, or along a row if it is long.
+/// Determines how far ahead to prefetch. Register transposes follow the lines to which they store, and
+/// prefetch the next line. Other loops prefetch some rows ahead or, if a row is long, along the row.
 void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;

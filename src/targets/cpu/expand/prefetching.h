@@ -12,24 +12,24 @@ namespace kdl::cpu {
 
 struct Expander;
 
-/// What an elementwise loop prefetches. A processor's own prefetcher stays in one page and does not run ahead
-/// through much arithmetic.
+/// Determines what an elementwise loop prefetches. A processor's own prefetcher stays within one page and
+/// does not run ahead through much arithmetic.
 class Prefetching {
  public:
-  /// Emits the code that it needs before the elementwise loop.
+  /// Emits the code that the prefetches need before the elementwise loop.
   Prefetching(Expander& e, const ir::Op* elementwise, bool transposes);
 
-  /// A prefetch of the element that is `distance` further along one point of the elementwise loop.
+  /// A request to prefetch the element that is `distance` further along one point of the elementwise loop.
   struct Request {
     const ir::Value* point;
-    ir::Value* distance = nullptr;  ///< null: the distance is `elements`
+    ir::Value* distance = nullptr;  ///< null if the distance is the constant `elements`
     int64_t elements = 0;
     ir::IntentKind intent = ir::IntentKind::Read;
-    bool is_streaming = false;  ///< only while stores bypass the caches
-    /// One hint for two lines, because the processor fetches the other one, too.
+    bool is_streaming = false;  ///< whether to prefetch only while stores bypass the caches
+    /// Whether one hint serves two lines, because the processor also fetches the other line of the pair.
     bool in_pairs = false;
   };
-  /// Returns what to prefetch at a load or store. Empty: another access prefetches its line.
+  /// Returns what to prefetch at a load or store; empty if another access prefetches its line.
   std::vector<Request> RequestsFor(const ir::Op* access) const;
 
  private:
@@ -44,13 +44,13 @@ class Prefetching {
   bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;
-  int64_t back_ = 0;                           ///< distance back to what was processed before
+  int64_t back_ = 0;                           ///< the distance back to elements already processed
   std::unordered_set<const ir::Op*> written_;  ///< loads of elements that are also stored to
   /// Accesses of elements that an earlier load prefetches.
   std::unordered_set<const ir::Op*> repeated_;
-  /// Loads of data that was loaded before.
+  /// Loads of data that has been loaded before, with their requests.
   std::unordered_map<const ir::Op*, std::vector<Request>> cached_;
-  /// Loads of data that only a reduction reads, with the distance.
+  /// Loads of data that only a reduction reads, with the distance to prefetch ahead.
   std::unordered_map<const ir::Op*, ir::Value*> once_;
 };
 

@@ -5,24 +5,24 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// If loads go from row to row along an elementwise loop's last axis, square blocks of them are transposed in
-// registers. Rows are loaded along the axis on which the loads are contiguous, the side axis, and transposed.
-// Then the body runs once for each point of the side axis, with a vector along the last axis. If stores go
-// from row to row, they are transposed after the body instead.
+// If loads go from row to row along an elementwise loop's last axis, square blocks of their elements are
+// transposed in registers. The axis along which the loads are contiguous is called the side axis. Rows are
+// loaded along the side axis and transposed. Then the body runs once for each point of the side axis, with a
+// vector along the last axis. If stores go from row to row, they are transposed after the body instead.
 //
-// Within caches, the squares follow each other along the last axis, along which the stores go: a line must
-// come from the next cache before it is stored to, and neighbouring lines come together. Stores past the
-// caches read nothing, so the squares follow the loads.
+// If stores go to the caches, one square follows another along the last axis, along which the stores go. A
+// line must come from the next cache before it is stored to, and adjacent lines come together. Stores that
+// bypass the caches read nothing, so the squares then follow the loads along the side axis.
 //
-// If a side axis never has as many points as a square, as for a window of three, there is only one square
-// along it. Only those points are computed, and all of them exist.
+// If a side axis always has fewer points than a square, as for a window of three, there is only one square
+// along that axis. Only those points are computed, and all of them exist.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// A block of `lanes` points along both axes from a corner on. Of these, `side_points` and `last_points`
-/// exist.
+/// A square block of `lanes` points along both axes, with its first point at `side` and `last`. Of its
+/// points, `side_points` and `last_points` exist along the two axes.
 struct RegisterTranspose {
   Value* side;
   Value* last;
@@ -46,7 +46,8 @@ class RegisterTransposes {
   }
 
  private:
-  static constexpr int64_t kLargest = 16;  // rows that fit into registers together
+  // The maximum number of rows that fit into registers together.
+  static constexpr int64_t kLargest = 16;
 
   ir::AxisId SideAxis() const { return body_.axes()[side_]; }
   ir::AxisId LastAxis() const { return body_.axes().back(); }
@@ -71,7 +72,7 @@ class RegisterTransposes {
         [&] { AlongLast(block); });
   }
 
-  /// The positions where squares may begin along both axes.
+  /// The ranges of positions at which squares may begin along both axes.
   struct Block {
     LoopBounds side;
     LoopBounds last;
@@ -91,12 +92,13 @@ class RegisterTransposes {
     });
   }
 
-  /// Returns the lanes of a cache line, but at least those of a vector.
+  /// Returns the number of lanes in a cache line, or in a vector if that is longer.
   int64_t LineLanes() const {
     return std::max(lanes_, e_.facts.cache_line_bytes / body_.last().Bytes());
   }
 
-  /// Goes line by line, because half a line that is stored past the caches is a separate write to memory.
+  /// Processes a block line by line, because half a line that is stored past the caches is a separate write
+  /// to memory.
   void AlongSide(const Block& block) {
     int64_t of_line = LineLanes();
     LoopBounds lines{block.last.lo, block.last.hi, of_line};
@@ -111,8 +113,8 @@ class RegisterTransposes {
     });
   }
 
-  /// Whether the outputs are large and every line of the block is aligned. That is so if the lines of its
-  /// first two rows are, because the other rows follow at the same distance.
+  /// Whether the outputs are large and every line of the block is aligned. The lines are aligned if those of
+  /// the first two rows are, because the other rows follow at the same distance.
   Value* PassesCaches(const Block& block) {
     Value* zero = e_.b.I64(0);
     Value* one = e_.b.I64(1);
@@ -206,22 +208,23 @@ class RegisterTransposes {
     return e_.b.Create(OpKind::Transpose, {parts}, types)->results();
   }
 
-  /// Rows are loaded in parts within which lanes can move freely. Loads put the parts where they belong, so
-  /// nothing has to move from one part of a vector to another.
+  /// Returns the number of lanes in a part of a row. Rows are loaded in parts within which lanes can move
+  /// freely. The loads put each part where it belongs, so nothing has to move from one part of a vector to
+  /// another.
   int64_t PartLanes(Scalar scalar) const {
     constexpr int64_t kPartBytes = 16;
     return std::min(lanes_, kPartBytes / Bytes(scalar));
   }
 
-  /// Returns point `i` of the side axis, or the last existing one if there are fewer, because values that are
-  /// the same along the last axis are read without a mask.
+  /// Returns point `i` of the side axis, or the last existing point if there are fewer points. Values that are
+  /// the same along the last axis are read without a mask, so the point must exist.
   Value* ExistingPoint(const RegisterTranspose& transpose, int64_t i, bool masked) {
     Value* point = e_.b.I64(i);
     if (!masked || IsNarrow() || i == 0) return point;
     return e_.b.Min(point, e_.b.Sub(transpose.side_points, e_.b.I64(1)));
   }
 
-  /// Moves to the point at this distance from the square's corner.
+  /// Moves the body to the point at this distance from the square's first point.
   void MoveTo(const RegisterTranspose& transpose, Value* side, Value* last) {
     body_.position()[SideAxis()] = e_.b.Add(transpose.side, side);
     body_.position()[LastAxis()] = e_.b.Add(transpose.last, last);
@@ -229,8 +232,8 @@ class RegisterTransposes {
     body_.MapPoint(body_.axes().size() - 1);
   }
 
-  /// Returns the chunk of vector number `i` of `vectors`: an empty one if there are fewer, otherwise one with
-  /// `existing` elements.
+  /// Returns the chunk for vector `i` of `vectors`: an empty chunk if there are fewer vectors, otherwise one
+  /// with `existing` elements.
   Chunk VectorChunk(Value* vectors, int64_t i, Value* existing, bool masked) {
     if (!masked) return {lanes_};
     Value* exists = e_.b.Lt(e_.b.I64(i), vectors);
@@ -241,8 +244,8 @@ class RegisterTransposes {
   ElementwiseLoopBody& body_;
   size_t side_;
   int64_t lanes_;
-  int64_t points_ = 0;  ///< most points of the side axis in a square
-  bool stores_;         ///< whether stores go from row to row, not loads
+  int64_t points_ = 0;  ///< the maximum number of points along the side axis in a square
+  bool stores_;         ///< whether stores, and not loads, go from row to row
   Streaming streaming_;
 };
 

@@ -2,14 +2,14 @@
 #include "passes/diagnostics.h"
 #include "targets/cpu/expand/expander.h"
 
-// Tiles that a reduction has left in registers, where they stay until they are stored in a buffer or an
-// elementwise loop has read them.
+// Handles tiles that a reduction has left in registers. They stay there until they are stored in a buffer or
+// an elementwise loop has read them.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns where a vector of the tile begins.
+/// Returns the position at which a vector of the tile begins.
 Position VectorPosition(Expander& e, const RegisterTile& tile, int64_t row, int64_t column) {
   Position position;
   for (ir::AxisId axis : tile.block.outer) position[axis] = e.b.I64(0);

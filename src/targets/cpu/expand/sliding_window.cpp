@@ -3,7 +3,7 @@
 #include "ir/lookup.h"
 #include "targets/cpu/analysis/sliding_window.h"
 
-// Sliding windows. A reduction in sequential order may read the window itself.
+// Expands sliding windows. A reduction in sequential order may read the window itself.
 
 namespace kdl::cpu {
 
@@ -42,7 +42,7 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
         sum = e.b.Add(sum, scaled);
       }
     }
-    // The constant comes last, so that it can become part of an address.
+    // The constant is added last, so that it can become part of an address.
     there[axis.axis] = known == 0 ? sum : e.b.Add(sum, e.b.I64(known));
   }
   return LoadChunk(e, sliding.window, scalar, there, chunk);

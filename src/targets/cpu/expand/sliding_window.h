@@ -7,12 +7,12 @@
 
 namespace kdl::cpu {
 
-/// Where the elements of a `sliding_window` are in memory: the window's buffer and, for each axis along which the
-/// slide moves, how to compute the position in the window.
+/// Describes where the elements of a `sliding_window` are in memory. It consists of the window's buffer and,
+/// for each axis along which the window moves, the formula for the position in the window.
 struct Sliding {
   struct Axis {
     ir::AxisId axis;
-    ir::Value* base;  ///< the position if those of all terms are 0
+    ir::Value* base;  ///< the position in the window if the positions of all terms are 0
     /// Each axis with the factor by which its position is multiplied.
     std::vector<std::pair<ir::AxisId, int64_t>> terms;
   };

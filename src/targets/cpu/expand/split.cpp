@@ -3,8 +3,9 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// A split becomes a loop over the blocks of each size, with a copy of its body. If no block of a size can be
-// shorter, the size is a constant. Sizes of which the original block is known to have no blocks are omitted.
+// Expands a `split` to a loop over the blocks of each size, with a copy of its body. If no block of a size
+// can be shorter, the size is a constant. Sizes of which the original block certainly has no blocks are
+// omitted.
 
 namespace kdl::cpu {
 
@@ -32,7 +33,7 @@ class Cutting {
   }
 
  private:
-  /// Emits the blocks of `most` elements, of which the last one may lack up to `lacking`.
+  /// Emits the blocks of `most` elements. The last block may have up to `lacking` fewer elements.
   void RunBlocks(int64_t most, int64_t lacking) {
     may_lack_ = lacking > 0;
     if (left_ == most || (may_lack_ && left_.value_or(most) < most)) {
@@ -60,7 +61,7 @@ class Cutting {
     if (left_.value_or(0) >= most - lacking) left_ = 0;
   }
 
-  /// Emits the block at this offset from the start of the original block.
+  /// Emits the block at `offset`, counted from the start of the original block.
   void RunBlock(int64_t most, Value* offset, Value* size) {
     Value* before = e_.b.Sub(offset, first_);
     Value* before_it = e_.b.Div(before, e_.b.I64(most));
@@ -78,11 +79,12 @@ class Cutting {
   Expander& e_;
   const Op* split_;
   BlockFacts whole_;
-  std::optional<int64_t> left_;  ///< elements after the blocks so far, if known
-  Value* first_;                 ///< where those begin
-  Value* number_;                ///< number of the next block
+  /// The number of elements after the blocks emitted so far, if known.
+  std::optional<int64_t> left_;
+  Value* first_;   ///< the position at which these elements begin
+  Value* number_;  ///< the number of the next block
   bool is_last_ = false;
-  bool may_lack_ = false;  ///< whether the last block may lack elements
+  bool may_lack_ = false;  ///< whether the last block may have fewer elements
 };
 
 }  // namespace

@@ -6,17 +6,17 @@
 #include "ir/tensor_view.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Stores that bypass the caches. A line that is stored to is read first, unless the whole line is stored past
-// the caches, directly to memory. Outputs that fit no cache are then written almost twice as fast. Outputs
-// that fit a cache should stay there, where their next reader finds them. Sizes are known only at launch, so
-// the code has both forms.
+// Stores that bypass the caches. Normally, a line is read before it is stored to. If the whole line is stored
+// past the caches, directly to memory, it is not read. Outputs that fit no cache are then written almost
+// twice as fast. Outputs that fit a cache should stay there, where their next reader finds them. Sizes are
+// known only at launch, so the code contains both forms.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Whether the op is the store or another copy of the same store of the source, such as one in a loop's last
-/// iteration and one after the loop.
+/// Whether the op is the given store or another copy of the same store in the source. For example, one copy
+/// may be in a loop's last iteration and another one after the loop.
 bool IsSameStore(const Op* op, const Op* store) {
   return op->kind() == OpKind::Store && op->loc() == store->loc() &&
          op->attr<AttrKey::Access>() == store->attr<AttrKey::Access>();
@@ -31,7 +31,7 @@ bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
          });
 }
 
-/// Whether the index is known before the loops over chunks or over register transposes.
+/// Whether the index is known before the loops over chunks or over register transposes begin.
 bool IsKnownBefore(const ElementwiseLoopBody& body, const Value* index) {
   const Op* def = index->def();
   bool inside = def && def->parent_region() == body.elementwise()->region();
@@ -42,14 +42,14 @@ bool MayPassCaches(const ElementwiseLoopBody& body, int64_t lanes, const Op* op)
   if (op->kind() != OpKind::Store) return false;
   ir::StoreOp store(const_cast<Op*>(op));
   int64_t bytes = lanes * Bytes(store.tensor()->type()->scalar);
-  constexpr int64_t kLeastBytes = 16;  // the least that one instruction stores past the caches
+  constexpr int64_t kLeastBytes = 16;  // the minimum that one instruction stores past the caches
   auto index = store.index();
   return bytes >= kLeastBytes && !store.mask() && IsOnlyTouchedBy(store.tensor(), op) &&
          std::all_of(index.begin(), index.end(),
                      [&](const Value* value) { return IsKnownBefore(body, value); });
 }
 
-/// The bytes of all tensors that the stores write: a constant part and a computed one.
+/// The number of bytes of all tensors that the stores write, as a constant part and a computed part.
 struct TotalBytes {
   int64_t known = 0;
   Value* computed = nullptr;
@@ -87,7 +87,8 @@ Value* AreLarge(Expander& e, const std::vector<const Op*>& accesses) {
 
 Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes) {
   Expander& e = body.e();
-  constexpr int64_t kLeastVectors = 2;  // in a row, so that its lines follow each other directly
+  // In a row, so that the row's lines follow one another directly.
+  constexpr int64_t kLeastVectors = 2;
   Streaming streaming;
   if (e.facts.last_level_bytes == 0 || lanes == 1 ||
       e.Extent(body.axes().back()) < kLeastVectors * lanes)

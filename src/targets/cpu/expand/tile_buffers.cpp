@@ -7,13 +7,13 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Tile buffers get memory, and elements of tiles become loads and stores.
+// Gives tile buffers memory, and turns accesses to elements of tiles into loads and stores.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns the index of an element, or that of the first element of its group.
+/// Returns the index of an element, or the index of the first element of its group.
 Values InGroup(Expander& e, const TileBuffer& tile_buffer, Values index, bool whole) {
   if (tile_buffer.group == 1 || !tile_buffer.panel) return index;
   Value*& row = index[index.size() - 2];
@@ -44,7 +44,7 @@ Values IndexAt(Expander& e, const TileBuffer& tile_buffer, const Position& posit
   return InGroup(e, tile_buffer, index, whole);
 }
 
-/// Reports the error once for each buffer.
+/// Reports that the buffer's layout is unsuitable, but only once for each buffer.
 void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const ir::Loc& loc) {
   if (!e.refused.insert(tile_buffer.buffer).second) return;
   e.context.diagnostics.Report(passes::diag::TileBufferAcross, e.context.SpanOf(loc),
@@ -52,7 +52,8 @@ void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const i
                                tile_buffer.buffer->name().text());
 }
 
-/// In groups, neighbours along the last axis are not contiguous.
+/// Reports an error for a chunk of grouped elements, because adjacent elements along the last axis are then
+/// not contiguous.
 void RefuseGroups(Expander& e, const TileBuffer& tile_buffer, const Chunk& chunk) {
   if (tile_buffer.group > 1 && tile_buffer.panel && chunk.lanes > 1)
     Refuse(e, tile_buffer, tile_buffer.axes.back(), e.b.loc());

@@ -18,8 +18,8 @@ namespace {
 
 /// Whether the factor consists of whole panels with rows of 128 bytes, as wgmma reads them.
 bool HasWholePanels(const ir::Op* product, size_t factor) {
-  constexpr int64_t kRows = 8;          // rows that are swizzled together
-  constexpr int64_t kMostExtent = 256;  // along an axis of a tensor tile
+  constexpr int64_t kRows = 8;          // the number of rows that are swizzled together
+  constexpr int64_t kMostExtent = 256;  // the maximum extent along an axis of a tensor tile
   const ir::Function& kernel = *product->parent_region()->function();
   auto extent = [&](AxisId axis) { return kernel.axis(axis).extent->value; };
   const ir::Value* value = ir::NarrowFactor(product->operand(factor));
@@ -32,17 +32,18 @@ bool HasWholePanels(const ir::Op* product, size_t factor) {
                              [&](AxisId axis) { return extent(axis) % panel == 0; });
 }
 
-/// Whether both factors consist of such panels, and workgroup memory has room for those of enough iterations.
+/// Whether both factors consist of such panels, and workgroup memory has room for the panels of enough
+/// iterations.
 bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
-  constexpr int64_t kMostColumns = 256;  // of one instruction
+  constexpr int64_t kMostColumns = 256;  // the maximum number of columns of one instruction
   const ir::Function& kernel = *product->parent_region()->function();
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
   return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
          MbarrierOrderedBytes(product) <= facts.workgroup_bytes;
 }
 
-/// Whether the factors have the instruction's own types. If its types differ, the first factor must
-/// contribute the rows.
+/// Whether the factors have the types that the instruction requires. If the instruction's two types differ,
+/// the first factor must have the rows.
 bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* product) {
   auto is = [&](size_t factor, kdl::Scalar scalar) {
     return ir::NarrowFactor(product->operand(factor))->type()->scalar == scalar;
@@ -52,7 +53,7 @@ bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* produ
          (*OuterAxes(product))[0] == product->result()->type()->axes[0];
 }
 
-/// Whether factors that are copied as tensor tiles have contiguous terms in their tensors.
+/// Whether the terms of factors that are copied as tensor tiles are contiguous in their tensors.
 bool HasTermsSideBySide(const ir::Op* product) {
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
     std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor);
@@ -113,7 +114,7 @@ bool WantsTermsSideBySide(const MmaShape& instruction) {
 
 namespace {
 
-/// Returns the total bytes of the results of the kernel's products.
+/// Returns the total number of bytes of the results of all products in the kernel.
 int64_t MadeBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {

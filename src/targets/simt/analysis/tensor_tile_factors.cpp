@@ -22,8 +22,8 @@ using ir::Value;
 
 namespace {
 
-/// Returns the load of the whole tile, or of each of its elements, if the factor is only a load; otherwise
-/// null.
+/// If the factor is only a load, returns the op that loads the whole tile, or each of its elements. Otherwise
+/// returns null.
 const Op* FactorLoad(const Value* factor, const Op** elementwise) {
   const Op* def = factor->def();
   if (!def || factor->uses().size() != 1) return nullptr;
@@ -42,7 +42,7 @@ const Op* FactorLoad(const Value* factor, const Op** elementwise) {
   return is_plain ? def : nullptr;
 }
 
-/// Returns the axis of an index operand: that of its block, or of a point of the elementwise loop.
+/// Returns the axis of an index operand, which is that of its block or of a point of the elementwise loop.
 std::optional<AxisId> IndexAxis(const Value* index, const Op* elementwise) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   bool is_point = elementwise && !index->def() && index->parent_region() == elementwise->region();
@@ -56,7 +56,8 @@ bool IsRead(const ir::Function& kernel, const Value* tensor) {
   });
 }
 
-/// Whether a loop with such a product may contain the op, besides the product and its factors.
+/// Whether a loop around a product of tensor tiles may contain the op. Besides the product and its factors,
+/// only a few kinds of op are allowed.
 bool IsOfIteration(const Op* op) {
   return op->info().has(ir::kTerminator) ||
          ((op->info().has(ir::kPure) || op->info().has(ir::kElementwise)) &&
@@ -68,8 +69,7 @@ bool WaitsForOthers(const Op* op) {
   return op->kind() == OpKind::Sync || op->kind() == OpKind::Stage || op->kind() == OpKind::Pipe;
 }
 
-/// Whether the kernel has nothing else that needs workgroup memory, and nothing that waits for other stages
-/// or cores.
+/// Whether nothing else in the kernel needs workgroup memory, and nothing waits for other stages or cores.
 bool IsAlone(const ir::Function& kernel, const Op* product) {
   bool alone = true;
   ir::Walk(kernel.body, [&](const Op* op) {
@@ -92,8 +92,8 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
   return alone;
 }
 
-/// Returns the loop that contains the op in its body, if its iterations run in order to the end; otherwise
-/// null.
+/// Returns the loop whose body contains the op, if the loop's iterations run in order to the end. Otherwise
+/// returns null.
 const Op* IterationLoop(const Op* op) {
   const Op* loop = op->parent_region()->parent();
   bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
@@ -102,7 +102,7 @@ const Op* IterationLoop(const Op* op) {
   return is_loop ? loop : nullptr;
 }
 
-/// Whether no thread can leave an iteration early while others wait for it.
+/// Whether no thread can leave an iteration early while other threads wait for it.
 bool EndsIterations(const Op* loop) {
   bool ends = true;
   ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
@@ -131,13 +131,13 @@ std::optional<TensorTileFactor> TensorTileFactorOf(const Op* product, size_t fac
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
       std::optional<AxisId> of_term = IndexAxis(operand, found.elementwise);
-      // All rows of a tensor tile have the same index in the dimensions along which it does not extend.
+      // All rows of a tensor tile have the same index in dimensions along which the tile does not extend.
       bool is_fixed = !IsTileValue(operand) &&
                       !(found.elementwise && passes::IsInside(operand, found.elementwise));
       if (!of_term && !is_fixed) return std::nullopt;
       if (!of_term) continue;
       if (dim.terms.size() != 1 || !kdl::IsConstant(term.coefficient, 1)) return std::nullopt;
-      // A tile copy recognizes the end of the block only by the end of the tensor.
+      // A tile copy detects the end of the block only at the end of the tensor.
       if (*of_term == folded && !kdl::IsConstant(dim.offset, 0)) return std::nullopt;
       axis = of_term;
     }

@@ -18,8 +18,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int64_t kPadBytes = 16;  // bytes that a thread reads at once
-constexpr int64_t kBankBytes = 4;  // bytes of a bank of workgroup memory
+constexpr int64_t kPadBytes = 16;  // the number of bytes that a thread reads at once
+constexpr int64_t kBankBytes = 4;  // the number of bytes in a bank of workgroup memory
 
 size_t FirstInit(const Op* loop) {
   return loop->kind() == OpKind::Loop ? loop->SegmentBegin(ir::LoopOp::at_inits) : 0;
@@ -29,7 +29,8 @@ bool IsMappedProduct(const Op* op) {
   return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
 }
 
-/// Whether the index depends on the elementwise loop's point, as far as sums and the starts of loops show.
+/// Whether the index depends on the elementwise loop's point, as far as this is visible through sums and the
+/// starts of loops.
 bool FollowsPoint(const Value* index, const Op* elementwise) {
   const Op* def = index->def();
   if (!def && index->parent_region() == elementwise->region()) return true;
@@ -43,7 +44,7 @@ bool FollowsPoint(const Value* index, const Op* elementwise) {
          });
 }
 
-/// Whether threads read along rows, each along its own.
+/// Whether threads read along rows, each thread along its own row.
 bool WalksRows(const Op* element) {
   auto point = element->Segment(ir::ElementOp::at_point);
   const Op* elementwise = ElementwiseLoopAround(element);
@@ -74,8 +75,8 @@ TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::
   while (std::ranges::any_of(tiles_, [&](Tile& tile) { return Follows(tile); }));
 }
 
-/// Whether the tile, so far in workgroup memory, can have the layout of the registers that its elementwise
-/// loop reads. If so, sets its layout.
+/// Whether the tile, which has been assigned to workgroup memory so far, can have the layout of the registers
+/// that its elementwise loop reads. If so, sets its layout.
 bool TileBuffers::Follows(Tile& tile) const {
   if (!tile.map.empty() || tile.values.size() != 1) return false;
   const Op* elementwise = tile.values[0]->def();

@@ -8,24 +8,25 @@
 
 namespace kdl::simt {
 
-/// Where tiles are stored. Values that pass a tile into or out of a loop, or into a product, are the same
-/// tile.
+/// Determines where tiles are stored. Values that pass a tile into or out of a loop, or into a product, are
+/// treated as the same tile.
 ///
-/// A tile is in registers, with the thread layout of the products that add to it, if it is otherwise produced
-/// and read only by elementwise loops with this layout, at their own points, and by reductions in any order.
-/// Tiles that such elementwise loops compute from tiles in registers are also in registers.
+/// A tile is in registers, with the thread layout of the products that add to it, if everything else that
+/// produces or reads it allows that. Elementwise loops must have the same layout and access the tile only at
+/// their own points; reductions must allow any order. Tiles that such elementwise loops compute from tiles in
+/// registers are also in registers.
 ///
 /// All other tiles are in workgroup memory. If a product with a layout uses a tile as a factor, the reduced
 /// axes are outermost, so that a thread's factors of one term are contiguous. Factors of matrix instructions
-/// keep the order in which they were loaded, and tiles from block copies keep that of the tensor.
+/// keep the order in which they were loaded, and tiles from block copies keep the order of the tensor.
 class TileBuffers {
  public:
-  /// Whether an elementwise loop has the layout, or may have it.
+  /// Returns whether an elementwise loop has the layout or may get it.
   using Takes = std::function<bool(const ir::Op* elementwise, const AxisMap& map)>;
 
   TileBuffers(const ir::Function& kernel, Takes takes);
 
-  /// Returns the layout of a tile in registers. Empty: the tile is in workgroup memory.
+  /// Returns the layout of a tile in registers; empty if the tile is in workgroup memory.
   const AxisMap& RegisterLayout(const ir::Value* tile) const { return tiles_[Find(tile)].map; }
   bool IsInRegisters(const ir::Value* tile) const { return !RegisterLayout(tile).empty(); }
   /// Whether the tile is a factor of a product with a layout.
@@ -36,19 +37,19 @@ class TileBuffers {
   bool LiesInPanels(const ir::Value* tile) const { return tiles_[Find(tile)].panels; }
   /// Returns the axes in memory order, outermost first.
   ir::AxisList MemoryOrder(const ir::Value* tile) const;
-  /// Returns the number of padding elements after each row. They make the rows of neighbouring threads begin
-  /// in different banks.
+  /// Returns the number of padding elements after each row. The padding makes the rows of adjacent threads
+  /// begin in different banks.
   int64_t PaddingPerRow(const ir::Value* tile) const;
 
  private:
   struct Tile {
     std::vector<const ir::Value*> values;
     AxisMap map;
-    ir::AxisList order;  ///< empty: the order of its type
+    ir::AxisList order;  ///< the axes in memory order; if empty, in the order of the tile's type
     bool printed = false;
     bool copied = false;
     bool panels = false;
-    bool walked = false;  ///< whether each thread reads along a row of its own
+    bool walked = false;  ///< whether each thread reads along its own row
   };
 
   size_t Find(const ir::Value* value) const { return number_.at(value); }

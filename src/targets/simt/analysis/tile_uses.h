@@ -7,24 +7,24 @@
 
 namespace kdl::simt {
 
-// How the ops of a kernel produce, read and pass on tiles.
+// Determines how the ops of a kernel produce, read and pass on tiles.
 
-/// A thread layout by axis, because an op's axes may be in another order than a tile's.
+/// A thread layout by axis. An op's axes may be in another order than a tile's axes.
 using AxisMap = std::map<ir::AxisId, ir::AxisDigits>;
 AxisMap AxisMapOf(const ir::Op& op);
 
 bool IsTileValue(const ir::Value* value);
-/// Whether tiles pass into and out of the op's regions unchanged.
+/// Whether the op passes tiles into and out of its regions unchanged.
 bool HandsOn(const ir::Op* op);
-/// Whether the elementwise loop `elementwise` reads the tile of the op `element` only at its own point.
+/// Whether `elementwise`, an elementwise loop, reads the tile of the op `element` only at its own point.
 bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
-/// If an elementwise loop loads the tile from a tensor, returns the axis along which its elements are
-/// contiguous there.
+/// If an elementwise loop loads the tile from a tensor, returns the axis along which the tile's elements are
+/// contiguous in the tensor.
 std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
-/// Whether several points of the elementwise loop may update the same element, which then combines their
-/// values in order.
+/// Whether several points of the elementwise loop may update the same element. The values are then combined
+/// in order.
 bool UpdatesInOrder(const ir::Op* elementwise);
-/// Whether the op reduces one of two axes and gives the same bits in any order.
+/// Whether the op reduces one of two axes and gives bitwise identical results in any order.
 bool FoldsInAnyOrder(const ir::Op* op);
 /// Returns the enclosing elementwise loop, or null.
 const ir::Op* ElementwiseLoopAround(const ir::Op* op);

@@ -5,14 +5,14 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Points of elementwise loops and rows of scans: their distribution to threads, and the destinations of their
-// results.
+// Distributes points of elementwise loops and rows of scans to threads, and determines where their results
+// are stored.
 
 namespace kdl::simt {
 
 namespace {
 
-/// Converts the elementwise loop's point to the place in its result's tile.
+/// Converts the place of the elementwise loop's point to the place in the tile of a result.
 Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& place) {
   Values at;
   for (AxisId axis : op->result(result)->type()->axes)

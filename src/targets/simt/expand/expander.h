@@ -19,7 +19,7 @@
 
 namespace kdl::simt {
 
-/// Rewrites a kernel of tiles as one of workgroup buffers and loops, for lower-tiles-to-threads.
+/// Rewrites a kernel of tiles into one of workgroup buffers and loops, for lower-tiles-to-threads.
 class WorkgroupExpander {
  public:
   WorkgroupExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts,
@@ -40,7 +40,7 @@ class WorkgroupExpander {
 
   const BlockFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
 
-  /// Emits effects of code that all threads execute alike, so that they happen once.
+  /// Emits an effect of code that all threads execute, in such a way that the effect happens only once.
   void Once(const std::function<void()>& effect) {
     in_elementwise_ ? effect() : OnFirstThread(b_, effect);
   }
@@ -52,27 +52,27 @@ class WorkgroupExpander {
   void ExpandStage(const Op* op);
   void ExpandPrint(const Op* op);
 
-  // elementwise loops.cpp: points of elementwise loops, rows of scans
+  // elementwise_loops.cpp: points of elementwise loops, rows of scans
   /// If the op may write its result directly to the buffer that the enclosing loop carries, returns that
-  /// buffer, otherwise null. Nothing may read the old elements afterwards except the op itself, at its own
-  /// points.
+  /// buffer, otherwise null. Nothing but the op itself, at its own points, may read the old elements after
+  /// the op starts.
   Value* YieldTarget(const Op* op, const Value* result) const;
   /// Whether the op reads each element of the tile only at its own point.
   static bool ReadsOwnPointsOnly(const Op* op, const ir::Use& use);
   Value* ResultBuffer(const Op* op, const Value* result);
   void ExpandElementwiseLoop(const Op* op);
-  /// Distributes the points to threads: groups of contiguous points if the blocks and the tensors' memory
-  /// permit, otherwise single points.
+  /// Distributes the points to threads. They are distributed in groups of contiguous points if the blocks and
+  /// the memory of the tensors permit, otherwise as single points.
   void DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
                         const WorkgroupTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
-  /// Whether the elementwise loop only loads a product's factors, a few for each thread. All of a thread's
-  /// loads then begin before it awaits the first one.
+  /// Whether the elementwise loop does nothing but load a product's factors, a few elements for each thread.
+  /// A thread then begins all of its loads before it awaits the first one.
   bool BringsFactor(const Op* elementwise, const AxisList& axes) const;
   /// Whether the elementwise loop accesses only registers.
   bool StaysInRegisters(const Op* elementwise) const;
-  /// Emits `body` for all points, one after the other.
+  /// Emits `body` for all points, one after another.
   void InOrder(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body);
   void ExpandPoint(const Op* op, const AxisList& axes, const Values& place, const Values& buffers);
   /// Returns the values that the elementwise loop yields at the point.
@@ -80,21 +80,22 @@ class WorkgroupExpander {
   void StorePoint(const Op* op, const AxisList& axes, const Values& place, const Values& made,
                   const Values& buffers);
   void ExpandElement(const Op* op);
-  /// One thread scans each row, that is, all elements along the scanned axis.
+  /// Expands a scan. One thread scans each row, that is, all elements along the scanned axis.
   void ExpandScan(const Op* op);
   void ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept, const Values& place,
                const Values& buffers);
 
   // loops.cpp: loops and branches
-  /// Whether only the loop uses the tile `init`, so that it can reuse the buffer.
+  /// Whether only the loop uses the tile `init`, so that the loop can reuse the tile's buffer.
   static bool IsHandedOver(const Value* init, const Op* loop);
   void ExpandLoop(const Op* op);
   IterationMaker Iteration();
-  /// If the op loops over blocks, and an inner loop around a product of tensor tiles can continue from block
-  /// to block, emits the code before the blocks and returns that inner loop. Otherwise returns null.
+  /// Handles an op that loops over blocks, if it contains a loop around a product of tensor tiles that can
+  /// continue from block to block. Emits the code before the blocks and returns that inner loop. Otherwise
+  /// returns null.
   std::unique_ptr<TensorTileLoop> TensorTilesOfBlocks(const Op* op);
   /// Expands a region and returns the scalars that it yields. Copies the tiles that it yields to the buffers
-  /// `tile buffers`, as if all at once.
+  /// `tile_buffers`, as if all were copied at once.
   Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& tile_buffers);
   void ExpandIf(const Op* op);
 
@@ -109,7 +110,7 @@ class WorkgroupExpander {
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
   std::unordered_map<const Value*, Value*> places_;  ///< new index -> its place in its block
-  IterationTensorTiles* iterations_ = nullptr;       ///< tensor tiles of the enclosing loop
+  IterationTensorTiles* iterations_ = nullptr;       ///< the tensor tiles of the enclosing loop
   TensorTileLoop* blocks_tensor_tiles_ = nullptr;
   bool in_elementwise_ = false;
   bool has_maps_ = false;  ///< whether any op has a thread layout

@@ -3,12 +3,15 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/workgroup_tiles.h"
 
-// Reductions of a tile in registers for which the order does not matter, such as max. Each thread reduces its
-// own points of a row, and the partial results of the threads of a row are combined through workgroup memory.
+// Expands reductions of a tile in registers whose order does not matter, such as max. Each thread reduces its
+// own points of a row. The partial results of the threads of a row are then combined through workgroup
+// memory.
 //
-//   %m = reduce max %s over j {map = …}   ->   %p = buffer_new : buffer<f32,[64,4]; workgroup>
-//                                              loop %w in 0 .. 128 {threads = 1} { … buffer_store … to %p[row of %w, %w rem 4] }
-//                                              loop %i in 0 .. size(bi) {threads = 1} { … buffer_store max of %p[%i, 0], … to %m[%i] }
+//   %m = reduce max %s over j {map = …}
+//   ->
+//   %p = buffer_new : buffer<f32,[64,4]; workgroup>
+//   loop %w in 0 .. 128 {threads} { … buffer_store … to %p[row of %w, %w rem 4] }
+//   loop %i in 0 .. size(bi) {threads} { … buffer_store max of %p[%i, 0], … to %m[%i] }
 
 namespace kdl::simt {
 

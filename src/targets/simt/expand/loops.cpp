@@ -4,7 +4,8 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Loops and branches: scalars remain loop-carried values, and a tile has one buffer for all iterations.
+// Expands loops and branches. Scalars remain loop-carried values, and a carried tile has one buffer for all
+// iterations.
 
 namespace kdl::simt {
 

@@ -2,13 +2,13 @@
 
 #include "targets/simt/tiles/workgroup_tiles.h"
 
-// Expansion of ops with a thread layout.
+// Functions that expand ops with a thread layout.
 
 namespace kdl::simt {
 
-/// Expands a product with a thread layout: each thread loads its factors of a term and adds their outer
-/// product. `target`: the buffer for the result. `in_vectors`: whether contiguous elements are computed as
-/// vectors.
+/// Expands a product with a thread layout. Each thread loads its factors of a term and adds their outer
+/// product. `target` is the buffer for the result. If `in_vectors` is true, contiguous elements are computed
+/// as vectors.
 void ExpandProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op, ir::Value* target,
                    bool in_vectors);
 /// Expands a reduction with a thread layout: each thread reduces the elements in its registers.

@@ -5,11 +5,11 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
-// Products with a matrix instruction: all threads execute each step together and have their points of the
-// result in scalars.
+// Expands products with a matrix instruction. All threads execute each step together, and each thread has its
+// points of the result in scalars.
 //
 //   if (size(bk) rem 16 != 0) { loop {threads} … buffer_store 0 to %A[…] }        terms after the block's end
-//   loop %w in 0 .. 128 {threads = 1} {
+//   loop %w in 0 .. 128 {threads} {
 //     %0 = buffer_load %acc[0, 0] …                                               the thread's block
 //     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {
 //       yield mma %A, %B at (%w, %k, size(bi), size(bj)) into (%c, …) }
@@ -29,7 +29,8 @@ using passes::MakeLoop;
 using passes::MakeWorkgroupLoop;
 using passes::Values;
 
-constexpr int64_t kMostWrittenOut = 4;  // steps of a whole block that are unrolled
+// The maximum number of steps of a whole block that are unrolled.
+constexpr int64_t kMostWrittenOut = 4;
 
 class MatrixExpander {
  public:
@@ -40,7 +41,7 @@ class MatrixExpander {
         depth_(NamedMmaShape(op)->instruction->depth),
         block_(b, tiles, op),
         folded_(op->attr<AttrKey::Axes>()[0]) {
-    // The first factor must be the one with the result's rows.
+    // The first factor must be the factor with the result's rows.
     factors_ = {op->operand(0), op->operand(1)};
     const ir::AxisList& axes = factors_[0]->type()->axes;
     if (std::ranges::find(axes, block_.axes()[0]) == axes.end())
@@ -60,7 +61,7 @@ class MatrixExpander {
  private:
   Value* AxisSize(AxisId axis) { return tiles_.FactsAt(op_, axis).size; }
 
-  /// Sets the terms of the last step that do not exist to zero.
+  /// Sets the terms that the last step reads after the block's end to zero.
   void ZeroEnds() {
     Value* size = AxisSize(folded_);
     Value* depth = b_.I64(depth_);
@@ -128,7 +129,8 @@ class MatrixExpander {
   int64_t depth_;
   ProductBlock block_;
   AxisId folded_;
-  std::vector<const Value*> factors_;  ///< the factor with the rows, then the one with the columns
+  /// The factor with the rows, then the factor with the columns.
+  std::vector<const Value*> factors_;
 };
 
 }  // namespace

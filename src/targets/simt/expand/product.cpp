@@ -6,10 +6,10 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
-// Products with a thread layout become loops that threads execute. Each thread has its block of the result in
-// scalars, which the loops over the terms carry.
+// Expands products with a thread layout to loops that threads execute. Each thread has its block of the
+// result in scalars, which the loops over the terms carry.
 //
-//   loop %w in 0 .. 256 {threads = 1} {
+//   loop %w in 0 .. 256 {threads} {
 //     %0 = buffer_load %acc[0, 0] …                 the thread's block
 //     %s, … = loop %k in 0 .. size(bk) carry(%c = %0, …) {
 //       %a = buffer_load %A[%k, %i] : vec<f32 x 4>   its factors of one term, in contiguous vectors
@@ -17,8 +17,8 @@
 //       yield fma %a0, %b0, %c; … }                 their outer product
 //     buffer_store %s to %acc[0, 0] … }
 //
-// Places after the ends of blocks are replaced by the thread's first place. Nobody stores what is computed
-// there.
+// Places after the ends of blocks are replaced by the thread's first place. The results for these places are
+// not stored.
 
 namespace kdl::simt {
 
@@ -71,7 +71,7 @@ class ProductExpander {
     return Has(op_->operand(0), axis) ? op_->operand(0) : op_->operand(1);
   }
 
-  /// Computes a whole block in vectors, and a partial one in scalars.
+  /// Computes a whole block in vectors and a partial block in scalars.
   void InVectors(Value* whole, Value* target) {
     auto vectors = [&]() -> Values {
       whole_ = true;
@@ -88,7 +88,7 @@ class ProductExpander {
     MakeIf(b_, whole, {}, vectors, scalars);
   }
 
-  /// Computes the thread's block, with separate code for a whole one.
+  /// Computes the thread's block, with separate code for a whole block.
   void Block(Value* whole, Value* target) {
     Values before = block_.Load();
     std::vector<ir::Type> types(before.size(), b_.types().ScalarOf(acc_));
@@ -143,8 +143,8 @@ class ProductExpander {
     return MakeLoop(b_, {rest, size}, carried, one);
   }
 
-  /// Returns how many terms of a whole block an iteration computes. With two, the loop's own instructions
-  /// matter less.
+  /// Returns the number of terms of a whole block that an iteration computes. With two terms, the loop's own
+  /// instructions matter less.
   int64_t Together() const {
     constexpr int64_t kSteps = 128;
     int64_t held = block_.DigitsOf(axes_[0]).held() * block_.DigitsOf(axes_[1]).held();
@@ -155,8 +155,8 @@ class ProductExpander {
     std::map<AxisId, Values> factors;
     for (size_t i = 0; i < 2; ++i) Factors(op_->operand(i), factors);
     Values next;
-    // The source's first factor must be the first operand, because it decides which of two NaNs is the
-    // result.
+    // The first factor in the source must be the first operand, because it determines which of two NaNs is
+    // the result.
     bool swapped = !Has(op_->operand(0), axes_[0]);
     for (Value* x : factors.at(axes_[0])) {
       for (Value* y : factors.at(axes_[1])) {
@@ -171,7 +171,7 @@ class ProductExpander {
 
   static bool Has(const Value* tile, AxisId axis) { return Contains(tile->type()->axes, axis); }
 
-  /// Loads the factors of the thread's points along the axis that the tile has and the result keeps.
+  /// Loads the factors of the thread's points along the axis that both the factor's tile and the result have.
   void Factors(const Value* tile, std::map<AxisId, Values>& factors) {
     AxisId kept = Has(tile, axes_[0]) ? axes_[0] : axes_[1];
     const Values& places = places_.at(kept);
@@ -195,10 +195,11 @@ class ProductExpander {
   const AxisList& axes_;
   AxisList folded_;
   kdl::Scalar acc_;
-  std::map<AxisId, Values> places_;  ///< places of the thread along the kept axes
-  std::map<AxisId, Value*> term_;    ///< place of the term along the reduced axes
-  int64_t lanes_;                    ///< points that are computed at once; 1: one at a time
-  /// Whether the block is whole, so that contiguous places are as the layout says.
+  std::map<AxisId, Values> places_;  ///< the thread's places along the kept axes
+  std::map<AxisId, Value*> term_;    ///< the term's place along the reduced axes
+  /// The number of points that are computed at once, as a vector.
+  int64_t lanes_;
+  /// Whether the block is whole, so that places are contiguous as the layout says.
   bool whole_ = false;
 };
 

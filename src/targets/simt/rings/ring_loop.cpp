@@ -18,7 +18,7 @@ using passes::MakeIf;
 
 namespace {
 
-/// The operand segments of an op that name a buffer and an index in it. For the factors of a matrix step the
+/// The operand segments of an op that name a buffer and an index in it. For the factors of a matrix step, the
 /// index is only the slot.
 struct BufferUse {
   OpKind kind;
@@ -39,7 +39,7 @@ const BufferUse* FindUse(OpKind kind) {
   return found == std::end(kUses) ? nullptr : found;
 }
 
-/// Adds the slot of a factor to a matrix step. The slot of the first factor comes first.
+/// Adds the slot of a factor to a matrix step. The slot of the first factor comes before that of the second.
 void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
   for (size_t factor : {0, 1}) {
     if (step->operand(factor) != old) continue;

@@ -7,9 +7,9 @@
 #include "ir/views.h"
 #include "targets/simt/analysis/mma_shapes.h"
 
-// The steps of a block of terms normally accumulate onto the result. If the instruction adds less exactly
-// than the result's type, they start from 0, and threads add the sums:
-//
+// The steps of a block of terms normally accumulate onto the result. If the instruction's additions are less
+// exact than those of the result's type, the steps start from 0 instead, and threads add the sums to the
+// result:
 //
 //   … = mma %A, %B … into (%acc) ; … ; mma_commit ; mma_wait (%acc)
 //   … = mma %A, %B … into (0) ; … ; mma_commit ; mma_wait (%part) ; %acc = %acc + %part

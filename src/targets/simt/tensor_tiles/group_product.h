@@ -6,15 +6,15 @@
 
 namespace kdl::simt {
 
-/// The location of a factor of a step.
+/// The location of one factor of a step.
 struct StepFactor {
   ir::Value* ring;
   ir::Value* slot;
-  bool has_terms_in_rows;  ///< whether terms run along the rows of its panels
+  bool has_terms_in_rows;  ///< whether terms run along the rows of the factor's panels
 };
 
-/// Returns each thread's registers for the product's accumulators. These are `target` itself if that is in
-/// registers and the steps accumulate onto it.
+/// Returns each thread's registers for the product's accumulators. If `target` is in registers and the steps
+/// accumulate onto it, these are `target` itself.
 ir::Value* RegistersFor(ir::Builder& b, const WorkgroupTiles& tiles, const ir::Op* product,
                         ir::Value* target);
 
@@ -23,28 +23,29 @@ passes::Values LoadRegisters(ir::Builder& b, ir::Value* registers);
 void StoreRegisters(ir::Builder& b, const passes::Values& values, ir::Value* registers);
 
 /// Emits the steps of a product's block of terms, for a matrix instruction of a group of warps. The factors
-/// must have arrived.
+/// must already have arrived.
 class GroupProduct {
  public:
   using Values = passes::Values;
 
-  /// `rows`: the factor that has the result's first axis.
+  /// `rows` is the factor that has the result's first axis, and `columns` is the other factor.
   GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* product, ir::Value* thread,
                const StepFactor& rows, const StepFactor& columns);
 
   /// Begins all steps, which add to the registers.
   void Begin(ir::Value* registers);
-  /// Executes all steps and waits for them. Calls `read` where no step reads the factors any more.
+  /// Executes all steps and waits for them. Calls `read` at the point from which no step reads the factors
+  /// any more.
   void MultiplyAndWait(ProductBlock& block, ir::Value* registers, ir::Value* target,
                        const std::function<void()>& read);
 
  private:
   void MultiplyApart(ProductBlock& block, ir::Value* registers, ir::Value* target,
                      const std::function<void()>& read);
-  /// Returns the sums after the steps of the terms from `first` to `end`.
+  /// Returns the sums after the steps for the terms from `first` to `end`.
   Values MmaSteps(int64_t first, int64_t end, Values sums);
   Values MmaStep(int64_t term, const Values& sums);
-  /// Stores the sums in the registers, commits their steps and waits for them.
+  /// Stores the sums in the registers, commits the steps that compute them, and waits for these steps.
   void Await(const Values& sums, ir::Value* registers);
 
   ir::Builder& b_;

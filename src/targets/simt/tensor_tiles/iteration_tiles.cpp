@@ -10,11 +10,11 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// Products of groups of warps in a loop that does more, such as attention. Each tensor tile has its own ring
-// and mbarriers, and each iteration begins the copies for the next one into slots that the previous one has
-// released. A product waits for its tensor tiles and then for its own steps, because the code after it reads
-// its result. Factors that threads compute are in panels, too, and are made visible to the matrix
-// instruction.
+// Products of groups of warps in a loop that does more than such products, as in attention. Each tensor tile
+// has its own ring and mbarriers. Each iteration begins the copies for the next one, into slots that the
+// previous one has released. A product waits for its tensor tiles and then for its own steps, because the
+// code after the product reads its result. Factors that threads compute are also stored in panels, and are
+// made visible to the matrix instruction.
 //
 //   loop %j in 0 .. %S step 64 carry(…) {                      iteration n = j / 64, slot s = n rem 2
 //     if (iteration n + 1 exists) {
@@ -127,8 +127,8 @@ void IterationTensorTiles::BeginIteration(Value* at) {
   iteration_.scalars[loop_->region()->param(0)] = at;
 }
 
-/// Brings what iteration `number`, with index `at`, needs. `present`: the iteration that brings it. Null: all
-/// slots are free.
+/// Fetches what iteration `number`, with index `at`, needs. The fetch is part of iteration `present`; if
+/// `present` is null, all slots are free.
 void IterationTensorTiles::Bring(TensorTile& tensor_tile, Value* at, Value* number,
                                  Value* present) {
   iteration_.scalars[loop_->region()->param(0)] = at;
@@ -190,7 +190,7 @@ void IterationTensorTiles::Multiply(const Op* product, Value* target) {
 
 namespace {
 
-/// Sets points after the blocks' ends to zero, because steps read them, too.
+/// Sets points after the blocks' ends to zero, because the steps also read these points.
 void ZeroEnds(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise, const Value* tile) {
   const ir::AxisList& axes = tile->type()->axes;
   Values sizes;

@@ -11,13 +11,13 @@ namespace kdl::simt {
 /// Whether the op is a product that a group of warps computes asynchronously.
 bool GroupMultiplies(const ir::Op* op);
 
-/// Emits code after an elementwise loop for the tiles that matrix instructions read directly from workgroup
-/// memory: sets their elements after the blocks' ends to zero and makes the writes visible to the
-/// instructions.
+/// Emits code after an elementwise loop that computes tiles which matrix instructions read directly from
+/// workgroup memory. The code sets the tiles' elements after the blocks' ends to zero and makes the writes
+/// visible to the instructions.
 void FinishFactors(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* elementwise,
                    std::span<const ir::Value* const> made, int64_t threads);
 
-/// The tensor tiles that a loop's iterations copy ahead of time for products of groups of warps, if the loop
+/// The tensor tiles that a loop's iterations copy ahead of time for products of groups of warps. The loop
 /// does more than such products.
 class IterationTensorTiles {
  public:
@@ -28,13 +28,13 @@ class IterationTensorTiles {
 
   const ir::Op* loop() const { return loop_; }
   bool empty() const { return tensor_tiles_.empty(); }
-  /// Whether the tile, which the iteration loads, is brought by a tile copy.
+  /// Whether the tile, which the iteration loads, is fetched by a tile copy.
   bool Brings(const ir::Value* tile) const;
   /// Emits the code before the loop: initializes mbarriers and begins the copies of the first iterations.
   void Open();
-  /// Emits the start of the iteration with index `at`, which begins the copies of a later one.
+  /// Emits the start of the iteration with index `at`, which begins the copies for a later iteration.
   void BeginIteration(ir::Value* at);
-  /// Emits a product of the iteration. `target`: the buffer for its result.
+  /// Emits a product of the iteration. `target` is the buffer for the product's result.
   void Multiply(const ir::Op* product, ir::Value* target);
   /// Emits the code after the loop.
   void Close();
@@ -45,7 +45,8 @@ class IterationTensorTiles {
     size_t factor;
     TensorTileRing ring;
     int64_t threads;
-    std::vector<ir::Op*> needed;  ///< ops of the iteration that compute where the tile is
+    /// The ops of the iteration that compute the location of the tile.
+    std::vector<ir::Op*> needed;
     ir::Value* full = nullptr;
     ir::Value* empty = nullptr;
   };
@@ -64,7 +65,7 @@ class IterationTensorTiles {
   ir::Value* lo_ = nullptr;
   ir::Value* hi_ = nullptr;
   ir::Value* step_ = nullptr;
-  ir::Value* number_ = nullptr;  ///< number of the iteration that is being expanded
+  ir::Value* number_ = nullptr;  ///< the number of the iteration that is being expanded
 };
 
 }  // namespace kdl::simt

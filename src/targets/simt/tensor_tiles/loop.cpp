@@ -12,12 +12,13 @@
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// The loop around a product whose factors are tensor tiles. Each factor has a ring of slots, and each slot
-// has two mbarriers: `full` signals that both tiles of an iteration have arrived, and `empty` that all
-// threads are done with them. An iteration begins its steps, waits for those of the previous iteration,
-// releases the slots of that iteration, and begins the copies of a later one. If sums are kept apart from the
-// accumulator, it waits for its own steps instead. If the tensor's memory, or a range that ends inside the
-// tensor, prevents a tile copy, the threads copy the elements themselves.
+// Expands the loop around a product whose factors are tensor tiles. Each factor has a ring of slots, and each
+// slot has two mbarriers. `full` signals that both tiles of an iteration have arrived, and `empty` that all
+// threads have finished reading them. An iteration begins its steps, waits for the steps of the previous
+// iteration, releases the slots of that iteration, and begins the copies for a later iteration. If sums are
+// kept apart from the accumulator, the iteration waits for its own steps instead. A tile copy may be
+// prevented by the tensor's memory, or by a range that ends inside the tensor. Threads then copy the elements
+// themselves.
 //
 //   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
 //   loop %n in 0 .. 3 { … iterations 0, 1, 2 as below, without waits }
@@ -26,16 +27,17 @@
 //                      … = mma %A, %B … slots (s, s) … ; mma_commit
 //                      mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
 //     if (iteration n + 3 exists) {
-//       if tile_copy_fits %a { loop {threads, one} { mbarrier_wait %empty[…] … ; tile_copy %a[…] … at %full } }
-//       else { … ; proxy_fence ; barrier ; loop {threads, one} { mbarrier_arrive %full[…] } } … } }
+//       if tile_copy_fits %a {
+//         loop 0 .. 1 {threads} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
+//       else { … ; proxy_fence ; barrier ; loop 0 .. 1 {threads} { mbarrier_arrive %full[…] } } … } }
 //   loop {threads} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //
-// If a core goes from block to block without a grid-wide barrier, the mbarriers stay valid. Iterations are
-// then counted over all blocks, and after the loop the first iterations of the next block are begun, so that
+// If a core goes from block to block without a grid-wide barrier, the mbarriers stay valid, and iterations
+// are counted over all blocks. After the loop, the first iterations of the next block are begun, so that
 // their copies run while threads finish this block.
 //
-// If the code after the loop needs the sums in workgroup memory, threads load them from there before the
-// first iteration and store them after the last one.
+// If the code after the loop needs the sums in workgroup memory, threads load the sums from there before the
+// first iteration and store them there after the last one.
 
 namespace kdl::simt {
 
@@ -55,7 +57,8 @@ using passes::Values;
 constexpr int64_t kMostSlots = 8;
 constexpr int64_t kWantedSlots = 4;  // unless the source says otherwise
 
-/// Returns the number of slots. `bytes`: the size of a slot; `taken`: other uses of workgroup memory.
+/// Returns the number of slots. `bytes` is the size of a slot, and `taken` is the size of other uses of
+/// workgroup memory.
 int64_t SlotCount(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
   int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
@@ -123,7 +126,7 @@ void TensorTileLoop::BeginBlocks() {
   MakeIf(b_, b_.Lt(first_, end_), [&] { BeginNextBlock(first_, b_.I64(0), false); });
 }
 
-/// Begins the copies for the first iterations of a block other than the current one.
+/// Begins the copies for the first iterations of `block`, which is not the current block.
 void TensorTileLoop::BeginNextBlock(Value* block, Value* before, bool waits) {
   ir::ValueMap scalars = iteration_.scalars;
   WorkgroupTiles::Blocks blocks = tiles_.blocks();
@@ -167,7 +170,8 @@ void TensorTileLoop::Close() {
   });
 }
 
-/// Begins the copies of the first iterations of a loop. `before`: the iterations of earlier blocks.
+/// Begins the copies for the first iterations of a loop. `before` is the number of iterations of earlier
+/// blocks.
 void TensorTileLoop::FirstIterations(Value* before, bool waits) {
   Value* zero = b_.I64(0);
   Value* iterations = b_.I64(mbarriers_.slots() - 1);
@@ -204,7 +208,7 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value*) {
     MmaWait(registers, 0);
     if (!blocks_) return;
-    // If the mbarriers remain in use, the last slot is released, too.
+    // The mbarriers remain in use, so the last slot is also released.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
       Value* after = b_.Add(before, iterations_);
       mbarriers_.Arrive(empty_, b_.Sub(after, b_.I64(1)));
@@ -243,7 +247,7 @@ void TensorTileLoop::Steps(Value* thread, Value* here, Value* number, Value* reg
   MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { mbarriers_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
-/// Whether each iteration waits for its own steps.
+/// Whether each iteration waits for its own steps, because sums are kept apart from the accumulator.
 bool TensorTileLoop::IsApart() const { return NamedMmaShape(product_)->instruction->apart > 0; }
 
 void TensorTileLoop::MmaWait(Value* registers, int64_t ahead) {
@@ -259,7 +263,7 @@ bool TensorTileLoop::HasAxis(size_t factor, AxisId axis) const {
   return rings_[factor].tensor_tile().row == axis || rings_[factor].tensor_tile().column == axis;
 }
 
-/// Makes the blocks and scalars of the iteration with index `at`.
+/// Expands the ops that make the blocks and scalars of the iteration with index `at`.
 void TensorTileLoop::Enter(Value* at) {
   iteration_.scalars[loop_->region()->param(0)] = at;
   for (Op* op : *loop_->region()) {
@@ -269,8 +273,8 @@ void TensorTileLoop::Enter(Value* at) {
   }
 }
 
-/// Brings what iteration `number`, with index `at`, needs. With `waits`, an earlier iteration may have used
-/// the slots.
+/// Fetches what iteration `number`, with index `at`, needs. If `waits` is true, first waits for an earlier
+/// iteration that may have used the slots.
 void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
   Enter(at);
   auto await_free = [&] {
@@ -279,7 +283,8 @@ void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
     MakeIf(b_, b_.Ge(number, slots), [&] { mbarriers_.Await(empty_, b_.Sub(number, slots)); });
   };
   for (TensorTileRing& ring : rings_) {
-    // The first wait is enough for both tiles, whether it precedes a tile copy or copies of elements.
+    // For both tiles, the first wait is enough, regardless of whether it precedes a tile copy or copies of
+    // elements.
     auto before_tensor_tile = [&] {
       if (&ring == &rings_[0]) await_free();
     };

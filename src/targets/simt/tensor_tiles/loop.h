@@ -13,8 +13,8 @@ namespace kdl::simt {
 /// Returns the product in the loop whose factors are tensor tiles, or null.
 const ir::Op* TensorTileProductIn(const ir::Op* loop);
 
-/// Whether workgroup memory has room for the product's result, if that is not in registers, besides the
-/// product's tensor tiles.
+/// Whether workgroup memory has room for the product's result in addition to the product's tensor tiles. A
+/// result in registers needs no room.
 bool HasSumsInWorkgroupMemory(const SimtFacts& facts, WorkgroupTiles& tiles, const ir::Op* product);
 
 /// Expands the loop around a product whose factors are tensor tiles. The product adds to the buffer `acc`.
@@ -25,16 +25,16 @@ class TensorTileLoop {
   TensorTileLoop(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
                  const ir::Op* product, IterationMaker iteration);
 
-  /// Expands the loop. For a loop that does not share mbarriers with a loop over blocks.
+  /// Expands a loop that does not share mbarriers with a loop over blocks.
   void ExpandAlone(ir::Value* acc);
 
   /// Whether the loop can use the same mbarriers in all iterations of the loop `blocks`. The next block's
-  /// first tensor tiles are then copied while threads execute what follows the inner loop. If so, remembers
+  /// first tensor tiles are then copied while threads execute the code after the inner loop. If so, remembers
   /// `blocks`.
   bool GoesOnWith(const ir::Op* blocks);
   /// Emits the code before the loop over blocks.
   void BeginBlocks();
-  /// Emits the loop in its place, and after it the copies of the next block's first tensor tiles.
+  /// Emits the loop at its place, followed by the copies of the next block's first tensor tiles.
   void ExpandInBlock(ir::Value* acc);
   /// Emits the code after the loop over blocks.
   void Close();
@@ -70,12 +70,15 @@ class TensorTileLoop {
   ir::Value* hi_ = nullptr;
   ir::Value* step_ = nullptr;
   const ir::Op* blocks_ = nullptr;  ///< the loop over blocks that shares mbarriers, or null
-  std::vector<ir::Op*> of_block_;   ///< ops that compute where a block's tensor tiles are
-  /// Bounds and step of the loop over blocks.
+  /// The ops that compute the locations of a block's tensor tiles.
+  std::vector<ir::Op*> of_block_;
+  /// The lower bound of the loop over blocks.
   ir::Value* first_ = nullptr;
+  /// The upper bound of the loop over blocks.
   ir::Value* end_ = nullptr;
+  /// The step of the loop over blocks.
   ir::Value* apart_ = nullptr;
-  ir::Value* iterations_ = nullptr;  ///< iterations of the loop in each block
+  ir::Value* iterations_ = nullptr;  ///< the number of iterations of the loop in each block
 };
 
 }  // namespace kdl::simt

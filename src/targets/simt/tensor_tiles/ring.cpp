@@ -20,7 +20,7 @@ using passes::Values;
 
 namespace {
 
-/// Makes a buffer that mbarriers synchronize.
+/// Makes a buffer whose accesses are synchronized by mbarriers.
 Value* NewMbarrierOrdered(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents,
                           Name name) {
   ir::Type type = b.types().Buffer(scalar, std::move(extents), ir::Space::Workgroup);
@@ -119,8 +119,8 @@ ir::Attr TensorTileRing::Along() const {
       ir::NumberList{tensor_tile_.row_dimension, tensor_tile_.column_dimension});
 }
 
-/// Whether a tile copy is possible: the memory is suitable, and the block has all its terms or ends with the
-/// tensor. In the latter case the copy fills the rest with zeros.
+/// Emits the condition that a tile copy is possible. The memory must be suitable, and the block must either
+/// have all its terms or end with the tensor. If it ends with the tensor, the copy fills the rest with zeros.
 Value* TensorTileRing::Fits() {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
   Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
@@ -142,7 +142,7 @@ Values TensorTileRing::StartPoint() {
   return start;
 }
 
-/// Returns the load's index operands at a point of its elementwise loop.
+/// Returns the load's index operands at a point of the load's elementwise loop.
 Values TensorTileRing::IndexAt(const Values& point) {
   for (size_t i = 0; i < point.size(); ++i)
     iteration_.scalars[tensor_tile_.elementwise->region()->param(i)] = point[i];
@@ -173,7 +173,7 @@ void TensorTileRing::CopyElements(Value* slot, int64_t threads) {
   b_.Create(OpKind::Barrier, {}, {});
 }
 
-/// Returns the element, or zero after the end of a block.
+/// Returns the element at the row and column, or zero after the end of a block.
 Value* TensorTileRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
     return b_.Lt(place, tiles_.FactsAt(tensor_tile_.elementwise, axis).size);

@@ -7,7 +7,7 @@
 
 namespace kdl::simt {
 
-/// What the expansion of a loop's iteration needs from the expansion of the kernel.
+/// Gives the expansion of a loop's iteration access to the expansion of the kernel.
 struct IterationMaker {
   ir::ValueMap& scalars;                ///< old scalar or tensor -> new
   std::function<void(ir::Op*)> expand;  ///< expands an op that makes blocks and scalars
@@ -15,7 +15,8 @@ struct IterationMaker {
   ir::Value* Scalar(const ir::Value* old) const;
 };
 
-/// The mbarriers of a ring, one for each slot. Each iteration that uses a slot is a phase of its mbarrier.
+/// The mbarriers of a ring, one for each slot. Each iteration that uses a slot is a phase of the slot's
+/// mbarrier.
 class SlotMbarriers {
  public:
   SlotMbarriers(ir::Builder& b, int64_t slots) : b_(b), slots_(slots) {}
@@ -25,7 +26,7 @@ class SlotMbarriers {
   void Open(ir::Value* mbarriers, int64_t arrivals);
   void Close(ir::Value* mbarriers);
   ir::Value* SlotForIteration(ir::Value* iteration);
-  /// Waits for the phase that the iteration completes.
+  /// Waits for the phase that iteration `iteration` completes.
   void Await(ir::Value* mbarriers, ir::Value* iteration);
   void Arrive(ir::Value* mbarriers, ir::Value* iteration);
 
@@ -34,9 +35,9 @@ class SlotMbarriers {
   int64_t slots_;
 };
 
-/// A ring for one factor of a product. A tile copy brings each tile, unless the tensor's memory or a range
-/// that ends inside the tensor prevents that; then threads copy its elements. The blocks and scalars in scope
-/// are those of the iteration that needs the tile.
+/// A ring for one factor of a product. Normally a tile copy fetches each tile. If the tensor's memory, or a
+/// range that ends inside the tensor, prevents that, threads copy the tile's elements. The blocks and scalars
+/// in scope must be those of the iteration that needs the tile.
 class TensorTileRing {
  public:
   using Values = passes::Values;
@@ -45,13 +46,13 @@ class TensorTileRing {
                  const ir::Op* product, size_t factor);
 
   const TensorTileFactor& tensor_tile() const { return tensor_tile_; }
-  /// Bytes of a slot.
+  /// Returns the number of bytes in a slot.
   int64_t bytes() const;
   ir::Value* New(int64_t slots);
   ir::Value* ring() const { return ring_; }
-  /// Brings the factor that iteration `number` needs, and signals its mbarrier in `full`. Before a tile copy
-  /// the first thread executes `before_box`; before copies of elements all threads execute `await_free`,
-  /// which waits for the slot.
+  /// Fetches the factor that iteration `number` needs, and signals the iteration's mbarrier in `full`. Before
+  /// a tile copy, the first thread executes `before_tensor_tile`. Before copies of elements, all threads
+  /// execute `await_free`, which waits for the slot.
   void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t threads,
              const std::function<void()>& before_tensor_tile,
              const std::function<void()>& await_free);

@@ -7,9 +7,13 @@
 #include "ir/views.h"
 #include "passes/rewriting/element_access.h"
 
-//   %a = load %x[%bi, %bk] {copied = 1}   ->   loop %p in 0 .. 1 {threads = 1} {
-//                                                copy_in %x[start(bi), start(bk)] to %m[0, 0] (size(bi), size(bk)) {along = [0, 1]}
-//                                                await_copies %m }
+// Loads and stores whole tiles with block copies:
+//
+//   %a = load %x[%bi, %bk] {copied = 1}
+//   ->
+//   loop %p in 0 .. 1 {threads} {
+//     copy_in %x[start(bi), start(bk)] to %m[0, 0] (size(bi), size(bk)) {along = [0, 1]}
+//     await_copies %m }
 
 namespace kdl::simt {
 
@@ -21,7 +25,7 @@ using ir::OpKind;
 using ir::Value;
 using passes::OnFirstThread;
 
-/// A tensor tile and a buffer for it. `axes`: the axes of both, in the order of the tensor's dimensions.
+/// A tensor tile and a buffer for it. `axes` are the axes of both, in the order of the tensor's dimensions.
 struct BlockCopies::TensorTile {
   const Op* access;
   Value* tensor;
@@ -33,7 +37,7 @@ namespace {
 
 using Values = passes::Values;
 
-/// Converts a place in a tile to the place in a buffer with these axes.
+/// Converts a place in a tile to the corresponding place in a buffer with these axes.
 Values PlaceAlong(const AxisList& axes, const Value* tile, const Values& place) {
   Values in_rows;
   const AxisList& own = tile->type()->axes;
@@ -46,7 +50,7 @@ std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
   return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
 }
 
-/// Returns the tensor's dimensions that a block indexes.
+/// Returns the dimensions of the tensor that are indexed by blocks.
 ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> index) {
   ir::NumberList dims;
   for (size_t d = 0; d < access.dims.size(); ++d) {

@@ -8,8 +8,8 @@
 namespace kdl::simt {
 
 /// Moves tiles between tensors and workgroup memory with block copies, which the first thread begins. If a
-/// tile's axes are in another order in workgroup memory than in the tensor, the tile goes through a buffer
-/// with the tensor's order.
+/// tile's axes have another order in workgroup memory than in the tensor, the tile goes through a buffer with
+/// the tensor's order.
 class BlockCopies {
  public:
   using Values = passes::Values;
@@ -29,9 +29,10 @@ class BlockCopies {
 
   ir::Value* NewRows(const ir::Value* tile, const ir::AxisList& axes);
   ir::Value* LoadRow(const TensorTile& tensor_tile, const ir::Value* tile, const Values& place);
-  /// Emits copies of at most two dimensions, or of one dimension if the elements of a row are not contiguous.
+  /// Emits copies that have at most two dimensions, or one dimension if the elements of a row are not
+  /// contiguous.
   void Copy(const TensorTile& tensor_tile, const CopyMaker& make);
-  /// Returns the value of an index operand where the first axes are at the places `outer`.
+  /// Returns the value of an index operand if the outermost axes are at the places `outer`.
   ir::Value* IndexAt(const TensorTile& tensor_tile, ir::Value* operand, const Values& outer);
 
   ir::Builder& b_;

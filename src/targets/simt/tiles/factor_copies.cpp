@@ -6,11 +6,15 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-//   %x = elementwise (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
-//                                                                             loop %p in 0 .. 512 {threads = 1} {
-//                                                                               async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
-//                                                                           } else { … element by element }
-//   … the other factor, then the first other op                             async_copy_wait %x, …
+// Fetches the factors of a product with asynchronous copies:
+//
+//   %x = elementwise (%i in %bi, %k in %bk) { yield load %a[%i, %k] }
+//   … the other factor, then the first other op
+//   ->
+//   if (the blocks are whole, and rows aligned) {
+//     loop %p in 0 .. 512 {threads} { async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
+//   } else { … element by element }
+//   … the other factor ; async_copy_wait %x, … ; the first other op
 
 namespace kdl::simt {
 
@@ -109,8 +113,8 @@ passes::Values FactorCopies::FirstPoint(const Op* elementwise) {
   return start;
 }
 
-/// All rows are aligned if the block's first element is, and the element after it along each axis but the
-/// last.
+/// Emits the condition that all rows are aligned. They are if the block's first element is aligned and, for
+/// each axis but the last, the next element along that axis is.
 Value* FactorCopies::IsAligned(const Op* elementwise, Value* tensor, const IndexAt& index_at) {
   const Op* load = OnlyLoad(elementwise);
   AxisList axes = LoopAxes(elementwise);
@@ -131,7 +135,7 @@ Value* FactorCopies::IsAligned(const Op* elementwise, Value* tensor, const Index
   return aligned;
 }
 
-/// Copies a chunk of a row, of as many elements as one copy can move. Chunks are numbered in the tile's
+/// Copies a chunk of a row, with as many elements as one copy can move. Chunks are numbered in the tile's
 /// memory order.
 void FactorCopies::CopyPart(const Op* elementwise, Value* number, Value* tensor, Value* buffer,
                             const IndexAt& index_at) {

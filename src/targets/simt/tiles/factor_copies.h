@@ -8,13 +8,13 @@
 
 namespace kdl::simt {
 
-/// Brings a product's factors to workgroup memory with asynchronous copies that bypass the registers and move
-/// several elements each. This works for elementwise loops that only load their elements. Copies of several
-/// factors can be in flight at the same time.
+/// Fetches a product's factors to workgroup memory with asynchronous copies, which bypass the registers and
+/// move several elements each. This works for elementwise loops that do nothing but load their elements.
+/// Copies of several factors can be in flight at the same time.
 class FactorCopies {
  public:
   using Values = passes::Values;
-  /// Returns the load's operands at a point of its elementwise loop.
+  /// Returns the load's index operands at a point of the load's elementwise loop.
   using IndexAt = std::function<Values(const ir::Op* load, const Values& point)>;
 
   FactorCopies(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles)
@@ -22,8 +22,8 @@ class FactorCopies {
 
   /// Whether the op is an elementwise loop whose elements can be copied.
   bool Takes(const ir::Op* op) const;
-  /// Begins the copies to the buffer. Calls `otherwise` for the case that blocks are not whole or elements
-  /// are not aligned.
+  /// Begins the copies to the buffer. Calls `otherwise` to emit code for the case that blocks are not whole
+  /// or elements are not aligned.
   void Begin(const ir::Op* elementwise, ir::Value* tensor, ir::Value* buffer,
              const IndexAt& index_at, const std::function<void()>& otherwise);
   /// Waits for all copies that have begun.

@@ -6,8 +6,8 @@
 
 namespace kdl::simt {
 
-/// A thread's block of a product's result, as its layout says: where its points are, and how they are loaded
-/// and stored. At the ends of blocks some of its points do not exist.
+/// A thread's block of a product's result, according to the product's layout. It knows where the thread's
+/// points are, and loads and stores them. At the ends of blocks, some of the points do not exist.
 class ProductBlock {
  public:
   using Values = passes::Values;
@@ -19,23 +19,23 @@ class ProductBlock {
   int64_t threads() const { return ir::ThreadsOf(ir::MapOf(*op_)); }
   const ir::AxisDigits& DigitsOf(ir::AxisId axis) const { return map_.at(axis); }
   const ir::AxisList& axes() const { return op_->result()->type()->axes; }
-  /// The thread's places along an axis.
+  /// Returns the thread's places along an axis.
   const Values& PlacesAlong(ir::AxisId axis) const { return places_.at(axis); }
   ir::Value* IsInside(ir::AxisId axis, ir::Value* place);
 
-  /// Loads the elements that the product adds to; points that do not exist give zeros.
+  /// Loads the elements to which the product adds. For points that do not exist, the values are zeros.
   Values Load();
   void Store(const Values& values, ir::Value* target);
 
   /// Returns how many contiguous points form a vector, or 1 if they cannot be moved as vectors.
   int64_t Lanes() const;
-  /// The same for vectors. All points must exist.
+  /// Like `Load`, but returns vectors. All points must exist.
   Values LoadVectors();
   void StoreVectors(const Values& values, ir::Value* target);
 
  private:
-  /// Calls `body` in the order of values, for every point or for the first one of each `lanes` contiguous
-  /// points.
+  /// Calls `body` for every point, or for the first one of each `lanes` contiguous points, in the order of
+  /// `Values`.
   void AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes = 1);
   ir::Value* AreInside(const Values& place);
 

@@ -9,10 +9,13 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/scalar.h"
 
+// Computes contiguous points of an elementwise loop in groups, here of 4:
+//
 //   elementwise (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
-//   ->  if (whole groups, and aligned) { loop %p in 0 .. size(br) * 64 {threads = 1} {
-//         %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each element ; buffer_store zip … } }
-//       else { … point by point }
+//   ->
+//   if (whole groups, and aligned) { loop %p in 0 .. size(br) * 64 {threads} {
+//     %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each element ; buffer_store zip … } }
+//   else { … point by point }
 
 namespace kdl::simt {
 
@@ -27,7 +30,7 @@ using passes::Values;
 
 namespace {
 
-constexpr int64_t kMostOps = 512;  // for all points of a group together
+constexpr int64_t kMostOps = 512;  // the maximum number of ops for all points of a group together
 
 int64_t OpsIn(const Region* region) {
   int64_t ops = 0;
@@ -35,13 +38,13 @@ int64_t OpsIn(const Region* region) {
   return ops;
 }
 
-/// Returns the block whose first index the value is, or null.
+/// Returns the block whose first index is `value`, or null.
 const Value* BlockStartedBy(const Value* value) {
   const Op* def = value->def();
   return def && def->kind() == OpKind::BlockStart ? def->operand(0) : nullptr;
 }
 
-/// Whether the value is the index after the block's last one.
+/// Whether the value is the index that follows the block's last one.
 bool IsEndOf(const Value* value, const Value* block) {
   const Op* sum = value->def();
   if (!sum || sum->kind() != OpKind::Add || BlockStartedBy(sum->operand(0)) != block) return false;
@@ -65,7 +68,8 @@ Value* AlignedRows::AreAligned(Value* tensor, int64_t lanes) {
   return known;
 }
 
-/// All rows are aligned if the first element is, and the element after it along each dimension but the last.
+/// Emits the condition that all rows are aligned. They are if the first element is aligned and, for each
+/// dimension but the last, the next element along that dimension is.
 Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   size_t rank = tensor->type()->dims.size();
   SizeTable& sizes = b_.types().sizes();
@@ -75,7 +79,7 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   Value* zero = b_.I64(0);
   Value* one = b_.I64(1);
   Value* aligned = nullptr;
-  // First the tensor's first element, then the one after it along each dimension.
+  // First check the tensor's first element, then the next element along each dimension.
   for (size_t iteration = 0; iteration < rank; ++iteration) {
     Values index(rank, zero);
     if (iteration > 0) index[iteration - 1] = one;
@@ -166,8 +170,8 @@ bool SidePoints::StudyOp(const Op* op) {
   return is_plain;
 }
 
-/// If the loop begins at a block's start plus the point, it has equally many iterations for all points of a
-/// group, provided that the block consists of whole groups.
+/// Studies a loop. If the loop begins at a block's start plus the point, and the block consists of whole
+/// groups, it has the same number of iterations for all points of a group.
 bool SidePoints::StudyLoop(const Op* loop) {
   ir::LoopOp view(const_cast<Op*>(loop));
   auto is_tile = [](const Value* value) { return IsTileValue(value); };
@@ -194,8 +198,8 @@ bool SidePoints::StudyLoop(const Op* loop) {
   return true;
 }
 
-/// Whether the access is the same at all points or can be a vector access. Other accesses are better
-/// distributed to neighbouring threads.
+/// Whether the access is the same at all points or can be a vector access. The points of other accesses are
+/// better distributed to adjacent threads.
 bool SidePoints::StudyAccess(const Op* op) {
   if (passes::MayTrap(op)) return false;
   bool loads = op->kind() == OpKind::Load;
@@ -306,7 +310,7 @@ Values SidePoints::AtAllPoints(const Value* old) const {
   return Values(static_cast<size_t>(count_), maker_.scalars.at(old));
 }
 
-/// Makes the given point the current one, for the values that the op uses.
+/// Makes the given point current for the values that the op uses.
 void SidePoints::SetCurrent(const Op* op, size_t point) {
   for (const Value* used : passes::OutsideOperands(op)) {
     auto found = made_.find(used);
@@ -339,7 +343,7 @@ void SidePoints::ExpandPointOp(Op* op) {
   }
 }
 
-/// Emits one loop for all points, which counts from the block's start.
+/// Emits one loop for all points. The loop counts from the block's start.
 void SidePoints::ExpandPointLoop(const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
   auto count = static_cast<size_t>(count_);

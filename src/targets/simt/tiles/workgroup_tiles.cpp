@@ -11,8 +11,8 @@ namespace kdl::simt {
 
 namespace {
 
-/// Returns how many of a thread's loads are in flight at once. Each needs a register, and all iterations have
-/// the same number.
+/// Returns the number of a thread's loads that are in flight at once. Each of them needs a register, and all
+/// iterations have the same number of loads.
 int64_t TakenTogether(int64_t each) {
   constexpr int64_t kMost = 8;
   int64_t count = std::min(each, kMost);
@@ -177,7 +177,7 @@ void WorkgroupTiles::Distribute(const Op* at, const AxisList& axes, const Body& 
 
 void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t threads,
                                     int64_t count, const Body& body) {
-  int64_t inner = 1;  // groups of all axes but the first
+  int64_t inner = 1;  // the number of groups that cover all axes but the first
   for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
   inner /= count;
   if (axes.size() > 1 && inner > 0 && (threads % inner == 0 || inner % threads == 0))
@@ -189,10 +189,11 @@ void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t 
                     [&](Value* number) { AtPoint(at, axes, number, body, count); });
 }
 
-/// A thread has the same groups in all of its rows, so it can go from one row to the next.
+/// Distributes points by rows. A thread has the same groups in all of its rows, so it can go from one row to
+/// the next.
 void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& rows,
                                     const Body& body) {
-  // The rows that are distributed at once.
+  // The number of rows that are distributed at once.
   int64_t together = std::max<int64_t>(rows.threads / rows.inner, 1);
   int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.threads);
   AxisList inner_axes(axes.begin() + 1, axes.end());
