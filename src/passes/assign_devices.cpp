@@ -6,12 +6,13 @@
 #include "passes/analysis/tensor_touches.h"
 #include "passes/passes.h"
 
-// assign-devices: chooses the device on which each tensor of a program is allocated. An explicit `on` is kept.
-// Otherwise it is the device of the first launch that writes the tensor or, if none does, of the first that reads it:
+// assign-devices: chooses the device on which each tensor of a program is allocated. An explicit `on` is
+// kept. Otherwise the tensor gets the device of the first launch that writes it or, if none does, of the
+// first launch that reads it:
 //   %h = alloc h on @            launch @f on @one (%x, %h)
 //   -> %h = alloc h on @one {by_use = 1}
-// Tensors that a swap exchanges start on the same device. If a device was chosen by use, insert-transfers moves the
-// tensor to the device that writes it next.
+// Tensors that a swap exchanges start on the same device. If a device was chosen by use, insert-transfers
+// moves the tensor to the device that writes it next.
 
 namespace kdl::passes {
 
@@ -35,7 +36,8 @@ class Placing {
   }
 
  private:
-  /// The devices of the first launches that write and that touch any tensor of a swap class.
+  /// The device of the first launch that writes any tensor of a swap class, and of the first that touches
+  /// any.
   struct Use {
     Name written;
     Name touched;

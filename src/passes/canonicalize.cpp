@@ -8,8 +8,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// canonicalize: simplifies a kernel. Folds constants and the facts of blocks that `make_block` makes, merges
-// equal pure ops where one is in scope of the other, and removes unused ops:
+// canonicalize: simplifies a kernel. Folds constants, and the starts and sizes of blocks that `make_block`
+// makes. Replaces an op by an equal pure op that is in scope, and removes unused ops:
 //
 //   %b = make_block %s, %n, %0 ; %x = block_size %b ; %y = add %x, %0   ->   %n in place of %y
 
@@ -114,7 +114,7 @@ struct SameOp {
   }
 };
 
-/// The ops that are in scope; one op represents all that are equal.
+/// The ops that are in scope. Of several equal ops, one represents the others.
 class ScopedOps {
  public:
   /// Returns an equal op in scope. If there is none, adds `op` and returns null.
@@ -133,7 +133,7 @@ class ScopedOps {
   std::vector<Op*> order_;
 };
 
-/// A `block` value is the scope of the tiles over its block, so equal ones are never merged.
+/// Equal `block` values are never merged, since each is the scope of the tiles over its block.
 bool MayMerge(const Op* op) {
   return op->info().has(ir::kPure) && op->results().size() == 1 && op->regions().empty() &&
          op->kind() != OpKind::MakeBlock;

@@ -10,11 +10,11 @@
 #include "proofs/proofs.h"
 
 // check-bounds: decides the bounds mode of every access.
-//   clip    each index is a whole range over the dimension's own size, or proven; clipping the block is enough
-//   proven  in bounds for all sizes, or for all that the launch accepts (checks/launch_bounds.h)
-//   guard   unknown: checked at run time; with --unchecked it counts as proven
+//   clip    each index is proven in bounds, or a whole range over the dimension's own size: clipping is enough
+//   proven  in bounds for all sizes, or for all sizes that the launch accepts (checks/launch_bounds.h)
+//   guard   not proven: checked at run time; with --unchecked, treated as proven
 // An index that is out of bounds in every launch that reaches it is an error. Accesses with `else` are left
-// as they are. Reads of single elements of tiles are proven or guarded as well.
+// as they are. Reads of single elements of tiles also become proven or guarded.
 
 namespace kdl::passes {
 
@@ -50,7 +50,7 @@ class BoundsChecker {
     if (proven) DropMask(view);
   }
 
-  /// Checks a read of single elements of a tile, whose indices must be inside blocks.
+  /// Checks a read of single elements of a tile. Its indices must be inside the blocks of the tile.
   void Check(ir::GatherOp take) {
     if (take->attr<AttrKey::BoundsMode>() != BoundsMode::Guard || !inside_.IsTakeInside(take))
       return;
@@ -73,8 +73,8 @@ class BoundsChecker {
     report.Help(outside.extreme.empty() ? kOutsideHelp : kReachesHelp);
   }
 
-  /// Removes the mask of a proven load that is safe everywhere. The mask only kept it from trapping, and from
-  /// reading elements that other blocks write.
+  /// Removes the mask of a proven load if loading every element is safe. The mask only kept the load from
+  /// trapping, and from reading elements that other blocks write.
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
     if (!load || !view.mask || !proofs::IsInput(view.tensor) || inside_.NeedsMask(view)) return;

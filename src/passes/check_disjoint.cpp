@@ -13,11 +13,12 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// check-disjoint: proves that no block touches an element that another block writes, unless a `sync` separates them
-// or both accesses are atomic, and that no store writes an element twice. What cannot be proven is an error, which
-// shows two blocks and an element if an example is found. Code outside `spmd for` counts as one block per core. The
-// proofs rely on rules that the front end enforces in sources but that KIR text may break: all cores reach each
-// `sync` and `spmd for`, and stages do not share a tensor that one of them writes.
+// check-disjoint: proves that no block touches an element that another block writes, unless a `sync`
+// separates the two accesses or both are atomic. Also proves that no store writes an element twice. What
+// cannot be proven is an error; if an example is found, the error names two blocks and an element. Code
+// outside of `spmd for` counts as one block per core. The proofs rely on rules that the front end enforces
+// in sources, but that KIR text may break: all cores reach each `sync` and `spmd for`, and stages do not
+// share a tensor that one of them writes.
 
 namespace kdl::passes {
 
@@ -27,12 +28,12 @@ constexpr const char* kStoreHelp =
     "index it by the ranges of the `spmd for`; or keep one of the values with `atomic {0} = …;`; "
     "or add them with `atomic {0} += …;` or `reduce`; or separate the two accesses by a `sync;`";
 
-/// Help for a store like `y[0] += …`, which is most often meant as a sum over all blocks.
+/// Help for a store such as `y[0] += …`, which is usually meant as a sum over all blocks.
 constexpr const char* kSumHelp =
     "add the values with `reduce {0} += …;` or `atomic {0} += …;`; or index both accesses by the "
     "ranges of the `spmd for`; or separate them by a `sync;`";
 
-/// Help for two different accesses, for which it is not enough to make the store `atomic`.
+/// Help for a conflict between two different accesses, where it is not enough to make the store `atomic`.
 constexpr const char* kAccessesHelp =
     "index both accesses by the ranges of the `spmd for`, or separate them by a `sync;`";
 
@@ -92,8 +93,8 @@ class DisjointChecker {
             "cores: from sizes, parameters, or tensors read after a `sync`");
   }
 
-  /// Checks that stages share no tensor that one of them writes. Code outside of stages is not ordered with
-  /// them, and group reductions run only after all stages have ended.
+  /// Checks that stages share no tensor that one of them writes. Code outside of stages is not ordered
+  /// relative to them, and group reductions run only after all stages have ended.
   void CheckStages() {
     std::vector<proofs::AccessView> views = proofs::AccessesIn(kernel_.body);
     std::erase_if(views, [](const auto& view) { return view.is_fill(); });
@@ -141,8 +142,8 @@ class DisjointChecker {
     return Accumulates(store, other) ? fmt::format(kSumHelp, OpText(store)) : kAccessesHelp;
   }
 
-  /// Proofs know nothing about a sum that may overflow 64 bits; the note suggests an assert that rules this
-  /// out.
+  /// Adds a note about a sum that may overflow 64 bits, since proofs know nothing about such a sum. The note
+  /// suggests an assert that rules this out.
   void NoteWraps(Diagnostic& report) {
     std::optional<proofs::WrappingSum> found = proofs::FindWrappingSum(kernel_);
     if (!found) return;
@@ -163,7 +164,7 @@ class DisjointChecker {
     report.Help(StoreHelp(example.op, example.other));
   }
 
-  /// Reports a store that may write one element at two of its points.
+  /// Reports a store that may write the same element at two of its points.
   void Report(const proofs::TwiceStored& stored) {
     const auto& [store, example] = stored;
     Span span = SpanOf(store);

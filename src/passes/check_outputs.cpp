@@ -10,9 +10,9 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// check-outputs: proves that every element of an `out` parameter is written, whatever the data is, and is not
-// read before. What cannot be proven is an error; if a small launch shows a missing element, the error names
-// it.
+// check-outputs: proves that every element of an `out` parameter is written, whatever the data is, and is
+// not read before. It is an error if this cannot be proven. If a launch with small sizes leaves an element
+// unwritten, the error names that element.
 
 namespace kdl::passes {
 
@@ -51,8 +51,8 @@ class OutputChecker {
   }
 
  private:
-  /// Collects the tensors of the launch that are undefined until written, and reports those that are read but
-  /// never written.
+  /// Collects the launch's own tensors, which are undefined until they are written, and reports those that
+  /// are read but never written.
   void CheckLaunchTensors() {
     std::map<const Value*, const Op*> read;
     for (const AccessView& view : AccessesIn(kernel_.body)) {
@@ -73,12 +73,12 @@ class OutputChecker {
     }
   }
 
-  /// Whether the launch itself allocates the tensor.
+  /// Returns whether the launch itself allocates the tensor.
   static bool IsOwn(const Value* memory) {
     return memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
   }
 
-  /// Returns the first op in the block that writes elements of the tensor, or null.
+  /// Returns the first op in the region that writes elements of the tensor, or null.
   static const Op* FindWrite(const ir::Region* region, const Value* tensor) {
     for (const AccessView& view : AccessesIn(region)) {
       if (view.effect != Effect::Read && ir::MemoryOf(view.tensor) == tensor) return view.op;
@@ -124,7 +124,8 @@ class OutputChecker {
   const ir::Function& kernel_;
   proofs::Written written_;
   std::set<const Value*> outs_;
-  std::set<const Value*> undefined_;  ///< at kernel entry: outs_ and the launch's own tensors
+  /// Tensors that are undefined at kernel entry: `outs_` and the launch's own tensors.
+  std::set<const Value*> undefined_;
   std::set<const Value*> reported_;
 };
 

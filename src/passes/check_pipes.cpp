@@ -11,14 +11,15 @@
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// check-pipes: proves that every pipe has one stage that pushes and another one that pops, that each core pushes as
-// many tiles as it pops for all sizes, and that stages never wait for each other forever. What cannot be proven is an
-// error. Removes unused pipes, and increases the depth of pipes that would block otherwise:
+// check-pipes: proves that every pipe has one stage that pushes and another stage that pops. Also proves
+// that each core pushes as many tiles as it pops for all sizes, and that stages never wait for each other
+// forever. What cannot be proven is an error. Removes unused pipes, and increases the depth of pipes that
+// would otherwise block:
 //
 //   stage { push to %a ; push to %a ; push to %b }   stage { pop %b ; pop %a ; pop %a }     ->  %a = pipe {depth = 2}
 //
-// Stages cannot block at any depth if the pipes between them form no cycle: for two stages to wait for each other,
-// one would have to find a pipe empty that the other finds full.
+// If the pipes between stages form no cycle, the stages cannot block at any depth: two stages can only wait
+// for each other if one finds a pipe empty while the other finds a pipe full.
 
 namespace kdl::passes {
 
@@ -35,12 +36,12 @@ constexpr const char* kBranchHelp =
 std::string_view PipeName(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
 std::string_view StageName(const Op* stage) { return stage->attr<AttrKey::Name>().text(); }
 
-/// A pipe and the two stages that it connects.
+/// A pipe and the two stages that it connects. `push` and `pop` are the first of each, for messages.
 struct Joint {
   Value* pipe;
   const Op* from;
   const Op* to;
-  const Op* push;  ///< the first push and pop, for messages
+  const Op* push;
   const Op* pop;
 };
 
@@ -51,7 +52,7 @@ class PipeChecker {
   void Check() {
     for (Op* pipe : ir::PipesOf(kernel_)) {
       if (pipe->result()->uses().empty()) {
-        ir::Erase(pipe);  // it would use memory on every core
+        ir::Erase(pipe);  // an unused pipe would take memory on every core
       } else {
         FindJoint(pipe->result());
       }
@@ -104,7 +105,7 @@ class PipeChecker {
   }
 
   void ReportOpen(const Value* pipe, const PipeEnds& ends) {
-    if (ends.pushes.empty() && ends.pops.empty()) return;  // unused pipe
+    if (ends.pushes.empty() && ends.pops.empty()) return;  // an unused pipe is no error
     bool pushed = !ends.pushes.empty();
     const Op* end = pushed ? ends.pushes[0] : ends.pops[0];
     Report(diag::PipeOneEnd, end, pushed ? "pushes to" : "pops from", PipeName(pipe),
@@ -158,8 +159,8 @@ class PipeChecker {
                      : "pop before the `if`, and use the tile in it");
   }
 
-  /// Returns a `spmd for` around a push or pop of the pipe that does not iterate over a named domain, or
-  /// null.
+  /// Returns an `spmd for` that contains a push or pop of the pipe and does not iterate over a named domain.
+  /// Returns null if there is none.
   const Op* OwnWalk(const Traffic& traffic, const Value* pipe) {
     for (const TrafficItem& item : traffic) {
       if (item.kind != TrafficItem::Kind::Loop) continue;
@@ -222,7 +223,8 @@ class PipeChecker {
 
   // ---- Blocking
 
-  /// Returns the stages that pipes connect with `first`. Sets `ring` if their pipes form a cycle.
+  /// Returns the stages that pipes connect with `first`, directly or through other stages. Sets `ring` if
+  /// their pipes form a cycle.
   std::set<const Op*> Joined(const Op* first, bool& ring) const {
     std::set<const Op*> members = {first};
     for (bool grown = true; grown;) {

@@ -18,7 +18,7 @@
 // check-scratch: checks that the buffers that a core needs at the same time fit into the target's scratch
 // memory. These are the buffers of nested blocks and of all stages. Changes nothing.
 //
-//   %acc = buffer_new : buffer<f32,[32768,32768]>   // 4 GiB, of 1 GiB: an error that says which blocks would fit
+//   %acc = buffer_new : buffer<f32,[32768,32768]>   // 4 GiB do not fit into 1 GiB: the error says which blocks would
 
 namespace kdl::passes {
 
@@ -119,8 +119,8 @@ std::string Describe(const ScratchChunk& chunk) {
                      Amount(chunk.bytes()));
 }
 
-/// Returns the workgroup's buffers that each have a fixed place in workgroup memory. In kernels with `sync`,
-/// buffers that live across a launch barrier are elsewhere.
+/// Returns the workgroup's buffers that have a fixed place in workgroup memory. In kernels with `sync`,
+/// buffers that live across a launch barrier are not in workgroup memory.
 std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });

@@ -5,7 +5,7 @@
 #include "proofs/proofs.h"
 
 // check-statics: evaluates static assertions, whose conditions are constants by now. Reports an error for
-// each that fails, and removes the ops.
+// each assertion that fails, and removes the ops.
 
 namespace kdl::passes {
 

@@ -6,14 +6,15 @@
 #include "passes/passes.h"
 
 // fix-reduction-order: reduces in 64-lane order (`lanes64`) where the memory layout makes that fast, else in
-// sequential order (`sequential`). A reduction with a fn is always sequential, since the fn need not commute.
-// The rule sees only the source, never a target or a tile size, so that every device computes the same bits:
+// sequential order (`sequential`). A reduction with a fn is always sequential, since the fn need not
+// commute. The rule sees only the source, never a target or a tile size, so that every device computes the
+// same bits:
 //
-//   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
-//   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.
+//   reduce sum %x over r, c {order = open}   where %x is computed from   load %t[%r, %c + 1], load %u[%c]
+//   -> lanes64: c, the last axis of the list, is the last index (optionally plus constants) of every tensor that has it
 //
-// A contraction whose result has two axes or more is always sequential: its lanes are the columns of the result. The
-// minimum or maximum of all elements is the same in any order, and 64 lanes find it faster.
+// A contraction whose result has two axes or more is always sequential: its lanes are the columns of the
+// result. The minimum or maximum of all elements is the same in any order, and 64 lanes find it faster.
 
 namespace kdl::passes {
 
@@ -36,7 +37,7 @@ bool IsConstantScalar(const Value* value) {
   return value->def() && value->def()->kind() == OpKind::Const;
 }
 
-/// Whether the dimension's index is the axis itself, optionally plus constants.
+/// Returns whether the dimension's index is the axis itself, optionally plus constants.
 bool IsAxisPlusConstants(const ir::LoadOp& load, const ir::AccessDim& dim, ir::AxisId axis) {
   bool has_axis = false;
   for (const ir::AccessTerm& term : dim.terms) {
@@ -65,19 +66,19 @@ Verdict JudgeLoad(const ir::LoadOp& load, ir::AxisId axis) {
                                                              : Verdict::NotLast;
 }
 
-/// A tile has its elements in the order of its axes, so the last axis must be the reduced one.
+/// A tile stores its elements in the order of its axes, so the reduced axis must be its last axis.
 Verdict JudgePop(const Op* pop, ir::AxisId axis) {
   return pop->attr<ir::AttrKey::Axes>().back() == axis ? Verdict::LastInAll : Verdict::NotLast;
 }
 
-/// Whether the value is carried by a loop or branch. Results of reductions and scans depend on their operands
-/// as those of any other op do.
+/// Returns whether the value is carried by a loop or branch. Results of reductions and scans are not: they
+/// depend on their operands like the results of other ops.
 bool IsCarried(const Op* def) {
   return !def->regions().empty() && def->kind() != OpKind::MultiReduce &&
          def->kind() != OpKind::Scan;
 }
 
-/// Follows the operands from which the value is computed, but stops at a variable (`snapshot`) and at values
+/// Follows the operands from which the value is computed. Stops at a variable (`snapshot`), and at values
 /// that loops carry.
 Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Value*>& seen) {
   Op* def = value->def();
@@ -94,7 +95,8 @@ Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Valu
   return verdict;
 }
 
-/// Whether the reduction takes the minimum or maximum of all elements, which is the same in any order.
+/// Returns whether the reduction takes the minimum or maximum of all elements, which is the same in any
+/// order.
 bool IsOneExtremum(const ir::ReduceOp& reduce) {
   auto fold = reduce->attr<ir::AttrKey::Reduction>();
   bool any_order = fold == ir::ReductionKind::Max || fold == ir::ReductionKind::Min;

@@ -20,11 +20,12 @@
 //   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
 //   -> elementwise (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
 // Inside a loop the ops run point by point. This equals running them op by op if no point reads what another
-// point wrote and at most one op may trap, so that the first trap stays the same. An update gets its own
+// point wrote, and at most one op may trap, so that the first trap stays the same. An update gets its own
 // loop, which runs element by element, so that the ops that compute its operands stay fast. A reduction in
-// 64-lane order that reads results of a group is moved after its loop, and the group continues; expand-tiles
-// later fuses the reduction into the loop. Each loop repeats its loads from tensors that the kernel cannot
-// change (analysis/reloads.h), and recomputes conditions on indices (analysis/index_conditions.h).
+// 64-lane order that reads results of a group is placed after the group's loop, and later ops may still join
+// the group; expand-tiles then fuses the reduction into the loop. Each loop repeats its loads from tensors
+// that the kernel cannot change (analysis/reloads.h), and recomputes conditions on indices
+// (analysis/index_conditions.h).
 
 namespace kdl::passes {
 
@@ -39,7 +40,7 @@ bool SameAccess(const Op* a, const Op* b) {
          a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
-/// Returns the term of the dimension's index if that is a constant multiple of the axis's block plus an
+/// Returns the term of the dimension's index if the index is a constant multiple of the axis's block plus an
 /// offset, else null.
 const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* const> index,
                                  ir::AxisId axis) {
@@ -49,8 +50,8 @@ const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* cons
   return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
 }
 
-/// Whether the accesses touch different elements at points that differ along the axis. They do if in some
-/// dimension both indices are the same multiple of its block.
+/// Returns whether the accesses touch different elements at points that differ along the axis. They do if,
+/// in some dimension, the indices of both are the same multiple of the axis's block.
 bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
   const ir::Access of_a = a->attr<AttrKey::Access>();
   const ir::Access of_b = b->attr<AttrKey::Access>();
@@ -81,9 +82,9 @@ struct Group {
                                         [&](const Op* other) { return Agree(other, op); });
   }
 
-  /// Whether the two ops may be in one group. Two accesses to the same tensor, one of them a write, must
-  /// touch the same element at each point, or never a common one, as rows `y[0, i]` and `y[1, i]`. `out`
-  /// tensors do not overlap others.
+  /// Returns whether the two ops may be in one group. Two accesses to the same tensor, one of them a write,
+  /// must touch the same element at each point, or never touch a common element. Rows `y[0, i]` and
+  /// `y[1, i]` have no common element. `out` tensors do not overlap other tensors.
   bool Agree(const Op* first, const Op* second) const {
     if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
       return true;
@@ -119,8 +120,8 @@ struct Group {
   }
 };
 
-/// Returns the axes of the loop, outermost first. If an element may trap, they are in the order of the ops'
-/// axes, so that the first trap stays the same. The same holds for updates, where several may hit one
+/// Returns the axes of the loop, outermost first. If an op may trap, they keep the order of the ops' axes,
+/// so that the first trap stays the same. They also keep it for updates, since several of these may hit one
 /// element.
 AxisList LoopOrder(const Group& group, const AxisOrder& order) {
   bool in_order = std::any_of(group.members.begin(), group.members.end(),
@@ -225,7 +226,7 @@ class ElementwiseLoopMaker {
       map_[member->result()] = At(member->operand(0));
       return;
     }
-    // Operands used in a region are read once, before the op.
+    // Operands that are used in the op's regions are read once, before the op.
     if (!member->regions().empty()) {
       for (Value* used : OutsideOperands(member)) At(used);
     }
@@ -260,7 +261,7 @@ class ElementwiseLoopMaker {
   std::unordered_map<ir::AxisId, Value*> points_;
 };
 
-/// Whether an op that is not a member may remain between two members.
+/// Returns whether an op that is not a member may remain between two members.
 bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
 
 bool FoldsInLanes(const Op* op) {
@@ -304,7 +305,8 @@ class Former {
     close();
   }
 
-  /// Whether a load or condition that the loop repeats for `op` depends on one of the group's followers.
+  /// Returns whether a load or condition that the loop repeats for `op` depends on one of the group's
+  /// followers.
   bool RemakesOfFollower(const Group& group, const Op* op) const {
     return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
       const Op* made = ir::IsTile(used->type()) ? reloads_.RepeatedLoad(used) : nullptr;
@@ -313,7 +315,8 @@ class Former {
     });
   }
 
-  /// Erases the ops that each loop has repeated. They may use each other, so users are erased first.
+  /// Erases the original ops that each loop has repeated. They may use each other, so users are erased
+  /// first.
   void EraseRemade(const ir::Region* body) {
     std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {
       bool is_load = !op->results().empty() && reloads_.RepeatedLoad(op->result());

@@ -16,15 +16,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// fuse-stages: if all stages of a kernel run their loops in step, one loop does the work of all of them, and
-// the tile that one stage pushes becomes the tile that the other pops. No pipe remains.
+// fuse-stages: if all stages of a kernel run their loops in step, replaces them by one loop that does the
+// work of all stages. The tile that one stage pushes becomes the tile that the other stage pops. No pipe
+// remains.
 //
 //   stage { spmd (%i …) { … push %t to %q over i } }      ->   spmd (%i …) { … %t … ; uses of %u become uses of %t }
 //   stage { spmd (%j …) { %u = pop %q over j ; … } }
 //
 // The ops of the stages are interleaved as the stages would run: each stage continues until it pops from an
-// empty pipe. Loops that use pipes are merged if they have the same bounds and blocks and leave each pipe as
-// full as it was before. Otherwise the kernel is left unchanged.
+// empty pipe. Loops that use pipes are merged if they have the same bounds and blocks, and leave each pipe
+// as full as it was before. Otherwise the kernel is left unchanged.
 
 namespace kdl::passes {
 
@@ -44,7 +45,8 @@ bool IsCounted(const Op* op) {
   return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop;
 }
 
-/// The number of operands that are bounds of a loop, and of region parameters that are not carried values.
+/// BoundCount returns the number of operands that are bounds of the loop. BinderCount returns the number of
+/// region parameters that are not carried values.
 size_t BoundCount(const Op* loop) {
   if (loop->kind() == OpKind::Spmd) return loop->operands().size();
   return loop->kind() == OpKind::For ? size_t{ir::ForOp::at_inits} : size_t{ir::LoopOp::at_inits};
@@ -66,8 +68,8 @@ class Fusion {
  public:
   Fusion(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel), b_(module) {}
 
-  /// Appends the fused stages to `into`. Returns false if they are not in step; `stuck` then says where, and
-  /// `into` must be discarded.
+  /// Appends the fused stages to `into`. Returns false if they are not in step: `stuck()` then returns where
+  /// they stop, and `into` must be discarded.
   bool Fuse(const std::vector<Op*>& stages, Region* into) {
     std::vector<const Region*> bodies;
     for (const Op* stage : stages) bodies.push_back(stage->region());
@@ -76,7 +78,7 @@ class Fusion {
                                         [](const auto& queue) { return queue.second.empty(); });
   }
 
-  /// For each stage that did not reach its end, the op at which it is stuck.
+  /// Returns, for each stage that did not reach its end, the op at which it is stuck.
   const std::vector<const Op*>& stuck() const { return stuck_; }
 
  private:
@@ -85,7 +87,8 @@ class Fusion {
     Op* op;
     bool at_end() const { return op->info().has(ir::kTerminator); }
   };
-  /// A tile that was pushed and not yet popped, with the axes of the fused kernel for its dimensions.
+  /// A tile that has been pushed and not yet popped, with the axis of the fused kernel for each of its
+  /// dimensions.
   struct Parcel {
     Value* tile;
     ir::AxisList positions;
@@ -95,7 +98,8 @@ class Fusion {
 
   ir::AxisList PositionsOf(const Op* op) const { return axes_.Replaced(op->attr<AttrKey::Axes>()); }
 
-  /// Returns the op that makes the block of this axis, if one is already in scope. An axis never has two.
+  /// Returns the op that makes the same block, if one is already in scope, else null. An axis never has two
+  /// such ops.
   Op* MadeBlock(const Op* block) const {
     Type type = TypeFor(block->result()->type());
     for (const Region* region = b_.region(); region;
@@ -124,7 +128,8 @@ class Fusion {
   /// Clones an op and changes its axes to those of the fused kernel.
   void CloneOp(const Op* op) { axes_.Retype(module_.types(), ir::Clone(op, b_, values_)); }
 
-  /// Whether two values are equal: they are the same value, or computed by the same pure ops from equal values.
+  /// Returns whether two values are equal: they are the same value, or computed by the same pure ops from
+  /// equal values.
   bool SameValue(Value* a, Value* b) const {
     a = Mapped(values_, a);
     b = Mapped(values_, b);
@@ -138,7 +143,8 @@ class Fusion {
                       y->operands().end(), [&](Value* p, Value* q) { return SameValue(p, q); });
   }
 
-  /// Whether two loops visit the same blocks in the same order: they have the same kind, bounds and extents.
+  /// Returns whether two loops visit the same blocks in the same order: they have the same kind, bounds and
+  /// extents.
   bool SameWalk(const Op* a, const Op* b) const {
     if (!IsCounted(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
     for (size_t i = 0; i < BoundCount(a); ++i) {
@@ -228,7 +234,7 @@ class Fusion {
     return true;
   }
 
-  /// Whether each pipe contains the same tiles as before.
+  /// Returns whether each pipe contains the same tiles as in `before`.
   bool SameQueues(const Queues& before) const {
     auto tiles_in = [](const Queues& queues, const Value* pipe) {
       auto found = queues.find(pipe);

@@ -12,21 +12,22 @@
 
 // Two passes replace calls by the fn's body, over the caller's axes.
 //
-// inline-tile-functions runs early and inlines calls of fns that have ranges or pipes: later passes need the tiles of
-// the caller to decide orders of rounding and to count pushes. It then removes these fns; calls of other fns stay.
+// inline-tile-functions runs early and inlines calls of fns that have ranges or pipes: later passes need the
+// caller's tiles to decide the order of rounding and to count pushes. It then removes these fns; calls of
+// other fns stay.
 //
 //   fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
 //   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
 //   ->  %m = reduce max %x over c : tile<f32; b r>
 //
-// inline-functions inlines the remaining calls. Their fns have scalar bodies, which are mapped over the union
-// of the call's axes.
+// inline-functions inlines the remaining calls. Their fns have scalar bodies, which are mapped over the
+// union of the call's axes.
 //
 //   fn @half.f32 (%x: f32) -> f32 { %c = const 0.5 : f32 ; %y = mul %x, %c : f32 ; return %y }
 //   %r = call @half.f32(%t) : tile<f32; i>
 //   ->  %c = const 0.5 : f32 ; %y = mul %t, %c : tile<f32; i>
 //
-// A call's mask has none of the fn's axes. It also masks the ops of the body that may trap. Where it is
+// A call's mask has none of the fn's own axes. It also masks the ops of the body that may trap: where it is
 // false, divisors are 1 and a `while` does not start.
 
 namespace kdl::passes {
@@ -45,8 +46,8 @@ bool IsTileFunction(const ir::Function& fn) {
 
 bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
 
-/// Finds the extra axes that values of a fn get from a call that maps the fn over them: those of the
-/// arguments on which the values depend.
+/// Finds the extra axes that the values of a fn get from a call that maps the fn over them. A value gets
+/// those of the arguments on which it depends.
 class MappedAxes {
  public:
   /// `outside` returns the axes of values that are defined outside of the studied loops.
@@ -54,9 +55,10 @@ class MappedAxes {
       : outside_(std::move(outside)) {}
 
   /// Finds the axes of the values that a `while` carries, as parameters of its region. Each value gets the
-  /// axes that it has in any iteration, and those of the condition, since elements finish at different times.
-  /// Values that are used after the loop also get the axes of everything that the loop computes; if none is
-  /// used, the last value gets them. `condition` lists further axes of the initial condition.
+  /// axes that it has in any iteration, and those of the condition, since elements finish at different
+  /// times. Values that are used after the loop also get the axes of everything that the loop computes. If
+  /// none is used, the last carried value gets these axes. `condition` lists further axes of the initial
+  /// condition.
   void Study(const Op* loop, const AxisList& condition = {});
   const AxisList& ParamAxes(const Value* param) const { return known_.at(param); }
 
@@ -73,7 +75,8 @@ AxisList MappedAxes::ValueAxes(const Value* value) const {
   return found != known_.end() ? found->second : outside_(value);
 }
 
-/// Gives each value in the region the axes of its operands. Returns the union of all of them.
+/// Gives each value in the region the axes of the operands that it is computed from. Returns the union of
+/// all these axes.
 AxisList MappedAxes::Flow(const ir::Region* region) {
   AxisList made;
   for (const Op* op : *region) {
@@ -153,13 +156,14 @@ class Inliner {
     return bound;
   }
 
-  /// Returns the type over the caller's axes and `mapped`, the axes over which the call maps the fn.
+  /// Returns the type with the caller's axes in place of the fn's, plus `mapped`, the axes over which the
+  /// call maps the fn.
   ir::Type Bound(ir::Type type, const AxisList& mapped) const {
     if (type->kind != ir::TypeKind::Tile) return type;
     return builder_.types().Tile(type->scalar, ir::UnionAxes(BoundSorted(type->axes), mapped));
   }
 
-  /// Returns the axes that the operands' copies have and the operands do not.
+  /// Returns the axes that the copies of the op's operands have, but the operands themselves do not.
   AxisList OperandExtras(const Op* op) const {
     AxisList mapped;
     for (Value* operand : op->operands()) {
@@ -260,7 +264,7 @@ class Inliner {
       const Value* param = from->param(i);
       map_[param] = builder_.AddParam(to, types[first + i], param->name());
     }
-    Value* around = std::exchange(mask_, nullptr);  // the condition already masks what may trap
+    Value* around = std::exchange(mask_, nullptr);  // the loop's condition already masks ops that may trap
     CopyBody(from);
     mask_ = around;
     std::vector<Value*> yielded;
@@ -334,7 +338,7 @@ class Inliner {
   ir::Builder& builder_;
   ir::ValueMap map_;
   std::vector<Op*>& calls_;
-  std::map<AxisId, AxisId> axes_;  ///< axes of the fn to those of the caller
+  std::map<AxisId, AxisId> axes_;  ///< maps axes of the fn to those of the caller
   Value* mask_;                    ///< the call's mask, unless a loop's condition includes it
 };
 

@@ -16,20 +16,21 @@
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 
-// insert-transfers: moves a tensor that a launch needs to the launch's device first. One walk over the
-// program tracks the device that owns each tensor, and the devices that have copies of it:
-// - A launch on another device that only reads gets a copy, which is valid until the next write:
+// insert-transfers: before each launch, moves the tensors that the launch uses to its device. One walk over
+// the program tracks the device that owns each tensor, and the devices that have copies of it:
+// - A launch on another device that only reads the tensor gets a copy, which is valid until the next write:
 //     launch @f on @two (%x, %y)     ->  %x2, %e = transfer %x to @two {cause = "f reads it"}
 //                                        launch @f on @two (%x2, %y)
-// - The device of a launch that writes becomes the owner. Elements that may be read move there: relocate %y to @two
-// - A tensor that `on` fixes to a device is also written in a copy, which is copied back.
+// - The device of a launch that writes the tensor becomes its owner. Elements that may be read move there:
+//     relocate %y to @two
+// - If `on` fixes a tensor to a device, a launch on another device writes a copy of it, which is copied back.
 // Whole tensors move, even if a launch needs only a part; the part is then made again from the moved tensor.
-// A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop changes moves,
-// before the loop, to the device of the last launch in the loop that writes it, so that each iteration ends
-// with it where it began. If branches leave a tensor on different devices, one of them moves it.
-// The device of the caller's parameters is unknown: each moves to the device of its first launch, and those
-// that are written move back at the end.
-// Between devices that share memory none of this moves any data; that is only known at run time.
+// A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop changes
+// moves, before the loop, to the device of the last launch in the loop that writes it. Each iteration then
+// ends with the tensor on the device where it began. If branches leave a tensor on different devices, one of
+// the branches moves the tensor. The device of the caller's parameters is unknown: each parameter moves to
+// the device of its first launch, and those that are written move back at the end. Between devices that
+// share memory, none of this moves any data. Whether devices share memory is only known at run time.
 
 namespace kdl::passes {
 
@@ -43,7 +44,7 @@ struct QueuePlace {
 
 /// What is known about a tensor at a point of the program.
 struct Owner {
-  Name device;        ///< owner; empty: where the caller has it
+  Name device;        ///< the owner; empty if the tensor is where the caller has it
   int64_t queue = 0;  ///< queue of the last op that wrote it
   bool is_fixed = true;
   bool has_elements = true;
@@ -90,7 +91,8 @@ class Inserter {
     });
   }
 
-  /// Whether the program uses at most one device. Then nothing moves, and parameters are on that device too.
+  /// Returns whether the program uses at most one device. Then nothing moves, and parameters are on that
+  /// device too.
   bool HasOnePlace() const { return devices_.size() <= 1 && !asks_for_moves_; }
 
   void AddParams(Owners& state) {
@@ -136,7 +138,7 @@ class Inserter {
     });
   }
 
-  /// Lets the program work on a local copy of the parameter, on the device of its first launch.
+  /// Makes the program work on a local copy of the parameter, on the device of `first`, its first launch.
   void AddLocal(const ir::Param& param, const Op* first, Owners& state) {
     Op* user = nullptr;
     for (Op* op : *program_.body) {
@@ -167,7 +169,7 @@ class Inserter {
         state[op->result()] = {
             op->attr<AttrKey::Device>(), 0, !op->HasAttr(AttrKey::ByUse), false, {}};
         return;
-      case OpKind::Transfer:  // only in KIR text
+      case OpKind::Transfer:  // occurs only in KIR text
         state.try_emplace(op->result(0), Owner{.device = op->attr<AttrKey::Device>()});
         return;
       case OpKind::Launch:
@@ -194,7 +196,7 @@ class Inserter {
     }
   }
 
-  /// Lets a copy or fill run on the device that owns its destination.
+  /// Makes a copy or fill run on the device that owns its destination.
   void SetPlace(Op* op, Owners& state) {
     Name device;
     for (const Touch& touch : TouchesOf(context_.module, op)) {
@@ -242,7 +244,7 @@ class Inserter {
       auto need = std::ranges::find(needs, root, &Need::root);
       if (need == needs.end()) need = needs.insert(need, {root});
       need->writes = need->writes || touch.writes;
-      need->reads = need->reads || touch.reads || touch.tensor != root;  // a part: the rest stays
+      need->reads = need->reads || touch.reads || touch.tensor != root;  // a part: the rest is kept
     }
     return needs;
   }
@@ -253,7 +255,8 @@ class Inserter {
     owner.copies.clear();
   }
 
-  /// Writes a tensor that `on` fixes to another device: into a copy, which is copied back.
+  /// Makes a launch write a tensor that `on` fixes to another device: it writes a copy, which is then copied
+  /// back.
   void WriteCopy(Op* launch, const Need& need, const QueuePlace& place, Owner& owner) {
     std::string name(CauseText(launch));
     bool reads = need.reads && owner.has_elements;
@@ -271,7 +274,8 @@ class Inserter {
     owner.copies[place.device] = copy;
   }
 
-  /// Returns the copy of a tensor on a device. Makes it before the outermost loop that does not change the tensor.
+  /// Returns the copy of a tensor on a device. Creates it before the outermost loop that does not change the
+  /// tensor.
   Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Owner& owner,
                  const std::string& cause) {
     if (auto known = owner.copies.find(place.device); known != owner.copies.end())
@@ -288,7 +292,7 @@ class Inserter {
     return owner.copies[place.device] = copy;
   }
 
-  /// Handles `x to d` of the source.
+  /// Handles a move that the source asks for: `x to d`.
   void MoveAsSaid(Op* op, Owners& state) {
     Value* root = ir::MemoryOf(op->operand(0));
     Owner& owner = state[root];
@@ -299,7 +303,7 @@ class Inserter {
     } else if (owner.device != place.device) {
       Relocate(root, owner, place, op, cause, op->loc(), op->HasAttr(AttrKey::Fresh));
     }
-    // In KIR text, ops may wait for its event. They will get new events.
+    // In KIR text, other ops may wait for the event of this op. They will get new events.
     for (const ir::Use& use : std::vector<ir::Use>(op->result()->uses())) DropEvent(use.user, op);
     ir::Erase(op);
   }
@@ -329,8 +333,8 @@ class Inserter {
     std::set<const Value*> changed;
   };
 
-  /// Returns the tensors that a loop or branch changes, each with the last op that decides its device, or
-  /// null if only other ops write it.
+  /// Returns the tensors that a loop or branch changes. Maps each to the last op inside that decides its
+  /// device, or to null if only other ops write it.
   std::map<const Value*, const Op*> ChangedIn(const Op* outer) const {
     std::map<const Value*, const Op*> changed;
     for (const ir::Region* region : outer->regions()) {
@@ -349,7 +353,8 @@ class Inserter {
     return changed;
   }
 
-  /// Returns the last of the changes that decides the device of a tensor, or of one that it is swapped with.
+  /// Returns the last op in `changed` that decides the device of a tensor, or of another tensor that it is
+  /// swapped with.
   const Op* LastWriter(const std::map<const Value*, const Op*>& changed, const Value* root) const {
     const Op* last = nullptr;
     for (const auto& [tensor, op] : changed) {
@@ -418,7 +423,7 @@ class Inserter {
     }
   }
 
-  /// Keeps the copies that were made before the op, if its regions do not change the tensor.
+  /// Keeps the copies of each tensor that were made before the op, unless its regions change the tensor.
   void Leave(const Op* op, const Owners& inside, const std::map<const Value*, const Op*>& changed,
              Owners& state) {
     for (auto& [root, owner] : state) {
@@ -466,7 +471,8 @@ class Inserter {
     }
   }
 
-  /// Returns the part of `copy` that corresponds to the part `part` of `root`, made before an op.
+  /// Returns the part of `copy` that corresponds to `part`, which is a part of `root`. Creates it before the
+  /// op `before`.
   Value* PartOfCopy(Value* copy, const Value* root, Value* part, Op* before) {
     if (part == root) return copy;
     Op* def = part->def();
@@ -486,7 +492,8 @@ class Inserter {
     }
   }
 
-  /// Makes parts of a moved tensor again where they are used: earlier ones refer to its former memory.
+  /// Recreates parts of a moved tensor where they are used, since existing parts refer to the tensor's
+  /// former memory.
   void RenewParts(const Value* tensor) {
     for (Op* op : ir::UsersOfMemory(tensor)) {
       for (uint32_t i = 0; i < op->operands().size(); ++i) {

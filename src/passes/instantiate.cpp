@@ -34,10 +34,10 @@ struct Binding {
 /// The constants of a launch.
 struct Constants {
   std::vector<Binding> bindings;
-  std::vector<Name> open;  ///< those for which the program has no value
+  std::vector<Name> open;  ///< constants for which the program has no value
 };
 
-/// Returns the value of a number, or of an integer parameter of the program that has one value.
+/// Returns the value of `text`: a number, or an integer parameter of the program that has exactly one value.
 std::optional<int64_t> KnownValue(std::string_view text, const Function& program) {
   int64_t value = 0;
   auto end = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -48,8 +48,8 @@ std::optional<int64_t> KnownValue(std::string_view text, const Function& program
   return std::nullopt;
 }
 
-/// Parses a list like `BM = 64, BN = D, BK = 2*D`. Returns nothing if it is malformed, since it may come from
-/// a .kir file.
+/// Parses a list like `BM = 64, BN = D, BK = 2*D`. Returns nothing if the list is malformed, since it may
+/// come from a .kir file.
 std::optional<Constants> ParseConstants(std::string_view text, const Function& program,
                                         Names& names) {
   Constants constants;
@@ -113,13 +113,14 @@ class Instantiation {
  private:
   Names& names() { return module_.context().names; }
 
-  /// Whether the generic is neither given one value nor a dimension of the data.
+  /// Returns whether the generic has no value: it has not been given exactly one, and no dimension of the
+  /// data has its name.
   static bool IsOpen(const Function& program, const Generic& generic) {
     return generic.values.size() != 1 && program.FindDim(generic.name) == nullptr;
   }
 
-  /// Removes programs that get their constants from the programs that call them, into which they have been
-  /// inlined. The only program of a module is kept, since it is the one to run.
+  /// Removes programs that get their constants from the programs that call them, since they have been
+  /// inlined into their callers. If a module has only one program, it is kept, since it is the one to run.
   void DropParts() {
     auto is_program = [](const Function* f) { return f->kind == ir::FunctionKind::Program; };
     if (std::ranges::count_if(module_.functions(), is_program) < 2) return;
@@ -130,7 +131,7 @@ class Instantiation {
     });
   }
 
-  /// Whether all constants of the program have a value. Reports those that have none.
+  /// Returns whether all constants of the program have a value. Reports those that have none.
   bool CheckProgram(const Function& program) {
     bool is_given = true;
     for (const Generic& generic : program.generics) {
@@ -171,8 +172,8 @@ class Instantiation {
     });
   }
 
-  /// Checks that every constant of a launched kernel has a value. `is_given` is false if a constant of
-  /// the program itself has no value, which has been reported.
+  /// Checks that every constant of a launched kernel has a value. `is_given` must be false if a constant of
+  /// the program itself has no value, which has been reported already.
   void CheckGiven(const Function& program, bool is_given) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch) return;
@@ -265,7 +266,7 @@ class Instantiation {
     }
     for (const ir::Axis& axis : kernel.axes) {
       bool is_extent = axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == generic.name;
-      bool may_be_empty = axis.domain == axis.extent;  // `range d in D`
+      bool may_be_empty = axis.domain == axis.extent;  // as for `range d in D`
       int64_t least = may_be_empty ? 0 : 1;
       if (!is_extent || (value >= least && value <= INT32_MAX)) continue;
       context_.diagnostics.Report(diag::NotPositive, context_.SpanOf(loc), generic.name.text(),
@@ -299,8 +300,8 @@ class Instantiation {
     }
   }
 
-  /// Whether all constants of the kernel are known. If launches give them, the kernel itself is dropped in
-  /// favor of its variants.
+  /// Returns whether all constants of the kernel are known. If launches give them, the kernel itself is
+  /// dropped in favor of its variants.
   bool AllKnown(Function& kernel) {
     for (const Generic& generic : kernel.generics) {
       if (!generic.values.empty() || generic.is_auto) continue;
@@ -361,8 +362,8 @@ class Instantiation {
   std::vector<Function*> dead_;
   std::vector<std::pair<Function*, const Generic*>>
       unbound_;                              ///< kernels, each with a generic without a value
-  std::vector<Function*> open_;              ///< launched without a value, which has been reported
-  std::map<const ir::Op*, Name> handed_on_;  ///< for each launch, a constant that the program lacks
+  std::vector<Function*> open_;              ///< kernels launched without some value; already reported
+  std::map<const ir::Op*, Name> handed_on_;  ///< for each launch, a constant whose value the program lacks
 };
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include "passes/passes.h"
 #include "support/check.h"
 
-// lay-out-pipes: decides how a kernel's pipes lie in the workspace of an instance: one ring after the other,
-// in source order. The attributes that it sets on a pipe's op are the only description of its ring. Pipes on
-// chip have none.
+// lay-out-pipes: decides where the rings of a kernel's pipes lie in the workspace of an instance: one after
+// another, in source order. The attributes that it sets on a `pipe` op are the only description of the
+// pipe's ring. Pipes that are on chip have no ring.
 //
 //   %q = pipe {name = "q", depth = 2} : pipe<f32,[64,64]>
 //   -> %q = pipe {name = "q", depth = 2, from = "cube", to = "vector", header = 64, slot = 16448, offset = 0} : …

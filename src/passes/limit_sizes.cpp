@@ -12,16 +12,17 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// limit-sizes: makes sure that no product of sizes that a kernel computes overflows 64 bits, including the
-// constant factors that it is multiplied by.
+// limit-sizes: makes sure that no product of sizes in a kernel overflows 64 bits, including the constant
+// factors by which the kernel multiplies it.
 //
 //   kernel @f dims(%N, %M) { … mul %i, %M … }    with %i from 0 to %N
 //   kernel @f dims(%N, %M) { require (M*N) le 4611686018427387904 … }
 //
-// The launch computes the product without overflow. If the number of cores is a factor, each core asserts the
-// limit instead. The number of blocks of an `spmd for` over several dimensions is limited as well, since
-// blocks are distributed to the cores by number. If a bound of an `spmd for` is a value that sizes do not
-// limit, such as a parameter, an assert before it checks that its indices can be counted.
+// The launch evaluates this product without overflow. If the number of cores is a factor, each core asserts
+// the limit instead. The number of blocks of an `spmd for` over several dimensions is limited as well, since
+// blocks are distributed to the cores by number. A bound of an `spmd for` may be a value that sizes do not
+// limit, such as a parameter. An assert before the loop then checks that the loop's number of indices does
+// not overflow.
 
 namespace kdl::passes {
 
@@ -33,9 +34,10 @@ using proofs::LaunchProduct;
 using proofs::Magnitude;
 using proofs::Wraps;
 
-constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< of one `spmd for`
+constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< the most indices of one `spmd for`
 
-/// Collects the products of sizes on which magnitudes depend, each with the largest constant that multiplies it.
+/// Collects the products of sizes that limit the magnitudes of values, each with the largest constant
+/// factor.
 class Products {
  public:
   explicit Products(const ir::Function& kernel) : kernel_(kernel), wraps_(kernel) {}
@@ -98,14 +100,15 @@ class Products {
     for (size_t i = 0; i < walk->operands().size(); i += 2)
       blocks = blocks *
                (wraps_.MagnitudeOf(walk->operand(i + 1)) + wraps_.MagnitudeOf(walk->operand(i)));
-    // The runtime has already limited a product that is a tensor's number of elements, but not its multiples.
+    // The runtime already limits the number of elements of a tensor, but not multiples of that number.
     if (blocks.times <= 1)
       std::erase_if(blocks.products,
                     [&](const LaunchProduct& product) { return IsShape(product); });
     Add(walk, blocks);
   }
 
-  /// Whether the product is the number of elements of a parameter, whose bytes the runtime has counted.
+  /// Returns whether the product is the number of elements of a parameter. The runtime has already counted
+  /// its bytes.
   bool IsShape(const LaunchProduct& product) const {
     return std::ranges::any_of(kernel_.params, [&](const ir::Param& param) {
       if (param.value->type()->kind != ir::TypeKind::Tensor) return false;
@@ -123,7 +126,7 @@ class Products {
   Uses uses_;
 };
 
-/// Whether the value is known not to be negative: a dimension or a constant.
+/// Returns whether the value is known not to be negative: a dimension or a constant.
 bool IsNotNegative(const ir::Function& kernel, const Value* value) {
   const Op* def = value->def();
   if (!def) return value->parent_region() == kernel.body && value->index() < kernel.dims.size();
@@ -145,7 +148,7 @@ std::vector<Op*> UncountedWalks(const ir::Function& kernel) {
   return walks;
 }
 
-/// Returns a limit for a product such that times * product is at most Magnitude::kLargest.
+/// Returns a limit on a product such that times * product is at most Magnitude::kLargest.
 int64_t LimitOf(double times) {
   int bits = std::ilogb(Magnitude::kLargest);
   return int64_t{1} << (bits - static_cast<int>(std::ceil(std::log2(std::max(times, 1.0)))));
@@ -161,8 +164,9 @@ class Limiter {
     builder_.set_loc(kernel.loc);
   }
 
-  /// Asserts before an `spmd for` that its indices can be counted. Dividing the limit by each extent cannot
-  /// overflow, and the last quotient is at least 1 only if the product of the extents is within the limit.
+  /// Asserts before an `spmd for` that its number of indices does not overflow. Dividing the limit by each
+  /// extent cannot overflow, and the last quotient is at least 1 only if the product of the extents is
+  /// within the limit.
   void Count(Op* walk) {
     builder_.SetInsertionPoint(walk);
     builder_.set_loc(walk->loc());
@@ -205,7 +209,7 @@ class Limiter {
   }
 
  private:
-  /// Returns a size that is 1 if no size of the product is 0, and otherwise 0.
+  /// Returns a size that is 0 if any size of the product is 0, and otherwise 1.
   Size IsAny(const LaunchProduct& product) {
     SizeTable& sizes = context_.module.types().sizes();
     Size any = sizes.Constant(1);
@@ -225,8 +229,8 @@ class Limiter {
          MakeAttr<AttrKey::Right>(limit), MakeAttr<AttrKey::Text>(text)});
   }
 
-  /// Asserts the limit on each core, since the check before a launch does not know the number of cores.
-  /// Division cannot overflow.
+  /// Asserts the limit on each core, since the check before a launch does not know the number of cores. Uses
+  /// division, which cannot overflow.
   void Assert(Size of_sizes, size_t cores, int64_t most, Name text) {
     Value* left = builder_.I64(most);
     Value* core_num = builder_.Make(OpKind::CoreNum, {}, left->type());
@@ -247,7 +251,7 @@ void RunLimitSizes(PassContext& context, ir::Function& kernel) {
   Products::Uses uses = Products(kernel).Find();
   std::vector<Op*> uncounted = UncountedWalks(kernel);
   if (uses.empty() && uncounted.empty()) return;
-  // Products of sizes only come first, because `require` ops must precede the code.
+  // Products that contain only sizes come first, because `require` ops must precede the code.
   Limiter limiter(context, kernel);
   auto of_cores = [](const auto& entry) { return entry.first.front().empty(); };
   for (bool cores : {false, true}) {

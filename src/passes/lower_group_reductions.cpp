@@ -14,9 +14,9 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
-// lower-group-reductions: an spmd that is distributed in groups becomes one over the groups, each of which
-// runs its blocks in order. What the blocks add up for their group goes into that group's part of a launch
-// tensor; after a barrier the parts are reduced.
+// lower-group-reductions: an spmd that is distributed in groups becomes an spmd over the groups, in which
+// each group runs its blocks in order. What the blocks add up for their group goes into the group's part of
+// a launch tensor. After a barrier, the parts are reduced.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {distribute = grouped}
 //   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
@@ -29,9 +29,9 @@
 //      sync
 //      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
 //
-// If binders split t into tiles (see GroupParts), a part is one tile of one group, filled when the group
-// reaches the tile. If each tile is visited only once, a group adds the tiles that no other group visits to t
-// itself. Only the remaining tiles are reduced after the barrier:
+// If binders split t into tiles (see GroupParts), a part is one tile of one group. It is filled when the
+// group reaches the tile. If each tile is visited only once, a group itself adds a tile to t if no other
+// group visits the tile. Only the remaining tiles are reduced after the barrier:
 //
 //   update %v into %t[%i] {scope = group}
 //   -> loop %n in … {
@@ -42,8 +42,8 @@
 //      sync
 //      spmd (%i) { if (several groups visit %i) { loop over these … } }
 //
-// If the spmd may run again, another barrier follows, so that parts are not filled again before all have been
-// reduced. The parts of an spmd in a stage are reduced after all stages have ended.
+// If the spmd may run again, another barrier follows, so that parts are not filled again before all have
+// been reduced. The parts of an spmd in a stage are reduced after all stages have ended.
 
 namespace kdl::passes {
 
@@ -52,7 +52,8 @@ namespace {
 using ir::BoundsMode;
 using ir::MakeAttr;
 
-/// Returns the block whose axis is the only one in a dimension of an update's index, or null if there is none.
+/// Returns the block operand whose axis is the only one in a dimension of an update's index, or null if
+/// there is none.
 const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
   const Value* only = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
@@ -66,7 +67,7 @@ const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
   return only;
 }
 
-/// Whether no two points of an update touch the same element. Only sees simple cases.
+/// Returns whether no two points of an update touch the same element. Recognizes only simple cases.
 bool TellsApart(ir::UpdateOp update) {
   ir::AxisList alone;
   ir::Access access = update->attr<AttrKey::Access>();
@@ -91,7 +92,8 @@ bool MayRunAgain(const Op* op) {
   return false;
 }
 
-/// Returns the group updates in an spmd, those of each tensor together. They use the same operator.
+/// Returns the group updates in an spmd, as one list for each tensor. All updates of one tensor use the same
+/// operator.
 std::vector<std::vector<ir::UpdateOp>> UpdatesOf(const Op* spmd) {
   std::vector<std::vector<ir::UpdateOp>> updates;
   ir::Walk(spmd->region(), [&](Op* op) {
@@ -144,7 +146,7 @@ class GroupFolder {
   struct Visit {
     const GroupParts* parts;
     Value* first_step = nullptr;     ///< number of the group's first step
-    Value* step = nullptr;           ///< number of the block's step
+    Value* step = nullptr;           ///< number of the step that contains the block
     Value* first_of_step = nullptr;  ///< number of the first block of that step
     Value* slot = nullptr;
   };
@@ -162,7 +164,7 @@ class GroupFolder {
     stage_->parent_region()->InsertBefore(op, stage_);
   }
 
-  /// Whether a barrier follows the last stage before `op`.
+  /// Returns whether a barrier follows the last stage before `op`.
   bool IsAfterSync(const Op* op) const {
     if (!stage_) return false;
     for (op = op->prev(); op->kind() != OpKind::Stage; op = op->prev())
@@ -208,7 +210,8 @@ class GroupFolder {
     for (const Visit& visit : visits) Leave(visit, begin, number, binders);
   }
 
-  /// Computes the slot of the block's tile, and fills it if the block is the group's first one of the tile.
+  /// Computes the slot of the block's tile. If the block is the group's first block of that tile, also fills
+  /// the slot.
   void Enter(Visit& visit, Value* group, Value* begin, Value* number,
              const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
@@ -269,8 +272,8 @@ class GroupFolder {
     });
   }
 
-  /// Redirects the update to the group's part. It remains an update if points may touch the same element,
-  /// else it becomes a load and a store of whole tiles.
+  /// Redirects the update to the group's part. If points may touch the same element, it remains an update;
+  /// otherwise it becomes a load and a store of whole tiles.
   void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     builder_.StandAt(update.op);
@@ -375,7 +378,8 @@ class GroupFolder {
     return {blocks_->GroupOfBlock(first), to};
   }
 
-  /// Each tile is visited in one step. If only one group took part in it, that group has reduced the tile already.
+  /// Reduces a tile that is visited in one step only. If only one group took part in the step, that group
+  /// has already reduced the tile.
   void FoldShared(const Folded& folded) {
     Value* first = builder_.Mul(folded.tile, folded.parts.depth());
     auto [from, to] = GroupsOfStep(folded.parts, first);
@@ -385,8 +389,8 @@ class GroupFolder {
     });
   }
 
-  /// Each tile is visited once in each round, and a group that visits it several times has one part for it.
-  /// If there are at least as many rounds as groups, each group has visited all tiles.
+  /// Reduces a tile that is visited once in each round. A group that visits the tile several times has one
+  /// part for it. If there are at least as many rounds as groups, each group has visited all tiles.
   Value* FoldRounds(const Folded& folded) {
     const GroupParts& parts = folded.parts;
     Value* start = Start(folded);

@@ -5,16 +5,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// lower-pipes: a push stores its tile to a slot of the ring, and a pop loads it from there. A slot is a
-// tensor from acquire to commit, and from wait to release.
+// lower-pipes: a push stores its tile to a slot of the ring, and a pop loads the tile from the slot. Kernels
+// access a slot as a tensor between acquire and commit, and between wait and release.
 //
 //   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ;
 //                                 commit %s to %q sizes(size of %i)
 //   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
 //                                 … ; release %s to %q, after the last use of %u in the block
 //
-// A core has at most one slot of a pipe at a time. If another pop comes before the last use, the slot is
-// released before that pop, and the tile is kept elsewhere.
+// A core has at most one slot of a pipe at a time. If another pop comes before the last use of the tile, the
+// slot is released before that pop, and the tile is kept outside of the ring.
 
 namespace kdl::passes {
 
@@ -72,7 +72,8 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   ir::Erase(push.op);
 }
 
-/// Returns the op after the last use of a value in its region, or the terminator if that uses the value itself.
+/// Returns the op after the last use of a value in its region. If the terminator uses the value, returns the
+/// terminator.
 Op* AfterLastUse(const Value* value) {
   const ir::Region* region = value->def()->parent_region();
   Op* last = value->def();

@@ -14,23 +14,22 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// order-launches: lets a launch wait for earlier ones that write what it reads or writes, or read what it
-// writes. Launches that share no tensor may overlap. A local tensor is freed after its last use:
+// order-launches: makes a launch wait for earlier launches that write what it reads or writes, or that read
+// what it writes. Launches that share no tensor may overlap. A local tensor is freed after its last use:
 //   %h = alloc h ; %e0 = launch @f on @a (%x, %h) after() ;
 //   %e1 = launch @g on @b (%h, %y) after(%e0) ; free %h after(%e1)
-// If several conflicting ops are in one queue, it is enough to wait for the last: its event includes
-// everything that was put into that queue before, and fails if any of it fails. No event is needed for ops of
-// the same queue, ops that another event includes, or ops for which the host has waited.
-// Events are not used outside of their region or in a later iteration of a loop. After the region, ops of the
-// same queue are in order anyway. For another queue, a mark includes all that was put into it before:
+// If several conflicting ops are in one queue, it is enough to wait for the last of them: its event includes
+// everything that was put into that queue before, and fails if any of it fails. No event is needed for ops
+// of the same queue, ops that another event includes, or ops for which the host has waited. Events are not
+// used outside of their region or in a later iteration of a loop. After the region, ops of the same queue
+// are in order anyway. For another queue, a mark includes everything that was put into it before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
-// The host waits where it reads or writes an element, so no op needs to wait for the host.
-// Tensors that a swap exchanges are ordered as one tensor in the whole program, since it is only known at run
-// time which of them is in which memory.
-// A part or view of a tensor is ordered as the tensor is, and freed separately.
-// A parameter that is written overlaps no other parameter: the program rejects other arguments.
-// A transfer reads its tensor. Ops that use the result may touch the tensor itself, since a tensor that is on
-// the device already does not move.
+// The host waits where it reads or writes an element, so no op needs to wait for the host. Tensors that a
+// swap exchanges are ordered as one tensor in the whole program, since it is only known at run time which of
+// them is in which memory. A part or view of a tensor is ordered like the tensor itself, but freed
+// separately. A parameter that is written overlaps no other parameter: the program rejects other arguments.
+// A transfer reads its tensor. Ops that use its result may touch the tensor itself, since a transfer does
+// not move a tensor that is already on the device.
 
 namespace kdl::passes {
 
@@ -49,9 +48,9 @@ Queue QueueOf(const Op* op) { return {op->attr<AttrKey::Device>(), op->attr<Attr
 
 struct Access {
   Queue queue;
-  Value* event = nullptr;  ///< null: in another iteration or region
+  Value* event = nullptr;  ///< null: the access is in another iteration or region
   bool writes = false;
-  int time = 0;  ///< in the order in which ops are put into queues
+  int time = 0;  ///< position in the order in which ops are put into queues
 };
 
 /// For each queue, the time of the last op that is certain to be complete.
@@ -83,7 +82,7 @@ struct TensorEffect {
   bool writes;
 };
 
-/// Adds the last conflicting access of each queue, and sorts them by time.
+/// Adds the last conflicting access of each queue to `conflicts`, and sorts `conflicts` by time.
 void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Access>& conflicts) {
   for (const Access& access : state) {
     if (!access.writes && !writes) continue;
@@ -123,7 +122,7 @@ class Ordering {
   }
 
  private:
-  /// Returns what an op reads and writes, including the tensors that may share its operands' memory.
+  /// Returns the effects of an op on its tensors, including the tensors that may share its operands' memory.
   std::vector<TensorEffect> EffectsOf(const Op* op) const {
     std::vector<TensorEffect> effects;
     for (const Touch& touch : TouchesOf(module_, op)) {
@@ -147,14 +146,15 @@ class Ordering {
   };
 
   /// Makes `op` wait for conflicting accesses that may not be complete. `known` is what is known to be
-  /// complete, and is updated to what is complete when the op starts. `queue` is the op's own queue, whose
-  /// earlier ops need no event.
+  /// complete, and is updated to what is complete when the op starts. `queue` is the op's own queue; earlier
+  /// ops in it need no event.
   void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, Reached& state,
                         std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
     for (const TensorEffect& effect : effects)
       AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
-    // Later events include earlier ones. Marks come last, since they are made only if no other event is enough.
+    // Events of later ops come first, since they include earlier ones. Accesses that need a mark come last,
+    // since marks are made only if no other event is enough.
     std::ranges::sort(conflicts, {}, [](const Access& access) {
       return std::tuple(access.event == nullptr, access.event ? -access.time : 0, access.queue);
     });
@@ -170,7 +170,8 @@ class Ordering {
     wait_for_rest(known);
     DropImplied(waits);
     for (const Wait& wait : waits) JoinInto(known, clocks_.at(wait.event));
-    // Dropping an event may also have dropped other accesses that it included, so look for these again.
+    // Dropping an event may also have dropped other accesses that the event included, so look for these
+    // again.
     size_t kept = waits.size();
     wait_for_rest(known);
     for (size_t i = kept; i < waits.size(); ++i) JoinInto(known, clocks_.at(waits[i].event));
@@ -248,10 +249,10 @@ class Ordering {
     }
   }
 
-  /// Whether the op makes a tensor that must be freed.
+  /// Returns whether the op makes a tensor that must be freed.
   static bool HasLife(const Op* op) { return op->info().has(ir::kFreed); }
 
-  /// Whether the tensor is freed already: KIR text may come from after this pass.
+  /// Returns whether the tensor is freed already, since KIR text may have been printed after this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result(0)->uses();
     return std::any_of(uses.begin(), uses.end(),

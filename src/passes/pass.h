@@ -17,8 +17,8 @@ namespace kdl::passes {
 
 struct PassContext;
 
-/// A property that a module has after a pass establishes it and until another pass withdraws it. Facts are
-/// compared by address, so a family of targets can define its own.
+/// A property that a module has after one pass has established it, until another pass withdraws it. Facts
+/// are compared by address, so a family of targets can define its own facts.
 struct Fact {
   std::string_view name;
 };
@@ -80,8 +80,7 @@ struct Unmet {
   Need need;
 };
 
-/// Returns the first unmet need when the pipelines run one after the other, or nothing if their order is
-/// valid.
+/// Returns the first unmet need if the pipelines run one after another, or nothing if their order is valid.
 constexpr std::optional<Unmet> FindUnmet(std::span<const Pipeline> pipelines) {
   std::vector<const Fact*> hold;
   for (Pipeline pipeline : pipelines) {

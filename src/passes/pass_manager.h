@@ -15,8 +15,9 @@
 
 namespace kdl::passes {
 
-/// How tiles get from one stage to the next: through ring buffers in memory, or, if the stages are fused into
-/// one that runs them in step, in registers and scratch. `Auto` fuses where possible.
+/// How tiles get from one stage to the next. `Buffered` uses ring buffers in memory. `Fused` merges the
+/// stages into one that runs them in step, and keeps tiles in registers and scratch. `Auto` fuses where
+/// possible.
 enum class PipeMode : uint8_t { Auto, Buffered, Fused };
 
 /// What every pass may read, and where it reports diagnostics.
@@ -27,11 +28,11 @@ struct PassContext {
   const passes::TargetFacts* facts = nullptr;      ///< null in module passes
   const passes::TileSelector* selector = nullptr;  ///< null in module passes
   PipeMode pipes = PipeMode::Auto;
-  /// In passes over programs: the kernels as compiled for each target, after their pipes are decided.
+  /// Only in passes over programs: the kernels as compiled for each target, after their pipes are decided.
   std::vector<const ir::Module*> variants = {};
-  /// Accesses that are not proven to be in bounds get no check.
+  /// If set, accesses that are not proven to be in bounds get no check.
   bool unchecked = false;
-  std::optional<uint64_t> proof_steps = {};  ///< limit for each proof; nothing: its default
+  std::optional<uint64_t> proof_steps = {};  ///< limit on the steps of each proof; nothing: the default
 
   /// Returns the position of an op in the sources, or an invalid span if its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;
@@ -48,7 +49,7 @@ struct PassOptions {
   bool locs = false;
   bool verify = true;
   std::function<void(std::string_view text)> print;  ///< receives the text of --print-after
-  std::vector<PassRun>* times = nullptr;             ///< each pass appends its time, if set
+  std::vector<PassRun>* times = nullptr;             ///< if not null, each pass appends its time
 };
 
 enum class PipelineEnd { Done, Stopped, Failed };

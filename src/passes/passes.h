@@ -3,8 +3,8 @@
 #include "passes/names.h"
 #include "passes/pass_manager.h"
 
-// The passes that families of targets share. Each is in the file that is named after it; families add their
-// own.
+// The passes that all families of targets share. Each is implemented in the file that is named after it.
+// Families add passes of their own.
 
 namespace kdl::passes {
 

@@ -5,17 +5,17 @@
 
 #include "passes/passes.h"
 
-// The pipelines that run for every target. targets/family.h has those of families of targets.
+// The pipelines that run for every target. The pipelines of each family of targets are in targets/family.h.
 
 namespace kdl::passes {
 
-/// The interpreter runs the result of this pipeline, after select-tiles has bound its constants.
+/// The interpreter runs the result of this pipeline, after select-tiles has bound the remaining constants.
 inline constexpr std::array kModulePipeline = {
     &kInstantiate,    &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
     &kCheckBounds,    &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
     &kResolveDevices, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
 
-/// The pipeline for trusted KIR that is read as text and names no pass after which it was printed. Its author
+/// The pipeline for trusted KIR text that does not name the pass after which it was printed. Its author
 /// guarantees what the compiler would otherwise prove about `spmd for` and parameter directions.
 inline constexpr auto kTrustedPipeline = [] {
   constexpr auto is_kept = [](const Pass* pass) {

@@ -8,9 +8,9 @@
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// resolve-devices: gives every launch its device. Without `on` this is the only device that the file itself
-// declares, or the host if it declares none. Devices of imported files, such as `lib::npu`, do not count. If
-// there is only one device, all other ops get it too.
+// resolve-devices: gives every launch its device. A launch without `on` gets the only device that the file
+// itself declares, or the host if it declares none. Devices of imported files, such as `lib::npu`, do not
+// count. If there is only one device, all other ops get it too.
 
 namespace kdl::passes {
 
@@ -40,7 +40,8 @@ bool IsOwn(const ir::Device& device) {
   return device.name.text().find("::") == std::string_view::npos;
 }
 
-/// Whether assign-devices or insert-transfers chooses the op's device if there are several.
+/// Returns whether the op's device is chosen by assign-devices or insert-transfers if there are several
+/// devices.
 bool IsPlacedByUse(const ir::Op* op) {
   return op->kind() == ir::OpKind::Alloc || op->kind() == ir::OpKind::Copy ||
          op->kind() == ir::OpKind::Fill;

@@ -12,8 +12,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// scale-pipe-buffers: lets a program allocate the memory for the pipes of its launches: one slice for each
-// core that runs at the same time, each as large as the kernel needs for one instance:
+// scale-pipe-buffers: makes a program allocate the memory for the pipes of its launches: one slice for each
+// core that runs at the same time, each as large as one instance of the kernel needs:
 //
 //   launch @k on @npu queue 0 cores(%n) (%x, %y) after()
 //   -> %w = workspace on @npu {name = "k: q"} : workspace                   at the start of the program
@@ -22,8 +22,9 @@
 //      reserve %w, %slices * %bytes
 //      launch @k on @npu queue 0 cores(%n) workspace(%w) (%x, %y) after()
 //
-// Launches in the same queue run in order and share a workspace; launches in different queues may overlap, so they do
-// not. Reserving memory that is there already is free, so a launch in a loop allocates only when its size grows.
+// Launches in the same queue run in order and share a workspace. Launches in different queues may overlap,
+// so each queue has its own workspace. Reserving memory that has already been reserved costs nothing, so a
+// launch in a loop allocates only when its size grows.
 
 namespace kdl::passes {
 
@@ -36,7 +37,7 @@ struct QueueWorkspace {
   Name device;
   int64_t queue = 0;
   Op* op = nullptr;
-  std::vector<std::string> users;  ///< as "matmul_residual: q, r"
+  std::vector<std::string> users;  ///< texts such as "matmul_residual: q, r"
 };
 
 /// Returns the kernel as compiled for each target that has it.
@@ -114,7 +115,8 @@ class ProgramScaler {
   Value* Instances(ir::Builder& builder, const Op* launch) const {
     std::vector<Value*> cores(launch->Segment(ir::LaunchOp::at_cores).begin(),
                               launch->Segment(ir::LaunchOp::at_cores).end());
-    // The counts are used twice from here on. They get a name because generated code is meant to be read.
+    // From here on, each count is used twice. It gets a name, because the generated code is meant to be
+    // read.
     for (Value* count : cores) {
       bool is_literal = count->def() && count->def()->kind() == OpKind::Const;
       if (count->name().empty() && !is_literal)
@@ -124,7 +126,8 @@ class ProgramScaler {
                    {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())});
   }
 
-  /// Returns a constant if the kernel needs the same on all targets, else an op that asks the device.
+  /// Returns a constant if the kernel needs the same number of bytes on all targets, else an op that queries
+  /// the device.
   static Value* Footprint(ir::Builder& builder, const Op* launch,
                           const std::vector<const ir::Function*>& variants) {
     int64_t first = ir::Footprint(*variants[0]);

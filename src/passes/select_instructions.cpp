@@ -3,8 +3,9 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// select-instructions: chooses the target's best matrix instruction for each contraction in sequential order, by the
-// types that it multiplies. The interpreter computes it in the same way. 64-lane order has an order of its own.
+// select-instructions: chooses the target's best matrix instruction for each contraction in sequential
+// order, depending on the types that are multiplied. The interpreter computes such a contraction in the same
+// way as the instruction. Contractions in 64-lane order have their own order, and get no instruction.
 //
 //   contraction %a, %b into %c over k {acc = f32, order = sequential}
 //   ->  … {acc = f32, order = sequential, instruction = "cpu.bf16_pairs"}

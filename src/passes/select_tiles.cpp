@@ -75,8 +75,8 @@ bool DividesByZero(Size size) {
          DividesByZero(size->rhs);
 }
 
-/// Checks the extents that are expressions of constants: with the chosen values they must be valid numbers of
-/// elements. `Check` returns false if it has reported an error.
+/// Checks the extents that are expressions of constants: with the chosen values, they must be valid numbers
+/// of elements. `Check` returns false if it has reported an error.
 class ExtentChecker {
  public:
   ExtentChecker(PassContext& context, const ir::Function& kernel)

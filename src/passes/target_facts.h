@@ -10,7 +10,7 @@
 namespace kdl::passes {
 
 /// What passes may know about any target at compile time. Families of targets derive their own classes from
-/// it.
+/// this class.
 struct TargetFacts {
   TargetFacts() = default;
   TargetFacts(const TargetFacts&) = default;
@@ -21,16 +21,16 @@ struct TargetFacts {
   std::string level;               ///< level of the arch, as in symbols and messages: `x86-64-v3`
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;
-  int64_t scratch_bytes = int64_t{1} << 30;  ///< limit for the live buffers of one core
-  int64_t workgroup_limit = 0;  ///< limit for all buffers of a core's workgroup; 0: no limit
+  int64_t scratch_bytes = int64_t{1} << 30;  ///< limit on the live buffers of one core
+  int64_t workgroup_limit = 0;  ///< limit on all buffers of a core's workgroup; 0: no limit
   bool split_engines = false;   ///< contractions run on one engine, everything else on another
   bool pipes_on_chip = false;   ///< pipes need no memory from the program
   std::vector<const ir::MatrixInstruction*>
-      instructions;  ///< matrix instructions for its contractions, best first
+      instructions;  ///< matrix instructions for contractions, best first
   std::vector<const ir::MatrixInstruction*>
       native;  ///< those of `instructions` that are machine instructions
-  /// A lower level whose code also runs on this target, and is as good for kernels that do not use the native
-  /// instructions. Empty if there is none.
+  /// A lower level whose code also runs on this target. That code is equally good for kernels that do not
+  /// use the native instructions. Empty if there is none.
   std::string extends;
   bool exact = true;  ///< results equal the interpreter's bit for bit
 };

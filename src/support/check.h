@@ -7,8 +7,9 @@
 
 namespace kdl {
 
-/// Says what the compiler is doing now. The open scopes are printed, innermost last, when an internal check
-/// fails. Scopes nest on one thread; they are the compiler's only per-thread state.
+/// Describes what the compiler is doing while the scope is open. When an internal check fails, all open
+/// scopes are printed, innermost last. Scopes nest on one thread; they are the compiler's only per-thread
+/// state.
 class DoingScope {
  public:
   explicit DoingScope(std::string what);
@@ -17,7 +18,7 @@ class DoingScope {
   DoingScope& operator=(const DoingScope&) = delete;
 };
 
-/// Reports an internal error: what was being done and how to report the bug. Exits with status 70.
+/// Reports an internal error, with what was being done and how to report the bug. Exits with status 70.
 [[noreturn]] void FailCheck(const char* file, int line, const char* condition,
                             const std::string& detail);
 

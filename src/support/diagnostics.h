@@ -38,7 +38,8 @@ struct DiagnosticNote {
   std::string text;
 };
 
-/// One mistake of the user: where it is, what was found, and what to write instead.
+/// An error, warning or remark about the user's code: where it is, what was found, and what to write
+/// instead.
 struct Diagnostic {
   std::string id;
   Severity severity = Severity::Error;
@@ -91,8 +92,9 @@ class DiagnosticEngine {
 
 // A layer's diagnostics.def has rows of the form
 //   KDL_DIAGNOSTIC(UnknownName, "E0301", Error, (std::string_view), "unknown name '{}'", "explanation")
-// The layer's diagnostics.h turns them into `inline constexpr` kinds in `namespace diag` and into a table of rows by
-// defining KDL_DIAGNOSTIC as KDL_DECLARE_DIAGNOSTIC and as KDL_DIAGNOSTIC_ROW.
+// The rows are included twice. With KDL_DIAGNOSTIC defined as KDL_DECLARE_DIAGNOSTIC, they declare
+// `inline constexpr` kinds in `namespace diag`. With KDL_DIAGNOSTIC defined as KDL_DIAGNOSTIC_ROW, they form
+// a table.
 #define KDL_DECLARE_DIAGNOSTIC(name, id, severity, args, text, explanation) \
   inline constexpr ::kdl::DiagnosticKind<void args> name{id, ::kdl::Severity::severity, text};
 #define KDL_DIAGNOSTIC_ROW(name, id, severity, args, text, explanation) \

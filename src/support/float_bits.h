@@ -6,7 +6,7 @@
 
 namespace kdl {
 
-// Floats of every scalar type as bit patterns.
+// Conversions between floats of every scalar type and their bit patterns.
 
 double FloatValue(Scalar scalar, uint64_t bits);
 
@@ -15,18 +15,18 @@ uint64_t FloatBits(Scalar scalar, double value);
 
 double LargestValue(Scalar scalar);
 
-/// Returns whether the value rounds to something larger than the scalar's largest finite number: to infinity
-/// or, for types without infinities, out of range.
+/// Returns whether `value` rounds to more than the largest finite number of the scalar type. It then becomes
+/// infinity or, in a type without infinities, is out of range.
 bool IsBeyond(Scalar scalar, double value);
 
-/// Returns infinity, or the largest number of a scalar type that has no infinity.
+/// Returns the bits of infinity or, for a scalar type without infinities, of its largest number.
 uint64_t InfinityBits(Scalar scalar, bool negative);
 
-/// Returns the quiet NaN with a clear sign and an empty payload.
+/// Returns the bits of the quiet NaN with a clear sign bit and an empty payload.
 uint64_t CanonicalNan(Scalar scalar);
 
-/// Rounds to odd: rounding the result again to 24 bits or fewer gives the same as rounding `value` to them
-/// once.
+/// Convert to f64 with rounding to odd. Rounding the result again to 24 bits or fewer gives the same number
+/// as rounding `value` to that width directly.
 double F64FromI64Sticky(int64_t value);
 double F64FromU64Sticky(uint64_t value);
 

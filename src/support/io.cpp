@@ -37,16 +37,16 @@ Status WriteAndClose(int descriptor, const std::string& path, std::string_view b
   return SystemFailure("write", path);
 }
 
-/// Writes directly to devices and named pipes: renaming a new file onto one would replace it by a regular
-/// file.
+/// Writes into an existing device or named pipe. Renaming a new file to its path would replace it by a
+/// regular file.
 Status WriteThrough(const std::string& path, std::string_view bytes) {
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return SystemFailure("write", path);
   return WriteAndClose(descriptor, path, bytes);
 }
 
-/// Returns the descriptor of standard output or error if that stream goes to this file, as for `/dev/stdout`;
-/// otherwise -1.
+/// Returns the descriptor of standard output or standard error if that stream is open on `file`, as for the
+/// path `/dev/stdout`; otherwise -1.
 int StreamTo(const struct stat& file) {
   for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat info{};
@@ -57,7 +57,8 @@ int StreamTo(const struct stat& file) {
   return -1;
 }
 
-/// Writes to the open stream: a new file in its place would lose whatever else is printed there.
+/// Writes to the open stream. A new file in its place would lose everything else that is printed to the
+/// stream.
 Status WriteTo(int stream, const std::string& path, std::string_view bytes) {
   if (!WriteAll(stream, bytes)) return SystemFailure("write", path);
   return {};
@@ -98,7 +99,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
 }
 
 Result<std::string> ThroughLinks(const std::string& path) {
-  constexpr int kMostLinks = 40;  // the limit of Linux
+  constexpr int kMostLinks = 40;  // Linux has the same limit
   std::filesystem::path place = path;
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(place, error); ++links) {
@@ -132,7 +133,8 @@ Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view byt
   }
   Result<std::string> place = ThroughLinks(path);
   if (!place.ok()) return place.failure();
-  // A fixed name: the file's own name plus a suffix might exceed the limit for names.
+  // The temporary name is not made from the file's own name, which with a suffix might exceed the limit on
+  // file names.
   std::string fresh = (std::filesystem::path(*place).parent_path() / ".kernelc-XXXXXX").string();
   int descriptor = ::mkstemp(fresh.data());
   if (descriptor < 0) return SystemFailure("write", path);

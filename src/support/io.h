@@ -8,21 +8,21 @@
 
 namespace kdl {
 
-/// Reads a whole regular file of at most `max_bytes`. Fails with a message that names the path if the file is
-/// missing, unreadable, longer, or not a regular file (a folder, a device or a pipe).
+/// Reads a whole regular file of at most `max_bytes`. Fails with a message that names the path if the file
+/// is missing, unreadable, too long, or not a regular file (a folder, a device or a pipe).
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-/// The most bytes that are read of a file that a tool has written.
+/// The maximum number of bytes to read from a file that an external tool has written.
 inline constexpr size_t kMostOfTool = size_t{1} << 32;
 
 /// Resolves `path` if it is a symbolic link. The file that the links lead to need not exist. Fails if the
 /// links form a cycle.
 Result<std::string> ThroughLinks(const std::string& path);
 
-/// A file that is written next to its destination and moved there by Put, so that a reader sees the old file
-/// or the new one, but never a part. Without Put the new file is removed and the old one stays. If the path
-/// is a symbolic link, the link stays and the file that it leads to is replaced. A device or a named pipe is
-/// not replaced: it receives the bytes when they are written.
+/// A file that is written next to its destination and moved there by Put. A reader sees the old file or the
+/// new one, but never a partly written one. Without Put, the new file is removed and the old one stays. If
+/// the path is a symbolic link, the link stays and the file that it leads to is replaced. A device or a
+/// named pipe is not replaced: it receives the bytes when they are written.
 class FreshFile {
  public:
   static Result<FreshFile> Write(const std::string& path, std::string_view bytes,

@@ -8,7 +8,7 @@ namespace kdl {
 
 /// Returns the size of this machine's physical memory in bytes.
 int64_t PhysicalMemoryBytes();
-/// Returns the size of its level 3 caches in bytes; 0 or less if the system does not report it.
+/// Returns the size of this machine's level 3 caches in bytes; 0 or less if the system does not report it.
 int64_t LargestCacheBytes();
 /// Advises the system to use huge pages for memory that starts at a huge page boundary.
 void AskForLargePages(void* memory, std::size_t bytes);

@@ -7,11 +7,12 @@
 
 namespace kdl {
 
-/// Returns the candidate that `name` was probably meant to be: the one with the fewest edits, the first if
-/// several have as few; empty if none is close.
+/// Returns the candidate that `name` was probably meant to be: the one with the fewest edits, or the first
+/// of several with equally few. Returns an empty string if no candidate is close.
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates);
 
-/// Returns the names as `'a', 'b' and 'c'`; empty if there are none.
+/// Joins the names into a text such as `'a', 'b' and 'c'`, with `last_joint` before the last name. Returns
+/// an empty string if there are no names.
 std::string QuotedList(std::span<const std::string_view> names,
                        std::string_view last_joint = "and");
 

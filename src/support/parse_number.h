@@ -14,8 +14,8 @@ constexpr bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// Returns whether a decimal float that std::from_chars found out of range is too large rather than too
-/// small. Decides by the position of its first nonzero digit.
+/// For a decimal float that std::from_chars found out of range: returns whether it is too large rather than
+/// too small. The position of its first nonzero digit decides.
 bool IsLargeDecimal(std::string_view text);
 
 /// Parses the whole text as a number; returns nothing if it is not one or is too large for T. A float that is
@@ -34,9 +34,9 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
   return std::nullopt;
 }
 
-/// Parses a float and rounds it to odd, so that rounding it again to fewer bits gives the same as rounding
-/// the text once: a text between two f64 gives the one whose last bit is 1. Returns nothing where ParseNumber
-/// does.
+/// Parses a float and rounds it to odd: a number between two f64 becomes the one whose last bit is 1.
+/// Rounding the result again to fewer bits gives the same as rounding the original number once. Returns
+/// nothing where ParseNumber does.
 std::optional<double> ParseToOdd(std::string_view text);
 
 }  // namespace kdl

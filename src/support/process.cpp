@@ -78,7 +78,7 @@ std::vector<std::string> Environment(const std::vector<std::string>& added) {
 /// The environment variable that tells a kernelc the process id of the kernelc that started it.
 constexpr std::string_view kParent = "KERNELC_PARENT=";
 
-/// Starts the process as the leader of its own group, so that a deadline also ends its children.
+/// Starts the process as the leader of its own process group, so that its children can be killed with it.
 int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t& child) {
   SpawnSettings settings;
   ::posix_spawn_file_actions_addopen(&settings.actions, 0, "/dev/null", O_RDONLY, 0);
@@ -97,7 +97,7 @@ int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t
                         Pointers(words).data(), Pointers(environment).data());
 }
 
-/// Appends what can be read now; returns false at the end of the stream.
+/// Appends the bytes that can be read now to `text`. Returns false at the end of the stream.
 bool Drain(int descriptor, std::string& text) {
   char block[1 << 16];
   ssize_t got = ::read(descriptor, block, sizeof block);
@@ -119,7 +119,8 @@ bool ReadAll(Pipe& out, Pipe& err, Clock::time_point deadline, ProcessResult& re
   return true;
 }
 
-/// Waits until the process ends: it may close its streams and go on.
+/// Waits until the process exits, since it may close its streams and keep running. Returns false at the
+/// deadline.
 bool WaitUntil(pid_t child, Clock::time_point deadline, int& status) {
   for (int pause_us = 50;; pause_us = std::min(pause_us * 2, 20000)) {
     pid_t ended = ::waitpid(child, &status, WNOHANG);
@@ -165,7 +166,7 @@ void EndWithParent() {
   const char* parent = std::getenv(std::string(kParent.substr(0, kParent.size() - 1)).c_str());
   if (!parent || std::to_string(::getppid()) != parent) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent has ended in the meantime.
+  // The parent may have exited before the call of prctl.
   if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);
 }
 

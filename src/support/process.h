@@ -19,8 +19,8 @@ struct ProcessRequest {
 
 /// How a process ended and what it wrote. Its standard input was empty.
 struct ProcessResult {
-  int exit_code = 0;       ///< if it ended by itself
-  int signal = 0;          ///< if a signal ended it
+  int exit_code = 0;       ///< set if the process exited by itself
+  int signal = 0;          ///< set if a signal ended the process
   bool timed_out = false;  ///< whether it was stopped, along with its children
   std::string out;
   std::string err;
@@ -28,20 +28,20 @@ struct ProcessResult {
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-/// Runs a program until it ends or the deadline passes. Fails if it cannot be started. If the program is
-/// kernelc, it also ends when this process does, for whatever reason.
+/// Runs a program until it exits or the deadline passes. Fails if it cannot be started. If the program is
+/// kernelc, it is also killed when this process exits, for whatever reason.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
-/// Must be called when kernelc starts. If another kernelc started this process, it ends when that one does.
-/// Also makes sure that this process learns how its own children end, whatever signal settings it has
-/// inherited.
+/// Must be called when kernelc starts. If another kernelc started this process, this process is killed when
+/// that kernelc exits. Also makes sure that this process can read the exit statuses of its own children,
+/// whatever signal settings it has inherited.
 void BeginProcess();
 
 /// Returns `exited with code 2`, `was ended by signal 11 (Segmentation fault)` or `did not end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);
 
-/// Returns the first of the names that is a program, looked up in PATH unless it contains a slash; empty if
-/// there is none.
+/// Returns the first of `names` that is an executable program, or an empty string if none is. A name without
+/// a slash is looked up in PATH.
 std::string FindProgram(const std::vector<std::string>& names);
 
 }  // namespace kdl

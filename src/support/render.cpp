@@ -27,8 +27,8 @@ std::string Paint(std::string_view text, const char* code, bool colour) {
 
 bool StartsCodePoint(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-/// Returns the source line and, below it, carets under the part of the span that is on it. Of a long line
-/// only the surroundings of the span are shown.
+/// Returns the source line and, below it, carets under the part of the span that is on this line. If the
+/// line is long, only the text around the span is shown.
 std::string Excerpt(Span span, const SourceManager& sources, bool colour) {
   LineColumn at = sources.Locate(span);
   std::string_view line = sources.Line(span.file, at.line);

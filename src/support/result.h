@@ -10,7 +10,8 @@ namespace kdl {
 /// Who has to act on a failure. The values are the exit codes of the process.
 enum class FailureKind { User = 1, Usage = 2, Environment = 3 };
 
-/// A failure outside of the compiler (a file, a tool, a device), as one sentence that names it.
+/// A failure with a cause outside of the compiler. The message is one sentence that names the file, tool or
+/// device.
 struct Failure {
   std::string message;
   FailureKind kind = FailureKind::User;

@@ -7,8 +7,10 @@ namespace kdl {
 
 /// What the interpreter looks for while it runs a kernel: the value of the device key `sanitize`.
 struct Sanitizers {
-  bool races = false;  ///< two blocks access an element, and one of them changes it
-  bool init = false;   ///< an element is read that nothing has written, or stays unwritten in an `out`
+  bool races = false;  ///< report an element that two blocks access and one of them changes
+  /// Report an element that is read before anything has written it, or that stays unwritten in an `out`
+  /// tensor.
+  bool init = false;
 
   bool any() const { return races || init; }
 };

@@ -26,7 +26,7 @@ struct ScalarInfo {
   int bits;      ///< its width in memory
   ScalarGroup group;
   std::string_view c_type;
-  std::string_view cpp_name = "";  ///< of a narrow float: its type in kdl/values.hpp
+  std::string_view cpp_name = "";  ///< the type of a narrow float in kdl/values.hpp; empty for others
   FloatFormat format = {};         ///< only for floats
 };
 
@@ -48,7 +48,8 @@ inline constexpr ScalarInfo kScalars[] = {
 constexpr const ScalarInfo& Info(Scalar scalar) { return kScalars[static_cast<size_t>(scalar)]; }
 std::optional<Scalar> ScalarFromSpelling(std::string_view spelling);
 
-/// Returns the array of `make.operator()<scalar>()` for all scalars, in their order.
+/// Calls `make.operator()<scalar>()` for each scalar and returns the results as an array, in the order of
+/// the scalars.
 template <class Make>
 constexpr auto ByScalar(const Make& make) {
   return [&]<size_t... i>(std::index_sequence<i...>) {
@@ -65,11 +66,12 @@ inline bool IsInteger(Scalar scalar) {
 }
 /// Narrow floats (below f32) exist only in memory: expressions compute in f32.
 constexpr bool IsNarrowFloat(Scalar scalar) { return !Info(scalar).cpp_name.empty(); }
-/// Whether it is f8e4m3 or f8e5m2.
+/// Returns whether the scalar is f8e4m3 or f8e5m2.
 inline bool IsByteFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits == 8; }
 
-/// Returns the type in which sum, prod, mean and dot accumulate and which they return: f32 for floats up to
-/// f32, f64 for f64, 32 bits for integers of up to 32 bits, otherwise 64 bits. Signedness is kept.
+/// Returns the type in which sum, prod, mean and dot accumulate, which is also the type of their result: f32
+/// for floats up to f32, f64 for f64, 32 bits for integers of up to 32 bits, otherwise 64 bits. Signedness
+/// is kept.
 Scalar AccumulatorOf(Scalar element);
 
 }  // namespace kdl

@@ -19,8 +19,8 @@ enum class SizeKind : uint8_t { Constant, Symbol, Add, Sub, Mul, FloorDiv, Mod, 
 /// have equal addresses.
 struct SizeNode {
   SizeKind kind;
-  int64_t value = 0;  ///< of a Constant
-  Name symbol;        ///< of a Symbol
+  int64_t value = 0;  ///< the value of a Constant
+  Name symbol;        ///< the name of a Symbol
   const SizeNode* lhs = nullptr;
   const SizeNode* rhs = nullptr;
 };
@@ -33,11 +33,11 @@ inline bool IsConstant(Size size, int64_t value) {
 /// Returns a text such as `M`, `64` or `(H + 2*P)`, which parses to the same size.
 std::string ToString(Size size);
 
-/// Returns whether a divisor in it may be 0, so that it has no value in some launches.
+/// Returns whether a divisor in `size` may be 0. If so, `size` has no value in some launches.
 bool MayDivideByZero(Size size);
 
-/// Owns and interns sizes. There is one table for each compilation; every Size made from it lives as long as
-/// the table.
+/// Owns and interns sizes. There is one table for each compilation; every Size that it makes is valid while
+/// the table exists.
 class SizeTable {
  public:
   SizeTable() = default;
@@ -51,7 +51,8 @@ class SizeTable {
   /// Folds constants and the neutral elements 0 and 1. An operation that overflows 64 bits or may divide by 0
   /// is kept as written.
   Size Binary(SizeKind kind, Size lhs, Size rhs);
-  /// Returns `size` with each symbol replaced for which `replace` returns a size.
+  /// Returns a copy of `size` in which each symbol is replaced by what `replace` returns for it, if that is
+  /// a size.
   Size Substitute(Size size, const std::function<Size(Name)>& replace);
 
  private:
@@ -59,18 +60,19 @@ class SizeTable {
 
   std::vector<std::unique_ptr<SizeNode>> sizes_;
   std::unordered_map<std::string, Size> index_;
-  /// One for each fresh symbol, whose Name is in no other table.
+  /// One table for each fresh symbol, so that the symbol's Name is in no other table.
   std::vector<std::unique_ptr<Names>> fresh_;
 };
 
-/// Returns the value of a size, given those of its symbols; nothing if a symbol is unknown or a divisor is 0.
+/// Returns the value of a size, given the values of its symbols; nothing if a symbol is unknown or a divisor
+/// is 0.
 std::optional<int64_t> Evaluate(Size size,
                                 const std::function<std::optional<int64_t>(Name)>& symbol);
 
 /// Like Evaluate, but returns nothing if an operation overflows 64 bits.
 std::optional<int64_t> EvaluateChecked(Size size,
                                        const std::function<std::optional<int64_t>(Name)>& symbol);
-/// Returns the message for a size that has no value although its symbols are known.
+/// Returns the error message for a size that has no value although its symbols are known.
 std::string NoValueText(Size size);
 
 /// Return floor(a / b) and a - b * floor(a / b), with wrapping arithmetic; b must not be 0.

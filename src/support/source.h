@@ -22,7 +22,7 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-/// Returns the smallest span that covers both, which must be in the same file.
+/// Returns the smallest span that covers both spans, which must be in the same file.
 Span Cover(Span first, Span last);
 
 /// A position in a file, counted from 1. The column counts code points, as editors do.

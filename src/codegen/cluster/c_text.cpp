@@ -29,7 +29,7 @@ class CDialect final : public opencl::Dialect {
     scratchpad_bytes += ir::WorkgroupBytes(buffer);
   }
 
-  /// All threads reach each barrier, and report there whether they have trapped.
+  /// Every worker reaches each barrier, and reports there whether it has trapped.
   void WriteBarrier(Writer& w) override {
     w.tells ? w.Line("if (kdl_at->wait(kdl_at, !ok)) ok = going = 0;")
             : w.Line("kdl_at->wait(kdl_at, 0);");
@@ -75,10 +75,10 @@ class CDialect final : public opencl::Dialect {
 
   bool names_lines() const override { return true; }
 
-  int64_t scratchpad_bytes = 0;  ///< that the kernel uses
+  int64_t scratchpad_bytes = 0;  ///< scratchpad bytes that the kernel uses
 
  private:
-  static constexpr int kFirstTensor = 4;  // memories of a kernel: memory, shared, record, prints
+  static constexpr int kFirstTensor = 4;  // after the memories of every kernel: memory, shared, record, prints
 
   struct CopyEnds {
     const ir::Value* tensor;
@@ -99,7 +99,7 @@ class CDialect final : public opencl::Dialect {
   }
 
   /// A row is a run of elements that are contiguous in both memories. If the tensor's elements are not
-  /// contiguous, each is a row of its own.
+  /// contiguous, each element is a row of its own.
   static void WriteCopy(Writer& w, const Op* op, const CopyEnds& ends,
                         std::span<ir::Value* const> sizes, bool in) {
     const ir::NumberList along = op->attr<AttrKey::Along>();

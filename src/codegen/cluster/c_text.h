@@ -15,7 +15,8 @@ namespace kdl::codegen::cluster {
 CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                         const CompileOptions& options);
 
-/// Returns the start of each such text: definitions in C of what the code uses of OpenCL C.
+/// Returns C definitions of the OpenCL C functions and types that kernels use. Each generated file starts
+/// with them.
 std::string_view CPrelude();
 
 }  // namespace kdl::codegen::cluster

@@ -17,7 +17,7 @@ struct ClusterEmitter final : WorkgroupEmitter {
   void BeginCopy(const codegen::BlockCopy& copy) override;
   void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes) override;
 
-  int64_t scratchpad_bytes = 0;  ///< used so far
+  int64_t scratchpad_bytes = 0;  ///< scratchpad bytes used so far
 
  private:
   llvm::Value* Field(unsigned field, llvm::Type* type, const char* name);

@@ -34,7 +34,7 @@ llvm::Value* ClusterEmitter::Field(unsigned field, llvm::Type* type, const char*
   return builder.CreateLoad(type, address, name);
 }
 
-/// Returns memory `number` of those that are passed to the kernel.
+/// Returns the address of memory `number` among the memories that are passed to the kernel.
 llvm::Value* ClusterEmitter::MemoryAt(unsigned number, const char* name) {
   llvm::Value* address =
       builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kMemories), number);

@@ -19,7 +19,7 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 64;
 
-/// Whether the value is a positive i64 constant.
+/// Returns whether the value is a positive i64 constant.
 bool IsPositive(const ir::Value* value) {
   const Op* def = value->def();
   return def && value->type()->scalar == Scalar::I64 && def->kind() == OpKind::Const &&
@@ -109,7 +109,7 @@ WorkgroupPlace WorkgroupLayout::PlaceBuffer(const ir::Value* buffer) {
 }
 
 int64_t WorkgroupLayout::KeptPlace(Scalar scalar) {
-  constexpr int64_t kLeast = sizeof(int32_t);  // size of a bool in a register
+  constexpr int64_t kLeast = sizeof(int32_t);  // a bool in a register has this size
   return InScratch(WorkgroupPlace::Space::GlobalOwn,
                    std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.workgroup)
       .offset;

@@ -17,15 +17,15 @@ namespace kdl::codegen {
 /// Returns the name of a kernel's function. `number` is the kernel's number in its image.
 std::string WorkgroupEntry(const ir::Function& kernel, size_t number);
 
-/// Whether the kernel contains an op of this kind.
+/// Returns whether the kernel contains an op of this kind.
 bool HasOp(const ir::Function& kernel, ir::OpKind kind);
-/// Whether the op may stop the thread.
+/// Returns whether the op may stop the thread.
 bool MayTrap(const ir::Op* op);
-/// Whether the iterations of a `while` are the parts of a launch between barriers of all its cores.
+/// Returns whether the iterations of a `while` are the parts of a launch between barriers of all its cores.
 bool IsOfParts(const ir::Op* loop);
 
-/// If a workgroup loop counts up from 0 and each thread has at most one iteration, returns how many threads
-/// have one; else nothing.
+/// Returns the number of threads that have an iteration of a workgroup loop, if the loop counts up from 0
+/// and each thread has at most one. Otherwise returns nothing.
 std::optional<int64_t> OneIterationOf(const ir::Function& kernel, const ir::Op* loop);
 
 /// Returns the size of a buffer in bytes.
@@ -40,7 +40,7 @@ struct WorkgroupPlace {
     GlobalOwn,  ///< each thread's own, interleaved by element in the core's scratch
   };
   Space space = Space::Own;
-  int64_t offset = 0;  ///< in scratch
+  int64_t offset = 0;  ///< offset in scratch
 };
 
 /// Allocates a core's memory, in the order of the requests. If a launch calls the kernel once for each part
@@ -56,8 +56,8 @@ class WorkgroupLayout {
   /// Reserves workgroup memory for something other than a buffer.
   void ReserveWorkgroupMemory(int64_t bytes) { workgroup_bytes_ -= bytes; }
   WorkgroupPlace PlaceBuffer(const ir::Value* buffer);
-  /// Reserves a number that each thread keeps from one part to the next. Returns the offset of thread 0's
-  /// number; those of the other threads follow it.
+  /// Reserves scratch for a number that each thread keeps from one part to the next. Returns the offset of
+  /// thread 0's number; the numbers of the other threads follow it.
   int64_t KeptPlace(Scalar scalar);
 
  private:
@@ -66,7 +66,7 @@ class WorkgroupLayout {
   const ir::Function& kernel_;
   KernelCode& code_;
   int64_t workgroup_bytes_;
-  bool syncs_;  ///< has launch barriers; then all but brief buffers outlive a call
+  bool syncs_;  ///< it has launch barriers, so all but brief buffers outlive a call
 };
 
 }  // namespace kdl::codegen

@@ -9,16 +9,16 @@ namespace kdl::codegen {
 
 class Machine;
 
-/// Fails if LLVM does not know the processor or its features. LLVM itself would print a warning to standard
-/// error and continue, or end the process.
+/// Fails if LLVM does not know the processor or its features. Without this check, LLVM would print a warning
+/// to standard error and continue, or end the process.
 Status CheckProcessor(const Processor& processor);
 
-/// Whether code for the processor may use RISC-V vectors, according to its features or its name. If LLVM does
-/// not know the processor, only the features count.
+/// Returns whether code for the processor may use RISC-V vectors, according to its features or its name. If
+/// LLVM does not know the processor, only the features count.
 bool HasRiscvVectors(const Processor& processor);
 
-/// LLVM, set up for one processor and one optimization level (0 to 3). Create it once and use it for any
-/// number of modules, by one thread at a time.
+/// LLVM, set up for one processor and one optimization level (0 to 3). A Backend can compile any number of
+/// modules, but only one thread may use it at a time.
 class Backend {
  public:
   static Result<Backend> Create(const Processor& processor, int opt_level);

@@ -71,7 +71,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   Optimize(&machine, machine.opt_level(), *module, compiled.kernels);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
-  // Emission changes the module. If assembly is needed as well, it is emitted from a copy.
+  // Emission changes the module. If an object is needed as well, the assembly is emitted from a copy.
   if (options.assembly && options.object) {
     compiled.assembly = machine.Emit(*llvm::CloneModule(*module), FileType::Assembly);
   } else if (options.assembly) {

@@ -17,9 +17,9 @@ struct KernelSource {
   const Processor* processor;
 };
 
-/// Compiles the kernels of all sources into one object. The sources' processors have the backend's
-/// architecture. Symbols are hidden and contain the prefix and the processor, so that objects of several
-/// modules can be linked together.
+/// Compiles the kernels of all sources into one object. The processors of all sources must have the
+/// backend's architecture. Symbols are hidden and contain the prefix and the processor, so that objects of
+/// several modules can be linked together.
 Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const KernelSource> sources,
                                       const CompileOptions& options);
 

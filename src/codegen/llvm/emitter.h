@@ -24,19 +24,19 @@ struct Memory {
   std::vector<llvm::Value*> strides;
   llvm::MDNode* alias_scope = nullptr;
   llvm::MDNode* noalias = nullptr;  ///< null if nothing is known
-  int64_t panel = 0;                ///< elements in a row of panels; 0 if there are none
+  int64_t panel = 0;                ///< elements in a row of a panel; 0 if there are no panels
 };
 
-/// A pipe's ring in the core's workspace. `slots` describes the layout and the aliasing of a slot; its base
-/// is the ring's.
+/// A pipe's ring in the core's workspace. `slots` describes the layout and the aliasing of a slot; its
+/// `base` is the start of the ring.
 struct RingMemory {
   ir::Ring ring;
   llvm::Value* base = nullptr;
   Memory slots;
 };
 
-/// The coroutine that a stage is compiled to. `state` is an i32 that the kernel reads after each suspension:
-/// while the stage waits it is 1 + the location of the op that waits, otherwise an Ending.
+/// The coroutine that a stage is compiled to. `state` is an i32 that the kernel reads after each suspension.
+/// While the stage waits, it is 1 + the location of the op at which the stage waits, otherwise an Ending.
 struct Coroutine {
   const ir::Op* stage = nullptr;  ///< null for a kernel with barriers
   llvm::Value* state = nullptr;
@@ -84,15 +84,15 @@ struct Emitter {
   llvm::Value* dynamic_counters =
       nullptr;  ///< kdl_launch.dynamic_counters, if any loop is dynamically scheduled
   llvm::Value* frame = nullptr;         ///< kdl_core.frame, if the kernel has barriers
-  llvm::Value* core_slot = nullptr;     ///< the slot in that frame with the current kdl_core
-  llvm::Value* scratch = nullptr;       ///< null if it may change between calls
-  llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
+  llvm::Value* core_slot = nullptr;     ///< the slot in `frame` with the current kdl_core
+  llvm::Value* scratch = nullptr;       ///< the core's scratch; null if it may change between calls
+  llvm::BasicBlock* stopped = nullptr;  ///< block that leaves early; made by the first poll
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
   bool stores_past_caches = false;
-  class SourceLines* lines = nullptr;  ///< null: no line table wanted
+  class SourceLines* lines = nullptr;  ///< null if no line table is wanted
   int loop_depth = 0;
-  llvm::BasicBlock* iteration = nullptr;  ///< where iterations begin, if addresses are split
+  llvm::BasicBlock* iteration = nullptr;  ///< block where iterations begin, if addresses are split
   std::optional<Coroutine> coroutine;     ///< set while a stage is emitted
   std::vector<llvm::Value*> stages;       ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
@@ -107,7 +107,7 @@ struct Emitter {
   Emitter(const Emitter&) = delete;
   Emitter& operator=(const Emitter&) = delete;
 
-  /// Emits an op that is implemented differently if a core is not a single thread. Returns false if it did not.
+  /// Emits an op whose implementation differs if a core is not a single thread. Returns false for other ops.
   virtual bool EmitOwn(ir::Op*) { return false; }
   llvm::LLVMContext& context() const { return module.getContext(); }
   llvm::BasicBlock* NewBlock(const char* name) const;
@@ -116,15 +116,15 @@ struct Emitter {
   void Set(const ir::Value* value, llvm::Value* llvm_value) { scalars[value] = llvm_value; }
 };
 
-/// The type of a scalar in a register: i1 for bool, an integer with the same bits for floats below f32, and
-/// the scalar's own type otherwise. In memory, bool is i8. Vectors have lanes of these types.
+/// Returns the type of a scalar in a register: i1 for bool, an integer with the same bits for floats below
+/// f32, and the scalar's own type otherwise. In memory, bool is i8. Vectors have lanes of these types.
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);
 /// Returns `scalar`, or a vector of it with as many lanes as `like` if that is a vector.
 llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar);
 
-/// Emits the instructions of one op. Each op of loop level has a specialization; a missing one is a link error.
+/// Emits the instructions of one op. Each op of loop level has a specialization; without one, linking fails.
 template <ir::OpKind kind>
 void Emit(Emitter& emitter, ir::Op* op);
 #define KDL_OP_SHAPE(kind, ...) \
@@ -139,7 +139,7 @@ void Emit(Emitter& emitter, ir::Op* op);
   }
 
 void EmitOp(Emitter& emitter, ir::Op* op);
-/// For ops whose work is done once for the whole kernel.
+/// Emits nothing, for ops whose work is done once for the whole kernel.
 inline void EmitNothing(Emitter&, ir::Op*) {}
 /// Emits a region's ops, without its terminator, at the builder's insertion point.
 void EmitRegion(Emitter& emitter, const ir::Region* region);
@@ -150,7 +150,7 @@ llvm::Value* EmitFloorDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
 llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed);
 
 // ops/casts.cpp
-llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits);  ///< to f32
+llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits);  ///< returns an f32
 llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to);
 
 // ops/vectors.cpp
@@ -161,11 +161,12 @@ llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 void EmitPrint(Emitter& emitter, ir::Op* op);
 
 // ops/atomics.cpp
-/// Emits an update that other threads may make to the same element at the same time.
+/// Emits an update of an element that other threads may update at the same time.
 void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 
 // ops/control.cpp
-/// Emits one iteration of a loop. If `polls`, it first checks whether another core has trapped.
+/// Emits one iteration of a loop. If `polls` is set, the iteration first checks whether another core has
+/// trapped.
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls);
 
 // ops/dynamic_counters.cpp
@@ -182,7 +183,7 @@ struct Region {
   RegionKind kind;
   Memory* memory;
   bool read_only = false;
-  const BufferPlace* place = nullptr;  ///< of a buffer; null: overlaps no other buffer
+  const BufferPlace* place = nullptr;  ///< the place of a buffer; null: overlaps no other buffer
   llvm::MDNode* scope = nullptr;
 };
 /// Tells LLVM which areas never overlap. An `out` or `inout` tensor overlaps no other parameter. Tensors,
@@ -227,7 +228,7 @@ void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location,
                 llvm::Value* bound);
 /// Sets `trap` to the address where the current call writes a trap.
 void FindTrap(Emitter& emitter);
-/// Fills the block through which all traps leave, if there are any.
+/// Fills the block through which all traps leave, if the kernel has traps.
 void FinishTraps(Emitter& emitter);
 /// Leaves the kernel if another core of the launch has trapped.
 void PollStop(Emitter& emitter);
@@ -243,7 +244,8 @@ void EmitPrologue(Emitter& emitter);
 
 // coroutines/barriers.cpp
 bool HasBarriers(const ir::Function& kernel);
-/// Emits the kernel's function: it starts a coroutine, whose body is the kernel's, and resumes it.
+/// Emits the kernel's function, which starts a coroutine and resumes it. The coroutine runs the kernel's
+/// body.
 void EmitResumable(Emitter& emitter);
 /// Returns the kdl_core of the current call.
 llvm::Value* PresentCore(Emitter& emitter);
@@ -253,11 +255,11 @@ struct LaunchTensorMemory {
   const ir::Value* tensor;
   Memory memory;
 };
-/// Whether the kernel has tensors that all cores of a launch share.
+/// Returns whether the kernel has tensors that all cores of a launch share.
 bool HasLaunchTensors(const ir::Function& kernel);
-/// Returns their addresses: one after the other, starting at `shared`.
+/// Returns the memories of these tensors, which are placed one after another from `shared` on.
 std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* shared);
-/// Emits the shared_bytes_fn if the kernel has such tensors; else returns null.
+/// Emits the shared_bytes_fn if the kernel has launch tensors; else returns null.
 llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);
 
@@ -273,7 +275,7 @@ void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory);
 llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle);
 /// Suspends the coroutine. It continues at `again` when it is resumed.
 void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again);
-/// Resumes the stages that the kernel has started, one after the other, until all have ended.
+/// Resumes the stages that the kernel has started, one after another, until all have ended.
 void RunStages(Emitter& emitter);
 
 /// Loads the sizes from emitter.args.
@@ -289,7 +291,8 @@ llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& 
                               KernelCode& code);
 
 // before_launch/launch_check.cpp
-/// Emits the check_fn if launches need one; else returns null. Its traps are added to the kernel's locations.
+/// Emits the check_fn if launches need one; else returns null. The traps of the check are added to the
+/// kernel's locations.
 llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);
 

@@ -78,7 +78,7 @@ void ReadScalars(Emitter& emitter) {
   }
 }
 
-/// x86's non-temporal stores are weakly ordered, so a fence makes them visible to those who wait for the
+/// x86's non-temporal stores are weakly ordered, so a fence makes them visible to threads that wait for the
 /// core. aarch64 orders them like other stores.
 void FenceReturns(Emitter& emitter) {
   if (!emitter.stores_past_caches || !llvm::Triple(emitter.module.getTargetTriple()).isX86())

@@ -23,7 +23,7 @@ class Machine {
   std::unique_ptr<llvm::Module> MakeModule(llvm::LLVMContext& context,
                                            const std::string& name) const;
 
-  /// Lowers `module`, which it changes.
+  /// Lowers `module` to an object or to assembly. Changes `module`.
   std::string Emit(llvm::Module& module, FileType type) const;
 
  private:

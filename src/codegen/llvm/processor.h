@@ -17,10 +17,10 @@ struct Processor {
   std::string tune;                ///< for LLVM: the CPU to tune for; empty: `cpu`
   std::string features;            ///< for LLVM, comma-separated, may be empty
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
-  bool has_fma = true;             ///< if not, soft/ emulates it
-  bool has_half = true;            ///< conversions from and to f16; if not, soft/ emulates them
+  bool has_fma = true;             ///< has fma instructions; if not, soft/ emulates them
+  bool has_half = true;            ///< converts from and to f16; if not, soft/ emulates that
   bool computes_half = false;      ///< has + - * / sqrt for f16
-  int scalable_bits = 0;           ///< length that code assumes of scalable vectors; 0: has none
+  int scalable_bits = 0;           ///< assumed length of scalable vectors; 0: has none
   std::vector<StepInstruction> steps;
 
   bool operator==(const Processor&) const = default;

@@ -16,7 +16,7 @@
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 
-// Where a kernel's memory is, and which parts of it may overlap.
+// Determines where a kernel's memory is, and which parts of it may overlap.
 
 namespace kdl::codegen {
 
@@ -48,7 +48,7 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   return memory;
 }
 
-/// Returns a constant in the object's own memory. Tables with equal elements share one.
+/// Returns a constant in the object's own memory. Tables with equal elements share one constant.
 llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned space) {
   ir::ElementBits elements = table->attr<ir::AttrKey::Elements>();
   Scalar scalar = table->result()->type()->scalar;
@@ -120,14 +120,14 @@ std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
   return buffers;
 }
 
-/// Returns the same memory with the view's strides.
+/// Returns the memory of the viewed tensor, with the strides of the view.
 Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
   Memory memory = emitter.memories.at(view->operand(0));
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   llvm::Value* stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the last one
+  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the previous one
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     Size size = view->result()->type()->dims[dims.dimension + i];

@@ -16,8 +16,8 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr int64_t kStackBytes = 4096;  // limit for all buffers of a kernel on the stack
-constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // limit for one of them: 64 lanes
+constexpr int64_t kStackBytes = 4096;  // limit on all buffers of a kernel on the stack
+constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // limit on each of them: 64 lanes
 
 int64_t BufferBytes(ir::Type type) {
   int64_t bytes = Bytes(type->scalar);
@@ -30,8 +30,8 @@ int64_t BufferBytes(ir::Type type) {
   return bytes;
 }
 
-/// Whether the region has an op with the trait. kSuspends: other stages may run meanwhile; kSyncs: it
-/// contains a barrier.
+/// Returns whether the region has an op with the trait. With kSuspends, other stages may run during the
+/// region; with kSyncs, the region contains a barrier.
 bool Has(const ir::Region* region, ir::Trait trait) {
   bool found = false;
   ir::Walk(region, [&](const ir::Op* op) { found |= op->info().has(trait); });
@@ -48,7 +48,7 @@ int64_t TakeBytes(int64_t bytes, int64_t& top) {
 
 class Planner {
  public:
-  /// Places the buffers of a region. `top` is where free scratch begins at its start.
+  /// Places the buffers of a region. `top` is the offset where free scratch begins when the region starts.
   void Place(const ir::Region* region, int64_t top) {
     for (const ir::Op* op : *region) {
       for (const ir::Region* nested : op->regions()) Place(nested, top);

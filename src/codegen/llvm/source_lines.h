@@ -16,7 +16,7 @@ class SourceLines {
   SourceLines(const SourceLines&) = delete;
   SourceLines& operator=(const SourceLines&) = delete;
 
-  /// Begins a function, which comes from `loc` in the source.
+  /// Begins a function whose source is at `loc`.
   void Enter(llvm::Function& function, const ir::Loc& loc);
   /// Returns null if there is no such source line.
   llvm::DebugLoc DebugLocFor(const ir::Loc& loc);

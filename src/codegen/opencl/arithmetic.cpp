@@ -93,7 +93,8 @@ std::string DivisionText(const Writer& w, const Op* op) {
              : fmt::format("{} & {}l", w.Get(op->operand(0)), by - 1);
 }
 
-/// Returns what a placeholder in an expression stands for, or nothing if the word is just C.
+/// Returns the text that replaces a placeholder in an expression, or nothing if the word is not a
+/// placeholder.
 std::optional<std::string> Meaning(const Writer& w, const Op* op, std::string_view word) {
   Scalar of = op->operand(0)->type()->scalar;
   if (word == "T") return std::string(RegisterType(op->result()->type()->scalar));

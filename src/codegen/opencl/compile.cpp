@@ -24,7 +24,7 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 64;
 
-/// Whether an op of the kernel may stop a thread.
+/// Returns whether an op of the kernel may stop a thread.
 bool HasTraps(const ir::Function& kernel) {
   bool may = false;
   ir::Walk(kernel.body, [&](const Op* op) { may |= codegen::MayTrap(op); });
@@ -55,7 +55,7 @@ void WriteParams(Writer& w) {
     w.Define(w.kernel.dim_value(i), fmt::format("kdl_launch[{}]", at));
   for (const ir::Param& param : w.kernel.params) {
     ir::Type type = param.value->type();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes are buffers by now
+    if (type->kind == ir::TypeKind::Workspace) continue;  // unused, since pipes are buffers by now
     if (type->kind == ir::TypeKind::Tensor) {
       std::string name = w.NewName(param.value);
       std::string_view element = MemoryType(type->scalar);
@@ -83,8 +83,8 @@ void WriteParams(Writer& w) {
   }
 }
 
-/// Declares the tensors that the launch allocates for all its cores, with the layout that shared_bytes
-/// assumes (launch_tensors.cpp).
+/// Declares the tensors that the launch allocates for all its cores. The layout must be the one that
+/// shared_bytes assumes (launch_tensors.cpp).
 void WriteLaunchTensors(Writer& w) {
   std::string place = "(kdl_shared + kdl_launch[3])";
   ir::Walk(w.kernel.body, [&](const Op* op) {
@@ -149,7 +149,7 @@ void WriteBuffers(Writer& w) {
 }
 
 /// Returns a constant initializer for a float that may be infinite or NaN. Not every compiler accepts calls
-/// of OpenCL C functions there.
+/// of OpenCL C functions in constant initializers.
 std::string FloatText(double value, std::string_view suffix) {
   if (std::isfinite(value)) return fmt::format("{:a}{}", value, suffix);
   std::string_view part = std::isnan(value) ? "0.0" : value > 0 ? "1.0" : "-1.0";
@@ -210,11 +210,11 @@ class OpenClDialect final : public Dialect {
   std::string Kernel(const Writer& w) const override { return Guarded(w, Text(w)); }
 
  private:
-  /// Omits the kernel on devices that lack an extension that it uses: drivers reject all kernels of a text if
-  /// one does not compile. The runtime reports missing kernels (opencl_programs).
+  /// Omits the kernel on devices that lack an extension that it uses, since drivers reject all kernels of a
+  /// source text if one does not compile. The runtime reports missing kernels (opencl_programs).
   static std::string Guarded(const Writer& w, std::string text) {
     bool wide = HasOp(w.kernel, OpKind::Print);
-    bool of_bits = false;  // or max and min: only in the extended atomics
+    bool of_bits = false;  // updates that only the extended atomics have
     ir::Walk(w.kernel.body, [&](const Op* op) {
       if (op->kind() != OpKind::Update) return;
       Scalar scalar = ir::UpdateOp(const_cast<Op*>(op)).value()->type()->scalar;
@@ -282,10 +282,10 @@ int64_t TableBytes(const ir::Function& kernel) {
   return bytes;
 }
 
-/// If not every device has room for the tables, omits the kernel where the runtime reports less constant
-/// memory. An empty kernel with another name then shows why.
+/// If not every device has room for the tables, omits the kernel on devices for which the runtime reports
+/// too little constant memory. An empty kernel with another name then shows why.
 std::string GuardTables(const std::string& entry, int64_t bytes, std::string text) {
-  constexpr int64_t kEverywhere = 64 << 10;  // by OpenCL 1.2
+  constexpr int64_t kEverywhere = 64 << 10;  // guaranteed by OpenCL 1.2
   if (bytes <= kEverywhere) return text;
   return fmt::format(
       "#if KDL_CONSTANT_BYTES >= {}\n{}#else\n__kernel void {}_large() {{}}\n#endif\n", bytes, text,
@@ -319,7 +319,7 @@ std::string_view Writer::Get(const ir::Value* value) const {
   return found->second;
 }
 
-/// Whether the name is a macro of OpenCL C, of those that end in `_` and a number.
+/// Returns whether the name is one of the OpenCL C macros that end in `_` and a number.
 static bool IsMacro(std::string_view name) {
   constexpr std::string_view kMacros[] = {"M_PI_2",         "M_PI_4",         "M_SQRT1_2",
                                           "CL_VERSION_1_0", "CL_VERSION_1_1", "CL_VERSION_1_2",
@@ -343,7 +343,7 @@ std::string Writer::NewName(const ir::Value* value) {
     for (char c : value->name().text())
       base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   }
-  // A number distinguishes names from C keywords and from those of the prelude.
+  // A number distinguishes these names from C keywords and from names in the prelude.
   std::string name = base.empty() ? "v" : base + "_";
   for (size_t number = taken.size();; ++number) {
     std::string tried = fmt::format("{}{}", name, number);

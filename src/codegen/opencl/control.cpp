@@ -57,13 +57,14 @@ bool HaveMet(const Op* op) {
   return have_met;
 }
 
-/// Writes one more barrier if `op` contains barriers. Some drivers need it; the prelude says why.
+/// Writes one more barrier if `op` contains barriers. Some drivers need it, for the reason given in the
+/// prelude.
 void MeetOnceMore(Writer& w, const Op* op) {
   if (HaveMet(op)) w.Line("KDL_MEET;");
 }
 
-/// Whether an op with regions, or a barrier, follows in the same region. If not, the barrier at the region's
-/// end is enough.
+/// Returns whether an op with regions, or a barrier, follows in the same region. If not, the barrier at the
+/// region's end is enough.
 bool MoreFollows(const Op* op) {
   for (const Op* next = op->next(); next; next = next->next()) {
     if (!next->regions().empty() || next->kind() == OpKind::Barrier) return true;
@@ -71,8 +72,8 @@ bool MoreFollows(const Op* op) {
   return false;
 }
 
-/// Whether the `if` selects one or several steps of a `while`'s iteration by the number with which the
-/// iteration begins, as lower-stages-to-state-machine makes them.
+/// Returns whether the `if` selects one or several steps of a `while`'s iteration by the number with which
+/// the iteration begins. The pass lower-stages-to-state-machine creates such ops.
 bool ChoosesStep(const Op* op) {
   const Op* condition = op->operand(0)->def();
   const Op* iterations = op->parent_region()->parent();
@@ -134,7 +135,8 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
   return carried;
 }
 
-/// All threads run all iterations, and do nothing in those beyond the end: drivers keep them in step.
+/// Writes a loop in which all threads run all iterations, since drivers keep threads in step. A thread does
+/// nothing in an iteration that is beyond the end of the loop.
 void WriteWorkgroupLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
   if (std::optional<int64_t> iterations = OneIterationOf(w.kernel, op)) {
@@ -189,14 +191,14 @@ void WriteLoop(Writer& w, const Op* op) {
            lo, iterations, step);
   }
   WriteIteration(w, op, carried);
-  // A stopped thread reads zeros, so what it waits for may never come.
+  // A stopped thread reads zeros, so the value that it waits for may never appear.
   if (op->HasAttr(AttrKey::Breaks))
     w.Line("  if (!{}{}) break;", carried[0], w.traps ? fmt::format(" || !{}", w.live()) : "");
   w.Line("}}");
 }
 
-/// Writes one iteration. The values that it carries are kept in memory until the next call. All cores store
-/// the number of the next part.
+/// Writes one iteration, which is a part of the launch. The values that the loop carries are kept in memory
+/// until the next call. All cores store the number of the next part.
 void WritePart(Writer& w, const Op* op) {
   std::vector<std::string> carried;
   std::vector<std::string> kept;
@@ -248,7 +250,7 @@ void WriteCoreId(Writer& w, const Op* op) { w.values[op->result()] = "kdl_core";
 void WriteCoreNum(Writer& w, const Op* op) { w.values[op->result()] = "kdl_cores"; }
 void WriteBlockCopy(Writer& w, const Op* op) { w.dialect.WriteBlockCopy(w, op); }
 
-/// For ops of other machines, which no pass makes for these.
+/// Fails, for ops of other machines: no pass creates them for machines whose kernels are written in C.
 void WriteForeign(Writer&, const Op* op) {
   KDL_UNREACHABLE("'{}' is not an op of machines whose kernels are written in C",
                   op->info().spelling);

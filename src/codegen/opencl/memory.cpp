@@ -3,7 +3,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Elements of tensors and buffers. If an op may trap, only threads that have not trapped access memory.
+// Accesses to elements of tensors and buffers. If an op may trap, only threads that have not trapped access
+// memory.
 
 namespace kdl::codegen::opencl {
 
@@ -87,7 +88,7 @@ Memory ViewMemory(const Writer& w, const Op* view) {
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   std::string stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the last one
+  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the previous one
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     std::string size = SizeText(w, view->result()->type()->dims[dims.dimension + i]);
@@ -197,7 +198,7 @@ void WriteUpdate(Writer& w, const Op* op) {
          w.Get(update.value()));
 }
 
-/// Loads contiguous elements as a vector. They need not be aligned.
+/// Loads contiguous elements as a vector. The elements need not be aligned.
 void DefineVector(Writer& w, const ir::Value* result, const std::string& first) {
   ir::Type type = result->type();
   std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type), first);

@@ -17,7 +17,7 @@ std::string BitsText(Scalar scalar, std::string_view text) {
   return fmt::format("(long){}", text);
 }
 
-/// A printed value, and the sizes of its existing part.
+/// A printed value, and the sizes of the part that exists.
 struct Printed {
   const Value* value;
   std::vector<std::string> sizes;

@@ -4,8 +4,9 @@
 
 #include "codegen/orchestration/cpp_names.h"
 
-// Functions, variables and types of the C library that the headers of generated code may declare, so that no
-// namespace can have their names. tests/run/generated_names.py checks all that it finds there.
+// Functions, variables and types of the C library that the headers of generated code may declare. A
+// namespace cannot have any of these names. tests/run/generated_names.py checks all names that it finds in
+// these headers.
 
 namespace kdl::codegen {
 

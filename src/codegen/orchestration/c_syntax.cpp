@@ -9,8 +9,8 @@
 
 #include "codegen/orchestration/syntax.h"
 
-// Programs as C11 on top of kdl/program.h. Errors are kept in a kdl_program, and what a block makes is freed
-// at its end.
+// Prints programs as C11 on top of kdl/program.h. Errors are kept in a kdl_program, and objects that a block
+// creates are freed at the end of the block.
 
 namespace kdl::codegen {
 
@@ -46,7 +46,7 @@ std::vector<std::string> CArguments(const Call& call) {
   return texts;
 }
 
-/// Whether the request returns an event, for which its function has a parameter.
+/// Returns whether the request returns an event, for which its function has a parameter.
 bool GivesEvent(Request request) {
   return request == Request::Transfer || request == Request::Move || request == Request::CopyBack ||
          request == Request::Copy || request == Request::Fill || request == Request::Launch ||
@@ -116,7 +116,7 @@ class SyntaxOfC final : public Syntax {
     writer.Line(fmt::format("(void){};{}", value, place));
   }
 
-  /// Bounds that are expressions are computed once, before the loop.
+  /// Computes bounds that are expressions once, before the loop.
   void OpenLoop(Writer& writer, const LoopHead& loop, CppNames& names) const override {
     std::string hi = loop.hi;
     if (hi.find_first_of("( ") != std::string::npos) {
@@ -261,7 +261,7 @@ class SyntaxOfC final : public Syntax {
     writer.Line("}");
   }
 
-  /// No name of the source begins with `kdl_`.
+  /// The name is free, since no name of the source begins with `kdl_`.
   std::string FnName(const std::string& name) const override { return "kdl_fn_" + name; }
 
   void OpenFn(Writer& writer, const FnFace& fn, const std::vector<FnParam>& params,
@@ -328,7 +328,7 @@ class SyntaxOfC final : public Syntax {
     return items;
   }
 
-  /// Several results are returned as a struct.
+  /// Returns the type of the results. Several results are returned as a struct.
   static std::string ResultType(const FnFace& fn) {
     return fn.results.size() == 1 ? CType(fn.results[0]) : fn.name + "_values";
   }

@@ -16,7 +16,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// Kernels as C functions of pointers and sizes, in NAME.h and NAME.c, and as a C++ class that does not throw.
+// Prints kernels as C functions of pointers and sizes, in NAME.h and NAME.c, and as a C++ class that does
+// not throw.
 
 namespace kdl::codegen {
 

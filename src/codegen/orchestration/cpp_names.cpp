@@ -39,7 +39,8 @@ bool IsOneOf(std::string_view words, std::string_view name) {
   return words.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
-/// Whether no macro is spelled like this: macros are in capitals, or begin with several (`M_PIf`, `PRId64`).
+/// Returns whether no macro can have this spelling. Macro names are in capitals, or begin with several
+/// capitals (`M_PIf`, `PRId64`).
 bool HasPlainLetters(std::string_view name) {
   if (IsSmall(name[0])) return true;
   if (!IsCapital(name[0])) return false;
@@ -53,7 +54,7 @@ bool IsPlain(std::string_view name, bool is_global) {
          !(is_global && IsOfCLibrary(name));
 }
 
-/// Removes `_` at the ends, and all but one where there are several in a row.
+/// Removes `_` at both ends, and replaces several `_` in a row by one.
 std::string Trimmed(std::string_view name) {
   std::string trimmed;
   for (char c : name) {

@@ -8,14 +8,14 @@
 
 #include "codegen/orchestration/syntax.h"
 
-// Programs as C++20 on top of kdl/runtime.hpp. Objects free what they own, and errors are exceptions.
+// Prints programs as C++20 on top of kdl/runtime.hpp. Objects free what they own, and errors are exceptions.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// Operands that are not leaves get parentheses. The leftmost leaf is a kdl::Extent, which makes the whole
-/// expression one.
+/// Returns the text of a size. Operands that are not leaves get parentheses. The leftmost leaf is a
+/// kdl::Extent, which makes the whole expression a kdl::Extent.
 std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
   if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol) {
     std::string leaf =
@@ -30,7 +30,7 @@ std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
 
 std::string_view Unless(bool is_used) { return is_used ? "" : "[[maybe_unused]] "; }
 
-/// Returns the items as arguments, without absent ones at the end.
+/// Returns the items as arguments, without absent items at the end.
 std::vector<std::string> CppArguments(const Call& call) {
   std::vector<Item> items;
   for (const Item& item : call.items)
@@ -267,7 +267,7 @@ class SyntaxOfCpp final : public Syntax {
     return head + "(";
   }
 
-  /// Several results are returned as a tuple.
+  /// Returns the type of the results. Several results are returned as a tuple.
   static std::string ResultType(const FnFace& fn) {
     if (fn.results.size() == 1) return CppType(fn.results[0]);
     std::vector<std::string> types;

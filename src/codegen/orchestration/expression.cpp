@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
 #include "kdl/scalar_ops.def"
 };
 
-/// Whether no function computes the op, because Definition has its own text for it.
+/// Returns whether no function computes the op, because Definition has its own text for it.
 constexpr bool HasForm(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast;

@@ -13,7 +13,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Prints the doc of the source, the note, and a line for each parameter.
+/// Prints a function's doc comment from the source, its note, and a line for each parameter.
 void Describe(Writer& writer, std::string_view prefix, const FaceFunction& function) {
   writer.Doc(prefix, function.doc);
   if (!function.note.empty()) writer.Line(fmt::format("{} {}", prefix, function.note));

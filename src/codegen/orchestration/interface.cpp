@@ -107,7 +107,7 @@ bool TakeTheSame(const ir::Function& a, const ir::Function& b) {
   });
 }
 
-/// Whether variants that take the same arguments differ in this integer parameter.
+/// Returns whether variants that take the same arguments differ in this integer parameter.
 bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
   for (const ir::Function* a : variants) {
     for (const ir::Function* b : variants) {
@@ -146,7 +146,7 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants) {
   std::vector<FaceParam> params;
   CppNames names;
-  names.Pick(kDevicesType);  // a type that follows the parameters in a program's declaration
+  names.Pick(kDevicesType);  // the type of a program's parameter for devices, which follows
   for (size_t p = 0; p < variants[0]->params.size(); ++p) {
     FaceParam face;
     face.param = &variants[0]->params[p];
@@ -178,7 +178,8 @@ void NameOwners(const ir::Module& module, FaceFunction& program) {
   }
 }
 
-/// Names that every module has are picked first, so that they are the same in all modules.
+/// Names the C functions of a module. Names that every module has are picked first, so that they are the
+/// same in all modules.
 void NameCFunctions(ModuleFace& face) {
   CppNames c_names;
   face.c_devices = c_names.PickGlobal(face.c_prefix + "devices");

@@ -37,7 +37,7 @@ struct FaceConstant {
 /// An exported kernel with all its variants, or an exported program.
 struct FaceFunction {
   std::string source_name;
-  std::string name;  ///< in its C++ namespace
+  std::string name;  ///< name in its C++ namespace
   std::string c_name;
   std::string launch_name;  ///< for a kernel: the function that only puts it into a queue
   std::string doc;
@@ -45,7 +45,7 @@ struct FaceFunction {
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
-  bool is_variant = false;  ///< one of several functions of an interface; only its own file uses it
+  bool is_variant = false;  ///< one of several functions of an interface, for use in its own file only
 };
 
 /// One instance of an exported kernel, as a function of pointers and sizes.
@@ -56,7 +56,7 @@ struct FaceCall {
   std::string looked_up;  ///< its name in the runtime: "mlp#1f2e3d4c.scale<T=f32>"
   std::string doc;
   std::vector<FaceParam> params;
-  std::vector<FaceConstant> sizes;  ///< on which the tensors' dimensions depend
+  std::vector<FaceConstant> sizes;  ///< sizes on which the tensors' dimensions depend
 };
 
 /// The kernels of a module on a device, for callers with pointers.
@@ -69,11 +69,11 @@ struct FaceCalls {
 
 struct FaceDevice {
   std::string source_name;
-  std::string name;  ///< in C++
+  std::string name;  ///< name in C++
   std::string spec;  ///< empty: the caller binds the device
 };
 
-/// The C++ classes that say where programs run, and that wrap the functions with pointers.
+/// The names of two C++ classes: one says where programs run, the other wraps the functions with pointers.
 constexpr std::string_view kDevicesType = "Devices";
 constexpr std::string_view kKernelsType = "Kernels";
 
@@ -81,13 +81,13 @@ constexpr std::string_view kKernelsType = "Kernels";
 struct ModuleFace {
   std::string module_name;
   std::string runtime_name;   ///< its name in the runtime: "mlp#1f2e3d4c"
-  std::string name_space;     ///< in C++
-  std::string c_prefix;       ///< of C names: "mlp_"
+  std::string name_space;     ///< namespace in C++
+  std::string c_prefix;       ///< prefix of C names: "mlp_"
   std::string c_devices;      ///< the C struct that says where programs run
   std::string images;         ///< name of the images in C and C++
-  std::string images_symbol;  ///< and for the linker
-  std::string calls_symbol;   ///< defined in NAME.c, named by the module's contents; see kdl/link.h
-  std::string orch_symbol;    ///< the same for NAME.orch.cpp
+  std::string images_symbol;  ///< name of the images for the linker
+  std::string calls_symbol;   ///< defined in NAME.c, named after the module's contents (kdl/link.h)
+  std::string orch_symbol;    ///< defined in NAME.orch.cpp, named in the same way
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;
@@ -105,10 +105,10 @@ FaceFunction OnlyFunction(const FaceFunction& face, size_t index);
 /// Returns the C++ type: `std::int64_t`, `kdl::F16` …
 std::string CppType(Scalar scalar);
 
-/// Whether a declaration has default arguments. Only those in the header do.
+/// Whether a declaration has default arguments. Only the declarations in the header do.
 enum class Defaults : uint8_t { Given, Absent };
-/// What a function does with a kernel: runs it to its end, or puts it into the queue. The functions below
-/// declare functions up to their closing parenthesis.
+/// Whether a function runs a kernel to its end, or only puts it into the queue. The functions below print
+/// declarations up to the closing parenthesis.
 enum class Way : uint8_t { Run, Launch };
 void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail);

@@ -8,8 +8,8 @@
 
 namespace kdl::codegen {
 
-/// When a name states a kernel's types: if the arguments of a launch do not determine them, or, if there are
-/// no arguments, whenever kernels differ in them.
+/// When the name of a kernel states its types. `WhereNeeded`: if the arguments of a launch do not determine
+/// them. `WhereSeveral` is for names without arguments: whenever kernels differ in their types.
 enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
 
 /// Returns the name under which the runtime finds the kernel of an op: `MODULE.matmul`,

@@ -7,9 +7,9 @@
 
 namespace kdl::codegen {
 
-// All functions read the module after the module pipeline: constants are bound, devices resolved and launches
-// ordered. Kernels may still be at tile level, since only their signatures matter. `runtime_name` is the name
-// of the module in images.
+// All functions require that the module pipeline has run on the module: constants are bound, devices
+// resolved and launches ordered. Kernels may still be at tile level, since only their signatures matter.
+// `runtime_name` is the name of the module in images.
 
 /// Returns NAME.h: C11, and C++17 and C++20 on top of it. `specs` are the specs that the runtime reads, by
 /// device name.
@@ -19,7 +19,7 @@ std::string PrintHeader(const ir::Module& module, const std::string& runtime_nam
 /// Returns NAME.c: the kernels of NAME.h as C functions.
 std::string PrintCalls(const ir::Module& module, const std::string& runtime_name);
 
-/// Returns NAME.orch.cpp: the rest of what NAME.h declares.
+/// Returns NAME.orch.cpp: the definitions of everything else that NAME.h declares.
 std::string PrintOrchestration(const ir::Module& module, const std::string& runtime_name);
 
 /// Returns NAME.orch.c: the programs that NAME.h declares for C, for callers without C++.

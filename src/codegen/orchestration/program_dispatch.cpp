@@ -9,7 +9,8 @@
 #include "codegen/orchestration/program_printer.h"
 #include "support/scalar.h"
 
-// A program for several element types becomes one function for each, and one that selects among them.
+// A program for several element types becomes one function for each type, and a function that selects among
+// these.
 
 namespace kdl::codegen {
 

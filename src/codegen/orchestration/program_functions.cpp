@@ -9,8 +9,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// The fns that programs call, and the calls. Their namespace is `fn`: a keyword of the language, so that no
-// user's name clashes with it.
+// Prints the fns that programs call, and the calls. The namespace of the fns is `fn`: a keyword of the
+// language, so that no user's name clashes with it.
 
 namespace kdl::codegen {
 
@@ -33,7 +33,7 @@ std::string FunctionName(const Function& fn) {
   return name;
 }
 
-/// Whether the fn may fail, or contains loops, which end when something has failed.
+/// Returns whether the fn may fail, or contains loops, which end when something has failed.
 bool MayStop(const ir::Module& module, const Function& fn) {
   bool stops = false;
   ir::Walk(fn.body, [&](const Op* op) {

@@ -14,7 +14,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// What a program puts into queues: launches, the workspaces of their pipes, and transfers; and events.
+// Prints the ops that a program puts into queues, such as launches and transfers, and the workspaces and
+// events of these ops.
 
 namespace kdl::codegen {
 

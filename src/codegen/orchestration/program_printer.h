@@ -26,7 +26,7 @@
 
 namespace kdl::codegen {
 
-/// The ops of a program that have an effect, and those that they use.
+/// The ops of a program that have an effect, and the ops that these use.
 class Needs {
  public:
   explicit Needs(const ir::Region* body) {
@@ -81,7 +81,8 @@ class ProgramPrinter {
   void UseQueue(Name device, int64_t queue);
   /// Binds each size where it first occurs by itself, then compares every tensor with its declared shape.
   void PrintSizes();
-  /// Checks that parameters that are written overlap no others: the order of launches relies on it.
+  /// Checks that parameters that are written overlap no other parameters: the order of launches relies on
+  /// it.
   void PrintApart();
   std::string SizeSource(Name dim) const;
   std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const;
@@ -94,7 +95,7 @@ class ProgramPrinter {
   /// Returns the text of a tensor as the operand of a request.
   std::string TensorText(const ir::Value* tensor) const;
   std::string ArgumentText(const ir::Value* value) const;
-  /// Whether the scalar needs a variable, and is not just part of one expression.
+  /// Returns whether the scalar needs a variable, instead of being part of just one expression.
   bool IsVariable(const ir::Value* value) const;
   const std::string& NewVariable(const ir::Value* value, std::string_view wanted);
   /// Returns the value's own name, or `otherwise`.
@@ -104,11 +105,12 @@ class ProgramPrinter {
 
   /// Returns `  // file.kdl:12` when something from the line is printed for the first time.
   std::string Place(const ir::Op* op);
-  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. It also counts as a mention of the line.
+  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. Place then treats the line as printed.
   std::string FailurePlace(const ir::Op* op);
-  /// Prints a block of the text. What was made in it is freed at its end, after what `last` prints.
+  /// Prints a block of the text. Objects that were created in the block are freed at its end, after what
+  /// `last` prints.
   void PrintRegion(const ir::Region* region, const std::function<void()>& last = {});
-  /// To be called after the declaration of something that is freed at the end of the block.
+  /// Must be called after the declaration of an object that is freed at the end of the block.
   void Own(Owned::Kind kind, const std::string& name) { owned_.back().push_back({kind, name}); }
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
@@ -117,15 +119,15 @@ class ProgramPrinter {
   void PrintNothing(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
   static bool IsPart(const ir::Value* tensor);
-  /// Whether a part is written where it is used: it is used once and has no name.
+  /// Returns whether a part is written where it is used: it is used once and has no name.
   static bool MayStandInPlace(const ir::Value* part);
-  /// Returns the variable of a tensor, from which other names are made. For a part that is written in place,
-  /// the variable that it would have.
+  /// Returns the name of a tensor's variable, from which other names are derived. For a part that is written
+  /// in place, returns the name that its variable would have.
   std::string CalledAfter(const ir::Value* tensor) const;
   void PrintSlice(const ir::Op* op);
   void PrintView(const ir::Op* op);
   void PrintBindSize(const ir::Op* op);
-  /// Whether the text contains a size with this name.
+  /// Returns whether the program uses a size with this name in an allocation or a requirement.
   bool IsAskedFor(Name size) const;
   void PrintRequire(const ir::Op* op);
   /// Adds `{i, j}`, the events to wait for, the place, and the access as it is written.
@@ -135,7 +137,7 @@ class ProgramPrinter {
   void PrintHostStore(const ir::Op* op);
   void PrintDeviceCores(const ir::Op* op);
 
-  /// Declares variables for the values that a loop carries, its region's parameters from `first` on.
+  /// Declares variables for the values that a loop carries: the parameters of its region from `first` on.
   std::vector<std::string> PrintCarried(const ir::Op* op, std::span<ir::Value* const> inits,
                                         size_t first);
   /// Assigns the values that a region yields to the variables of its op.
@@ -166,18 +168,18 @@ class ProgramPrinter {
   void SayCause(const ir::Op* op);
   void PrintCopy(const ir::Op* op);
   void PrintFill(const ir::Op* op);
-  /// The mark is part of the statement of the launch that waits for it, which states the place.
+  /// Prints the mark as part of the statement of the launch that waits for it, which states the place.
   void PrintMark(const ir::Op* op);
-  /// Names it `matmul_residual_q` for the pipe q of matmul_residual.
+  /// Prints a workspace. Its name is `matmul_residual_q` for the pipe q of matmul_residual.
   void PrintWorkspace(const ir::Op* op);
-  /// Part of the statement that reserves this number of bytes.
+  /// Prints no statement: the footprint is part of the statement that reserves this number of bytes.
   void PrintFootprint(const ir::Op* op);
   void PrintInstances(const ir::Op* op);
-  /// Prints instances times footprint.
+  /// Prints a request to reserve `instances` times `footprint` bytes.
   void PrintReserve(const ir::Op* op);
   void PrintLaunch(const ir::Op* op);
   FnFace FaceOf(const ir::Function& fn) const;
-  /// Returns the number of cores; null means `auto`.
+  /// Returns the text for a number of cores. If `cores` is null, the number is `auto`.
   std::string CoresText(const ir::Value* cores) const;
 
   Writer& writer_;
@@ -191,7 +193,7 @@ class ProgramPrinter {
   CppNames names_;
   std::unordered_map<const ir::Value*, std::string> variables_;
   std::set<const ir::Value*> part_variables_;  ///< parts and views that are not written in place
-  std::vector<std::vector<Owned>> owned_;      ///< for each of the surrounding blocks
+  std::vector<std::vector<Owned>> owned_;      ///< objects to free, for each surrounding block
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::vector<std::pair<Name, int64_t>> queues_;

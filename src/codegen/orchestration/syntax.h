@@ -19,18 +19,18 @@
 
 namespace kdl::codegen {
 
-/// With `Typed`, a literal has exactly the value's type.
+/// How to print a literal. With `Typed`, it has exactly the type of the value.
 enum class LiteralStyle : uint8_t { Plain, Typed };
 
-/// A scalar operation: its functions in kdl/scalar.hpp and kdl/scalar.h, and the operator that both languages
-/// have for it, on every type (comparisons) or only on floats. Empty if there is none.
+/// A scalar operation: its functions in kdl/scalar.hpp and kdl/scalar.h, and its operator in both languages.
+/// The operator is for every type (comparisons) or only for floats, and empty if there is none.
 struct Operator {
   std::string_view cpp;
   std::string_view c;
   std::string_view infix;
 };
 
-/// What a program asks of the runtime.
+/// A request of a program to the runtime.
 enum class Request : uint8_t {
   Allocate,
   Apart,
@@ -109,7 +109,7 @@ struct Item {
     Place,
     Workspace,
     Elements,  ///< not empty if a tensor moves without its elements
-    Device     ///< of the queue, which knows it in C++
+    Device     ///< the queue's device, which C++ queues know themselves
   };
   Kind kind = Kind::Text;
   std::vector<std::string> texts;  ///< empty: absent, or an empty list
@@ -122,7 +122,7 @@ struct Call {
   Request request;
   std::string on;  ///< the queue, tensor, device or workspace; empty: none
   std::vector<Item> items;
-  Scalar element = Scalar::Bool;  ///< type of what is read or written
+  Scalar element = Scalar::Bool;  ///< type of the element that is read or written
 };
 
 /// The names of a request's results; empty if they are not used.
@@ -158,7 +158,8 @@ struct FnFace {
 
 using DimName = std::function<std::string(Name)>;
 
-/// How a program's text is written in C++ or in C. program_printer.h walks the program in the same way for both.
+/// How a program's text is written in C++ or in C. program_printer.h prints the program in the same way for
+/// both languages.
 class Syntax {
  public:
   virtual ~Syntax() = default;
@@ -171,7 +172,7 @@ class Syntax {
   /// `trap` is the quoted message for a division by zero; empty if there can be none.
   virtual std::string Apply(const Operator& op, Scalar scalar, std::vector<std::string> operands,
                             const std::string& trap) const = 0;
-  /// Returns a size that is computed from others; `trap` as above.
+  /// Returns a size that is computed from other sizes. `trap` has the same meaning as in Apply.
   virtual std::string SizeText(Size size, const DimName& dim, const std::string& trap) const = 0;
 
   // -- Variables ----------------------------------------------------------------------------------
@@ -200,17 +201,18 @@ class Syntax {
 
   virtual void Print(Writer& writer, const Call& call, const Given& given,
                      const std::string& place) const = 0;
-  /// Returns the text of a request that returns a value, or a tensor if MayNest.
+  /// Returns the text of a request that returns a value or, if MayNest() is true, a tensor.
   virtual std::string Text(const Call& call) const = 0;
-  /// Whether a part of a tensor may be written where it is used.
+  /// Returns whether a part of a tensor may be written where it is used.
   virtual bool MayNest() const = 0;
-  /// Returns a tensor as the operand of a request. It is a parameter of the program, or one of its own tensors.
+  /// Returns a tensor as the operand of a request. The tensor is a parameter of the program, or one of its
+  /// own tensors.
   virtual std::string Tensor(const std::string& name, bool is_param) const = 0;
   /// Return arguments of a launch or fill. For a tensor, `text` is the result of Tensor.
   virtual std::string TensorArgument(const std::string& text) const = 0;
   virtual std::string ScalarArgument(Scalar scalar, const std::string& text) const = 0;
   virtual std::string Element(Scalar scalar) const = 0;
-  /// `number` is empty for as many cores as the device has.
+  /// If `number` is empty, the launch uses as many cores as the device has.
   virtual std::string Cores(const std::string& number, bool is_literal) const = 0;
   virtual std::string_view Compare(size_t compare) const = 0;
   virtual std::string Queue(const std::string& device, int64_t queue) const = 0;
@@ -227,11 +229,11 @@ class Syntax {
   /// Prints the start of the program, up to the selection of devices. Picks the names that it needs.
   virtual void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                            CppNames& names) = 0;
-  /// Handles the parameters for devices of a program that selects none. `has_devices`: it has a parameter
-  /// that chooses them.
+  /// Handles the device parameters of a program that selects no device. `has_devices` says whether the
+  /// program has a parameter that chooses its devices.
   virtual void SelectNothing(Writer& writer, bool has_devices) const = 0;
   virtual void Select(Writer& writer, const std::string& name, const FaceDevice& device) const = 0;
-  using Queues = std::vector<std::pair<std::string, int64_t>>;  ///< by device
+  using Queues = std::vector<std::pair<std::string, int64_t>>;  ///< pairs of a device and a queue
   virtual void OpenQueues(Writer& writer, const Queues& queues, CppNames& names) = 0;
   virtual std::string TensorSizeText(const std::string& param, size_t dimension) const = 0;
   virtual void CloseProgram(Writer& writer) const = 0;
@@ -264,7 +266,7 @@ std::unique_ptr<Syntax> MakeCSyntax();
 /// Returns text like `kdl_size_add(H, kdl_size_mul(2, P))`, with functions of kdl/sizes.h.
 std::string CSizeText(Size size, const DimName& dim);
 
-/// Return the value of an integer, and of a float or double. Nothing if that is not finite.
+/// Return the text of an integer, or of a float or double. Return nothing if the number is not finite.
 std::string IntegerText(Scalar scalar, uint64_t bits);
 std::optional<std::string> FloatText(Scalar scalar, uint64_t bits);
 /// Returns the bits as an integer of the same size.

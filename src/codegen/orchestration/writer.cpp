@@ -21,15 +21,15 @@ std::string Joined(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-/// Whether C replaces `??` and this character by another one, even in comments.
+/// Returns whether C replaces `??` and this character by another one, even in comments.
 bool IsTrigraph(char third) {
   return std::string_view("=/'()!<>-").find(third) != std::string_view::npos;
 }
 
 }  // namespace
 
-/// Text from the source may end in a backslash, which would join a comment with the next line, or contain a
-/// trigraph that C reads as one.
+/// Text from the source may end in a backslash, which would join a comment with the next line. It may also
+/// contain a trigraph, which C would replace by another character.
 void Writer::Line(std::string_view text) {
   if (!text.empty()) text_.append(depth_, ' ');
   for (size_t i = 0; i < text.size(); ++i) {

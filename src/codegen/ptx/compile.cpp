@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kVersion = "+ptx83";
 
-/// The first version with matrix instructions for bytes of different signedness.
+/// The first PTX version with matrix instructions for bytes of different signedness.
 constexpr std::string_view kVersionOfSigns = "+ptx84";
 
 bool HasTwoSigns(std::string_view instruction) {
@@ -21,7 +21,8 @@ bool HasTwoSigns(std::string_view instruction) {
          (instruction.ends_with(".s8.u8") || instruction.ends_with(".u8.s8"));
 }
 
-/// Returns the oldest version that the kernels can be compiled for, since older drivers reject newer ones.
+/// Returns the oldest PTX version that the kernels can be compiled for, since older drivers reject newer
+/// versions.
 std::string_view VersionOf(const KernelSource& source) {
   bool has_signs = false;
   for (const ir::Function* kernel : source.kernels) {

@@ -21,8 +21,8 @@ struct WorkgroupBytes {
 
 /// Compiles kernels whose cores are workgroups to PTX with LLVM: a kernel function for each, with blocks of
 /// its workgroup size. The payload is the text, and the entries are the names of the functions.
-/// `include/kdl/workgroup_abi.h` describes their parameters. Buffers of the workgroup are placed in shared memory,
-/// and in global memory when that is full.
+/// `include/kdl/workgroup_abi.h` describes the functions' parameters. Buffers of the workgroup are placed in
+/// shared memory, and in global memory when shared memory is full.
 Result<CompiledModule> Compile(const KernelSource& source, const WorkgroupBytes& workgroup,
                                const CompileOptions& options);
 

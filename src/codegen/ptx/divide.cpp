@@ -11,9 +11,9 @@
 #include "codegen/ptx/emitter.h"
 
 // Expands 64-bit divisions. The assembler would turn them into calls of its own function, around which
-// registers are spilled. 2^64 / d is approximated from below with the f32 reciprocal, whose relative error is
-// less than 2^-21, and two Newton steps, each of which squares the error. The result is too small by less
-// than 2, so the quotient is too small by at most 2.
+// registers are spilled. 2^64 / d is approximated from below: first with the f32 reciprocal, whose relative
+// error is less than 2^-21, then with two Newton steps, each of which squares the error. The result is too
+// small by less than 2, so the quotient is too small by at most 2.
 
 namespace kdl::codegen::ptx {
 
@@ -29,7 +29,7 @@ struct Quotient {
   llvm::Value* remainder;
 };
 
-/// The divisor must not be 0.
+/// Divides unsigned numbers. The divisor must not be 0.
 Quotient DivideUnsigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   llvm::Type* f32 = b.getFloatTy();
   auto high = [&](llvm::Value* x, llvm::Value* y) {

@@ -12,7 +12,7 @@ constexpr unsigned kWorkgroup = 3;  ///< LLVM's address space for shared memory
 /// Emits a kernel whose cores are CUDA blocks.
 struct PtxEmitter final : WorkgroupEmitter {
   using WorkgroupEmitter::WorkgroupEmitter;
-  int64_t of_multiprocessor = 0;  ///< shared memory for all workgroups on it
+  int64_t of_multiprocessor = 0;  ///< shared memory for all workgroups of a multiprocessor
   /// Called after the kernel: emits `NAME_launch`, which says what a launch must provide (kdl/workgroup_abi.h).
   void Finish();
   void Declare() override;
@@ -47,7 +47,7 @@ struct PtxEmitter final : WorkgroupEmitter {
   std::vector<TensorMap> maps_;
   bool steps_open_ = false;           ///< the current group of instructions is not committed
   llvm::Value* workgroup_ = nullptr;  ///< shared memory that the launch provides
-  int64_t workgroup_bytes_ = 0;       ///< used so far
+  int64_t workgroup_bytes_ = 0;       ///< shared memory bytes used so far
 };
 
 /// Replaces divisions for which the assembler would call a function.
@@ -56,8 +56,8 @@ void WriteOutDivisions(llvm::Module& module);
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
 /// Returns a pointer to shared memory as the 32-bit number that instructions use.
 llvm::Value* WorkgroupAddress(PtxEmitter& emitter, llvm::Value* pointer);
-/// Emits PTX instructions that LLVM has no intrinsics for. They are not moved. Returns what they write, of
-/// type `result`.
+/// Emits PTX instructions that LLVM has no intrinsics for. LLVM does not move them. Returns the value that
+/// they write, which has the type `result`.
 llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
                         llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result = nullptr);
 

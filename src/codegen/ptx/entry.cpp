@@ -22,12 +22,12 @@ namespace {
 /// LLVM's address spaces.
 enum Space : unsigned { kGlobal = 1, kShared = 3 };
 
-constexpr unsigned kFixedParams = 5;  // before the tensors
+constexpr unsigned kFixedParams = 5;  // parameters before the tensors
 constexpr int64_t kSmallWorkgroup = 128;
-constexpr int64_t kWorkgroupOfText = 48 << 10;             // limit for static shared memory
-constexpr int64_t kWorkgroupOfDriver = 1 << 10;            // reserved for each workgroup
-constexpr int64_t kWorkgroupAlignment = 1024;              // of dynamic shared memory
-constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a grid's first dimension
+constexpr int64_t kWorkgroupOfText = 48 << 10;             // limit on static shared memory
+constexpr int64_t kWorkgroupOfDriver = 1 << 10;            // reserved by the driver for each workgroup
+constexpr int64_t kWorkgroupAlignment = 1024;              // alignment of dynamic shared memory
+constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // limit on a grid's first dimension
 
 /// Adds a property that only metadata can express: that the function is a kernel, or its block size.
 void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
@@ -39,7 +39,7 @@ void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
   emitter.module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(node);
 }
 
-/// Reads a special register, a number below `end`.
+/// Reads a special register, whose value is below `end`.
 llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end,
                       const char* name) {
   llvm::CallInst* value = emitter.builder.CreateIntrinsic(id, {}, {});
@@ -49,8 +49,8 @@ llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_
   return emitter.builder.CreateZExt(value, emitter.builder.getInt64Ty(), name);
 }
 
-/// Makes a global variable. Without a value it is memory that the launch provides. Shared memory is internal;
-/// constants that the runtime reads are external.
+/// Makes a global variable. If `value` is null, it is memory that the launch provides. Shared memory is
+/// internal; constants that the runtime reads are external.
 llvm::GlobalVariable* NewGlobal(WorkgroupEmitter& emitter, const std::string& name,
                                 llvm::Type* type, Space space, uint64_t alignment,
                                 llvm::Constant* value) {
@@ -80,8 +80,8 @@ int64_t TileRegisters(const ir::Region* region) {
   return here + within;
 }
 
-/// Whether some threads take no part in a matrix product. All threads then keep the product's tile in
-/// registers across that branch.
+/// Returns whether some threads take no part in a matrix product. All threads then keep the product's tile
+/// in registers across that branch.
 bool HasIdleThreads(const ir::Function& kernel) {
   bool idle = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -113,18 +113,18 @@ void PtxEmitter::Declare() {
   record = function->getArg(3);
   prints = function->getArg(4);
   Annotate(*this, "kernel", 1);
-  Annotate(*this, "maxntidx", kernel.workgroup);  // a limit that the driver can be asked for
+  Annotate(*this, "maxntidx", kernel.workgroup);  // a limit that a driver can report
   if (int64_t workgroups = WorkgroupsAtOnce(); workgroups > 0)
     Annotate(*this, "minctasm", workgroups);
 }
 
-/// Returns for how many workgroups the assembler should leave registers; 0: it decides itself. For long
-/// kernels it would spill registers to make room for more workgroups than shared memory allows, or than are
-/// needed to hide latency.
+/// Returns the number of workgroups for which the assembler should leave registers, or 0 if the assembler
+/// should decide itself. For long kernels, the assembler would spill registers to make room for more
+/// workgroups than shared memory allows, or than are needed to hide latency.
 int64_t PtxEmitter::WorkgroupsAtOnce() const {
-  constexpr int64_t kLong = 256;         // ops; shorter kernels without f64 have enough registers
-  constexpr int64_t kWithRegisters = 3;  // if each thread keeps a block of a product
-  constexpr int64_t kMost = 6;           // with 80 registers for each of 128 threads
+  constexpr int64_t kLong = 256;         // ops; a shorter kernel without f64 has enough registers
+  constexpr int64_t kWithRegisters = 3;  // workgroups, if each thread keeps a block of a product
+  constexpr int64_t kMost = 6;           // workgroups, with 80 registers for each of 128 threads
   constexpr int64_t kMostOfTiles = 64;   // of the 128 registers of a thread in two large workgroups
   int64_t ops = 0;
   bool steps = false;
@@ -140,15 +140,15 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
   });
   int64_t in_workgroup = of_multiprocessor / (ir::WorkgroupBytes(kernel) + kWorkgroupOfDriver);
   if (in_workgroup < 2) return 1;
-  // Two large workgroups fit at the same time, with 128 registers for each thread: one computes while the
-  // other waits.
+  // Two large workgroups fit at the same time, with 128 registers for each thread: one workgroup computes
+  // while the other waits.
   if (kernel.workgroup > kSmallWorkgroup)
     return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleThreads(kernel) ? 2 : 1;
   if (steps || (ops < kLong && !wide)) return 0;
   return std::min(in_workgroup, keeps ? kWithRegisters : kMost);
 }
 
-/// Maps are passed by value, and used at the place where the launch put them.
+/// Adds the tensor maps as parameters. Maps are passed by value, and used where the launch has put them.
 void PtxEmitter::AddMaps() {
   constexpr uint64_t kMapBytes = 128;
   constexpr uint64_t kMapAlignment = 64;
@@ -184,7 +184,8 @@ bool PtxEmitter::NeedsWorkgroupMemoryOfLaunch() const {
   return !maps_.empty() || ir::WorkgroupBytes(kernel) > kWorkgroupOfText;
 }
 
-/// If there is more than a kernel may declare statically, the launch provides it as one block of memory.
+/// Allocates a buffer in shared memory. If the kernel needs more than it may declare statically, the launch
+/// provides all shared memory as one piece.
 llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   int64_t bytes = ir::WorkgroupBytes(buffer->type());
   if (!NeedsWorkgroupMemoryOfLaunch()) {

@@ -12,8 +12,8 @@
 
 // Matrix instructions of four warps (`wgmma.mma_async`), which read their factors from shared memory. A
 // descriptor states where a factor is; it is laid out in swizzled panels of 128 bytes. In the result, lane l
-// of warp w has rows 16 w + l / 4 and that plus 8, and columns 2 (l % 4) and the next one in each group of 8.
-// This is the order of the thread layout.
+// of warp w has rows r = 16 w + l / 4 and r + 8. Of each group of 8 columns, it has columns c = 2 (l % 4)
+// and c + 1. This is the order of the thread layout.
 
 namespace kdl::codegen::ptx {
 
@@ -21,8 +21,8 @@ namespace {
 
 using ir::AttrKey;
 
-constexpr int64_t kGroup = 128;     // threads
-constexpr int64_t kGroupRows = 64;  // of one instruction
+constexpr int64_t kGroup = 128;     // threads in four warps
+constexpr int64_t kGroupRows = 64;  // rows of one instruction
 constexpr int64_t kSwizzle = 128;   // bytes in a row of a panel
 constexpr int64_t kSwizzledRows = 8;
 constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
@@ -85,8 +85,8 @@ class GroupStep {
     return (i >> 1 & 1) * columns + 2 * (i >> 2) + (i & 1);
   }
 
-  /// After the fence, the instruction may use the registers. They pass through it, so that nothing sets one
-  /// of them later.
+  /// Emits a fence, after which the instruction may use the registers. The accumulators pass through the
+  /// fence, so that nothing sets a register later.
   std::vector<llvm::Value*> EmitFence() {
     std::string outputs;
     std::string inputs;
@@ -103,8 +103,9 @@ class GroupStep {
     return accs;
   }
 
-  /// Returns the operands after the descriptors: 1 to add to the accumulators; for floats, the signs of both factors;
-  /// for two-byte floats, whether each factor is transposed, which it is if its rows do not contain terms.
+  /// Returns the operands after the descriptors. The first is 1, to add to the accumulators. For floats, the
+  /// signs of both factors follow. For two-byte floats, two more operands say whether each factor is
+  /// transposed: it is if its rows do not contain terms.
   std::string Modifiers() const {
     if (!IsFloat(step_.accs()[0]->type()->scalar)) return "1";
     if (Bytes(step_.op->operand(0)->type()->scalar) != 2) return "1, 1, 1";
@@ -140,7 +141,7 @@ class GroupStep {
   llvm::IRBuilder<>& b_;
   ir::MmaOp step_;
   ir::LaneMap map_;
-  std::vector<llvm::Value*> accs_;  ///< in the order of the instruction
+  std::vector<llvm::Value*> accs_;  ///< in the order of the instruction's registers
 };
 
 }  // namespace
@@ -155,8 +156,8 @@ void PtxEmitter::MmaCommit() {
   steps_open_ = false;
 }
 
-/// If it waits for all groups, the accumulators in the thread's buffers pass through the wait, so that
-/// nothing reads them before.
+/// Waits for groups of matrix instructions. If it waits for all groups, the accumulators in the thread's
+/// buffers pass through the wait, so that nothing reads them earlier.
 void PtxEmitter::MmaWait(ir::Op* op) {
   auto ahead = op->attr<AttrKey::Ahead>();
   std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", ahead);

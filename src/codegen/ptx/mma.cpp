@@ -12,11 +12,11 @@
 #include "support/scalar.h"
 
 // Matrix instructions of one warp: `mma.m16n8k16`, with factors that `ldmatrix` loads from shared memory,
-// four 8 x 8 matrices at a time. In the result, lane l has rows l / 4 and l / 4 + 8, and columns 2 (l % 4)
-// and the next one. In the thread layouts for this (targets/simt/analysis/mma_shapes.h), a thread's first
-// elements are these ones of the warp's first block; blocks of 8 rows and of 8 columns follow as the layout's
-// repeats say. A row of an 8 x 8 matrix has 16 bytes: 8 terms for two-byte floats, 16 for bytes
-// (`mma.m16n8k32`), and 4 for tf32 (`mma.m16n8k8`).
+// four 8 x 8 matrices at a time. In the result, lane l has rows r = l / 4 and r + 8, and columns c = 2
+// (l % 4) and c + 1. The thread layouts for this are in targets/simt/analysis/mma_shapes.h. In them, a
+// thread's first elements are these elements of the warp's first block; blocks of 8 rows and of 8 columns
+// follow as the layout's repeats say. A row of an 8 x 8 matrix has 16 bytes: 8 terms for two-byte floats, 16
+// for bytes (`mma.m16n8k32`), and 4 for tf32 (`mma.m16n8k8`).
 
 namespace kdl::codegen::ptx {
 
@@ -25,7 +25,7 @@ namespace {
 using ir::AttrKey;
 
 constexpr uint64_t kWarp = 32;
-constexpr int64_t kSide = 8;  // of the matrices that ldmatrix loads
+constexpr int64_t kSide = 8;  // rows and columns of the matrices that ldmatrix loads
 constexpr int64_t kRowBytes = 16;
 constexpr int64_t kRegisterBytes = 4;
 constexpr size_t kRegisters = 4;
@@ -72,8 +72,9 @@ class StepEmitter {
 
   llvm::Value* Lane() { return builder_.CreateURem(thread_, Number(kWarp), "lane"); }
 
-  /// Four 8 x 8 matrices: two along rows or columns, at the distance `apart`, by two along terms. Bit `half`
-  /// of a matrix's number selects along terms, the other bit along rows or columns.
+  /// Four 8 x 8 matrices: two along rows or columns, at the distance `apart`, times two along terms. Bit
+  /// `half` of a matrix's number selects the matrix along terms, the other bit the matrix along rows or
+  /// columns.
   struct Submatrices {
     size_t factor;
     llvm::Value* first;
@@ -131,7 +132,7 @@ class StepEmitter {
     return step_.op->attr<AttrKey::Folded>()[submatrices.factor] == 1;
   }
 
-  /// Loads all four with one instruction. Lane l provides the address of row l % 8 of matrix l / 8.
+  /// Loads all four matrices with one instruction. Lane l provides the address of row l % 8 of matrix l / 8.
   Fragment BringTogether(const Submatrices& submatrices) {
     bool by_terms = HasTermsSideBySide(submatrices);
     KDL_CHECK(by_terms || element_bytes_ == 2,
@@ -149,7 +150,8 @@ class StepEmitter {
     return fragment;
   }
 
-  /// If shared memory is full and the factor is in global memory: loads each lane's terms of a register one by one.
+  /// Loads each lane's terms of a register one by one. Used if the factor is in global memory, because
+  /// shared memory is full.
   Fragment BringAlone(const Submatrices& submatrices) {
     llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
     llvm::Value* group = builder_.CreateURem(Lane(), Number(4));
@@ -189,7 +191,7 @@ class StepEmitter {
   llvm::IRBuilder<>& builder_;
   ir::MmaOp step_;
   ir::LaneMap map_;
-  int64_t element_bytes_;  ///< of factors
+  int64_t element_bytes_;  ///< size of a factor's element
   llvm::Value* thread_;
   llvm::Value* term_;
 };

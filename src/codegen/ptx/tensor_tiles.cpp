@@ -8,8 +8,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Asynchronous copies of tensor tiles to shared memory, using the tensor maps that the launch provides, and
-// the mbarriers that tell when they are complete: `cp.async.bulk.tensor` and `mbarrier`.
+// Asynchronous copies of tensor tiles to shared memory (`cp.async.bulk.tensor`), which use the tensor maps
+// that the launch provides. Mbarriers (`mbarrier`) tell when copies are complete.
 
 namespace kdl::codegen::ptx {
 
@@ -71,7 +71,7 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
   return builder.CreateInBoundsGEP(element, memory.base, offset);
 }
 
-/// The numbers after the launch's other ones tell which maps could be made.
+/// The last numbers of a launch say which tensor maps could be made.
 void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
   llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + TensorMapIndex(op), "fits");
   Set(op->result(), builder.CreateIsNotNull(made));

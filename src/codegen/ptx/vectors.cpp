@@ -4,8 +4,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Vectors of tensors. Machines that require alignment to the vector's size get only such vectors
-// (targets/simt/tiles/side_points.h).
+// Vector loads and stores of tensors. If a machine requires vectors to be aligned to their size, only
+// aligned vectors reach this code (targets/simt/tiles/side_points.h).
 
 namespace kdl::codegen::ptx {
 

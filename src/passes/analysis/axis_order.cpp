@@ -13,9 +13,10 @@ namespace {
 
 constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
-constexpr int kInnermost = 1 << 20;  // more than reductions can add to any axis
+constexpr int kInnermost = 1 << 20;  // larger than any weight that reductions can reach
 
-/// Returns the axis over which an index operand runs by itself: the operand is a block, or an elementwise loop's index.
+/// Returns the axis that an index operand covers by itself: the axis of a block, or of the elementwise loop
+/// whose index the operand is. Returns nothing for other operands.
 std::optional<AxisId> WalkedAxis(const Value* index) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   const Op* elementwise = index->parent_region() ? index->parent_region()->parent() : nullptr;
@@ -28,7 +29,8 @@ bool Folds(OpKind kind) {
          kind == OpKind::Scan || kind == OpKind::ReduceInLoop;
 }
 
-/// Returns the axes of the reduced values. For a reduction in an elementwise loop these are the loop's axes.
+/// Returns the axes of the values that `op` reduces. For a reduction in an elementwise loop, these are the
+/// loop's axes.
 AxisList FoldedFrom(const Op* op) {
   AxisList axes;
   std::span<Value* const> values = op->kind() == OpKind::ReduceInLoop
@@ -59,12 +61,12 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
       whole_[axis.value] = kernel.axis(axis).parent;
     }
   });
-  // Axes come after the axis that they split, so one pass resolves splits of splits.
+  // An axis has a larger number than the axis that it splits, so one pass resolves splits of splits.
   for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
-  // An axis that one reduction has raised may be one that another reduction follows, so this repeats; each
-  // round settles at least one axis. Axes of chunks are not counted, so that the order is the same before and
-  // after a reduction is split.
+  // One reduction may raise an axis that another reduction's axes must follow, so this repeats until no axis
+  // moves. Each round settles at least one axis. Axes of chunks do not count as rounds, so that the order is
+  // the same before and after a reduction is split.
   for (uint32_t i = 0; i < whole_.size(); ++i) {
     if (whole_[i] == AxisId(i) && !StudyFolds(kernel)) break;
   }

@@ -7,17 +7,19 @@
 
 namespace kdl::passes {
 
-/// The order of a kernel's axes in loops and in the layout of tiles in scratch. It is the same for the whole
-/// kernel, so that what one elementwise loop writes contiguously, the next one reads contiguously. The last
-/// axis of an elementwise loop is the one that is vectorized.
+/// The order of a kernel's axes in loops, and in the layout of tiles in scratch memory. It is the same for
+/// the whole kernel: what one elementwise loop writes contiguously, the next elementwise loop reads
+/// contiguously. The last axis of an elementwise loop is vectorized.
 class AxisOrder {
  public:
-  /// Derives the order from memory accesses and reductions. Of two axes, the one that
-  ///  - is declared to be innermost,
-  ///  - else: is reduced in 64-lane order, where lanes are contiguous,
-  ///  - else: is the last index of a store, or else the last index of a load,
-  /// comes last. The last axis of a contraction's result comes after the axes that the contraction reduces.
-  /// If an axis is split, the axis of its blocks has the same place as the axis itself.
+  /// Derives the order from memory accesses and reductions. Two axes are ordered by the first of these
+  /// criteria that holds for only one of them. That axis comes last:
+  ///   1. it is declared to be innermost
+  ///   2. it is reduced in 64-lane order, where lanes are contiguous
+  ///   3. it is the last index of a store
+  ///   4. it is the last index of a load
+  /// The last axis of a contraction's result comes after the axes that the contraction reduces. If an axis
+  /// is split, the axis of its blocks has the same place as the whole axis.
   explicit AxisOrder(const ir::Function& kernel);
 
   /// Sorts axes, outermost first.
@@ -25,18 +27,19 @@ class AxisOrder {
 
  private:
   void StudyAccesses(const ir::Function& kernel);
-  /// Returns whether an axis has moved.
+  /// Raises axes as the reductions require. Returns whether any axis has moved.
   bool StudyFolds(const ir::Function& kernel);
   void Raise(ir::AxisId axis, int above);
 
-  /// A matrix indexed by AxisId twice: whether the first axis must come after the second one.
+  /// A matrix with two axes as indices: `after[a][b]` is true if axis `a` must come after axis `b`.
   using Followers = std::vector<std::vector<bool>>;
-  /// Places `axis` after `other`. If reductions ask for a cycle, the first of them are satisfied.
+  /// Places `axis` after `other`. If the requirements of reductions form a cycle, the earlier ones are
+  /// satisfied.
   void Follow(ir::AxisId axis, ir::AxisId other, Followers& after);
 
   ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }
 
-  std::vector<ir::AxisId> whole_;  ///< by AxisId: the axis that is split into it, or itself
+  std::vector<ir::AxisId> whole_;  ///< by AxisId: the axis that was split into this axis, or the axis itself
   std::vector<int> weight_;        ///< by AxisId: axes with a larger weight are further in
 };
 

@@ -10,10 +10,11 @@ namespace kdl::passes {
 
 namespace {
 
-/// More than any kernel may have, and small enough to add a few without overflow.
+/// The number at which counting stops: more ops than any kernel may have, but small enough that adding a few
+/// such numbers does not overflow.
 constexpr int64_t kCountedTo = int64_t{1} << 40;
 
-/// Computes the size of each function once, however often it is called. No fn calls itself, even indirectly.
+/// Counts the ops of each function once, however often it is called. No fn calls itself, even indirectly.
 class InlinedSizes {
  public:
   explicit InlinedSizes(const ir::Module& module) : module_(module) {}
@@ -61,7 +62,7 @@ void CheckCallGrowth(PassContext& context) {
     if (function->kind != ir::FunctionKind::Kernel || sizes.OpCount(*function) <= kMostInlinedOps)
       continue;
     const Op* call = LargestCall(*function, sizes);
-    if (call == nullptr) continue;  // too large even without calls
+    if (call == nullptr) continue;  // the kernel is too large even without calls
     context.diagnostics
         .Report(diag::CallsGrow, context.SpanOf(call->loc()), sizes.Callee(call).base_name(),
                 function->base_name(), kMostInlinedOps)

@@ -7,7 +7,7 @@ namespace kdl::passes {
 /// The largest number of operations that a kernel may have after inlining the fns that it calls.
 constexpr int64_t kMostInlinedOps = 200000;
 
-/// Reports kernels that exceed this limit. Only counts; copies nothing.
+/// Reports kernels that exceed kMostInlinedOps. Only counts ops; inlines nothing.
 void CheckCallGrowth(PassContext& context);
 
 }  // namespace kdl::passes

@@ -22,8 +22,8 @@ bool IsBlockOf(const Value* value, ir::AxisId axis) {
   return value->type()->kind == ir::TypeKind::Block && value->type()->axes[0] == axis;
 }
 
-/// Whether a contraction only continues the sum that its loop carries, and nothing else can observe where an
-/// iteration ends.
+/// Returns whether a contraction only continues the sum that its loop carries, so that nothing can observe
+/// where an iteration ends.
 bool GoesOn(const Op* op, ir::AxisId axis) {
   if (op->kind() != OpKind::Contraction ||
       op->attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
@@ -42,7 +42,7 @@ bool GoesOn(const Op* op, ir::AxisId axis) {
          uses[0].operand == number;
 }
 
-/// Whether the value is used only in static assertions.
+/// Returns whether the value is used only in static assertions.
 bool IsAsserted(const Value* value) {
   return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
     const Op* user = use.user;
@@ -57,7 +57,8 @@ class Watcher {
   Watcher(const ir::Function& kernel, const ir::Context& context, Name constant)
       : kernel_(kernel), context_(context), constant_(constant) {}
 
-  /// Returns the number of which values of the constant must be multiples, or 0 if results depend on it.
+  /// Returns a number of which every value of the constant must be a multiple, or 0 if results depend on the
+  /// constant.
   int64_t HiddenMultiple() {
     for (const ir::Axis& axis : kernel_.axes) StudyAxis(axis);
     ir::Walk(kernel_.body, [this](const Op* op) { Study(op); });
@@ -73,7 +74,8 @@ class Watcher {
     return value->type()->kind == ir::TypeKind::Block && IsItsAxis(value->type()->axes[0]);
   }
 
-  /// An axis must have the constant as its extent or not depend on it, and must not be split if it does.
+  /// Checks that the axis does not depend on the constant, unless the constant is its whole extent. An axis
+  /// with the constant as its extent must not be split.
   void StudyAxis(const ir::Axis& axis) {
     bool its =
         axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
@@ -88,7 +90,7 @@ class Watcher {
                 op->kind() == OpKind::BlockIndex;
     if (asks && IsItsBlock(op->operand(0))) hidden_ = false;
     if (op->kind() == OpKind::For && IsItsBlock(op->region()->param(0))) StudyLoop(op);
-    // Ops that have an effect between blocks, or for each block.
+    // These ops have an effect between blocks, or for each block.
     bool acts = op->kind() == OpKind::Update || op->kind() == OpKind::Print ||
                 op->kind() == OpKind::Stage || op->kind() == OpKind::Push ||
                 op->kind() == OpKind::Pop;
@@ -115,7 +117,8 @@ class Watcher {
     }
   }
 
-  /// A loop over blocks of this length must only carry sums that continue, and must not end early.
+  /// Checks that a loop over blocks of this length carries only sums that continue from block to block, and
+  /// that it has no `break`.
   void StudyLoop(const Op* loop) {
     if (loop->HasAttr(AttrKey::Breaks)) hidden_ = false;
     ir::AxisId axis = loop->region()->param(0)->type()->axes[0];

@@ -9,9 +9,10 @@
 
 namespace kdl::passes {
 
-/// Returns the `auto` constants of a tile-level kernel that are still unbound and that no result depends on:
-/// they only set the length of blocks, which nothing in the kernel can observe. Each has a number of which
-/// its values must be multiples, since a matrix instruction multiplies that many terms at once.
+/// Returns the unbound `auto` constants of a tile-level kernel that no result depends on. They only set the
+/// lengths of blocks, and nothing in the kernel can observe where a block ends. Each constant is mapped to a
+/// number of which its values must be multiples, since a matrix instruction multiplies that many terms at
+/// once.
 ///
 ///   for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }     BK is hidden: the sum continues from block to block
 ///   for c in C by BC { s += sum(x[r, c] over c); }                BC is not: each block is reduced separately

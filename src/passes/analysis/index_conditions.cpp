@@ -18,8 +18,8 @@ bool IsIndices(const Value* tile) {
 
 namespace {
 
-/// Whether the op widens integers to the size of an index, only to use them as indices of updates. There,
-/// widening one element at a time costs nothing extra.
+/// Returns whether the op widens integers to the size of an index, and its results are only indices of
+/// updates. An update can widen one element at a time at no extra cost.
 bool WidensForUpdates(const Op* op) {
   if (op->kind() != OpKind::Cast || PointAxes(op).empty()) return false;
   Scalar from = op->operand(0)->type()->scalar;

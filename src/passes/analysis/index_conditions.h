@@ -7,14 +7,14 @@
 
 namespace kdl::passes {
 
-/// Whether the tile has one axis and contains its indices: it is made by `iota`, or by the elementwise loop
-/// that replaced the `iota`.
+/// Returns whether the tile has one axis and its elements are the indices along that axis. It is made by
+/// `iota`, or by the elementwise loop that replaced the `iota`.
 bool IsIndices(const ir::Value* tile);
 
-/// Indices that only elementwise loops read, and conditions that compare such indices with scalars or each
-/// other. Each loop recomputes them, so that they need no tiles, and a loop knows which condition selects its
-/// elements. The same is done for narrow integers that updates use as indices: they are widened in the loop,
-/// since a tile of narrow integers is smaller, and a load of them may be repeated.
+/// Finds index tiles that only elementwise loops read, and conditions that compare such indices with scalars
+/// or with each other. Each loop recomputes them, so that they need no tiles and the loop knows which
+/// condition selects its elements. Narrow integers that updates use as indices are treated alike: they are
+/// widened in the loop, since a tile of narrow integers is smaller and loads of them may be repeated.
 class IndexConditions {
  public:
   explicit IndexConditions(const ir::Function& kernel);

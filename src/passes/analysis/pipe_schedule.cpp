@@ -9,11 +9,11 @@ namespace {
 
 using Kind = TrafficItem::Kind;
 
-constexpr int64_t kMostIterations = 64;  ///< iterations of a loop that is unrolled
-constexpr size_t kMostItems = 1 << 14;   ///< length of a stage's list after unrolling
-constexpr int kMostForks = 256;          ///< branches that are followed on both sides
+constexpr int64_t kMostIterations = 64;  ///< most iterations of a loop that is unrolled
+constexpr size_t kMostItems = 1 << 14;   ///< most items in a stage's list after unrolling
+constexpr int kMostForks = 256;          ///< most branches of which both sides are followed
 
-/// A stage during simulation. `rest` contains what it still has to do, in reverse order.
+/// A stage during simulation. `rest` contains the items that the stage still has to run, in reverse order.
 struct Walker {
   std::vector<const TrafficItem*> rest;
 
@@ -33,7 +33,8 @@ void CollectPipes(const Traffic& traffic, std::set<const Value*>& pipes) {
   }
 }
 
-/// Whether two loops have the same iterations, or at least equally many if these do not differ.
+/// Returns whether two loops have the same iterations. If neither loop's pushes and pops differ between
+/// iterations, equal numbers of iterations are enough.
 bool SameIterations(const TrafficItem& a, const TrafficItem& b) {
   if (IterationCount(a.op) != IterationCount(b.op)) return false;
   return IterationSpaceName(a.op) == IterationSpaceName(b.op) ||
@@ -56,7 +57,7 @@ bool SameItems(const TrafficItem& a, const TrafficItem& b) {
   return a.kind != Kind::Branch || SameCondition(a, b) || Same(a.body, a.other);
 }
 
-/// Whether both do the same in the same order.
+/// Returns whether two lists contain the same items in the same order.
 bool Same(const Traffic& a, const Traffic& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameItems);
 }
@@ -104,8 +105,8 @@ class Scheduler {
     return false;
   }
 
-  /// Runs one push. With `wanted`, only one to a pipe from which another stage waits to pop, so that pipes
-  /// stay as empty as possible.
+  /// Runs one push. If `wanted` is set, only runs a push to a pipe from which another stage waits to pop, so
+  /// that pipes stay as empty as possible.
   bool Push(std::vector<Walker>& walkers, bool wanted) {
     std::set<const Value*> waited;
     for (const Walker& walker : walkers) {
@@ -122,8 +123,8 @@ class Scheduler {
     return false;
   }
 
-  /// Returns the walkers at loops that share pipes, directly or through each other, with the loop of `first`.
-  /// Empty if one of these loops has other iterations.
+  /// Returns the walkers that are at loops which share pipes with the loop of `first`, directly or through
+  /// other loops. Returns an empty list if one of these loops has different iterations.
   static std::vector<size_t> Group(const std::vector<Walker>& walkers, size_t first) {
     std::vector<size_t> group = {first};
     std::set<const Value*> pipes;
@@ -147,7 +148,7 @@ class Scheduler {
     return group;
   }
 
-  /// Whether one iteration leaves every pipe as full as it was before: as many tiles are pushed as popped.
+  /// Returns whether one iteration pushes as many tiles to each pipe as it pops from that pipe.
   static bool IsEven(const std::vector<Walker>& walkers, const std::vector<size_t>& group) {
     std::set<const Value*> pipes;
     for (size_t i : group) CollectPipes(walkers[i].next().body, pipes);
@@ -177,16 +178,16 @@ class Scheduler {
     return false;
   }
 
-  /// Returns the name of a condition that keeps its value during the whole simulation. Names that refer to an
-  /// iteration do not, once loops are unrolled.
+  /// Returns the name of a branch's condition if the condition keeps its value during the whole simulation.
+  /// A condition that refers to an iteration no longer does after loops have been unrolled.
   std::optional<std::string> ConditionName(const TrafficItem& branch) const {
     std::optional<Condition> condition = SharedCondition(branch);
     if (!condition || (condition->in_iteration && unrolled_)) return std::nullopt;
     return std::move(condition->name);
   }
 
-  /// Returns the side of a branch that is taken, if that is known: both sides do the same, or the condition
-  /// has been decided before. Otherwise returns null.
+  /// Returns the side that a branch takes, or null if that is unknown. The side is known if both sides do
+  /// the same, or if the condition has been decided before.
   const Traffic* Known(const TrafficItem& branch) const {
     if (Same(branch.body, branch.other)) return &branch.body;
     std::optional<std::string> condition = ConditionName(branch);
@@ -206,7 +207,7 @@ class Scheduler {
     return false;
   }
 
-  /// Runs to the end with one side of a branch, then with the other.
+  /// Simulates to the end with one side of the branch, then with the other side.
   bool Fork(const std::vector<Walker>& walkers, size_t at) {
     const TrafficItem& branch = walkers[at].next();
     std::optional<std::string> condition = ConditionName(branch);
@@ -251,7 +252,7 @@ class Scheduler {
 
   Schedule& schedule_;
   std::map<const Value*, int64_t> tiles_;
-  std::map<std::string, bool> decided_;  ///< decided conditions, while their branches are followed
+  std::map<std::string, bool> decided_;  ///< decided conditions, while the branches on them are followed
   int forks_ = 0;
   bool unrolled_ = false;  ///< equal names may now refer to different iterations
 };

@@ -7,21 +7,21 @@
 
 namespace kdl::passes {
 
-/// A stage, and what it does with pipes. Each pipe has as many pops as pushes.
+/// A stage, and its pushes and pops. In total, each pipe must have as many pops as pushes.
 struct StageTraffic {
   const ir::Op* stage = nullptr;
   Traffic traffic;
 };
 
-/// Whether all stages run to their ends, and how full their pipes get. Each pipe has one producer and one
-/// consumer, so this does not depend on timing: if the stages end in one interleaving, they end in every
-/// interleaving, with pipes that are as deep as that one needs.
+/// The result of a simulation: whether all stages run to their ends, and how full their pipes get. Each pipe
+/// has one producer and one consumer, so the result does not depend on timing. If the stages end in one
+/// interleaving, they end in every interleaving with pipes of the depth that the first one needs.
 struct Schedule {
   bool ends = false;
   std::map<const ir::Value*, int64_t> depth;  ///< the most tiles in each pipe
-  std::vector<const ir::Op*> stuck;           ///< the ops at which stages stop that do not end
-  bool waiting = false;                       ///< all of them wait for a tile, so no depth helps
-  bool guesses = false;  ///< assumed combinations of branches that may never occur
+  std::vector<const ir::Op*> stuck;           ///< for each stage that does not end, the op at which it stops
+  bool waiting = false;                       ///< all stuck stages wait for tiles, so no depth helps
+  bool guesses = false;  ///< the simulation assumed combinations of branches that may never occur
 };
 
 /// Simulates the stages. Loops that use pipes are run together if they have equal iterations and leave their

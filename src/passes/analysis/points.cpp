@@ -19,15 +19,16 @@ AxisList PointAxes(const Op* op) {
 
 namespace {
 
-/// Whether the op loads from a constant table.
+/// Returns whether the op loads from a constant table.
 bool LooksUp(const Op* op) {
   if (op->kind() != OpKind::Load) return false;
   const Op* tensor = op->operand(ir::LoadOp::at_tensor)->def();
   return tensor && tensor->kind() == OpKind::Table;
 }
 
-/// Whether the iterations of a `while` work point by point: no element depends on another one, or on memory that
-/// changes. Results that are used must have all axes of the loop, as the results of elementwise loops do.
+/// Returns whether the iterations of a `while` work point by point: no element depends on another element,
+/// or on memory that changes. Results that are used must have all axes of the loop, like the results of
+/// elementwise loops.
 bool IsPointwiseWhile(const Op* op) {
   AxisList axes = PointAxes(op);
   for (const Value* result : op->results()) {

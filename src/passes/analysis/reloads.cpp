@@ -12,7 +12,8 @@ namespace kdl::passes {
 
 namespace {
 
-/// Whether a row along `last` reads contiguous elements, or the same element throughout.
+/// Returns whether the load reads contiguous elements along axis `last`, or the same element for the whole
+/// row.
 bool ReadsRows(ir::LoadOp load, AxisId last) {
   ir::Access access = load->attr<AttrKey::Access>();
   for (const ir::AccessDim& dim : access.dims) {

@@ -7,12 +7,13 @@
 
 namespace kdl::passes {
 
-/// Loads that every elementwise loop repeats for itself, so that no tile is kept for them. They load from tensors
-/// that the kernel cannot change, and are read by ops of the same region that access whole rows contiguously, or use
-/// one element for a whole row. If other ops need the tile, a copy of the load (its twin) makes it.
+/// Loads that every elementwise loop repeats for itself, so that no tile is kept for their results. They
+/// load from tensors that the kernel cannot change. Their users are ops of the same region that access whole
+/// rows contiguously, or use one element for a whole row. If other ops need the loaded tile, a copy of the
+/// load (its twin) makes it.
 class Reloads {
  public:
-  /// Finds the loads, and makes a twin of each load that other ops use too.
+  /// Finds these loads, and makes a twin of each load whose tile is also used by ops that cannot repeat it.
   Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order);
 
   /// Returns the load that makes the value, or null if the value is a tile that is kept.
@@ -21,7 +22,7 @@ class Reloads {
   ir::Op* KeptTwin(const ir::Op* load) const;
 
  private:
-  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< has all loads; null: no twin
+  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< each repeated load, with its twin or null
 };
 
 }  // namespace kdl::passes

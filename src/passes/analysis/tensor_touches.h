@@ -12,17 +12,18 @@ namespace kdl::passes {
 /// What an op of a program does to one of its tensor operands.
 struct Touch {
   uint32_t operand;
-  ir::Value* tensor;  ///< the operand, which may be a part or view
+  ir::Value* tensor;  ///< the operand, which may be a part or view of another tensor
   bool reads;
   bool writes;
 };
 
-/// Returns the accesses of ops that are put into queues and of host accesses; empty for other ops.
+/// Returns the tensors that the op reads or writes if it is put into a queue or is a host access; otherwise
+/// nothing.
 std::vector<Touch> TouchesOf(const ir::Module& module, const ir::Op* op);
 
-/// Whether the op is put into a queue. Such ops have an event.
+/// Returns whether the op is put into a queue. Such ops have an event.
 bool IsQueued(const ir::Op* op);
-/// Whether the host waits for the tensors that the op reads or writes.
+/// Returns whether the host waits for the tensors that the op reads or writes.
 bool IsHostAccess(const ir::Op* op);
 
 /// Returns the event of an op that is put into a queue.
@@ -31,17 +32,18 @@ ir::Value* EventOf(const ir::Op* op);
 std::span<ir::Value* const> AfterOf(const ir::Op* op);
 void SetAfter(ir::Op* op, std::span<ir::Value* const> events);
 
-/// Classes of tensors that the swaps of a program exchange: each may be in the memory of any other of its class.
+/// Divides tensors into classes by the swaps of a program. A tensor may be in the memory of any other tensor
+/// of its class.
 class SwapClasses {
  public:
   explicit SwapClasses(const ir::Function& program);
-  /// Returns the tensor and all that may be in its memory.
+  /// Returns all tensors of the class that contains `tensor`.
   std::vector<const ir::Value*> MembersOf(const ir::Value* tensor) const;
   /// Returns the tensor that represents the class.
   const ir::Value* RepresentativeOf(const ir::Value* tensor) const { return MembersOf(tensor)[0]; }
 
  private:
-  std::map<const ir::Value*, std::vector<const ir::Value*>> members_;  ///< only swapped tensors
+  std::map<const ir::Value*, std::vector<const ir::Value*>> members_;  ///< classes of swapped tensors
 };
 
 }  // namespace kdl::passes

@@ -33,8 +33,9 @@ int LoopsAround(const Op* op) {
   return loops;
 }
 
-/// Returns a name for the index or block of a loop's current iteration. Loops in different stages have equal
-/// names if they are equally deep, or for `spmd for`, if they iterate over the same domain.
+/// Returns a name for the index or block of a loop's current iteration. Loops in different stages get equal
+/// names if they are equally deep. For `spmd for`, names are equal if the loops iterate over the same
+/// domain.
 std::string IterationName(const Op* loop, size_t binder) {
   if (loop->kind() != OpKind::Spmd) return fmt::format("{}{}", kIteration, LoopsAround(loop));
   if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
@@ -61,7 +62,7 @@ std::string ValueName(const Value* value) {
   if (def->kind() == OpKind::Const) return fmt::format("0x{:x}", def->attr<AttrKey::Bits>());
   if (def->kind() == OpKind::SizeOf) return ToString(def->attr<AttrKey::Size>());
   bool outside = def->parent_region()->parent() == nullptr;  // the same value in all stages
-  // With equal operands, such ops have equal results, or trap in both stages.
+  // Pure and elementwise ops have equal results for equal operands, or trap in both stages.
   bool function = def->info().has(ir::kPure) || def->info().has(ir::kElementwise);
   bool known = function && def->regions().empty() && ir::IsScalar(value->type()) &&
                def->kind() != OpKind::Reduce && def->kind() != OpKind::Contraction &&
@@ -115,7 +116,7 @@ std::string StrideName(const Op* loop) {
   return ToString(loop->region()->function()->axis(axis).extent);
 }
 
-/// Whether the bounds of the loop determine its number of iterations.
+/// Returns whether the bounds of the loop determine its number of iterations.
 bool CountsIterations(const Op* loop) {
   bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
   return counts && !loop->HasAttr(AttrKey::Breaks);
@@ -131,7 +132,7 @@ bool Mentions(const Count& count, const std::string& name) {
   return CountName(count).find(name) != std::string::npos;
 }
 
-/// Whether a condition, or a bound of a loop, depends on the index or block named `iteration`.
+/// Returns whether a condition, or a bound of a loop, depends on the index or block named `iteration`.
 bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
   return std::ranges::any_of(traffic, [&](const TrafficItem& item) {
     std::string name = item.kind == Kind::Branch ? ValueName(item.op->operand(0))
@@ -144,15 +145,15 @@ bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
 
 // ---- Blocks
 
-constexpr int64_t kMostRepeats = 64;  ///< iterations of a loop that is unrolled
+constexpr int64_t kMostRepeats = 64;  ///< most iterations of a loop that is unrolled
 
 bool HasWalk(const TrafficItem& item) {
   auto holds = [](const Traffic& traffic) { return std::ranges::any_of(traffic, HasWalk); };
   return item.op->kind() == OpKind::Spmd || holds(item.body) || holds(item.other);
 }
 
-/// The order in which a stage pushes or pops the tiles of one pipe: loops over blocks, with the tiles of each
-/// block, and what comes between these loops, which each core does for itself.
+/// The order in which a stage pushes or pops the tiles of one pipe. Lists the loops over blocks, with the
+/// tiles of each block, and the pushes or pops between these loops, which each core does for itself.
 class BlockOrder {
  public:
   explicit BlockOrder(const Value* pipe) : pipe_(pipe) {}
@@ -255,7 +256,7 @@ class TileCounter {
   int64_t CountLoop(const TrafficItem& item, size_t binder) {
     const Op* loop = item.op;
     if (loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks)) {
-      steps_ = kMostSteps + 1;  // unknown number of iterations
+      steps_ = kMostSteps + 1;  // too many: the number of iterations is unknown
       return 0;
     }
     bool spmd = loop->kind() == OpKind::Spmd;
@@ -288,7 +289,7 @@ class TileCounter {
     return value.value_or(3);
   }
 
-  /// Returns the value, or an arbitrary number if it is unknown: this is only an example.
+  /// Returns the value, or an arbitrary number if it is unknown, since this is only an example.
   int64_t Get(const Value* value) const {
     if (auto iteration = iterations_.find(value); iteration != iterations_.end())
       return iteration->second.start;

@@ -13,7 +13,7 @@ using proofs::AccessView;
 using proofs::OpenIndex;
 
 bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
-  // Sizes of tensors that are not arguments may use core_num.
+  // Sizes of tensors that are not arguments may use `core_num`.
   bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;
   bool eligible = function_.kind == ir::FunctionKind::Kernel && is_argument &&
                   view.op->kind() != OpKind::Update;
@@ -51,7 +51,7 @@ void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size i
                        {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
                         MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
                         MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(open.dim))});
-    if (!open.outside) inside_.Require(require);  // always outside: no launch passes the check
+    if (!open.outside) inside_.Require(require);  // if always outside, no launch passes the check
     return;
   }
 }

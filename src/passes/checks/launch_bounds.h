@@ -5,12 +5,13 @@
 namespace kdl::passes {
 
 /// Moves bounds checks that depend only on sizes to the launch. If an access is always reached, and its
-/// indices go from one sum of sizes to another, it is in bounds if both ends are.
+/// index ranges from one sum of sizes to another, the access is in bounds if both of these sums are.
 ///
 ///   spmd (%i: block<i> in 0 .. N) { load %x[%i + 3] }
 ///   ->  require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s
 ///
-/// Loops without iterations access nothing: the first factor then makes the checked index 0 or -1, which passes.
+/// A loop without iterations accesses nothing. The factor `min(1, N)` then makes the checked index 0 or -1,
+/// which passes the check.
 class LaunchBounds {
  public:
   LaunchBounds(ir::Module& module, ir::Function& function, proofs::Inside& inside)

@@ -39,8 +39,8 @@ class PartChecks {
     builder_.set_loc(end ? end->loc() : parts.loop->loc());
   }
 
-  /// Checks each block. With `touch`, a part must end exactly where the next one begins, else it must not end
-  /// after that.
+  /// Checks the part of each block. If `touch` is set, a part must end exactly where the next part begins;
+  /// otherwise it may end earlier.
   void CheckEach(bool touch) {
     Op* walk = builder_.Create(OpKind::Spmd, {{Lo(), Hi()}}, {},
                                {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
@@ -63,7 +63,7 @@ class PartChecks {
     CheckBoundsIn(context_, walk);
   }
 
-  /// Checks that the first part begins at 0 and the last one ends at `size`. If there are no blocks, `size`
+  /// Checks that the first part begins at 0 and the last part ends at `size`. If there are no blocks, `size`
   /// must be 0.
   void CheckEnds(Size size) {
     Value* length =
@@ -101,15 +101,15 @@ class PartChecks {
     return fmt::format("{} <= {}", from, to);
   }
 
-  /// Returns a bound of the part of block `number`.
+  /// Returns the value of `bound`, a bound of the part, for block `number`.
   Value* At(const Value* bound, Value* number) {
     ir::ValueMap map;
     map[parts_.binder] = number;
     return Copy(bound, map);
   }
 
-  /// Copies the computation of a value to the builder's position. Loads get a guard, since proofs for their
-  /// old position may not be valid here.
+  /// Copies the computation of a value to the builder's position. The copied loads are guarded, since proofs
+  /// for their original position may not be valid here.
   Value* Copy(const Value* value, ir::ValueMap& map) {
     if (auto known = map.find(value); known != map.end()) return known->second;
     Op* def = const_cast<Op*>(value->def());

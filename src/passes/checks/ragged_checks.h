@@ -5,8 +5,8 @@
 
 namespace kdl::passes {
 
-/// Lets each core check, before a ragged loop and for each of its blocks, that the block's part does not end
-/// before it begins, nor after the next part begins:
+/// Inserts a check before a ragged loop. Each core checks, for each of its blocks, that the block's part
+/// ends neither before it begins nor after the next part begins:
 ///
 ///   spmd (%e: i64 in lo .. hi) { %a = load %off[%e]; %b = load %off[%e + 1]; assert %a <= %b }
 ///
@@ -14,7 +14,7 @@ namespace kdl::passes {
 /// cores may have written to tensors before that.
 void CheckThatPartsAreApart(PassContext& context, const proofs::Parts& parts);
 
-/// Lets the cores check before the loop that its parts together cover everything from 0 to `size`.
+/// Inserts a check before a ragged loop that its parts together cover everything from 0 to `size`.
 void CheckThatPartsAreWhole(PassContext& context, const proofs::Parts& parts, Size size);
 
 }  // namespace kdl::passes

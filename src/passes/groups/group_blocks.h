@@ -25,7 +25,7 @@ class GroupBlocks {
   /// Returns the group of a block, or -1 if there are no blocks. Unspecified for 2^55 blocks or more, which
   /// cannot be run in practice.
   ir::Value* GroupOfBlock(ir::Value* block);
-  /// Returns values for the binders in block `number`.
+  /// Returns the values that the binders have in block `number`.
   std::vector<ir::Value*> BinderValues(ir::Value* number);
 
  private:
@@ -36,8 +36,8 @@ class GroupBlocks {
   ir::Value* blocks_ = nullptr;
   ir::Value* groups_ = nullptr;
   ir::Value* divisor_ = nullptr;  ///< the number of groups, or 1 if there are none
-  ir::Value* share_ = nullptr;    ///< the number of blocks that every group has
-  ir::Value* more_ = nullptr;     ///< the number of blocks left over
+  ir::Value* share_ = nullptr;    ///< the least number of blocks in a group
+  ir::Value* more_ = nullptr;     ///< the number of blocks that remain if each group has `share_` blocks
   Size most_groups_ = nullptr;
 };
 

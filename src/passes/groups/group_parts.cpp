@@ -94,7 +94,7 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   for (std::optional<size_t>& binder : tiled_)
     if (binder && (*binder < first_ || *binder >= last_)) binder.reset();
   if (!has_tiles()) return;
-  // A group covers at most steps / 256 + 1 steps, plus one if it begins inside of a step.
+  // A group covers at most steps / 256 + 1 steps, and one more if it begins inside of a step.
   Size steps = sizes.Binary(SizeKind::Mul, rounds, tiles_size_);
   Size inner = sizes.Binary(SizeKind::FloorDiv, steps, sizes.Constant(ir::kMostGroups));
   Size met = sizes.Binary(SizeKind::Add, inner, sizes.Constant(2));

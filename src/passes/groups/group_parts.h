@@ -15,7 +15,7 @@ struct Place {
   std::vector<ir::Value*> index;
 };
 
-/// Loads and stores the elements of a place that is known to be in bounds.
+/// Load and store the elements at a place that must be in bounds.
 ir::Value* LoadAt(ir::Builder& builder, ir::Value* tensor, const Place& place,
                   const ir::AxisList& axes);
 void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Place& place);
@@ -23,32 +23,34 @@ void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Pl
 /// The partial results of the groups of an spmd for one tensor, and where each group keeps them until all can
 /// be combined.
 ///
-/// A dimension that is indexed by one binder, which covers all of it, is split into that binder's blocks. The first
-/// consecutive binders of this kind form tiles; the other dimensions are whole in each tile. Blocks are numbered
+/// If the index of a dimension is one binder that covers the whole dimension, the dimension is split into
+/// that binder's blocks. The first consecutive binders of this kind form tiles; the other dimensions are
+/// whole in each tile. Blocks are numbered
 ///
 ///   (round * tiles + tile) * depth + rest
 ///
-/// and a group visits one tile after another, in steps; after the last tile comes the first one again. The
-/// group keeps one part for each tile that it visits. If there is only one round, a group can share only the
-/// tiles of its first and last step with other groups.
+/// so a group visits one tile after another; each visit is a step. After the last tile, the next round
+/// begins with the first tile again. The group keeps one part for each tile that it visits. If there is only
+/// one round, a group can share only the tiles of its first and last step with other groups.
 class GroupParts {
  public:
-  /// `updates` are all updates of the tensor in the spmd. With `at_once`, a group may combine a tile that no
-  /// other group visits with the tensor as soon as the tile is complete.
+  /// `updates` must be all updates of the tensor in the spmd. If `at_once` is set, a group may reduce a tile
+  /// into the tensor as soon as the tile is complete, provided that no other group visits the tile.
   GroupParts(ir::Function& kernel, const ir::Op* spmd, const std::vector<ir::UpdateOp>& updates,
              SizeTable& sizes, bool at_once);
 
   ir::Value* tensor() const { return tensor_; }
   ir::UpdateKind how() const { return how_; }
   ir::Value* memory() const { return memory_; }
-  /// Returns the type in which values are reduced.
+  /// Returns the accumulator type, in which values are reduced.
   Scalar acc() const;
   uint64_t identity() const;
 
   bool has_tiles() const { return first_ < last_; }
   size_t first() const { return first_; }
   size_t last() const { return last_; }
-  /// Whether groups combine the tiles that only they visit with the tensor, and keep parts only of the others.
+  /// Returns whether groups reduce the tiles that only they visit into the tensor, and keep parts only for
+  /// other tiles.
   bool at_once() const { return at_once_; }
   const std::vector<std::optional<size_t>>& tiled() const { return tiled_; }
 
@@ -56,7 +58,7 @@ class GroupParts {
   ir::Value* tiles() const { return tiles_; }
   ir::Value* depth() const { return depth_; }
 
-  /// Creates the memory and computes the numbers above, at the builder's insertion point.
+  /// Creates the memory of the parts and computes the numbers above, at the builder's insertion point.
   void Make(ir::Builder& builder, GroupBlocks& blocks);
   /// Returns the slot of the part for `tile` in a group whose first step is `first_step`. The number of a
   /// step may be given instead of its tile.
@@ -77,19 +79,19 @@ class GroupParts {
   ir::UpdateKind how_;
   bool at_once_;
   std::vector<std::optional<size_t>> tiled_;  ///< for each dimension, the binder that splits it
-  size_t first_ = 0;                          ///< first of the binders that form tiles
-  size_t last_ = 0;                           ///< end of these binders
+  size_t first_ = 0;                          ///< the first of the binders that form tiles
+  size_t last_ = 0;                           ///< one past the last of these binders
   Size tiles_size_ = nullptr;
-  Size most_steps_ = nullptr;  ///< most steps of a group that shares all of its tiles
+  Size most_steps_ = nullptr;  ///< the most steps of a group, if groups share all of their tiles
   ir::Value* memory_ = nullptr;
   ir::Value* rounds_ = nullptr;
   ir::Value* tiles_ = nullptr;
   ir::Value* depth_ = nullptr;
-  ir::Value* steps_ = nullptr;  ///< most_steps_, if groups share all of their tiles
+  ir::Value* steps_ = nullptr;  ///< `most_steps_` as a value, if groups share all of their tiles
 };
 
-/// Whether other cores may still access the tensor when the spmd begins: something has accessed it since the
-/// last barrier.
+/// Returns whether other cores may still access the tensor when the spmd begins: something has accessed it
+/// since the last barrier.
 bool IsOpenBefore(const ir::Function& kernel, const ir::Op* spmd, const ir::Value* tensor);
 
 }  // namespace kdl::passes

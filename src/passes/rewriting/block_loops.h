@@ -6,11 +6,11 @@
 
 namespace kdl::passes {
 
-/// The range lo .. hi, split into blocks of one size: the number of blocks, and the operands of make_block for
-/// each. Exact for every lo and hi.
+/// The range `lo` .. `hi`, split into blocks of one size. Computes the number of blocks, and the operands of
+/// make_block for each block. The results are exact for every `lo` and `hi`.
 class BlockRange {
  public:
-  /// `size` is a positive i64.
+  /// `size` must be a positive i64.
   BlockRange(ir::Builder& builder, ir::Value* lo, ir::Value* hi, ir::Value* size);
 
   /// Returns the number of blocks in the range; 0 if hi <= lo.
@@ -37,14 +37,14 @@ class BlockRange {
   Scalar scalar_;
 };
 
-// Loops over block numbers, which replace `spmd` and `for`. Afterwards the builder inserts into the new
-// loop's region.
+// These functions make loops over block numbers, which replace `spmd` and `for`. Afterwards the builder
+// inserts into the new loop's region.
 
 /// Makes a loop that replaces `op` and carries the same values.
 ir::Op* MakeLoopInPlace(ir::Builder& b, ir::Op* op, ir::Value* lo, ir::Value* hi, ir::Value* step);
 
-/// The range of blocks, out of `total`, that one core runs. All cores have equally many, except that the
-/// first ones may have one more.
+/// The range of blocks, out of `total`, that one core runs. All cores get the same number of blocks, except
+/// that the first cores may get one more.
 struct CoreShare {
   ir::Value* begin;
   ir::Value* end;
@@ -55,11 +55,12 @@ CoreShare CoreShareOf(ir::Builder& b, ir::Value* core, ir::Value* total, ir::Val
 ir::Op* MakeShareLoop(ir::Builder& b, ir::Op* op, ir::Value* core, ir::Value* total,
                       ir::Value* core_num);
 
-/// States at the kernel's start how many blocks each `spmd` has at most, if its cores do nothing else.
-/// Launches then leave out cores that have no blocks.
+/// Adds ops at the start of the kernel that state the largest number of blocks of each `spmd`, but only if
+/// cores do nothing outside of these loops. Launches then leave out cores that would have no blocks.
 void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength& least_length);
 
-/// Returns the extent of a binder's blocks, which select-tiles has made constant, or 1 if the binder is a number.
+/// Returns the extent of a binder's blocks, which select-tiles must have made constant, or 1 if the binder
+/// is a number.
 int64_t BlockExtent(const ir::Function& kernel, const ir::Value* binder);
 
 }  // namespace kdl::passes

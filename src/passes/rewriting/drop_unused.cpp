@@ -9,7 +9,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Whether an op after the block in its region makes a tile over the block's axis.
+/// Returns whether an op that follows `block` in its region makes a tile over the block's axis.
 bool GivesScope(const Op* block) {
   ir::AxisId axis = block->result()->type()->axes[0];
   auto is_over = [&](const Op* op) {
@@ -24,7 +24,7 @@ bool GivesScope(const Op* block) {
   return false;
 }
 
-/// Whether the op has no effect except its results: it cannot trap, write or fail to end.
+/// Returns whether the op has no effect except its results: it cannot trap, write or run forever.
 bool HasNoEffect(const Op* op) {
   bool pure = op->info().has(ir::kPure);
   switch (op->kind()) {

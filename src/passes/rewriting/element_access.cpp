@@ -11,22 +11,23 @@ using ir::BoundsMode;
 
 namespace {
 
-/// Returns the number of dimensions that a pass has added before those of the source.
+/// Returns the number of leading dimensions that a pass has added. They precede the dimensions in the
+/// source.
 size_t LeadingDims(const Op* access) {
   bool has = access->HasAttr(AttrKey::Leading);
   return has ? static_cast<size_t>(access->attr<AttrKey::Leading>()) : 0;
 }
 
-/// Traps unless the index of dimension `dim` is in bounds. The message does not count the dimensions that a
-/// pass has added.
+/// Traps unless the index of dimension `dim` is in bounds. The dimension number in the message does not
+/// count the dimensions that a pass has added.
 void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value* bound) {
   b.Create(OpKind::Check, {{index}, {bound}}, {},
            {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - LeadingDims(access))),
             ir::MakeAttr<AttrKey::Text>(access->attr<AttrKey::Text>())});
 }
 
-/// Checks all lanes. With several lanes, the first one that is out of bounds is reported: lane 0, or the one
-/// at the bound.
+/// Checks the indices of all lanes. If some are out of bounds, the first such lane is reported: lane 0, or
+/// the lane whose index equals the bound.
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
   if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
@@ -162,7 +163,7 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
     return has_else ? b.Select(inside, loaded, access.otherwise) : loaded;
   }
   if (!condition) return PlainLoad(b, access, nullptr);
-  // If only the mask is false, the element is unspecified; zero is used.
+  // If an element is in bounds but its mask is false, its value is unspecified; zero is used.
   return MakeIf(
       b, condition, {b.types().ScalarOf(scalar)},
       [&] { return Values{PlainLoad(b, access, nullptr)}; },

@@ -10,16 +10,17 @@ namespace kdl::passes {
 
 // Accesses to elements of tensors: targets lower loads, stores and updates to these, with scalar operands.
 
-/// A number of contiguous elements, `lanes`. If there is a mask, only the elements that it selects exist. A
-/// single lane is a scalar and has no mask.
+/// `lanes` contiguous elements. If `mask` is set, only the elements that it selects exist. A single lane is
+/// a scalar and has no mask.
 struct Chunk {
   int64_t lanes = 1;
   ir::Value* mask = nullptr;
-  ir::Value* count = nullptr;  ///< number of elements that exist; set if the mask is
+  ir::Value* count = nullptr;  ///< number of elements that exist; set if `mask` is set
 };
 
-/// A load, store or update of elements, with scalar index operands `index`. Guards, masks and `else` become checks
-/// and branches. With several lanes the elements are contiguous, and the indices are those of the first.
+/// A load, store or update of elements, with scalar index operands `index`. Guards, masks and `else` become
+/// checks and branches. With several lanes, the elements are contiguous, and `index` belongs to the first
+/// lane.
 struct ElementAccess {
   const ir::Op* op;
   ir::Value* tensor;

@@ -63,7 +63,7 @@ ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
   return segments;
 }
 
-/// Maps the results of the op to those of `copy`, and names them alike.
+/// Maps the results of `op` to those of `copy`, and gives these the same names.
 void StandFor(const ir::Op* op, const ir::Op* copy, ir::ValueMap& map);
 
 /// Returns the value that `value` is mapped to, or `value` itself if the map does not contain it.

@@ -28,7 +28,7 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
 
 namespace {
 
-/// Adapts a function without results to one that returns no values.
+/// Converts a function without a result to one that returns an empty list of values.
 std::function<Values()> Giving(const std::function<void()>& make) {
   return [&make]() -> Values {
     make();

@@ -19,11 +19,11 @@ struct LoopBounds {
   ir::Value* lo;
   ir::Value* hi;
   int64_t step = 1;
-  int64_t unroll = 1;  ///< ir::AttrKey::Unroll
+  int64_t unroll = 1;  ///< the loop's `ir::AttrKey::Unroll`
 };
 
-/// Makes a loop. `body(index, carried)` returns the values to carry into the next iteration; the loop's
-/// results are the last ones.
+/// Makes a loop. `body(index, carried)` returns the values to carry into the next iteration. The loop's
+/// results are the values that the last iteration returns.
 Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(ir::Value*, const Values&)>& body);
 
@@ -34,7 +34,7 @@ void MakeLoop(ir::Builder& b, const LoopBounds& bounds,
 /// Makes nested loops from zero to each size, the first outermost, without carried values.
 void MakeLoops(ir::Builder& b, const Values& sizes, const std::function<void(const Values&)>& body);
 
-/// Makes a loop whose iterations are distributed to the threads of the workgroup.
+/// Makes a loop whose iterations are distributed over the threads of the workgroup.
 void MakeWorkgroupLoop(ir::Builder& b, const LoopBounds& bounds,
                        const std::function<void(ir::Value*)>& body);
 /// Makes the ops that `effect` creates, so that only the first thread of the workgroup runs them.

@@ -10,7 +10,7 @@
 #include "support/size.h"
 
 // int64_t BUSY_CORES(const kdl_args* args): returns the largest of the kernel's numbers of blocks, or
-// INT64_MAX if one overflows 64 bits.
+// INT64_MAX if the computation of one overflows 64 bits.
 
 namespace kdl::codegen {
 

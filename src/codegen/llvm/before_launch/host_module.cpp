@@ -25,7 +25,7 @@ HostFunctions Functions(llvm::Module& module, const AbiTypes& abi, Names& names,
   return functions;
 }
 
-/// Adds the kernels that the interpreter can run instead of a device.
+/// Adds to `reference` the kernels that the interpreter can run instead of the device.
 void AddReference(const Image& device, Image& reference) {
   for (ImageRow row : device.rows) {
     if (row.code->reference.empty()) continue;

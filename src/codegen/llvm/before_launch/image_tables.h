@@ -11,7 +11,7 @@
 
 namespace kdl::codegen {
 
-/// The functions in the host's module for a kernel of a device; null if it does not need one.
+/// The functions in the host's module for a kernel of a device. Each is null if the kernel does not need it.
 struct HostFunctions {
   llvm::Function* check = nullptr;
   llvm::Function* busy_cores = nullptr;
@@ -22,10 +22,12 @@ struct HostFunctions {
 struct ImageRow {
   const KernelCode* code = nullptr;
   HostFunctions functions;
-  std::string symbol;     ///< the device finds it by this name
-  bool enters = false;    ///< called by its entry's address; else found in the payload by `symbol`
+  std::string symbol;     ///< name by which the device finds the kernel
+  /// Whether the kernel is called by the address of its entry. Otherwise the device finds `symbol` in the
+  /// payload.
+  bool enters = false;
   bool compiled = false;  ///< the device runs this code; else the interpreter runs the kernel
-  uint64_t features = 0;  ///< features that it needs
+  uint64_t features = 0;  ///< features that the kernel needs
 };
 
 /// The contents of a kdl_image.

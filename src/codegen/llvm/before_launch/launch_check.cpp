@@ -19,9 +19,9 @@
 #include "support/names.h"
 #include "support/size.h"
 
-// int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): checks that every tensor dimension that
-// is an expression of sizes has its value, that every `where` is true, and that strides allow the views.
-// Overflow of 64 bits is a trap of its own.
+// int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): checks that every `where` is true, and
+// that strides allow the views. Also checks that every tensor dimension that is an expression of sizes has
+// the value of that expression. Overflow of 64 bits is a separate trap.
 
 namespace kdl::codegen {
 
@@ -44,7 +44,7 @@ bool NeedsCheck(const ir::Function& kernel) {
   return false;
 }
 
-/// Returns a trap without a code: what is checked, and where the source states it.
+/// Returns a trap location without a code: what is checked, and where the source states it.
 TrapLocation TrapLocationAt(const ir::Loc& loc, Name text) {
   TrapLocation place;
   place.file = loc.file;

@@ -10,7 +10,7 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// The tensors that a kernel's launch allocates for all its cores are placed one after the other in
+// The tensors that a kernel's launch allocates for all its cores are placed one after another in
 // kdl_launch.shared, each aligned to a cache line.
 
 namespace kdl::codegen {
@@ -34,7 +34,8 @@ llvm::Value* RoundedUp(Emitter& emitter, llvm::Value* bytes) {
   return builder.CreateAnd(up, builder.getInt64(~(kLine - 1)));
 }
 
-/// Returns row-major strides, and the tensor's size in `bytes`. Cannot overflow, since the launch has been checked.
+/// Returns row-major strides, and sets `bytes` to the tensor's size. Cannot overflow, since the launch has
+/// been checked.
 std::vector<llvm::Value*> EmitStrides(Emitter& emitter, ir::Type type, llvm::Value*& bytes) {
   auto& builder = emitter.builder;
   std::vector<llvm::Value*> strides(type->dims.size());

@@ -7,13 +7,14 @@
 #include "ir/op_info.h"
 #include "kdl/kernel_abi.h"
 
-// A kernel with barriers returns at each of them. When it is called again, perhaps by another thread, it
-// continues from there: its body is an LLVM coroutine. The core's frame contains what it keeps:
+// A kernel with barriers returns at each barrier. When it is called again, perhaps by another thread, it
+// continues after that barrier: its body is an LLVM coroutine. The core's frame contains everything that the
+// core keeps between calls:
 //
 //   the coroutine's handle | the current kdl_core | buffers that live across a barrier | the coroutine's frame
 //
 // The kdl_core, and with it the scratch and the address for traps, may differ in each call. Therefore the
-// coroutine keeps nothing from it but the core's numbers.
+// coroutine keeps only the core's numbers from the kdl_core.
 
 namespace kdl::codegen {
 
@@ -49,7 +50,7 @@ llvm::Function* EmitBody(Emitter& entry) {
   RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  entry.stores_past_caches |= emitter.stores_past_caches;  // the kernel's returns need the fence
+  entry.stores_past_caches |= emitter.stores_past_caches;  // then the kernel fences before it returns
   entry.code.resumable = symbol;
   return emitter.function;
 }

@@ -40,7 +40,8 @@ bool Suspends(const llvm::Loop& loop) {
   return false;
 }
 
-/// Whether a loop might reload the value from a frame. Constants and stack addresses are never reloaded.
+/// Returns whether a loop might reload the value from a frame. Constants and stack addresses are never
+/// reloaded.
 bool MayBeInFrame(const llvm::Value* value, const llvm::Loop& loop) {
   if (!llvm::isa<llvm::Instruction, llvm::Argument>(value) || loop.isLoopInvariant(value) == false)
     return false;
@@ -96,8 +97,8 @@ void RemoveCopies(llvm::Module& module) {
   }
 }
 
-/// Whether the value is recomputed after a suspension rather than kept, because it is cheap. Vectors made
-/// from scalars matter most.
+/// Returns whether the value is recomputed after a suspension rather than kept, because it is cheap. Vectors
+/// made from scalars matter most.
 bool IsCheap(llvm::Instruction& instruction) {
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
     return !operation->isIntDivRem() && operation->getOpcode() != llvm::Instruction::FDiv;
@@ -105,7 +106,7 @@ bool IsCheap(llvm::Instruction& instruction) {
                    llvm::InsertElementInst, llvm::ShuffleVectorInst>(instruction);
 }
 
-/// Removes what only serves to destroy coroutines or to elide their memory, which never happens here.
+/// Removes code that only destroys coroutines or elides their memory. Neither ever happens here.
 void RemoveDestroyers(llvm::Module& module, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (auto* table = module.getNamedGlobal(name + ".resumers"); table && table->use_empty())
@@ -152,7 +153,8 @@ bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses
 
 namespace {
 
-/// Places the frame of the coroutine that `start` begins at offset `bytes`, and adds its size to `bytes`.
+/// Places a coroutine's frame at offset `bytes`, and adds the size of the frame to `bytes`. `start` is the
+/// function that begins the coroutine.
 void PlaceFrame(llvm::Function* frame, llvm::Function* start, int64_t& bytes) {
   auto place = std::find_if(frame->user_begin(), frame->user_end(), [&](llvm::User* user) {
     return llvm::cast<llvm::CallInst>(user)->getFunction() == start;

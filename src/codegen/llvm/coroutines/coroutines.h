@@ -14,11 +14,13 @@ namespace kdl::codegen {
 /// Returns the address of the current coroutine's frame. PlaceFrames later decides its offset from `scratch`.
 llvm::Value* EmitFrame(llvm::IRBuilder<>& builder, llvm::Value* scratch);
 
-/// Splits coroutines into ordinary functions, at every -O. Returns false if the module has none.
+/// Splits coroutines into ordinary functions, at every optimization level. Returns false if the module has
+/// none.
 bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
-/// Places the frames of each kernel's stages after its scratch, and the frame of a kernel with barriers into
-/// the core's frame. Their sizes are known after the split.
+/// Places the frames of each kernel's stages after the kernel's scratch, and the frame of a kernel with
+/// barriers into the core's frame. Coroutines must have been split, because the sizes of frames are unknown
+/// before that.
 void PlaceFrames(llvm::Module& module, std::span<KernelCode> kernels);
 
 }  // namespace kdl::codegen

@@ -13,8 +13,8 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// A stage becomes an LLVM coroutine. The kernel starts all of them and resumes them in order, round after
-// round, until all have ended. A stage runs until it must wait for another one.
+// A stage becomes an LLVM coroutine. The kernel starts all stages and resumes them in order, round after
+// round, until all have ended. A stage runs until it must wait for another stage.
 
 namespace kdl::codegen {
 
@@ -42,7 +42,7 @@ void DeclareCoroutine(Emitter& emitter, const std::string& symbol) {
   emitter.function->getArg(1)->setName("core");
 }
 
-/// The coroutine's body begins at its first resumption.
+/// Begins the coroutine of a stage. Its body starts to run when the coroutine is first resumed.
 void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory) {
   auto& builder = emitter.builder;
   llvm::Constant* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
@@ -95,7 +95,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   EmitRegion(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  kernel.stores_past_caches |= emitter.stores_past_caches;  // the kernel's return fences
+  kernel.stores_past_caches |= emitter.stores_past_caches;  // then the kernel fences before it returns
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(
       kernel.builder.CreateCall(emitter.function, {kernel.args, PresentCore(kernel)}));
@@ -168,7 +168,7 @@ llvm::Value* Progress(Emitter& emitter, const std::vector<llvm::Value*>& states)
   return progress;
 }
 
-/// Traps because no stage can continue, and records the ops at which they wait.
+/// Traps because no stage can continue, and records the ops at which the stages wait.
 void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
   auto& builder = emitter.builder;
   FindTrap(emitter);
@@ -187,7 +187,8 @@ void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
   Leave(emitter, builder, Ending::Trapped);
 }
 
-/// Leaves the kernel in the way the stage with this state ended.
+/// Leaves the kernel in the same way as a stage that has trapped or stopped. `state` is the state of that
+/// stage.
 void EmitBroken(Emitter& emitter, llvm::Value* state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* trapped = emitter.NewBlock("trapped");
@@ -213,7 +214,7 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
 void RunStages(Emitter& emitter) {
   if (emitter.stages.empty()) return;
   auto& builder = emitter.builder;
-  if (emitter.core_slot) FindRings(emitter);  // they may have moved
+  if (emitter.core_slot) FindRings(emitter);  // the rings may have moved
   EmptyRings(emitter);
   llvm::Value* tell = TurnFunction(emitter);
   llvm::BasicBlock* before = builder.GetInsertBlock();

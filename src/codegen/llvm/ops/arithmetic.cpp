@@ -99,8 +99,8 @@ void EmitCompare(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), emitter.builder.CreateCmp(predicate, a, b));
 }
 
-/// Emits intrinsics that have one type and the op's operands. llvm.maximum and llvm.minimum propagate NaN and
-/// order -0 before +0.
+/// Emits the intrinsic for the type of the operands. llvm.maximum and llvm.minimum propagate NaN and order
+/// -0 before +0.
 template <ID of_float, ID of_signed, ID of_unsigned>
 void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
   ID id = ByGroup(op, of_float, of_signed, of_unsigned, kNone);
@@ -155,8 +155,9 @@ void EmitTf32(Emitter& emitter, ir::Op* op) {
 }
 
 /// A result is flushed if it is below the least normal number when rounded to full precision. A second sum,
-/// scaled by 2^32, decides that: at its scale the numbers just below the limit have full precision. If scaled
-/// factors or the sum overflow, the comparison is false, and the unscaled sum is not near 0 anyway.
+/// scaled by 2^32, decides that: at its scale, the numbers just below the limit have full precision. If
+/// scaled factors or the scaled sum overflow, the comparison is false, and the unscaled sum is not near 0
+/// anyway.
 void EmitFmaFlush(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* a = Operand(emitter, op, 0);
@@ -214,15 +215,17 @@ void EmitConst(Emitter& emitter, ir::Op* op) {
 
 // -- Division -------------------------------------------------------------------------------------
 
-/// LLVM's sdiv and srem are undefined for the smallest integer and -1. With 1 instead of -1, the remainder is
-/// 0 as it should be, and EmitFloorDivide corrects the sign of the quotient.
+/// Returns a divisor that avoids the undefined case of LLVM's sdiv and srem: the smallest integer divided by
+/// -1. With 1 instead of -1, the remainder is 0 as it should be, and EmitFloorDivide corrects the sign of
+/// the quotient.
 llvm::Value* SafeDivisor(Emitter& emitter, llvm::Value* b, llvm::Value** is_minus_one) {
   auto* minus_one = llvm::ConstantInt::getSigned(b->getType(), -1);
   *is_minus_one = emitter.builder.CreateICmpEQ(b, minus_one);
   return emitter.builder.CreateSelect(*is_minus_one, llvm::ConstantInt::get(b->getType(), 1), b);
 }
 
-/// Whether truncating division rounded up instead of down: the remainder is not 0 and has the opposite sign of b.
+/// Returns whether truncating division rounded up instead of down: the remainder is not 0 and has the
+/// opposite sign of b.
 llvm::Value* WentUp(Emitter& emitter, llvm::Value* remainder, llvm::Value* b) {
   auto& builder = emitter.builder;
   auto* zero = llvm::ConstantInt::get(b->getType(), 0);

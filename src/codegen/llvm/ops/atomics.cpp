@@ -9,8 +9,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Updates of elements that other cores update too. Their order is unspecified, so each is relaxed: one
-// instruction if the processor has the operation on memory, otherwise a compare-and-exchange loop.
+// Updates of elements that other cores update too. Their order is unspecified, so each update is relaxed:
+// one instruction if the processor has the operation on memory, otherwise a compare-and-exchange loop.
 
 namespace kdl::codegen {
 
@@ -32,7 +32,7 @@ constexpr UpdateRow kUpdates[] = {
     {Rmw::And, Rmw::And},
     {Rmw::Or, Rmw::Or},
     {Rmw::Xor, Rmw::Xor},
-    {},  // mul: no instruction
+    {},  // mul: a loop, since there is no instruction
 };
 static_assert(std::size(kUpdates) == ir::kUpdateKinds);
 
@@ -109,7 +109,8 @@ llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
   KDL_UNREACHABLE("update {} of a bool cannot be emitted", static_cast<int>(how));
 }
 
-/// Returns the updated element, for updates without an instruction. For integers that is only the product.
+/// Returns the updated element, for updates without an instruction. The only such update of integers is the
+/// product.
 llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                          llvm::Value* value) {
   if (scalar == Scalar::Bool) return UpdatedBool(emitter, how, old, value);
@@ -117,7 +118,8 @@ llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, ll
   return emitter.builder.CreateMul(old, value);
 }
 
-/// Emits a loop that replaces the element by its updated value until no other core has changed it in between.
+/// Emits a loop that tries to replace the element by its updated value, until no other core has changed it
+/// meanwhile.
 void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
                   llvm::Value* value) {
   auto& builder = emitter.builder;

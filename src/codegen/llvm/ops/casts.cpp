@@ -13,8 +13,8 @@
 #include "support/scalar.h"
 
 // Conversions, each rounded once. Narrow floats are converted through an f32 that is rounded to odd:
-// truncated, with the last bit set if anything was cut off. Rounding that to 11 bits or fewer gives the same
-// result as rounding the original.
+// truncated, with the last bit set if any dropped bit was set. Rounding this f32 to 11 bits or fewer gives
+// the same result as rounding the original number.
 
 namespace kdl::codegen {
 
@@ -184,9 +184,9 @@ llvm::Value* FloatFromFloat(Emitter& emitter, llvm::Value* value, Scalar from, S
   return NarrowFromF32(emitter, from == Scalar::F64 ? RoundToOdd(emitter, value) : value, to);
 }
 
-/// Emits fptosi.sat or fptoui.sat for vectors, which LLVM 19 would split into scalars. Lanes outside the
-/// integer's range, and NaN, convert 0. Lanes outside the range are then replaced by its nearest end. Both
-/// bounds are powers of two, or 0, and thus exact.
+/// Emits fptosi.sat or fptoui.sat for vectors, which LLVM 19 would split into scalars. For lanes that are
+/// NaN or outside the integer's range, 0 is converted. Lanes outside the range are then replaced by the
+/// nearest end of the range. Both bounds are powers of two, or 0, and thus exact.
 llvm::Value* VectorIntegerFromFloat(Emitter& emitter, llvm::Value* value, Scalar to) {
   auto& builder = emitter.builder;
   bool is_signed = IsSigned(to);

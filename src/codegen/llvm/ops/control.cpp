@@ -77,15 +77,17 @@ bool HoldsLoop(const ir::Region* region) {
   return holds;
 }
 
-/// Whether the loop checks if another core has trapped. Outermost loops do, since they run over blocks. Short
-/// loops over elements do not: they end soon and would no longer vectorize.
+/// Returns whether the loop checks if another core has trapped. Outermost loops do, since they run over
+/// blocks. Short loops over elements do not: they end soon, and the check would keep them from being
+/// vectorized.
 bool Polls(const Emitter& emitter, const ir::LoopOp& loop) {
   if (emitter.loop_depth > 0) return false;
   return HoldsLoop(loop->region()) || !llvm::isa<llvm::ConstantInt>(emitter.Get(loop.step()));
 }
 
-/// Counts the iterations of a loop that runs at least once. With a step of 1 it counts the index. Otherwise
-/// it counts iterations, since the index after the last one may not fit into 64 bits.
+/// Counts the iterations of a loop that runs at least once. If the step is 1, the index itself is the
+/// counter. Otherwise iterations are counted, since the index after the last iteration may not fit into 64
+/// bits.
 struct Counter {
   llvm::PHINode* index;
   llvm::PHINode* left = nullptr;  ///< iterations left; null if the index counts
@@ -195,7 +197,7 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
 
 // -- while ----------------------------------------------------------------------------------------
 
-/// Whether a bool is true, or any lane of a vector of bools.
+/// Returns whether a bool is true, or any lane of a vector of bools.
 llvm::Value* Any(Emitter& emitter, llvm::Value* condition) {
   bool is_vector = condition->getType()->isVectorTy();
   return is_vector ? emitter.builder.CreateOrReduce(condition) : condition;
@@ -286,7 +288,8 @@ void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitt
 }  // namespace
 
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls) {
-  // Addresses are only split on x86: elsewhere LLVM's own strength reduction chooses the pointers.
+  // Addresses are only split on x86. For other processors, LLVM's own strength reduction chooses the
+  // pointers.
   bool splits = !HoldsLoop(region) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
   llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, here);

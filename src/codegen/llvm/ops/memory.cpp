@@ -30,7 +30,7 @@ llvm::Value* AsI64(Emitter& emitter, const ir::Value* value) {
   return EmitCast(emitter, emitter.Get(value), value->type()->scalar, Scalar::I64);
 }
 
-/// Adds two i64. Emits nothing if `sum` is null.
+/// Returns the sum of two i64. If `sum` is null, returns `term` and emits nothing.
 llvm::Value* AddTo(Emitter& emitter, llvm::Value* sum, llvm::Value* term) {
   return sum ? emitter.builder.CreateAdd(sum, term) : term;
 }
@@ -56,7 +56,7 @@ struct Element {
   }
 };
 
-/// Returns the offset in a buffer that is laid out in panels. A panel contains one row after the other, and
+/// Returns the offset in a buffer that is laid out in panels. A panel contains one row after another, and
 /// the 16-byte parts of each row are permuted by XOR with the row number.
 llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
                            const std::vector<llvm::Value*>& index, int64_t element_bytes) {
@@ -82,7 +82,7 @@ llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
   return b.CreateAdd(offset, b.CreateMul(whole_row, number(memory.panel)));
 }
 
-/// Splits off the constant part of an index and returns it as an offset, since instructions can encode it in
+/// Removes the constant part of an index and returns it as an offset, since instructions can encode it in
 /// the address. Sets `index` to null if nothing else is left.
 uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
   const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(stride);
@@ -98,7 +98,8 @@ uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
   return known ? known->getZExtValue() * factor->getZExtValue() : 0;
 }
 
-/// Whether the value differs between iterations of the innermost loop, judging by the few ops that compute it.
+/// Returns whether the value differs between iterations of the innermost loop, judging by the few ops that
+/// compute it.
 bool ChangesByIteration(const Emitter& emitter, const llvm::Value* value, int ops = 4) {
   const auto* made = llvm::dyn_cast<llvm::Instruction>(value);
   if (!made || !emitter.iteration) return false;
@@ -131,7 +132,7 @@ void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value*
   part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
-/// Returns the same address, but LLVM treats it as a different one for each `number`.
+/// Returns the same address, but in a way that LLVM treats it as a different address for each `number`.
 llvm::Value* Apart(Emitter& emitter, llvm::Value* address, int64_t number) {
   auto* type = llvm::FunctionType::get(address->getType(),
                                        {address->getType(), emitter.builder.getInt64Ty()}, false);
@@ -249,7 +250,7 @@ void EmitStore(Emitter& emitter, ir::Op* op) {
       emitter.Get(store.value()));
 }
 
-/// The element may be out of bounds, so its address must not claim to be in bounds.
+/// Emits a prefetch. The element may be out of bounds, so its address must not be marked as in bounds.
 void EmitPrefetch(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::PrefetchOp prefetch(op);
@@ -385,7 +386,7 @@ KDL_EMIT(Load, EmitLoad)
 KDL_EMIT(Store, EmitStore)
 KDL_EMIT(Prefetch, EmitPrefetch)
 KDL_EMIT(AlignGap, EmitAlignGap)
-KDL_EMIT(Barrier, EmitNothing)  // a core of a processor is a single thread
+KDL_EMIT(Barrier, EmitNothing)  // here a core is a single thread
 KDL_EMIT(BusyCores, EmitNothing)
 KDL_EMIT(Require, EmitNothing)
 KDL_EMIT(LaunchTensor, EmitNothing)  // set up with the kernel's memories

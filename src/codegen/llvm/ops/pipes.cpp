@@ -39,10 +39,10 @@ void Write(Emitter& emitter, const RingMemory& ring, llvm::Value* value, llvm::V
   TellRegion(emitter.builder.CreateAlignedStore(value, address, llvm::Align(8)), ring);
 }
 
-/// The ring's address has been computed before.
+/// Emits nothing, since the ring's address has been computed before.
 void EmitPipe(Emitter&, ir::Op*) {}
 
-/// Suspends the stage, so that the next one runs. Continues at `again` when it is resumed.
+/// Suspends the stage, so that the next stage runs. Continues at `again` when the stage is resumed.
 void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   auto& builder = emitter.builder;
   TrapLocation place = LocationOf(op, KDL_TRAP_STUCK);
@@ -52,7 +52,8 @@ void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   EmitSuspend(emitter, again);
 }
 
-/// Suspends while the number of tiles in the ring equals `blocked`. Returns the counter of `side`.
+/// Suspends while the number of tiles in the ring equals `blocked`. Returns the value of the counter of
+/// `side`.
 llvm::Value* WaitWhile(Emitter& emitter, const ir::Op* op, const RingMemory& ring, int64_t side,
                        int64_t blocked) {
   auto& builder = emitter.builder;

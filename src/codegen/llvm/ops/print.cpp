@@ -3,8 +3,8 @@
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 
-// A print passes its values to the runtime as tensors on the core's stack. A scalar has no dimensions; the op
-// gives the sizes of a buffer's dimensions.
+// A print passes its values to the runtime as tensors on the core's stack. A scalar has no dimensions. The
+// sizes of a buffer's dimensions are operands of the op.
 
 namespace kdl::codegen {
 

@@ -12,9 +12,10 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Matrix instructions that aarch64 has for small matrices of accumulators. A register contains an accumulator
-// matrix of two rows and two columns. The factors' registers contain two rows, or two columns, with a group
-// of terms each. Accumulators are rows of four columns before and after; the loop runs on matrices.
+// Matrix instructions of aarch64 for small matrices of accumulators. A register contains an accumulator
+// matrix of two rows and two columns. A factor's register contains two rows, or two columns, with a group of
+// terms each. Before and after the loop, accumulators are rows of four columns; inside of the loop, they are
+// matrices.
 //
 //   rows r and r + 1 of columns 0 … 3: two registers -> columns 0, 1 and columns 2, 3 of both rows
 //   for each group: 8 bytes of each row of a, in pairs; columns of b as they are; smmla a, b
@@ -23,8 +24,8 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr int64_t kBytes = 16;      // of a register
-constexpr int64_t kGroupBytes = 8;  // of a group's terms
+constexpr int64_t kBytes = 16;      // bytes of a register
+constexpr int64_t kGroupBytes = 8;  // bytes of a group's terms
 constexpr size_t kHalves = 2;       // matrices that form four columns
 
 using Mask = std::array<int, 4>;
@@ -130,7 +131,7 @@ class SmallMatrices {
     return matrices;
   }
 
-  /// Multiplies a group of terms and adds it to the matrices.
+  /// Multiplies a group of terms and adds the products to the matrices.
   void Multiply(llvm::Value* row, llvm::Value* column, std::vector<llvm::Value*>& matrices) {
     std::vector<llvm::Value*> pairs;
     for (size_t c = 0; c < columns_ * kHalves; ++c) {
@@ -144,7 +145,7 @@ class SmallMatrices {
     }
   }
 
-  /// Loads a group of a row and of the next one. The last row is used twice if it has no next one.
+  /// Loads a group of terms of a row and of the next row. If there is no next row, the row is used twice.
   llvm::Value* TwoRows(llvm::Value* rows, size_t first) {
     auto along = static_cast<size_t>(op_->attr<ir::AttrKey::Along>()[0]);
     int64_t apart = BytesApart(step_.rows(), along);

@@ -15,7 +15,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Matrix instructions that the processor has.
+// Emits the matrix instructions of the processor that work on vectors.
 
 namespace kdl::codegen {
 
@@ -31,9 +31,9 @@ const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
 
 namespace {
 
-constexpr int64_t kLeastBits = 128;  // of the instruction's accumulators
+constexpr int64_t kLeastBits = 128;  // the least size of an instruction's accumulators
 
-/// Extends a vector to `lanes` lanes; the new ones are undefined.
+/// Extends a vector to `lanes` lanes; the added lanes are undefined.
 llvm::Value* Lengthened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   auto& builder = emitter.builder;
@@ -57,15 +57,16 @@ llvm::Value* Shortened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   return builder.CreateShuffleVector(value, taken);
 }
 
-/// The terms of a step's factors that one instruction multiplies: `terms` of them, from part `number` of `parts`.
+/// The terms of a step's factors that one instruction multiplies. Each step's terms are split into `parts`
+/// parts of `terms` terms; `number` is the part to use.
 struct Part {
   int64_t terms;
   int64_t parts = 1;
   int64_t number = 0;
 };
 
-/// Returns the factors as integers that each contain one step's terms: one for each lane, or the same one in
-/// all lanes.
+/// Returns the factors as integers that each contain the terms of one step: a different step in each lane,
+/// or the same step in all lanes.
 llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, Part part, int64_t lanes) {
   auto& builder = emitter.builder;
   int64_t bits = 8 * Bytes(factors->type()->scalar) * part.terms;
@@ -97,8 +98,8 @@ llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits
   return id;
 }
 
-/// Multiplies bytes whose signedness differs from the intrinsic's. They are offset by 128, and 128 times the
-/// sum of the other factor is subtracted from the result.
+/// Multiplies bytes whose signedness differs from the intrinsic's. These bytes are offset by 128, and 128
+/// times the sum of the other factor is subtracted from the result.
 llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* start,
                          std::array<llvm::Value*, 2> factors, std::array<bool, 2> moves) {
   auto& builder = emitter.builder;
@@ -116,8 +117,8 @@ llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* 
   return builder.CreateSub(sums, builder.CreateIntrinsic(id, {}, {none, too_much[0], too_much[1]}));
 }
 
-/// Emits one term of each pair with the instruction for both terms. The other term is -0 times +0, which does
-/// not change a sum.
+/// Emits one term of each pair with an instruction that multiplies both terms. The other term is -0 times
+/// +0, which does not change a sum.
 void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::VectorMmaOp step(op);
@@ -140,8 +141,8 @@ void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
-/// Emits a step with an overloaded intrinsic, once for each part of the step's terms. If the intrinsic is for
-/// scalable vectors, fixed vectors are inserted into scalable ones of the same length.
+/// Emits a step with an overloaded intrinsic, once for each part of the step's terms. If the intrinsic is
+/// for scalable vectors, fixed vectors are inserted into scalable vectors of the same length.
 void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instruction,
                      int64_t padded) {
   auto& builder = emitter.builder;

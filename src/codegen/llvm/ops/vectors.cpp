@@ -46,8 +46,8 @@ void EmitLaneNumbers(Emitter& emitter, ir::Op* op) {
 
 // -- lane_mask ------------------------------------------------------------------------------------
 
-/// Returns the width of the lanes with which a mask is used. On machines whose masks are vectors, comparing
-/// lanes of this width makes a mask of the right form.
+/// Returns the width in bits of the lanes that a mask selects where it is used. On machines whose masks are
+/// vectors, comparing lanes of this width makes a mask of the right form.
 unsigned MaskedBits(const ir::Value* mask) {
   for (const ir::Use& use : mask->uses()) {
     bool of_memory = use.user->kind() == OpKind::Store || use.user->kind() == OpKind::BufferStore;
@@ -98,8 +98,9 @@ void EmitHalf(Emitter& emitter, ir::Op* op) {
 
 using Rows = std::vector<llvm::Value*>;
 
-/// Returns the shuffle that interleaves a and b in groups of `group` lanes: the low (part 0) or high half of
-/// each group, in chunks of `chunk` lanes, first of a and then of b. With groups of 4: a0 b0 a1 b1 a4 b4 …
+/// Returns the shuffle that interleaves a and b in groups of `group` lanes. It takes the low (part 0) or
+/// high half of each group, in chunks of `chunk` lanes, first of a and then of b. With groups of 4 and
+/// chunks of 1: a0 b0 a1 b1 a4 b4 …
 LaneList Interleave(int lanes, int group, int chunk, int part) {
   LaneList list;
   for (int begin = 0; begin < lanes; begin += group) {
@@ -158,7 +159,7 @@ llvm::Value* ZipFour(Emitter& emitter, const Rows& rows, int part) {
   return builder.CreateBitCast(zipped, result);
 }
 
-/// Zips the even rows and the odd rows, then both results. The number of rows is a power of two.
+/// Zips the even rows and the odd rows, then both results. The number of rows must be a power of two.
 llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   if (rows.size() == 1) return rows[0];
   auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
@@ -170,7 +171,7 @@ llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   return ZipTwo(emitter, Zipped(emitter, halves[0]), Zipped(emitter, halves[1]));
 }
 
-/// Returns a vector of these elements.
+/// Returns a vector that consists of these elements.
 llvm::Value* SideBySide(Emitter& emitter, llvm::Type* type, const Rows& elements) {
   llvm::Value* vector = llvm::PoisonValue::get(type);
   for (size_t i = 0; i < elements.size(); ++i)
@@ -191,7 +192,7 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), SideBySide(emitter, type, rows));
 }
 
-/// One round of a transposition: the shuffles that turn each pair of rows into two others. Each shuffle is
+/// One round of a transposition: the shuffles that turn each pair of rows into two new rows. Each shuffle is
 /// one instruction on the machines that we compile for.
 struct Round {
   LaneList low;
@@ -278,8 +279,8 @@ Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows
   return joined;
 }
 
-/// Returns the value that fills each row, where a row may consist of several parts. Empty if a row contains
-/// different values.
+/// Returns, for each row, the value that fills the row, which may consist of several parts. Returns an empty
+/// list if a row contains different values.
 Rows FillsOf(const Rows& parts, size_t rows) {
   size_t of_row = parts.size() / rows;
   Rows fills;
@@ -296,8 +297,8 @@ void EmitTranspose(Emitter& emitter, ir::Op* op) {
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   size_t count = op->results().size();
-  // Then all columns are equal. At -O0, LLVM 19 runs into a cycle when it loads the values that fill such
-  // rows once for each shuffle.
+  // If one value fills each row, all columns are equal. At -O0, LLVM 19 runs into a cycle when it loads the
+  // values that fill such rows once for each shuffle.
   if (Rows fills = FillsOf(rows, count); !fills.empty()) {
     llvm::Type* type = RegisterType(emitter.context(), op->result(0)->type());
     llvm::Value* column = SideBySide(emitter, type, fills);

@@ -10,7 +10,7 @@
 
 #include "ir/op_info.h"
 
-// For example, exp ends in
+// Finds ops `to_bits` whose operand is finite wherever the result matters. For example, exp ends in
 //
 //   %p = …a polynomial in %x…
 //   %scaled = from_bits (select (lt %x, -87.3), 0, to_bits %p + …)
@@ -38,7 +38,7 @@ struct Range {
 struct Bounds {
   double lo = -kInfinity;
   double hi = kInfinity;
-  bool is_number = false;  ///< a comparison was true, so it is not NaN
+  bool is_number = false;  ///< a comparison was true, so the number is not NaN
 };
 
 std::optional<double> FloatConstant(const ir::Value* value) {
@@ -65,7 +65,8 @@ class Finiteness {
   bool Holds() { return KnownRange(operand_).has_value(); }
 
  private:
-  /// Follows values that have only one use: if a select does not choose such a value, it does not matter.
+  /// Follows values that have only one use: if a select does not choose such a value, the value does not
+  /// matter.
   void Collect(const ir::Value* value) {
     while (value->uses().size() == 1) {
       const ir::Use& use = value->uses()[0];
@@ -76,8 +77,8 @@ class Finiteness {
     }
   }
 
-  /// Learns bounds from the condition of a select. It is true where operand 1 is taken. Where operand 2 is
-  /// taken it is false, perhaps because of a NaN.
+  /// Learns bounds from the condition of a select. If operand 1 is taken, the condition is true. If operand
+  /// 2 is taken, the condition is false, perhaps because of a NaN.
   void Learn(const Op* condition, uint32_t taken) {
     if (taken == 0 || !condition) return;
     bool holds = taken == 1;
@@ -145,7 +146,8 @@ class Finiteness {
     return {lo, hi};
   }
 
-  /// Widens the range for the op's rounding and that of this computation. Returns nothing if it may overflow.
+  /// Widens the range to allow for the rounding of the op and of this computation. Returns nothing if it may
+  /// overflow.
   static std::optional<Range> Rounded(const Range& range, Scalar scalar) {
     constexpr double kRoom = 0x1p-20;  // relative; far above half an ulp of f32
     double largest = scalar == Scalar::F32 ? double{std::numeric_limits<float>::max()}

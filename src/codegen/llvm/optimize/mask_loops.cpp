@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-// Copies one element after the other between the memory and a vector on the stack, for as many lanes as the
+// Copies one element after another between the memory and a vector on the stack, for as many lanes as the
 // mask selects:
 //
 //   masked.store %v, %p, {0, 1, …} < %n     ->   store %v, %lanes ; for %i in 0 .. %n: store (load %lanes[%i]), %p[%i]
@@ -27,7 +27,7 @@ struct Access {
   bool stores;
 
   llvm::Value* address() const { return call->getArgOperand(stores ? 1 : 0); }
-  /// The value that is stored, or that lanes get which are not loaded.
+  /// Returns the value to store, or the value of the lanes that are not loaded.
   llvm::Value* value() const { return call->getArgOperand(stores ? 0 : 3); }
   llvm::Value* mask() const { return call->getArgOperand(stores ? 3 : 2); }
   llvm::Align align() const {
@@ -57,13 +57,14 @@ std::vector<Access> MaskedAccesses(llvm::Function& function,
     bool stores = call->getIntrinsicID() == llvm::Intrinsic::masked_store;
     if (!stores && call->getIntrinsicID() != llvm::Intrinsic::masked_load) continue;
     Access access{call, stores};
-    // LLVM's own vectors may be scalable; it makes masked accesses of them only if the processor supports these.
+    // Vectors that LLVM itself has made may be scalable. It masks accesses to them only if the processor
+    // supports that.
     if (access.is_fixed() && !IsNative(processor, access)) found.push_back(access);
   }
   return found;
 }
 
-/// Whether the lanes are the numbers 0, 1, ….
+/// Returns whether the lanes are the constants 0, 1, 2, …
 bool AreNumbers(const llvm::Value* lanes) {
   const auto* numbers = llvm::dyn_cast<llvm::ConstantDataVector>(lanes);
   if (!numbers) return false;
@@ -73,8 +74,8 @@ bool AreNumbers(const llvm::Value* lanes) {
   return true;
 }
 
-/// Returns the number of first lanes that the mask selects, as an i64 created at the builder's insertion
-/// point, or null if the mask is of another form.
+/// Returns the number of leading lanes that the mask selects, as an i64 created at the builder's insertion
+/// point. Returns null if the mask has another form.
 llvm::Value* CountSelectedLanes(llvm::IRBuilder<>& b, llvm::Value* mask) {
   auto* compare = llvm::dyn_cast<llvm::ICmpInst>(mask);
   if (!compare) return nullptr;

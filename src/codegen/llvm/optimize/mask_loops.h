@@ -5,8 +5,8 @@
 
 namespace kdl::codegen {
 
-/// Iterations accesses that are masked to their first lanes into loops if the processor has no instruction for
-/// them. LLVM would test each lane, which takes dozens of branches for one access.
+/// If the processor has no instruction for accesses that are masked to their first lanes, turns these
+/// accesses into loops. LLVM would test each lane, which takes dozens of branches for one access.
 void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses);
 
 }  // namespace kdl::codegen

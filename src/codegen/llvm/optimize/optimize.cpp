@@ -65,9 +65,9 @@ class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
   }
 };
 
-/// KIR has already decided about loops, vectors and register blocks. What remains is redundancy in
-/// straight-line code, loop-invariant addresses, and their alignment. Analyses are freed after each function,
-/// since a file may contain a thousand kernels.
+/// KIR has already decided about loops, vectors and register blocks. LLVM's passes remove redundancy from
+/// straight-line code, hoist loop-invariant addresses, and infer their alignment. Analyses are freed after
+/// each function, since a file may contain a thousand kernels.
 llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_x86) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

@@ -17,7 +17,7 @@ enum class Vectors : uint8_t { AsWritten, Found };
 
 /// Splits coroutines, whose frames add to the kernels' scratch, and runs LLVM's passes for an optimization
 /// level: none at 0, otherwise a few that clean up. No pass may turn a loop into a call of a C function.
-/// `machine` is null if another LLVM continues.
+/// `machine` is null if another version of LLVM continues the compilation.
 void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
               std::span<KernelCode> kernels, Invariants invariants = Invariants::Hoist,
               Vectors vectors = Vectors::AsWritten);

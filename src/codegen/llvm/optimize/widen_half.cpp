@@ -12,8 +12,8 @@ namespace {
 
 bool IsHalf(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
 
-/// Five operations give the same bits in half as in f32 with a second rounding, since f32 has more than twice
-/// the digits.
+/// Returns whether the processor computes the operation on half. Five operations give the same bits in half
+/// as in f32 with a second rounding, since f32 has more than twice the digits.
 bool IsNative(const llvm::Instruction& instruction) {
   if (!instruction.getFunction()->hasFnAttribute(kComputesHalf)) return false;
   switch (instruction.getOpcode()) {
@@ -43,7 +43,8 @@ void NarrowRoot(llvm::Instruction& instruction) {
       builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide->getOperand(0)));
 }
 
-/// Whether the instruction computes with half values. Conversions, memory accesses and shuffles do not.
+/// Returns whether the instruction computes with half values. Conversions, memory accesses and shuffles do
+/// not.
 bool ComputesOnHalf(const llvm::Instruction& instruction) {
   if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
     return IsHalf(call->getType()) && call->getCalledFunction()->isIntrinsic();

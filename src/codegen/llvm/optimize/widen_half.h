@@ -7,10 +7,10 @@ namespace kdl::codegen {
 /// Attribute of functions for processors that add, subtract, multiply, divide and take square roots of `half`.
 inline constexpr const char* kComputesHalf = "computes-half";
 
-/// Iterations arithmetic on `half` back into arithmetic on `float`. InstCombine narrows f32 arithmetic between two
-/// conversions, but most processors have no instructions for it; LLVM 19 would split vectors, and gets
-/// `maximum` and `minimum` of NaN and 0 wrong. The results are the same, since only exact narrowing is
-/// undone. Arithmetic that the processor supports stays on `half`, and square roots are narrowed too.
+/// Turns arithmetic on `half` back into arithmetic on `float`. InstCombine narrows f32 arithmetic between
+/// two conversions, but most processors have no instructions for `half`. LLVM 19 would then split vectors,
+/// and get `maximum` and `minimum` of NaN and 0 wrong. The results are the same, since only exact narrowing
+/// is undone. Arithmetic that the processor supports stays on `half`, and square roots are narrowed too.
 void WidenHalf(llvm::Module& module);
 
 }  // namespace kdl::codegen

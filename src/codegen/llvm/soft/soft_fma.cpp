@@ -5,13 +5,13 @@
 #include "codegen/llvm/soft/soft_float.h"
 #include "support/check.h"
 
-// a * b + c, rounded once, from operations that each round.
+// Computes a * b + c, rounded once, from operations that each round.
 //
-// f32: the product of two is exact in f64. The sum with c is not, but Knuth's two-sum computes its error.
-// With this error the sum is rounded to odd, so that the final rounding to f32 is correct.
+// f32: the product of two f32 is exact in f64. The sum with c is not, but Knuth's two-sum computes its
+// error. With this error the sum is rounded to odd, so that the final rounding to f32 is correct.
 //
 // f64: computed in integers. A product has 106 bits, so sums of 128 bits contain all bits that matter. One
-// sticky bit represents everything below them.
+// sticky bit represents all lower bits.
 
 namespace kdl::codegen {
 
@@ -26,7 +26,7 @@ constexpr uint64_t kFractionOfDouble = (uint64_t{1} << 52) - 1;
 
 // -- f32 ------------------------------------------------------------------------------------------
 
-/// x + y exactly: the rounded sum and its error.
+/// The exact value of x + y, as the rounded sum and its error.
 struct TwoSum {
   Value* sum;
   Value* lacking;
@@ -64,7 +64,7 @@ Value* FmaOfF32(Builder& b, Value* x, Value* y, Value* z) {
 
 // -- f64 ------------------------------------------------------------------------------------------
 
-/// A number that is not 0, infinite or NaN: mantissa * 2^exponent, with a mantissa of 53 bits.
+/// A number that is not 0, infinite or NaN, as mantissa * 2^exponent with a mantissa of 53 bits.
 struct Parts {
   Value* sign;  ///< in the top bit
   Value* mantissa;
@@ -93,8 +93,8 @@ struct Wide {
   Value* exponent;
 };
 
-/// A logical right shift whose lowest result bit is also set if any dropped bit was. `distance` is less than
-/// the width.
+/// Shifts right logically. The lowest bit of the result is also set if any dropped bit was. `distance` must
+/// be less than the width.
 Value* ShiftedDown(Builder& b, Value* bits, Value* distance) {
   Value* by = b.CreateZExtOrTrunc(distance, bits->getType());
   Value* shifted = b.CreateLShr(bits, by);
@@ -107,8 +107,8 @@ Wide Chosen(Builder& b, Value* first, const Wide& x, const Wide& y) {
           b.CreateSelect(first, x.exponent, y.exponent)};
 }
 
-/// Adds two numbers whose highest bit is bit 124 or 125. If the shift drops bits of one, the other is so much
-/// larger that their difference keeps more than 64 bits above the dropped ones.
+/// Adds two numbers whose highest bit is bit 124 or 125. If the shift drops bits of one number, the other
+/// number is so much larger that their difference keeps more than 64 bits above the dropped bits.
 Wide Sum(Builder& b, const Wide& x, const Wide& y) {
   Value* apart = b.CreateSub(x.exponent, y.exponent);
   Value* is_first = b.CreateICmpSGE(apart, b.getInt64(0));
@@ -135,7 +135,7 @@ Value* Rounded(Builder& b, const Wide& exact) {
   Value* top = b.CreateOr(b.CreateTrunc(b.CreateLShr(up, 64), b.getInt64Ty()),
                           b.CreateZExt(below, b.getInt64Ty()));
   Value* power = b.CreateSub(b.CreateAdd(exact.exponent, b.getInt64(127)),
-                             b.CreateTrunc(leading, b.getInt64Ty()));  // of the leading bit
+                             b.CreateTrunc(leading, b.getInt64Ty()));  // exponent of the leading bit
   Value* beneath = b.CreateSub(b.getInt64(static_cast<uint64_t>(-1022)), power);
   beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, beneath, b.getInt64(0));
   beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, beneath, b.getInt64(63));
@@ -169,8 +169,8 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   Wide added = {pz.sign, b.CreateShl(b.CreateZExt(pz.mantissa, wide), 72),
                 b.CreateSub(pz.exponent, b.getInt64(72))};
   Value* result = b.CreateBitCast(Rounded(b, Sum(b, product, added)), x->getType());
-  // For zeros, infinities and NaN one rounding is enough. Otherwise, a finite product may overflow when
-  // infinity is added, or underflow to a zero of the other sign when a zero is added.
+  // If an operand is zero, infinite or NaN, one rounding is enough. A zero or infinite z is not added to a
+  // finite product: the product may have overflowed, or underflowed to a zero of the other sign.
   Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
   Value* rounded = b.CreateFMul(x, y);
   result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);
@@ -180,7 +180,7 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   return b.CreateSelect(is_special, b.CreateFAdd(rounded, z), result);
 }
 
-/// Computes one lane after the other with the scalar function.
+/// Computes one lane after another with the scalar function.
 Value* FmaOfLanes(Builder& b, llvm::Function* of_one, const llvm::Function& lanes) {
   auto* type = llvm::cast<llvm::FixedVectorType>(lanes.getReturnType());
   Value* result = llvm::PoisonValue::get(type);

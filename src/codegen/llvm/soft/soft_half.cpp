@@ -53,7 +53,7 @@ llvm::Value* SoftNarrowHalf(llvm::IRBuilder<>& b, llvm::Value* value) {
   Value* subnormal = b.CreateSub(sum, of.AsBits(of.Float(0.5)));
   Value* result =
       b.CreateSelect(b.CreateICmpULT(magnitude, of.AsBits(of.Float(0x1p-14))), subnormal, normal);
-  // Halfway between the largest f16 and the next power of two.
+  // 65520 is halfway between the largest f16 and the next power of two.
   Value* is_large = b.CreateICmpUGE(magnitude, of.AsBits(of.Float(65520.0)));
   result = b.CreateSelect(is_large, of.Int(0x7C00), result);
   result = b.CreateSelect(b.CreateICmpUGT(magnitude, of.Int(0x7F800000)), of.Int(0x7E00), result);

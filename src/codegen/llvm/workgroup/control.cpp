@@ -10,8 +10,9 @@
 #include "support/scalar.h"
 
 // Ops that are implemented differently if a core is a workgroup. Outside of workgroup loops, all threads
-// compute the same: if one traps, all do, and they leave the kernel together. In a workgroup loop, a thread
-// that traps leaves the loop and skips later ones. At the next barrier the others learn of it, and all leave.
+// compute the same values: if one thread traps, all do, and they leave the kernel together. In a workgroup
+// loop, a thread that traps leaves the loop and skips later loops. At the next barrier the other threads
+// learn of the trap, and all leave.
 
 namespace kdl::codegen {
 
@@ -80,8 +81,8 @@ std::optional<int64_t> KnownNumber(const ir::Value* value) {
   return static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
 }
 
-/// Whether a number of points is at most kShort / times, judging by the constants that it is computed from.
-/// Its operands are not negative.
+/// Returns whether a number of points is at most kShort / times, judging by the constants that it is
+/// computed from. The operands of this computation must not be negative.
 bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   if (std::optional<int64_t> value = KnownNumber(number))
     return 0 <= *value && *value <= kShort / times;
@@ -103,8 +104,8 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   }
 }
 
-/// Whether the loop's iterations are numbered from 0, and these numbers, including each thread's next one,
-/// fit into 31 bits.
+/// Returns whether the loop's iterations are numbered from 0, and these numbers fit into 31 bits, including
+/// the next number of each thread after its last iteration.
 bool IsShort(const WorkgroupEmitter& emitter, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 &&
@@ -187,8 +188,8 @@ void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   builder.SetInsertPoint(done);
 }
 
-/// Values that a part passes to the next one are kept in memory. All threads store the number of the next
-/// part, which is the same for all.
+/// Emits a `while` whose iterations are parts of the launch. Values that a part passes to the next part are
+/// kept in memory. All threads store the number of the next part, which is the same for all.
 void EmitParts(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   const ir::Region* region = op->region();

@@ -1,8 +1,8 @@
 #include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
 
-// Block copies, of one or two dimensions. A row is a run of elements that are contiguous in both memories. If
-// the tensor's elements are not contiguous, each is a row of its own.
+// Block copies, of one or two dimensions. A row is a run of elements that are contiguous in both memories.
+// If the tensor's elements are not contiguous, each element is a row of its own.
 
 namespace kdl::codegen {
 
@@ -94,7 +94,7 @@ void EmitAwaitCopies(WorkgroupEmitter& emitter, ir::Op* op) {
   emitter.AwaitCopies(workgroup, bytes);
 }
 
-// A core of a processor has caches instead.
+// CPU cores have no block copies, since they have caches.
 KDL_EMIT(CopyIn, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("cores have no tile copies"); })
 KDL_EMIT(CopyOut, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("cores have no tile copies"); })
 KDL_EMIT(AwaitCopies, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("cores have no tile copies"); })

@@ -15,7 +15,7 @@ struct BlockCopy {
   llvm::Value* from = nullptr;
   llvm::Value* row_bytes = nullptr;
   llvm::Value* rows = nullptr;
-  llvm::Value* to_stride = nullptr;  ///< bytes from row to row
+  llvm::Value* to_stride = nullptr;  ///< bytes from the start of one row to the next
   llvm::Value* from_stride = nullptr;
 };
 
@@ -29,7 +29,7 @@ struct WorkgroupEmitter : Emitter {
   virtual void Declare() = 0;
   /// Called at the start of the body: sets `thread`, and returns the number of the core in this call.
   virtual llvm::Value* FindThread() = 0;
-  /// Returns the memory of tensor `number`.
+  /// Returns the address of tensor `number`.
   virtual llvm::Value* TensorMemory(unsigned number) = 0;
   /// Allocates a buffer in the core's workgroup memory.
   virtual llvm::Value* InWorkgroupMemory(const ir::Value* buffer) = 0;
@@ -37,22 +37,23 @@ struct WorkgroupEmitter : Emitter {
   virtual unsigned TableSpace() const = 0;
   /// Waits for all threads.
   virtual void Wait() = 0;
-  /// Waits for all threads, and returns as an i32 whether `told`, another i32, is not 0 in any of them.
+  /// Waits for all threads. Returns, as an i32, whether `told` (also an i32) is not 0 in any thread.
   virtual llvm::Value* WaitForAny(llvm::Value* told) = 0;
-  /// Ops that only some machines support.
+  /// These functions emit ops that only some machines support.
   virtual void EmitMma(ir::Op* op);
   virtual void EmitAsyncCopy(ir::Op* op);
   virtual void EmitAsyncCopyCommit();
   virtual void EmitAsyncCopyWait(ir::Op* op);
   /// Emits an op for mbarriers, tensor tiles or asynchronous matrix instructions. Returns false for other ops.
   virtual bool EmitMbarrierOrdered(ir::Op*) { return false; }
-  /// Begins a block copy. This and the next function are only for machines whose pipeline makes block copies.
+  /// Begins a block copy. BeginCopy and AwaitCopies are only for machines whose pipelines create block
+  /// copies.
   virtual void BeginCopy(const BlockCopy& copy);
   /// Waits for the block copies that were begun and access these bytes of workgroup memory.
   virtual void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes);
 
   WorkgroupLayout* places = nullptr;
-  llvm::BinaryOperator* scratch_start = nullptr;  ///< the core's; its size is set at the end
+  llvm::BinaryOperator* scratch_start = nullptr;  ///< start of the core's scratch; the size is set last
   llvm::Value* launch = nullptr;                  ///< the launch's numbers (workgroup_abi.h)
   llvm::Value* shared = nullptr;
   llvm::Value* record = nullptr;
@@ -72,16 +73,16 @@ llvm::BasicBlock* NewBlock(WorkgroupEmitter& emitter, const char* name);
 struct WorkgroupMachine {
   FileType file;             ///< format of the payload
   std::string layout = {};   ///< data layout for LLVM IR as the payload; empty: compile here
-  bool has_vectors = false;  ///< KIR has no vectors for workgroups, so LLVM looks for them
+  bool has_vectors = false;  ///< LLVM looks for vectors, since KIR has none for workgroups
   /// Emits a kernel with EmitWorkgroupKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
       emit;
   /// Adds the rest of the image after all kernels.
   std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
-  /// After LLVM's passes: expands operations for which the machine has no instruction.
+  /// Called after LLVM's passes; expands operations for which the machine has no instruction.
   std::function<void(llvm::Module&)> write_out = [](auto&) {};
 };
-/// Compiles the kernels. The payload is LLVM's output, or LLVM IR for another LLVM.
+/// Compiles the kernels. The payload is LLVM's output, or LLVM IR for another version of LLVM.
 Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
                                          const WorkgroupMachine& workgroup,
                                          const CompileOptions& options);
@@ -92,7 +93,7 @@ void EmitWorkgroupKernel(WorkgroupEmitter& emitter);
 /// Returns how many numbers a launch passes to the kernel.
 uint64_t CountLaunchNumbers(const ir::Function& kernel);
 std::vector<const ir::Param*> TensorParams(const ir::Function& kernel);
-/// Loads number `at` of the launch.
+/// Loads the number at index `at` among the numbers of the launch.
 llvm::Value* LaunchNumber(WorkgroupEmitter& emitter, uint64_t at, std::string_view name);
 
 // ops/memory.cpp
@@ -109,7 +110,7 @@ void EmitWorkgroupBarrier(WorkgroupEmitter& emitter);
 /// Fills the trap exit block, if there is one: records the launch's first trap, and continues at `then` or,
 /// if that is null, leaves the kernel.
 void FinishWorkgroupTraps(WorkgroupEmitter& emitter, llvm::BasicBlock* then);
-/// Whether a thread may trap while others do not.
+/// Returns whether a thread may trap while others do not.
 bool MayTrapAlone(const ir::Function& kernel);
 
 // copies.cpp

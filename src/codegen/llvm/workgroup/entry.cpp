@@ -20,8 +20,9 @@ namespace {
 
 constexpr uint64_t kMostCores = uint64_t{1} << 62;
 
-/// Reads the core's and the thread's numbers, and computes the core's scratch. If it must last from part to
-/// part, scratch belongs to the core of the launch, otherwise to the core of this call.
+/// Reads the core's and the thread's numbers, and computes the address of the core's scratch. Scratch that
+/// must last from part to part belongs to the core of the launch; otherwise it belongs to the core of this
+/// call.
 void ReadCore(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   llvm::Value* block = emitter.FindThread();
@@ -61,7 +62,7 @@ void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   for (const ir::Param& param : emitter.kernel.params) {
     ir::Type type = param.value->type();
     std::string name = param.value->name().str();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes are buffers by now
+    if (type->kind == ir::TypeKind::Workspace) continue;  // unused, since pipes are buffers by now
     if (type->kind != ir::TypeKind::Tensor) {
       emitter.Set(param.value,
                   DecodeScalar(emitter, LaunchNumber(emitter, at++, name), type->scalar));

@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// A printed value, and the sizes of its existing part.
+/// A printed value, and the sizes of the part that exists.
 struct Printed {
   const ir::Value* value;
   std::vector<llvm::Value*> sizes;
@@ -29,7 +29,7 @@ std::vector<Printed> PrintedBy(WorkgroupEmitter& emitter, const ir::Op* op) {
   return all;
 }
 
-/// Writes numbers one after the other.
+/// Writes numbers one after another.
 class Writer {
  public:
   Writer(WorkgroupEmitter& emitter, const std::vector<Printed>& all)
