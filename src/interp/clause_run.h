@@ -12,21 +12,23 @@
 
 namespace kdl::interp {
 
-/// The elements of an auxiliary, row-major, as in memory.
+/// The elements of an auxiliary of a contract, row-major, as they are in memory.
 struct AuxiliaryValues {
   std::vector<std::byte> values;
   std::vector<std::byte> bounds;  ///< the bounds of the values, if they are f64
 };
 
-/// The prepared function of a clause, which is called for each combination of its free names in turn.
+/// The function of a clause, prepared for execution. It is called once for each combination of values of
+/// the clause's free names.
 class ClauseRun {
  public:
-  /// `auxiliaries` are those of the contract's earlier equations. All arguments must outlive this object.
+  /// `auxiliaries` are the auxiliaries that earlier equations of the contract define. All arguments must
+  /// outlive this object.
   ClauseRun(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
             std::vector<AuxiliaryValues>& auxiliaries);
 
-  /// Calls `body` with the function's results for each combination, until it returns false or there is a
-  /// fault.
+  /// For each combination, calls `body` with the results of the function. Stops when `body` returns false
+  /// or there is a fault.
   template <class Body>
   void Walk(Body body) {
     for (int64_t extent : extents_) {
@@ -38,24 +40,26 @@ class ClauseRun {
     } while (Advance());
   }
 
-  /// Returns what the function reads for the current combination, by calling it again.
+  /// Returns the elements that the function reads for the current combination. Calls the function again to
+  /// find them.
   std::vector<ElementRead> Reads();
 
   const ir::Clause& clause() const { return clause_; }
   const ContractData& data() const { return data_; }
   int64_t at(size_t name) const { return at_[name]; }
   int64_t SizeAt(Name dim) const;
-  /// Where and why the clause has no value; nothing if it has one.
+  /// Returns where and why the clause has no value, or nothing if it has a value.
   const std::optional<ContractFailure>& fault() const { return fault_; }
-  /// Returns what a value is as a parameter of the function; nothing if it is not a parameter.
+  /// Returns the description of a parameter of the function, or nothing if the value is not a parameter.
   const ir::ContractParam* FindParam(const ir::Value* value) const;
-  /// Returns the name as in the source: `old(x)` for `x.old`.
+  /// Returns the tensor's name as it is written in the source: `old(x)` for `x.old`.
   std::string TensorName(const ir::Value* tensor) const;
 
  private:
   void Bind(size_t number, const ir::ContractParam& param,
             std::vector<AuxiliaryValues>& auxiliaries);
-  /// `small`: the table is left empty if it would have too many elements.
+  /// Binds a table to parameter `number`. If `small`, a table that would have too many elements is
+  /// left empty.
   void BindTable(size_t number, ir::Type type, std::vector<std::byte>& memory, bool small);
   const std::vector<uint64_t>* Call();
   bool Advance();
@@ -68,7 +72,7 @@ class ClauseRun {
   std::vector<std::vector<std::byte>> kept_;
   std::vector<int64_t> extents_;
   std::vector<int64_t> at_;
-  std::vector<size_t> places_;  ///< the parameters of the machine that are the free names
+  std::vector<size_t> places_;  ///< the numbers of the machine's parameters that are the free names
   int64_t most_steps_ = 0;
   std::optional<ContractFailure> fault_;
 };

@@ -33,35 +33,36 @@ enum class SlotKind : uint8_t {
 };
 inline constexpr size_t kSlotKinds = 9;
 
-/// Where a value is stored in an Activation: an index into the array for its kind.
+/// The location of a value in an Activation: an index into the array for its kind.
 struct Slot {
   SlotKind kind = SlotKind::Scalar;
   uint32_t index = 0;
 };
 
-/// What kinds of operands and results an op has, which selects its handler.
+/// The kinds of operands and results that an op has. They select the op's handler.
 enum class OpForm : uint8_t { Scalars, Tiles, Vectors };
 
 using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
-/// Ends one execution of a region of the frame's owner.
+/// Handles a yield, which ends one execution of a region of the frame's owner.
 using YieldHandler = void (*)(Core& core, Frame& frame, const Instruction& yield);
 
-/// The points over which an op on tiles runs: their axes, and the slots of the axes' blocks.
+/// The points for which an op on tiles is computed: their axes, and the slots of the blocks of these axes.
 struct PointsPlan {
   std::vector<ir::AxisId> axes;
   std::vector<uint32_t> blocks;
-  size_t reduced = 0;  ///< this many of the axes, at the end, are reduced
-  /// For each operand and each axis of the points: the position of the axis in the operand's type, or -1.
+  size_t reduced = 0;  ///< the number of axes, at the end of `axes`, that are reduced
+  /// For each operand and each axis of the points: the position of that axis in the operand's type, or -1
+  /// if the operand does not have it.
   std::vector<std::vector<int>> axis_in_operand;
 };
 
 /// A term of an index: coefficient * operand.
 struct TermPlan {
   int64_t coefficient = 0;
-  size_t operand = 0;           ///< its number in the op
+  size_t operand = 0;           ///< the number of the operand in the op
   Scalar scalar = Scalar::I64;  ///< the type of that operand
   uint32_t slot = 0;            ///< the slot of that operand
-  int point_axis = -1;          ///< for a block: its axis among the points
+  int point_axis = -1;          ///< if the operand is a block: the position of its axis in `axes` of the points
 };
 
 struct DimPlan {
@@ -79,36 +80,38 @@ struct AccessPlan {
 
 struct FoldPlan {
   ir::OrderKind order = ir::OrderKind::Sequential;
-  uint64_t identity = 0;      ///< the initial value of lanes
-  ir::EvalFn fold = nullptr;  ///< reduce: (acc, term); contraction: how lanes are added
-  ir::EvalFn term = nullptr;  ///< contraction: (a, b, acc)
-  /// The matrix instruction of a contraction or vector_mma; null for one term after the other.
+  uint64_t identity = 0;      ///< the value with which lanes start
+  ir::EvalFn fold = nullptr;  ///< reduce: combines acc and a term; contraction: combines lanes
+  ir::EvalFn term = nullptr;  ///< contraction: combines acc with a product, from (a, b, acc)
+  /// The matrix instruction of a contraction or vector_mma; null if terms are added without one, one after
+  /// another.
   const ir::MatrixInstruction* mma = nullptr;
-  /// For a contraction: convert elements of a and of b to the type of acc; null if they have that type.
+  /// For a contraction: functions that convert elements of a and of b to the type of acc; null if they
+  /// already have that type.
   ir::EvalFn widen[2] = {};
-  int plus = -1;  ///< contraction: the number of the added operand; -1: none
+  int plus = -1;  ///< contraction: the number of operand `plus`, which is added at the end; -1: none
 };
 
 /// The position of a tile in a tile buffer.
 struct TileBufferPlan {
   struct Axis {
-    uint32_t whole;  ///< the slot of the block of the tile buffer's axis
+    uint32_t whole;  ///< the slot of the block for the tile buffer's axis
     int64_t extent;
     int64_t stride;
   };
-  std::vector<Axis> axes;  ///< for each axis of the tile
-  int64_t panel = 0;       ///< the elements of a panel of the tile buffer
-  size_t last = 0;         ///< the tile's axis that is divided into panels
+  std::vector<Axis> axes;  ///< one entry for each axis of the tile
+  int64_t panel = 0;       ///< the number of elements of a panel of the tile buffer
+  size_t last = 0;         ///< the number of the tile's axis that is divided into panels
   int panel_operand = -1;
 };
 
-/// A tensor that groups of blocks update, and how.
+/// A tensor that groups of blocks update, and the kind of the update.
 struct GroupTarget {
   Slot tensor;
   ir::UpdateKind how;
 };
 
-/// An op prepared for execution: slots instead of values, numbers instead of sizes.
+/// An op that is prepared for execution: it has slots instead of values, and numbers instead of sizes.
 struct Instruction {
   const ir::Op* op = nullptr;
   Handler run = nullptr;
@@ -118,21 +121,21 @@ struct Instruction {
   std::vector<uint32_t> regions;  ///< indices into Code::blocks
   ir::EvalFn eval = nullptr;      ///< for elementwise ops
   ir::BoundFn bound = nullptr;    ///< for `bound` ops
-  int64_t number = 0;             ///< const: the bits; size: the value; pipe: the bytes of a slot
-  /// The extents of a for's axis, an spmd's axes (0 for a scalar binder), a buffer, a pipe or a table, or the
-  /// sizes of a launch_tensor.
+  int64_t number = 0;             ///< const: its bits; size: its value; pipe: the number of bytes of a slot
+  /// The extents of a for's axis, of an spmd's axes (0 for a scalar binder), of a buffer, of a pipe or of a
+  /// table; or the sizes of a launch_tensor.
   std::vector<int64_t> numbers;
   Size faulty = nullptr;  ///< a tensor size that divides by zero or overflows 64 bits
-  std::vector<GroupTarget> group_targets;  ///< for an spmd: what its groups update
+  std::vector<GroupTarget> group_targets;  ///< for an spmd: the tensors that its groups update
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
   std::unique_ptr<TileBufferPlan> tile_buffer;
-  /// For `gather`: the slots of the blocks of the axes that it indexes.
+  /// For `gather`: the slots of the blocks of the axes that are indexed.
   std::vector<uint32_t> taken;
-  std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
+  std::unique_ptr<std::byte[]> table;  ///< for `table`: its elements in memory
   const Code* callee = nullptr;
-  bool dynamic_counters = false;  ///< loop, for: whether it has the attribute `claim`, and `breaks`
+  bool dynamic_counters = false;  ///< loop: whether the op has the attribute `dynamic_counter`
   bool breaks = false;
 };
 
@@ -141,7 +144,7 @@ struct RegionCode {
   std::vector<Instruction> instructions;
 };
 
-/// Returns the value of a size name or int generic; nothing if it has none.
+/// Returns the value of a size name or int generic, or nothing if it has no value.
 using Symbols = std::function<std::optional<int64_t>(Name)>;
 
 /// A function prepared for execution with given sizes.
@@ -149,10 +152,11 @@ struct Code {
   const ir::Function* function = nullptr;
   std::vector<RegionCode> blocks;         ///< the first one is the body
   uint32_t slot_counts[kSlotKinds] = {};  ///< indexed by SlotKind
-  Symbols symbols;  ///< of a program: for sizes that are computed while it runs
+  Symbols symbols;  ///< of a program: the symbols for sizes that are computed while it runs
 };
 
-/// The code of a function and of all functions that it calls. The module must outlive it and stay unchanged.
+/// The code of a function and of all functions that it calls. The module must outlive the image and must
+/// not change.
 struct Image {
   const Code* entry = nullptr;
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;

@@ -23,7 +23,7 @@ struct Precision {
   double epsilon;   ///< the distance from 1 to the next number
   double smallest;  ///< the smallest normal number
   double largest;
-  double step;  ///< the distance between subnormal numbers
+  double step;  ///< the distance between neighbouring subnormal numbers
 };
 Precision PrecisionOf(Scalar scalar) {
   const FloatFormat& format = Info(IsFloat(scalar) ? scalar : Scalar::F64).format;
@@ -45,7 +45,7 @@ std::string ValueText(Scalar scalar, uint64_t bits) {
   return TextOfNumber(FloatValue(scalar, bits), scalar == Scalar::F64);
 }
 
-/// Returns ` at i = 3, j = 4`; empty if there are no indices.
+/// Returns the current indices as ` at i = 3, j = 4`, or an empty string if there are no indices.
 std::string At(const ClauseRun& run) {
   std::string text;
   for (size_t i = 0; i < run.clause().free.size(); ++i) {
@@ -59,7 +59,7 @@ std::string ElementName(const std::string& name, const std::vector<int64_t>& ind
   return index.empty() ? name : fmt::format("{}[{}]", name, fmt::join(index, ", "));
 }
 
-/// The names and values that a condition reads for the current indices, as text.
+/// The names and values that a condition reads for the current indices, as text for a message.
 class ReadValues {
  public:
   ReadValues(ClauseRun& run, ContractFailure& failure) : run_(run), failure_(failure) {
@@ -76,7 +76,7 @@ class ReadValues {
   const std::string& text() const { return text_; }
 
  private:
-  /// What a reduction reads is left out: it would be too much for a sentence.
+  /// Omits what a reduction reads, because it would be too much for a message of one sentence.
   void Visit(const ir::Region* region, bool in_loop) {
     for (const ir::Op* op : *region) {
       bool loops = op->kind() == ir::OpKind::Loop || op->kind() == ir::OpKind::While;
@@ -125,7 +125,7 @@ class ReadValues {
   std::string text_;
 };
 
-/// Checks one equation that compares.
+/// Checks one equation that compares two values.
 class Comparison {
  public:
   Comparison(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
@@ -165,8 +165,9 @@ class Comparison {
  private:
   static double Real(uint64_t bits) { return std::bit_cast<double>(bits); }
 
-  /// Returns by how many tolerances the current element is off; more than 1 is wrong. `results` are the value
-  /// found, its index, the expected value, then its bound or the stated tolerances.
+  /// Returns the difference between the current element and the expected value, divided by the tolerance;
+  /// more than 1 is an error. `results` are the value found, its index and the expected value, then the
+  /// bound or the stated tolerances.
   double Excess(const std::vector<uint64_t>& results) {
     expected_ = results[1 + rank_];
     if (!IsFloat(scalar_)) {
@@ -191,15 +192,15 @@ class Comparison {
       double absolute = clause_.has_atol ? Real(results[next]) : 0;
       return absolute + relative * size;
     }
-    // A result below the normal numbers is rounded to a subnormal step, or flushed to 0 by functions such as
-    // exp.
+    // A result below the normal numbers is rounded to a multiple of the least subnormal number, or flushed
+    // to 0 by functions such as exp.
     double bound = Real(results[next]);
     return 4 * output_.epsilon * size + growth_ * accumulator_.epsilon * bound + output_.step +
            accumulator_.smallest;
   }
 
-  /// Wraps the expected value to the output's type. An empty max or min has the 64-bit identity, which
-  /// becomes that of the type.
+  /// Wraps the expected value to the output's type. The max or min of no elements is the 64-bit identity,
+  /// which is replaced by the identity of the output's type.
   uint64_t Fitted(uint64_t found, uint64_t bits) const {
     if (memory_ == Scalar::U64 || memory_ == Scalar::Bool) return bits;
     uint64_t wrapped = Extended(ir::EvaluateCast(Scalar::I64, memory_, bits));

@@ -10,15 +10,16 @@
 
 namespace kdl::interp {
 
-/// Returns the index values for which requirements are violated, at most `most` in all.
+/// Returns the violated requirements, each with the index values for which it is violated; at most `most`
+/// in all.
 std::vector<ContractFailure> BrokenRequirements(const ir::Contract& contract,
                                                 const ContractData& data, size_t most);
 
-/// Returns the first violated equation, at its worst element.
+/// Returns the first violated equation, with the element that is most wrong.
 std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
                                               const ContractData& data);
 
-/// Returns about how many terms BrokenEquation evaluates for these sizes.
+/// Returns the approximate number of terms that BrokenEquation evaluates for these sizes.
 double TermCount(const ir::Contract& contract,
                  const std::function<std::optional<int64_t>(Name)>& size);
 

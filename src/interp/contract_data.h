@@ -12,28 +12,30 @@
 
 namespace kdl::interp {
 
-/// The arguments of one run to which a contract refers, by argument number. A scalar has no sizes.
+/// The arguments of one run that a contract refers to, by argument number. A scalar has no sizes.
 struct ContractData {
   std::vector<TensorArgument> now;
-  /// The contents before the run, laid out as in `now`; null if they were not kept.
+  /// The contents of the tensors before the run, laid out as in `now`; null for tensors whose contents were
+  /// not kept.
   std::vector<const void*> old;
   std::function<std::optional<int64_t>(Name)> size;
 };
 
-/// An element of an argument.
+/// An element of an argument, for a message.
 struct ContractElement {
   uint32_t argument = 0;
   std::vector<int64_t> index;
 };
 
-/// What is wrong, for a message.
+/// What is wrong, for a message to the user.
 struct ContractFailure {
   Span span;
   std::string text;
-  /// Whether the contract itself could not be evaluated: it divides by 0 or reads outside.
+  /// Whether the contract itself could not be evaluated, because it divides by 0 or reads an element
+  /// outside a tensor.
   bool malformed = false;
-  ir::Loc loc = {};                            ///< where it could not be evaluated
-  std::vector<ContractElement> elements = {};  ///< of a requirement: the elements that it read
+  ir::Loc loc = {};                            ///< where evaluation failed
+  std::vector<ContractElement> elements = {};  ///< of a requirement: the elements that its condition has read
 };
 
 }  // namespace kdl::interp

@@ -19,7 +19,7 @@
 
 namespace kdl::interp {
 
-/// Per-core scratch. An element must be written before it is read.
+/// Scratch memory of one core. An element must be written before it is read.
 struct Buffer {
   std::vector<uint64_t> elements;
   std::vector<bool> defined;
@@ -32,13 +32,13 @@ struct Buffer {
 
 class PipeState;
 
-/// The workspace of an instance of a kernel: its memory in kernels, its id in programs.
+/// The workspace of an instance of a kernel: in kernels its memory, in programs its id.
 struct WorkspaceValue {
   std::byte* data = nullptr;
   WorkspaceId id;
 };
 
-/// The values of one call of a function.
+/// The values during one call of a function.
 struct Activation {
   explicit Activation(const Code& code_to_run);
 
@@ -48,7 +48,7 @@ struct Activation {
   std::vector<BlockFacts> blocks;
   std::vector<TensorValue> tensors;
   std::vector<Buffer> buffers;
-  std::vector<std::vector<uint64_t>> vectors;  ///< one element for each lane
+  std::vector<std::vector<uint64_t>> vectors;  ///< each vector has one element for each lane
   std::vector<EventId> events;
   std::vector<std::shared_ptr<PipeState>> pipes;
   std::vector<WorkspaceValue> workspaces;
@@ -61,7 +61,7 @@ struct Activation {
   std::vector<uint64_t>& vector(Slot slot) { return vectors[slot.index]; }
 };
 
-/// `for` and `loop`: the start of the next iteration.
+/// The state of a `for` or `loop`: where the next iteration starts.
 struct LoopState {
   int64_t next = 0;
   int64_t hi = 0;
@@ -69,47 +69,50 @@ struct LoopState {
   int64_t number = 0;
 };
 
-/// `spmd`: the block that this core is executing, and where its blocks end.
+/// The state of an `spmd`: the block that this core is executing, and the end of its share of blocks.
 struct SpmdState {
   std::vector<int64_t> counts;  ///< the number of blocks of each binder
   int64_t block = 0;
   int64_t end = 0;
-  int64_t total = 0;  ///< if distributed in groups: the number of all blocks
-  /// If distributed in groups: how many such spmds the core has executed before.
+  int64_t total = 0;  ///< if distributed in groups: the number of blocks of all cores
+  /// If distributed in groups: the number of such spmds that the core has executed before this spmd.
   int64_t run = 0;
-  // Only with a watch:
-  int64_t iteration = 0;  ///< how often the core has executed this `spmd` before
+  // The following members are only used with a watch.
+  int64_t iteration = 0;  ///< the number of times that the core has executed this `spmd` before
   uint32_t agent = 0;     ///< the number of the block's agent; 0 until it has accessed something
 };
 
-/// Elementwise loops and mapped calls: the current point, and the tiles that the points fill. Stream s is the
-/// offset in output s.
+/// The state of an elementwise loop or mapped call: the current point, and the tiles that the points fill.
+/// Stream number s of `walk` is the offset in output s.
 struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
   std::unique_ptr<Activation> callee;
-  /// The lanes of the reductions in an elementwise loop; only the first is used in sequential order.
+  /// The lanes of the reductions in an elementwise loop. With order `sequential`, only lane 0 is used.
   std::vector<std::array<uint64_t, 64>> folds = {};
 };
 
-/// `multi_reduce` and `scan` with a region: the element of the result, its next term, and the accumulators.
+/// The state of a `multi_reduce` or `scan`: the current element of the result, the next term of that
+/// element, and the accumulators.
 struct CombineState {
-  PointWalk points;       ///< of the result, without the axis of a scan
-  PointWalk terms;        ///< of the reduced axes
+  PointWalk points;       ///< the points of the result, without the axis of a scan
+  PointWalk terms;        ///< the points of the reduced axes
   int64_t last_term = 0;  ///< for a scan: the offset of the last element
   std::vector<uint64_t> accumulators;
   size_t number = 0;  ///< the index of the result's element
   std::vector<std::shared_ptr<Tile>> outputs;
 };
 
-/// What a core knows about a loop with dynamic scheduling. All executions of the loop share one sequence of
-/// numbers, so a core that leaves one of them has already drawn a number of a later one.
+/// What a core knows about a loop with dynamic scheduling. All executions of the loop draw from one
+/// sequence of numbers. So when a core leaves one execution, it has already drawn a number that belongs to
+/// a later execution.
 struct DynamicState {
-  int64_t before = 0;            ///< how many numbers the finished executions had
-  std::optional<int64_t> taken;  ///< the drawn number, from the whole sequence
+  int64_t before = 0;            ///< the count of numbers that belonged to the finished executions
+  std::optional<int64_t> taken;  ///< a number that was drawn from the whole sequence but is not used yet
 };
 
-/// A copy that the GPU thread has started: the future contents of the workgroup's buffer from the offset on.
+/// A copy that the GPU thread has started: the future contents of the workgroup's buffer, from offset
+/// `offset` on.
 struct AsyncCopy {
   const ir::Value* buffer = nullptr;
   int64_t offset = 0;
@@ -117,17 +120,17 @@ struct AsyncCopy {
   int64_t group = 0;
 };
 
-/// A region in execution. The frames of a machine are its whole control state.
+/// A region that is being executed. The frames of a machine are its whole control state.
 struct Frame {
   Activation* here = nullptr;
   const RegionCode* block = nullptr;
   size_t next = 0;  ///< index into block->instructions
-  /// The op with the region, or the call; null for the function's body.
+  /// The op with the region, or the call; null for the body of the function that the machine runs.
   const Instruction* owner = nullptr;
   std::variant<std::monostate, LoopState, SpmdState, PointState, CombineState> control;
 };
 
-/// The state of a machine, for the handlers of ops.
+/// The state of a machine, which the handlers of ops use.
 class Core {
  public:
   Core(const Code& code, const CoreFacts& core_facts) : facts(core_facts), body(code) {}
@@ -140,12 +143,12 @@ class Core {
     failure = std::move(why);
     state = MachineState::Failed;
   }
-  /// Suspends the stage: the current op must wait for another stage, and runs again when its stage is
-  /// resumed.
+  /// Suspends the stage, because the current op must wait for another stage. The op runs again when its
+  /// stage is resumed.
   void Block();
-  /// Switches to the next stage because this one waits or has ended.
+  /// Switches to the next stage, because this stage waits or has ended.
   void SwitchStage();
-  /// Reports an error of the compiler with the op, its location and `what` is wrong.
+  /// Reports an error of the compiler. The report names the op and its location; `what` says what is wrong.
   void Break(const Instruction& instruction, const std::string& what);
 
   CoreFacts facts;
@@ -159,18 +162,18 @@ class Core {
   size_t rounds_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, DynamicState> dynamic_counters;
-  /// For spmds that are distributed in groups: how many have started, in each stage and (null) outside of
-  /// stages.
+  /// The number of spmds distributed in groups that have started in each stage. The key null is for spmds
+  /// outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
-  /// How often each `spmd` was executed; only with a watch.
+  /// How often each `spmd` has been executed; only used with a watch.
   std::unordered_map<const Instruction*, int64_t> iterations;
   std::vector<AsyncCopy> copies;  ///< the pending copies
   int64_t copy_groups = 0;        ///< the number of committed groups
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
-  std::vector<uint64_t> results;              ///< of a fn or contract that was run directly
-  std::vector<ElementRead>* reads = nullptr;  ///< receives each element that a scalar load reads
+  std::vector<uint64_t> results;              ///< of a fn or contract that the machine was created for
+  std::vector<ElementRead>* reads = nullptr;  ///< receives each element that a scalar load reads; may be null
 
  private:
   void StopStuck();
@@ -188,30 +191,34 @@ struct AnyValue {
   WorkspaceValue workspace;
 };
 
-/// Copies values as if all at once: a target may also be a source.
+/// Copies values as if all of them were copied at once, because a target may also be a source.
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target);
 
 /// Returns the ranges of the points, from the blocks in scope.
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
-/// Returns the strides of an operand along the axes of the points; all 0 for a scalar. The operand must have
-/// been checked against the ranges.
+/// Returns the strides of an operand along the axes of the points; for a scalar, all strides are 0. The
+/// operand must already have been checked against the ranges.
 std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
                                     const std::vector<AxisRange>& ranges, const TileRef& tile);
-/// Returns the elements of an operand: a scalar's only one, a tile's, or a vector's lanes.
+/// Returns the elements of an operand: the single element of a scalar, the elements of a tile, or the lanes
+/// of a vector.
 const uint64_t* SlotElements(const Activation& here, Slot slot);
-/// Returns false and breaks the core if a tile operand does not have the ranges of the points.
+/// Checks that all tile operands have the ranges of the points. Otherwise, breaks the core and
+/// returns false.
 bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
                  const std::vector<AxisRange>& ranges);
 
 std::vector<int64_t> RangeSizes(const std::vector<AxisRange>& ranges);
 
-/// Stores the tiles that the points have filled in the results of the op.
+/// Stores the tiles that the points have filled as the results of the op.
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state);
-/// Returns the number of a call's operand that masks points; if there is none, the number of operands.
+/// Returns the number of the call's operand that masks points. If there is none, returns the number
+/// of operands.
 size_t MaskOperand(const Instruction& call);
 
-/// Returns the bits of an element that the language leaves unspecified: obviously not a sensible value.
+/// Returns the bits for an element that the language leaves unspecified. They are chosen so that they are
+/// obviously not a sensible value.
 uint64_t UnspecifiedBits(Scalar scalar);
 
 }  // namespace kdl::interp

@@ -19,14 +19,14 @@ struct BlockFacts {
   int64_t index = 0;
 };
 
-/// A tensor: its memory in kernels, its id at the ProgramHost in programs.
+/// A tensor: in kernels its memory, in programs its id at the ProgramHost.
 struct TensorValue {
   std::byte* data = nullptr;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;  ///< in elements
   TensorId id;
-  Shadow* shadow = nullptr;  ///< null unless a watch checks accesses to it
+  Shadow* shadow = nullptr;  ///< null unless a watch checks accesses to the tensor
 };
 
 /// An element that a load has read.
@@ -42,9 +42,9 @@ class Workgroup;
 struct CoreFacts {
   int64_t core_id = 0;
   int64_t core_num = 1;
-  ProgramHost* host = nullptr;    ///< for a program
+  ProgramHost* host = nullptr;    ///< only for a program
   LaunchState* launch = nullptr;  ///< for a kernel: the state of its launch
-  /// For a kernel: the workgroup to which this machine's GPU thread belongs.
+  /// For a kernel: the workgroup that contains this machine's GPU thread.
   Workgroup* workgroup = nullptr;
   int64_t thread = 0;
 };

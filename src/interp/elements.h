@@ -7,22 +7,23 @@
 
 namespace kdl::interp {
 
-// Access to one element of a tensor or of scratch: its address, whether it may be accessed, its contents.
+// Access to one element of a tensor or of scratch memory: its address, whether it may be accessed, and
+// its contents.
 
-/// The address of an element, or the first dimension whose index is outside.
+/// The address of an element. If an index is out of bounds, `outside` is the first such dimension.
 struct Place {
   std::byte* address = nullptr;
   int outside = -1;
   int64_t index = 0;
 };
 
-/// Reports an element outside that has no replacement value: a trap if the access is guarded, otherwise a
-/// wrong proof.
+/// Reports an access to an element outside the tensor that has no replacement value. It is a trap if the
+/// access is checked at run time; otherwise, a proof was wrong.
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place);
 
-/// Tells the watch and the workgroup, if there are any, about an access to an element. Returns false and
-/// stops the core if it is an error.
+/// Tells the watch and the workgroup, if there are any, about an access to an element. If the access is an
+/// error, stops the core and returns false.
 inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
                   const std::byte* address, TouchKind kind) {
   if (core.facts.workgroup && !core.facts.workgroup->TouchTensor(core, instruction, address, kind))
@@ -31,11 +32,11 @@ inline bool Notes(Core& core, const Instruction& instruction, const TensorValue&
          core.facts.launch->watch->Touch(core, instruction, tensor, address, kind);
 }
 
-/// Returns false and breaks the core if the tensor has no memory.
+/// Checks that the tensor has memory. Otherwise, breaks the core and returns false.
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor);
 
-/// Returns the index of a dimension whose terms are all scalars. A negative index wraps to a value above any
-/// size.
+/// Returns the index into a dimension whose terms are all scalars. A negative index wraps to a value above
+/// any size.
 uint64_t ScalarIndex(const Activation& here, const DimPlan& dim);
 
 /// The locations of the lanes of a vector access to a tensor.
@@ -49,20 +50,20 @@ class LanePlaces {
   std::vector<uint64_t> first_;  ///< the index of lane 0 in each dimension
 };
 
-/// Returns the offset of a buffer's element, `lane` elements further along the last dimension. Returns -1 and
-/// breaks the core if it is outside.
+/// Returns the offset of a buffer's element that is `lane` elements further along the last dimension. If it
+/// is out of bounds, breaks the core and returns -1.
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
                      size_t first_index, int64_t lane);
 
 /// Returns the memory of a buffer operand.
 Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand);
 
-/// Tells the workgroup about an access if the buffer belongs to it. Returns false and stops the core if it is
-/// a race.
+/// If the buffer belongs to a workgroup, tells the workgroup about an access. If the access is a race,
+/// stops the core and returns false.
 bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
            TouchKind kind);
 
-/// Returns false and breaks the core if nothing has written the element.
+/// Checks that the element has been written. Otherwise, breaks the core and returns false.
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);
 
 }  // namespace kdl::interp

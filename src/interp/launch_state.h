@@ -17,50 +17,51 @@
 
 namespace kdl::interp {
 
-/// How an update changes elements: the function of (element, value), both of type `acc`.
+/// How an update changes elements: a function of (element, value), which both have type `acc`.
 struct UpdatePlan {
   Scalar element = Scalar::F32;
-  Scalar acc = Scalar::F32;   ///< the type in which it computes: f32 for narrow floats
+  Scalar acc = Scalar::F32;   ///< the type in which the update computes: f32 for narrow floats
   ir::EvalFn eval = nullptr;  ///< null: the value replaces the element
 
-  /// Returns `element` combined with the value, which has type `value_scalar`.
+  /// Returns `element` combined with the value, whose type is `value_scalar`.
   uint64_t Apply(uint64_t element_bits, Scalar value_scalar, uint64_t value) const;
 };
 UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element);
 
-/// What the cores of a launch share besides its tensor arguments.
+/// What the cores of a launch share in addition to its tensor arguments.
 class LaunchState {
  public:
   std::function<void(const std::string&)> print = {};  ///< if empty, prints are ignored
-  /// Null if nobody checks which elements blocks access.
+  /// Checks which elements blocks access; null if no check was requested.
   std::unique_ptr<Watch> watch = {};
 
   /// Draws the next number of a loop with dynamic scheduling.
   int64_t DynamicCounter(const ir::Op* loop) { return claimed_[loop]++; }
 
-  /// Returns the memory of a launch_tensor, which is unspecified at first. Each execution of the op returns
-  /// the same memory.
+  /// Returns the memory of a launch_tensor, whose contents are unspecified at first. Each execution of the
+  /// op returns the same memory.
   TensorValue LaunchTensorMemory(const ir::Op* tensor, const std::vector<int64_t>& sizes,
                                  size_t bytes);
 
-  /// Registers a tensor that groups may update: it is combined even if no group does.
+  /// Registers a tensor that groups may update. Its elements are combined even if no group updates it.
   void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
     parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}});
   }
-  /// Combines a value with that of group `group` for the element at `offset` from the tensor's first. `run`
-  /// numbers the executions of spmds that are distributed in groups; it is the same on all cores.
+  /// Combines a value with the value of group `group` for one element. `offset` is the distance of the
+  /// element from the tensor's first element. `run` numbers the executions of spmds that are distributed in
+  /// groups; it is the same on all cores.
   void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,
                    uint64_t offset, uint64_t value);
-  /// Combines the values of the groups, in the order of executions and groups, with all elements of their
-  /// tensors.
+  /// Combines the values of the groups with all elements of their tensors, in the order of executions
+  /// and groups.
   void LowerGroupReductions();
 
  private:
-  /// The groups' values for one tensor in one execution.
+  /// The groups' values for one tensor in one execution of an spmd.
   struct Parts {
     TensorValue tensor;
     ir::UpdateKind how;
-    std::map<int64_t, std::vector<uint64_t>> of_group;  ///< the values of each group, by offset
+    std::map<int64_t, std::vector<uint64_t>> of_group;  ///< for each group, its values by offset
   };
 
   std::unordered_map<const ir::Op*, int64_t> claimed_;

@@ -76,7 +76,8 @@ void Write(Activation& here, Slot slot, AnyValue value) {
   }
 }
 
-/// A fast path for a few scalars, as inner loops carry them. Returns false if it does not apply.
+/// Moves a few scalars, such as those that inner loops carry, on a fast path. Returns false if the fast
+/// path does not apply.
 bool MoveFewScalars(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                     Activation& to, const std::vector<Slot>& targets, size_t first_target) {
   std::array<uint64_t, 4> bits;

@@ -16,8 +16,8 @@ namespace kdl::interp {
 
 class Core;
 
-/// Runs one function on one core, one op at each step, without recursion. It can be paused between any two
-/// ops while other machines run. The image must outlive it.
+/// Runs one function on one core, one op at each step, without recursion. The machine can be paused between
+/// any two ops while other machines run. The image must outlive it.
 class Machine {
  public:
   Machine(const Image& image, const CoreFacts& facts);
@@ -25,10 +25,11 @@ class Machine {
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
 
-  // Set the function's parameters, sizes first, by their number. To be called before the first step.
+  // These functions set a parameter of the function by its number; sizes come first. They must be called
+  // before the first step.
   void BindScalar(size_t param, uint64_t bits);
   void BindTensor(size_t param, TensorValue tensor);
-  /// Allocates memory that belongs to the machine, with unspecified contents.
+  /// Binds a workspace. Its memory belongs to the machine and has unspecified contents.
   void BindWorkspace(size_t param, int64_t bytes);
 
   MachineState state() const;
@@ -39,14 +40,15 @@ class Machine {
   const Trap& trap() const;
   const Failure& failure() const;
   const std::string& fault() const;
-  /// What a fn or contract returned.
+  /// Returns the results of a fn or contract.
   const std::vector<uint64_t>& results() const;
 
-  /// Returns the innermost `while` in execution, or null.
+  /// Returns the innermost `while` that is being executed, or null if there is none.
   const ir::Op* RunningWhile() const;
-  /// Returns to the function's first op after it has ended. Its parameters stay bound.
+  /// Returns to the first op of the function after the function has ended. The parameters stay bound.
   void Restart();
-  /// From now on, adds the elements that scalar loads read to `reads`; null stops this.
+  /// From now on, appends the elements that scalar loads read to `reads`. If `reads` is null, stops
+  /// doing so.
   void RecordReads(std::vector<ElementRead>* reads);
 
  private:

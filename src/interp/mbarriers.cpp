@@ -132,7 +132,7 @@ std::string WorkgroupMbarriers::Fill(int64_t thread, SlotId id, MbarrierId mbarr
 std::string WorkgroupMbarriers::Write(int64_t thread, SlotId id) {
   Slot& slot = slots_[id];
   if (std::string fault = MayChange(thread, id, slot); !fault.empty()) return fault;
-  if (slot.is_tensor_tile || !slot.readers.empty()) {  // the first write of new contents
+  if (slot.is_tensor_tile || !slot.readers.empty()) {  // this is the first write of new contents
     slot.before = slot.readers;
     slot.readers.clear();
     slot.writers.clear();

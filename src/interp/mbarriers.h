@@ -11,13 +11,14 @@
 
 namespace kdl::interp {
 
-/// The mbarriers of a workgroup, and the buffer slots whose use they order. Tracks what each GPU thread knows
-/// of the others: what they did before they arrived at an mbarrier whose phase it has awaited, or at a
-/// barrier. It is a fault if a thread changes a slot without knowing that its earlier users have finished,
-/// because then a pass has forgotten an mbarrier. The functions return the fault; empty if there is none.
+/// The mbarriers of a workgroup, and the buffer slots whose use they order. The class tracks which actions
+/// of other threads each GPU thread knows about. These are their actions before a barrier, and before their
+/// arrival at an mbarrier whose phase the thread has awaited. It is a fault if a thread changes a slot
+/// without knowing that the earlier users of the slot have finished, because then a pass has forgotten an
+/// mbarrier. The functions return the fault as text, or an empty string if there is none.
 class WorkgroupMbarriers {
  public:
-  /// The part of a buffer with one first index.
+  /// Identifies the part of a buffer that has one first index.
   using SlotId = std::pair<const ir::Value*, int64_t>;
   using MbarrierId = SlotId;
 
@@ -29,59 +30,60 @@ class WorkgroupMbarriers {
   std::string Open(int64_t thread, const ir::Value* mbarriers, int64_t count, int64_t arrivals);
   std::string Close(int64_t thread, const ir::Value* mbarriers);
   std::string Arrive(int64_t thread, MbarrierId mbarrier);
-  /// `waits`: whether the phase has not ended.
+  /// Sets `waits` to whether the phase has not ended, so that the thread must wait.
   std::string Await(int64_t thread, MbarrierId mbarrier, int64_t phase, bool* waits);
 
-  /// The thread starts a tile copy into the slot, and arrives at the mbarrier.
+  /// Records that the thread starts a tile copy into the slot, and arrives at the mbarrier.
   std::string Fill(int64_t thread, SlotId slot, MbarrierId mbarrier);
   std::string Write(int64_t thread, SlotId slot);
   void Show(int64_t thread);
-  /// A matrix step of the thread starts to read the slot.
+  /// Records that an mma step of the thread starts to read the slot.
   std::string Read(int64_t thread, SlotId slot);
   void MmaCommit(int64_t thread);
   void MmaWait(int64_t thread, int64_t ahead);
 
-  /// All threads are at a barrier.
+  /// Records that all threads are at a barrier.
   void Meet();
   /// Increases whenever a waiting thread may be able to continue.
   uint64_t progress() const { return progress_; }
 
  private:
   struct Clock {
-    std::vector<int64_t> times;  ///< for each thread, up to which time its actions are known
-    /// For each slot, the number of the last tile copy known to have arrived.
+    std::vector<int64_t> times;  ///< for each thread, the time up to which its actions are known
+    /// For each slot, the number of the last tile copy that is known to have arrived.
     std::map<SlotId, int64_t> tensor_tiles;
     void Join(const Clock& other);
   };
   struct Thread {
     Clock clock;
-    std::set<SlotId> steps;                ///< the slots read by steps that are not in a group yet
-    std::vector<std::set<SlotId>> groups;  ///< the slots read by pending groups of steps
+    std::set<SlotId> steps;                ///< the slots that are read by mma steps which are not in a group
+                                           ///< yet
+    std::vector<std::set<SlotId>> groups;  ///< the slots that each pending group of mma steps reads
     std::set<SlotId> unshown;
   };
   struct Mbarrier {
     int64_t arrivals = 0;
     int64_t come = 0;
-    int64_t phase = 0;  ///< the current one
+    int64_t phase = 0;  ///< the number of the current phase
     Clock arriving;
     Clock over;
-    /// The tile copies that arrive in the current phase.
+    /// The tile copies that will arrive in the current phase.
     std::vector<std::pair<SlotId, int64_t>> tensor_tiles;
     /// Whether copies have arrived that no thread has awaited.
     bool unawaited = false;
     int64_t opener = 0;
-    /// The interval between barriers in which it was initialized.
+    /// The number of the interval between barriers in which the mbarrier was initialized.
     uint64_t interval = 0;
-    std::map<int64_t, uint64_t> visits;  ///< for each thread, the interval of its last visit
+    std::map<int64_t, uint64_t> visits;  ///< for each thread, the interval in which it last used the mbarrier
   };
   struct Slot {
-    int64_t tensor_tile = 0;             ///< the number of the last tile copy
-    bool is_tensor_tile = false;         ///< whether the contents come from a tile copy
-    std::map<int64_t, int64_t> readers;  ///< the threads that have read it, and when
-    std::map<int64_t, int64_t> before;   ///< the readers of the previous contents
+    int64_t tensor_tile = 0;             ///< the number of the last tile copy into the slot
+    bool is_tensor_tile = false;         ///< whether the slot's contents come from a tile copy
+    std::map<int64_t, int64_t> readers;  ///< the threads that have read the slot, and when
+    std::map<int64_t, int64_t> before;   ///< the threads that have read the previous contents, and when
     std::map<int64_t, int64_t> writers;
-    std::set<int64_t> hidden;              ///< writers that have not made their writes visible
-    std::map<int64_t, int64_t> under_way;  ///< for each thread, its pending steps
+    std::set<int64_t> hidden;              ///< writers that have not made their writes visible yet
+    std::map<int64_t, int64_t> under_way;  ///< for each thread, the number of its pending mma steps
   };
 
   Thread& ThreadAt(int64_t thread) { return clocks_[static_cast<size_t>(thread)]; }

@@ -24,7 +24,8 @@ Status ProgramHost::Expect(const ExpectRequest&) {
 
 namespace {
 
-/// The contents of undefined memory: a huge number as f32 or f64, far outside as an index.
+/// The bytes of undefined memory. As f32 or f64 they are a huge number, and as an index they are far out
+/// of bounds.
 constexpr std::byte kUnwritten{0xFD};
 
 std::string_view Trim(std::string_view text) {
@@ -33,7 +34,8 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-/// Returns the bytes of a tensor; nothing if a size is negative or they do not fit in 63 bits.
+/// Returns the number of bytes of a tensor. Returns nothing if a size is negative or the number does not
+/// fit in 63 bits.
 std::optional<int64_t> BytesOf(Scalar scalar, const std::vector<int64_t>& sizes) {
   int64_t bytes = Bytes(scalar);
   bool empty = false;
@@ -70,7 +72,7 @@ std::vector<const std::byte*> AddressesOf(const TensorArgument& tensor) {
   return addresses;
 }
 
-/// Returns whether two tensors share elements. They are compared element by element only if their address
+/// Returns whether two tensors share elements. Compares them element by element only if their address
 /// ranges overlap.
 bool ShareElements(const TensorArgument& a, const TensorArgument& b) {
   auto end = [](const TensorArgument& tensor) {
@@ -89,7 +91,7 @@ bool ShareElements(const TensorArgument& a, const TensorArgument& b) {
       second, [&](const std::byte* address) { return std::ranges::binary_search(first, address); });
 }
 
-/// Returns whether two indices of a tensor refer to the same element.
+/// Returns whether two different indices of a tensor refer to the same element.
 bool HasSharedElements(const TensorArgument& tensor) {
   if (tensor.strides == RowMajorStrides(tensor.sizes)) return false;
   std::vector<const std::byte*> addresses = AddressesOf(tensor);
@@ -97,7 +99,7 @@ bool HasSharedElements(const TensorArgument& tensor) {
   return std::ranges::adjacent_find(addresses) != addresses.end();
 }
 
-/// Checks that an argument that is written does not overlap any other argument.
+/// Checks that no argument that the kernel writes overlaps another argument.
 Status CheckOverlaps(const ir::Function& kernel, const std::vector<TensorArgument>& tensors) {
   std::vector<const ir::Param*> params;
   for (const ir::Param& param : kernel.params) {
@@ -177,7 +179,7 @@ Result<TransferResult> MemoryHost::Transfer(const TransferRequest& request) {
   return TransferResult{Add(Entry(entry)), EventId()};
 }
 
-/// There is only one memory.
+/// Always succeeds, because there is only one memory.
 Status MemoryHost::Lives(TensorId, Name, Name) { return {}; }
 
 Result<bool> MemoryHost::Overlap(TensorId a, TensorId b) {
@@ -255,7 +257,7 @@ Status MemoryHost::Store(uint64_t bits, TensorId tensor, const std::vector<int64
 
 Result<int64_t> MemoryHost::Cores(Name) { return default_core_num_; }
 
-/// Every operation ends before its call returns.
+/// Returns an event that has already occurred, because every operation ends before its call returns.
 Result<EventId> MemoryHost::Mark(Name, int64_t) { return EventId(); }
 
 Result<WorkspaceId> MemoryHost::MakeWorkspace(Name, Name) {

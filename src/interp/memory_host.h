@@ -11,17 +11,17 @@
 
 namespace kdl::interp {
 
-/// Runs programs in the memory of this process, and their launches in the interpreter, one after the other.
-/// It is the reference for programs. All devices are the same. As on a device, an error during a launch is
-/// reported at the end (Finish), and everything requested after it is skipped.
+/// Runs programs in the memory of this process, and their launches in the interpreter, one after another.
+/// It is the reference for what programs do. All devices are equal. As on a real device, an error during a
+/// launch is reported at the end (Finish), and all later requests are skipped.
 class MemoryHost final : public ProgramHost {
  public:
-  /// The module must outlive the host. `default_core_num` is for launches that do not say on how many cores
-  /// they run.
+  /// The module must outlive the host. `default_core_num` is the number of cores for launches that do not
+  /// state one.
   MemoryHost(const ir::Module& module, int64_t default_core_num, const RunOptions& options)
       : module_(&module), default_core_num_(default_core_num), options_(options) {}
 
-  /// Makes a tensor of the caller's memory, for the program's parameters.
+  /// Returns a tensor in the caller's memory, which can be passed to a parameter of the program.
   TensorId Wrap(TensorArgument tensor);
 
   /// Returns the first error that occurred while running.
@@ -43,10 +43,11 @@ class MemoryHost final : public ProgramHost {
                         const std::vector<EventId>& after) override;
   Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
                const std::vector<EventId>& after) override;
-  /// The same for every device: `default_core_num`.
+  /// Returns `default_core_num` for every device.
   Result<int64_t> Cores(Name device) override;
   Result<EventId> Mark(Name device, int64_t queue) override;
-  /// Workspaces are only sizes, since the interpreter's launches allocate their own memory.
+  /// Workspaces are represented by their sizes only, because the interpreter's launches allocate their
+  /// own memory.
   Result<WorkspaceId> MakeWorkspace(Name device, Name name) override;
   Result<int64_t> Footprint(Name device, Name kernel, Name constants) override;
   Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) override;
@@ -55,7 +56,7 @@ class MemoryHost final : public ProgramHost {
 
  private:
   struct Entry {
-    std::shared_ptr<std::vector<std::byte>> memory;  ///< null if it belongs to the caller
+    std::shared_ptr<std::vector<std::byte>> memory;  ///< null if the memory belongs to the caller
     TensorArgument view;
     bool alive = true;
   };
@@ -66,12 +67,12 @@ class MemoryHost final : public ProgramHost {
   int64_t default_core_num_;
   RunOptions options_;
   std::vector<Entry> tensors_;
-  std::vector<int64_t> workspaces_;  ///< in bytes
+  std::vector<int64_t> workspaces_;  ///< sizes in bytes
   std::optional<Failure> failed_;
   int64_t launch_count_ = 0;
 };
 
-/// Parses "BM=64, BN=32"; entries that are not integers (types) are ignored.
+/// Parses constants such as "BM=64, BN=32". Ignores entries for types, whose values are not integers.
 Constants ParseConstants(std::string_view text);
 
 }  // namespace kdl::interp

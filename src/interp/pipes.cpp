@@ -73,7 +73,7 @@ PipeState& PipeAt(Activation& here, const Instruction& instruction, size_t opera
   return *here.pipes[instruction.operands[operand].index];
 }
 
-/// Returns the strides of the slot along each axis of the op's points.
+/// Returns the slot's strides along each axis of the op's points.
 std::vector<int64_t> SlotStrides(const Instruction& instruction, const TensorValue& slot) {
   auto positions = instruction.op->attr<AttrKey::Axes>();
   std::vector<int64_t> strides;
@@ -84,7 +84,8 @@ std::vector<int64_t> SlotStrides(const Instruction& instruction, const TensorVal
   return strides;
 }
 
-/// Returns the sizes of the blocks for the pipe's dimensions, in order.
+/// Returns the sizes of the blocks that correspond to the pipe's dimensions, in the order of
+/// these dimensions.
 std::vector<int64_t> PositionSizes(const Instruction& instruction,
                                    const std::vector<AxisRange>& ranges) {
   std::vector<int64_t> sizes;

@@ -11,11 +11,11 @@
 
 namespace kdl::interp {
 
-/// A pipe of one core. Its ring is in the workspace of the instance or, before a pipe buffer has been
-/// injected, in its own memory.
+/// A pipe of one core. Its ring is in the workspace of the instance. Before a pipe buffer has been
+/// injected, the ring is in the pipe's own memory.
 class PipeState {
  public:
-  /// `memory` is that of the ring, or null. Empties the ring.
+  /// Creates an empty ring in `memory`, or in the pipe's own memory if `memory` is null.
   PipeState(Name name, Scalar scalar, std::vector<int64_t> extents, ir::Ring ring,
             std::byte* memory);
 
@@ -24,9 +24,9 @@ class PipeState {
   bool full() const { return Pushed() - Popped() == ring_.depth; }
   bool empty() const { return Pushed() == Popped(); }
 
-  /// Returns the next free slot, cleared, as a tensor with the pipe's extents.
+  /// Returns the next free slot as a tensor with the pipe's extents, after clearing it.
   TensorValue Free() const;
-  /// Returns the first slot that has not been popped.
+  /// Returns the slot of the first tile that has not been popped.
   TensorValue First() const { return SlotAt(Popped()); }
   std::vector<int64_t> FirstSizes() const;
 
@@ -47,7 +47,7 @@ class PipeState {
   Scalar scalar_;
   std::vector<int64_t> extents_;
   ir::Ring ring_;
-  /// The ring's memory if no other is given; pages of unused slots are never touched.
+  /// The ring's memory if the caller does not provide any. Pages of unused slots are never touched.
   std::unique_ptr<std::byte[]> own_;
   std::byte* memory_;
 };

@@ -48,7 +48,7 @@ int Find(const std::vector<AxisId>& axes, AxisId axis) {
   return found == axes.end() ? -1 : static_cast<int>(found - axes.begin());
 }
 
-/// Returns the number of the only operand of an optional segment; -1 if there is none.
+/// Returns the number of the only operand of an optional segment, or -1 if the segment is empty.
 int OptionalOperand(const Op& op, size_t segment) {
   return op.Segment(segment).empty() ? -1 : static_cast<int>(op.SegmentBegin(segment));
 }
@@ -59,7 +59,7 @@ OpForm OperandForm(const Instruction& instruction) {
     for (Slot slot : *slots) {
       if (slot.kind == SlotKind::Vector) return OpForm::Vectors;
       if (slot.kind == SlotKind::Tile) form = OpForm::Tiles;
-      // A scalar that is stored to a block of elements.
+      // The op stores a scalar to each element of a block.
       bool over_block = slot.kind == SlotKind::Block && instruction.op->kind() == OpKind::Store;
       if (over_block) form = OpForm::Tiles;
     }
@@ -218,7 +218,7 @@ class FunctionPreparer {
     }
   }
 
-  // -- Numbers ----------------------------------------------------------------------------------
+  // -- Numbers for sizes -------------------------------------------------------------------------
 
   int64_t Number(Size size, const Op& op) {
     std::optional<int64_t> number = Evaluate(size, symbols_);
@@ -240,7 +240,7 @@ class FunctionPreparer {
     for (Size dim : type->dims) made.numbers.push_back(Number(dim, *made.op));
   }
 
-  /// A size without a value is an error only when the op is executed.
+  /// Adds the sizes of a type. A size without a value becomes an error only when the op is executed.
   void AddCheckedSizes(Instruction& made, ir::Type type) {
     for (Size dim : type->dims) {
       std::optional<int64_t> number = EvaluateChecked(dim, symbols_);
@@ -287,14 +287,15 @@ class FunctionPreparer {
     made.number = slot.value_or(0);
   }
 
-  /// Adds the extents of a tile buffer's axes, ascending by axis: its memory layout cannot be observed.
+  /// Adds the extents of a tile buffer's axes, in ascending order of axes: the memory layout of a tile
+  /// buffer cannot be observed.
   void AddTileBuffer(Instruction& made, ir::Type tile_buffer) {
     std::vector<AxisId> axes = tile_buffer->axes;
     std::sort(axes.begin(), axes.end());
     for (AxisId axis : axes) made.numbers.push_back(Number(function_.axis(axis).extent, *made.op));
   }
 
-  /// Computes where a tile is in the tile buffer.
+  /// Computes the position of a tile in its tile buffer.
   void AddPart(Instruction& made, ir::Type tile_buffer, ir::Type tile, size_t panel) {
     AddPoints(made, tile->axes);
     std::vector<AxisId> sorted = tile_buffer->axes;
@@ -318,7 +319,7 @@ class FunctionPreparer {
 
   // -- Tiles ------------------------------------------------------------------------------------
 
-  /// `axes` are those of the points; their blocks are the ones in scope.
+  /// Adds the points over `axes`. The blocks of these axes must be in scope.
   void AddPoints(Instruction& made, const std::vector<AxisId>& axes) {
     made.points = std::make_unique<PointsPlan>();
     made.points->axes = axes;
@@ -351,7 +352,7 @@ class FunctionPreparer {
     return axes;
   }
 
-  /// Returns the axes of the operands, except those that are bound to axes of the fn.
+  /// Returns the axes of the operands, except those that the call binds to axes of the fn.
   static std::vector<AxisId> MappedAxes(const Op& call) {
     std::vector<AxisId> axes;
     for (const ir::Value* operand : call.operands()) {
@@ -407,7 +408,7 @@ class FunctionPreparer {
     AddSingles(made);
   }
 
-  /// Sets the functions of a reduction of single values.
+  /// Sets the functions that a reduction of single values uses.
   void AddSingles(Instruction& made) {
     auto kind = made.op->attr<AttrKey::Reduction>();
     auto acc = made.op->attr<AttrKey::Acc>();
@@ -421,7 +422,7 @@ class FunctionPreparer {
     made.fold->plus = OptionalOperand(*made.op, ir::ContractionOp::at_plus);
   }
 
-  /// Sets the functions of a reduction of products.
+  /// Sets the functions that a reduction of products uses.
   void AddProducts(Instruction& made) {
     auto acc = made.op->attr<AttrKey::Acc>();
     for (size_t i : {0, 1}) {

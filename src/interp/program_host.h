@@ -13,13 +13,14 @@
 
 namespace kdl::interp {
 
-/// A tensor or an event of a program, numbered by the ProgramHost. An invalid event has already occurred.
+/// Identify a tensor or an event of a program; the ProgramHost assigns the numbers. An invalid EventId
+/// means an event that has already occurred.
 using TensorId = Id<struct HostTensorTag>;
 using EventId = Id<struct HostEventTag>;
 using WorkspaceId = Id<struct HostWorkspaceTag>;
 
 struct AllocRequest {
-  Name name;  ///< its name in the source
+  Name name;  ///< the name of the tensor in the source
   Name device;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
@@ -35,16 +36,16 @@ struct TransferRequest {
 };
 
 struct TransferResult {
-  TensorId tensor;  ///< a separate tensor that must be freed, even if nothing was moved
+  TensorId tensor;  ///< a separate tensor, which must be freed even if nothing was moved
   EventId event;
 };
 
 struct CopyRequest {
   TensorId from;
-  TensorId to;  ///< must have the same element type
+  TensorId to;  ///< must have the same element type as `from`
   Name device;
   int64_t queue = 0;
-  Name cause;  ///< empty: the source says `copy`
+  Name cause;  ///< empty if the source says `copy`
   std::vector<EventId> after;
 };
 
@@ -56,7 +57,8 @@ struct FillRequest {
   std::vector<EventId> after;
 };
 
-/// Another view of the memory of a tensor, starting `offset` elements after its first.
+/// Requests another view of a tensor's memory. It starts `offset` elements after the tensor's
+/// first element.
 struct ViewRequest {
   TensorId tensor;
   int64_t offset = 0;
@@ -75,8 +77,8 @@ struct LaunchRequest {
   Name constants;  ///< such as "BM=64, BN=32"; empty if there are none
   Name device;
   int64_t queue = 0;
-  std::optional<int64_t> core_num;  ///< if empty, as many as the device can run at once
-  WorkspaceId workspace;            ///< if invalid, the launch has its own
+  std::optional<int64_t> core_num;  ///< if empty, as many cores as the device can run at once
+  WorkspaceId workspace;            ///< if invalid, the launch allocates its own workspace
   std::vector<LaunchArgument> arguments;
   std::vector<EventId> after;
 };
@@ -89,57 +91,58 @@ struct ReserveRequest {
 
 struct ExpectRequest {
   int64_t contract = 0;
-  Symbols sizes;  ///< that the test has bound
+  Symbols sizes;  ///< the sizes that the test has bound
   std::vector<LaunchArgument> arguments;
   std::vector<EventId> after;
 };
 
-/// Executes the effects of a program. The machine runs the program and makes one request at a time. An
-/// operation may continue after the call returns; its event tells when it has ended. The message of a Failure
-/// is for the user.
+/// Executes the effects of a program. The machine that runs the program makes one request after another. An
+/// operation may continue after its call returns; its event tells when the operation has ended. The message
+/// of a Failure is meant for the user.
 class ProgramHost {
  public:
   virtual ~ProgramHost() = default;
   virtual Result<TensorId> Alloc(const AllocRequest& request) = 0;
-  /// Ends the tensor's life after `after` has occurred.
+  /// Frees the tensor after all events in `after` have occurred.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
-  /// Fails unless the tensor is in the device's memory. `name` is that of the parameter.
+  /// Fails unless the tensor is in the device's memory. `name` is the name of the program's parameter.
   virtual Status Lives(TensorId tensor, Name device, Name name) = 0;
-  /// Returns whether two tensors share memory of some elements. For a tensor and itself, whether two of its
-  /// elements do.
+  /// Returns whether two tensors share the memory of some elements. If `a` and `b` are the same tensor,
+  /// returns whether two of its elements share memory.
   virtual Result<bool> Overlap(TensorId a, TensorId b) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
-  /// Moves the tensor to the device, where it is from then on.
+  /// Moves the tensor to the device. The tensor stays there afterwards.
   virtual Result<EventId> Relocate(const TransferRequest& request) = 0;
-  /// Like Copy, but does nothing if both are the same tensor.
+  /// Like Copy, but does nothing if source and target are the same tensor.
   virtual Result<EventId> CopyBack(const CopyRequest& request) = 0;
   virtual Result<EventId> Fill(const FillRequest& request) = 0;
-  /// Returns a separate tensor that must be freed; the memory lives as long as either of them.
+  /// Returns a separate tensor, which must be freed. The memory exists until both tensors have been freed.
   virtual TensorId View(const ViewRequest& request) = 0;
   /// Returns the strides of a tensor, in elements.
   virtual std::vector<int64_t> Strides(TensorId tensor) const = 0;
-  /// Fails if the sizes differ.
+  /// Copies the elements of one tensor to another. Fails if the sizes differ.
   virtual Result<EventId> Copy(const CopyRequest& request) = 0;
-  /// Loads an element after `after` has occurred. The index must be inside.
+  /// Loads an element after all events in `after` have occurred. The index must be in bounds.
   virtual Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
                                 const std::vector<EventId>& after) = 0;
   virtual Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
                        const std::vector<EventId>& after) = 0;
-  /// Only tests make these two requests; a host that does not run tests refuses them.
+  /// The next two requests are made only by tests. A host that does not run tests refuses them.
   virtual Status Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>& after);
   virtual Status Expect(const ExpectRequest& request);
-  /// Returns how many cores the device can run at once.
+  /// Returns the number of cores that the device can run at once.
   virtual Result<int64_t> Cores(Name device) = 0;
-  /// Returns an event for the end of everything submitted to the queue so far.
+  /// Returns an event that occurs when everything submitted to the queue so far has ended.
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
-  /// Creates an empty workspace.
+  /// Returns a new workspace, which is empty.
   virtual Result<WorkspaceId> MakeWorkspace(Name device, Name name) = 0;
-  /// Returns the bytes of workspace that an instance of a kernel needs; the names are as in a LaunchRequest.
+  /// Returns the bytes of workspace that one instance of a kernel needs. The names mean the same as in
+  /// a LaunchRequest.
   virtual Result<int64_t> Footprint(Name device, Name kernel, Name constants) = 0;
-  /// Returns how many instances need a slice of a launch's workspace. Without core_num, the launch uses all
-  /// cores of the device.
+  /// Returns the number of instances in a launch that need a slice of the workspace. Without `core_num`,
+  /// the launch uses all cores of the device.
   virtual Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) = 0;
-  /// Resizes the workspace to instances * footprint bytes; fails if they are 2^63 or more.
+  /// Resizes the workspace to instances * footprint bytes. Fails if this is 2^63 or more.
   virtual Status Reserve(const ReserveRequest& request) = 0;
   virtual Result<EventId> Launch(const LaunchRequest& request) = 0;
 };

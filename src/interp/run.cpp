@@ -22,16 +22,17 @@ namespace kdl::interp {
 
 namespace {
 
-/// Limited, so that a launch on many cores does not need much memory.
+/// A limit, so that a launch on many cores does not need much memory.
 constexpr size_t kCoresInFlight = 32;
 constexpr uint64_t kMostStepsInARow = 64;
 constexpr int64_t kStepsBetweenLooks = 64;
 
-/// The bound parameters of a function, to be applied to any number of machines.
+/// The bound parameters of a function, which can be applied to any number of machines.
 struct BoundParams {
-  std::vector<std::pair<size_t, uint64_t>> scalars;  ///< by the number of the body's parameter
+  std::vector<std::pair<size_t, uint64_t>> scalars;  ///< by the number of the parameter of the function's body
   std::vector<std::pair<size_t, TensorValue>> tensors;
-  std::optional<std::pair<size_t, int64_t>> workspace;  ///< the parameter and its bytes
+  std::optional<std::pair<size_t, int64_t>> workspace;  ///< the number of the parameter, and the bytes of
+                                                        ///< the workspace
 
   void ApplyTo(Machine& machine) const {
     for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);
@@ -87,7 +88,7 @@ void CheckNotBroken(const Machine& machine, const ir::Function& function) {
             machine.fault());
 }
 
-/// Visits 0 .. count - 1 in a pseudo-random order, without a table.
+/// Visits the numbers 0 to count - 1 in a pseudo-random order, without a table.
 class CoreOrder {
  public:
   CoreOrder(int64_t count, std::mt19937_64& random) : count_(static_cast<uint64_t>(count)) {
@@ -106,7 +107,7 @@ class CoreOrder {
   uint64_t step_ = 1;
 };
 
-/// Returns the first `where` that the sizes violate.
+/// Returns the trap of the first `where` clause that the sizes violate, or nothing if there is none.
 std::optional<Trap> FirstBroken(const ir::Function& function, const SizeValues& sizes) {
   for (const ir::Op* op : ir::RequirementsOf(function)) {
     if (std::optional<Trap> broken = BrokenRequirement(function, *op, sizes.AsSymbols()))
@@ -115,8 +116,9 @@ std::optional<Trap> FirstBroken(const ir::Function& function, const SizeValues& 
   return std::nullopt;
 }
 
-/// Returns the number of the first core that has no blocks and nothing else to do. At least 1: the first core
-/// does what every core does before it finds that it has no blocks.
+/// Returns the number of leading cores that have work to do; the cores after them have no blocks. The
+/// result is at least 1, because the first core does what every core does before it finds that it has
+/// no blocks.
 int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t core_num) {
   SizeTable table;
   std::vector<Size> counts;
@@ -138,7 +140,7 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
   return std::min(busy, core_num);
 }
 
-/// Returns whether the kernel's code is written for single GPU threads.
+/// Returns whether the kernel has been lowered to code for single GPU threads.
 bool IsOfThreads(const ir::Function& kernel) {
   bool found = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -147,7 +149,7 @@ bool IsOfThreads(const ir::Function& kernel) {
   return found;
 }
 
-/// The GPU threads of one core. Above loop level, one machine runs for all of them.
+/// The GPU threads of one core. Above loop level, one machine represents all of them.
 class CoreRun {
  public:
   CoreRun(const Image& image, CoreFacts facts, const BoundParams& params, int64_t threads)
@@ -158,8 +160,8 @@ class CoreRun {
     }
   }
 
-  /// Runs at most `steps` steps if there is one thread. Several threads run until all wait at a barrier, or
-  /// end.
+  /// Runs at most `steps` steps if there is one thread. If there are several threads, runs them until all
+  /// of them wait at a barrier or have ended.
   MachineState RunSteps(int64_t steps) {
     if (threads_.size() == 1) {
       MachineState state = threads_[0].RunSteps(steps);
@@ -176,12 +178,12 @@ class CoreRun {
       if (threads_[0].state() != MachineState::AtWorkgroupBarrier) return threads_[0].state();
     }
   }
-  /// The thread that ended the run.
+  /// Returns the machine of the thread that ended the run.
   const Machine& machine() const { return threads_[current_]; }
 
  private:
-  /// Runs all threads to the next barrier, and those at mbarriers repeatedly. Returns false if one of them
-  /// has ended the run.
+  /// Runs all threads to the next barrier. Threads that wait at mbarriers are resumed repeatedly. Returns
+  /// false if a thread has ended the run.
   bool RunToBarrier() {
     bool is_first = true;
     for (bool waits = true; waits; is_first = false) {
@@ -209,7 +211,7 @@ class CoreRun {
   size_t current_ = 0;
 };
 
-/// The cores of one launch, from barrier to barrier.
+/// The cores of one launch, which run from barrier to barrier.
 class LaunchRun {
  public:
   LaunchRun(const Image& image, BoundParams& params, int64_t core_num, int64_t busy_cores,
@@ -256,10 +258,11 @@ class LaunchRun {
   bool is_stopped() const { return ask_stopped_ && ask_stopped_(); }
 
  private:
-  /// Returns a core that has not reached the next barrier yet, or nothing if there is none.
+  /// Returns a core that has not reached the next barrier yet, or nothing if all of them have.
   using NextMachine = std::function<std::optional<CoreRun>()>;
 
-  /// `run_all` runs each machine that it gets to the barrier or its end, or stops at a trap.
+  /// Runs all cores from barrier to barrier. `run_all` must run each machine that it receives until the
+  /// machine reaches the barrier, ends or traps.
   std::optional<Trap> RunPhases(const std::function<int64_t(int64_t)>& core_at,
                                 const std::function<void(const NextMachine&)>& run_all) {
     int64_t started = 0;
@@ -282,7 +285,7 @@ class LaunchRun {
     return trap_;
   }
 
-  /// `in` tensors need no shadow, because they are only read.
+  /// Adds a watch to the launch. `in` tensors need no shadow, because they are only read.
   void Watched(Sanitizers sanitizers) {
     const ir::Function& kernel = *image_.entry->function;
     state_.watch = std::make_unique<Watch>(kernel, sanitizers);
@@ -293,7 +296,7 @@ class LaunchRun {
     }
   }
 
-  /// Returns the new state of the machine. A machine at a barrier is moved to the list of those.
+  /// Runs a machine and returns its new state. A machine that reaches a barrier is moved to `at_barrier_`.
   MachineState RunCore(CoreRun& machine, int64_t steps) {
     MachineState state = machine.RunSteps(steps);
     CheckNotBroken(machine.machine(), *image_.entry->function);
@@ -374,8 +377,8 @@ FnResult RunFn(const ir::Module& module, const ir::Function& fn,
 
 namespace {
 
-/// Checks that a tensor that a program writes does not overlap any other parameter, because the order of its
-/// launches is derived from the names of tensors.
+/// Checks that no tensor that a program writes overlaps the argument of another parameter. This is required
+/// because the order of the program's launches is derived from the names of tensors.
 Status CheckApart(const ir::Function& program, const std::vector<ProgramTensor>& tensors,
                   ProgramHost& host) {
   std::vector<const ir::Param*> params;

@@ -16,7 +16,7 @@
 
 namespace kdl::interp {
 
-/// A tensor in the memory of this process; the strides are in elements.
+/// A tensor in the memory of this process. Its strides are in elements.
 struct TensorArgument {
   void* data = nullptr;
   Scalar scalar = Scalar::F32;
@@ -24,7 +24,7 @@ struct TensorArgument {
   std::vector<int64_t> strides;
 };
 
-/// The arguments in the order of the parameters, tensors and scalars separately.
+/// The arguments of a kernel, in the order of its parameters; tensors and scalars are in separate lists.
 struct KernelArguments {
   std::vector<TensorArgument> tensors;
   std::vector<uint64_t> scalars;
@@ -32,25 +32,26 @@ struct KernelArguments {
 };
 
 struct RunOptions {
-  /// 0: the cores run one after the other. Otherwise they run in a random order, interleaved after every few
-  /// ops, so that results that depend on the order of blocks become visible.
+  /// If 0, the cores run one after another. Otherwise, they run in a random order and are interleaved after
+  /// every few ops. Results that depend on the order of blocks then become visible.
   uint64_t seed = 0;
-  /// Receives the text of each print as a whole; if empty, prints are ignored.
+  /// Receives the whole text of each print. If empty, prints are ignored.
   std::function<void(const std::string&)> print = {};
-  /// What to check in addition. If there is anything, the trap is the first finding (watch.h). The kernel must be at tile level.
+  /// Additional checks. If they find anything, the trap is the first finding (watch.h). The kernel must be
+  /// at tile level.
   Sanitizers sanitizers = {};
-  /// Called every few ops to ask whether to stop with a Failure; may be empty.
+  /// Is called every few ops. If it returns true, the run stops with a Failure. May be empty.
   std::function<bool()> is_stopped = {};
 };
 
-/// Runs a kernel on `core_num` cores (1 or more). Fails if the arguments do not fit or the run was stopped.
-/// Returns the trap of the first core that stopped, after which the outputs are unspecified. An error of the
-/// compiler ends the process with a report (FailCheck).
+/// Runs a kernel on `core_num` cores (1 or more). Fails if the arguments do not fit the parameters or the
+/// run was stopped. If a core traps, returns the trap of the first such core; the outputs are then
+/// unspecified. An error of the compiler ends the process with a report (FailCheck).
 Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Function& kernel,
                                       const KernelArguments& arguments, int64_t core_num,
                                       const RunOptions& options);
 
-/// The value of a fn of scalars, or its trap.
+/// The value of a fn of scalars, or the trap that stopped it.
 struct FnResult {
   uint64_t bits = 0;
   std::optional<Trap> trap;
@@ -58,7 +59,7 @@ struct FnResult {
 FnResult RunFn(const ir::Module& module, const ir::Function& fn,
                const std::vector<uint64_t>& arguments);
 
-/// A tensor that is known to the host.
+/// A tensor that the host knows by its id.
 struct ProgramTensor {
   TensorId id;
   Scalar scalar = Scalar::F32;
@@ -71,8 +72,8 @@ struct ProgramArguments {
   Constants constants;
 };
 
-/// Runs a program. Returns after everything has been requested from the host, which may still be executing
-/// it.
+/// Runs a program. Returns after all requests have been made to the host, which may still be executing some
+/// of them.
 Status RunProgram(const ir::Module& module, const ir::Function& program,
                   const ProgramArguments& arguments, ProgramHost& host);
 

@@ -14,7 +14,7 @@
 
 namespace kdl::interp {
 
-/// The values, by name, of int generics that a function leaves open.
+/// The values of int generics that a function leaves open, by name.
 using Constants = std::map<std::string, int64_t>;
 
 /// The values of a function's size names and int generics in one run.
@@ -26,17 +26,18 @@ struct SizeValues {
 };
 
 /// Binds each size name to the first dimension of a tensor parameter that consists of just this name, and
-/// checks all other uses. `sizes` are those of the tensor parameters, in order. A Failure names both
-/// parameters, dimensions and sizes. Size names that do not come from a tensor are looked up in `constants`.
+/// checks all other uses of the name. `sizes` are the sizes of the tensor parameters, in order. If two
+/// sizes do not match, the Failure names both parameters, dimensions and sizes. Size names that are not
+/// dimensions are looked up in `constants`.
 Result<SizeValues> BindSizes(const ir::Function& function,
                              const std::vector<std::vector<int64_t>>& sizes,
                              const Constants& constants);
 
-/// Returns the trap if the sizes violate the `require`.
+/// Returns a trap if the sizes violate the `require`, otherwise nothing.
 std::optional<Trap> BrokenRequirement(const ir::Function& function, const ir::Op& require,
                                       const Symbols& symbols);
 
-/// Returns a parameter as in the source: `a[M, K]`, or `a` for a scalar.
+/// Returns a parameter as it is declared in the source: `a[M, K]`, or `a` for a scalar.
 std::string SpellingOf(const ir::Param& param);
 
 }  // namespace kdl::interp

@@ -6,7 +6,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// Copies a number of bytes that is known at compile time.
+/// Loads a number whose size in bytes is known at compile time.
 template <class T>
 uint64_t Load(const std::byte* from) {
   T value;

@@ -12,7 +12,7 @@ namespace kdl::interp {
 /// Returns the strides of a row-major tensor with these sizes.
 std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes);
 
-/// Returns the number of elements in memory from a tensor's first element to its last, including both.
+/// Returns the number of elements of memory between a tensor's first and last element, including both.
 size_t SpannedElements(const TensorValue& tensor);
 
 uint64_t ReadElement(const std::byte* from, Scalar scalar);

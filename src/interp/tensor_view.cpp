@@ -7,7 +7,7 @@
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 
-// Views: the same memory with some dimensions split or merged.
+// Views, which use the memory of a tensor with some of its dimensions split or merged.
 
 namespace kdl::interp {
 
@@ -15,7 +15,7 @@ namespace {
 
 uint64_t Times(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
 
-/// Returns the view of a tensor, given the sizes of the result.
+/// Returns the view of a tensor. `sizes` are the sizes of the view.
 TensorValue Viewed(const ir::Op* view, TensorValue tensor, std::vector<int64_t> sizes) {
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   auto at = tensor.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
@@ -32,7 +32,7 @@ TensorValue Viewed(const ir::Op* view, TensorValue tensor, std::vector<int64_t> 
 }
 
 /// Returns a trap if a merged dimension does not have the stride that the dimensions after it require. The
-/// stride does not matter if there are no elements or the dimension has size 1.
+/// stride does not matter if the tensor has no elements or the dimension has size 1.
 std::optional<Trap> BrokenMerge(const ir::Op* view, const TensorValue& tensor) {
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   if (std::ranges::find(tensor.sizes, 0) != tensor.sizes.end()) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& siz
 
 namespace {
 
-/// Executes a view in a program, whose sizes may have been bound while it runs.
+/// Executes a view in a program. The sizes of the view may have been bound while the program runs.
 void RunHostView(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op* op = instruction.op;
   TensorValue tensor = here.tensor(instruction.operands[0]);

@@ -9,8 +9,8 @@
 
 namespace kdl::interp {
 
-/// Returns a trap for the first view of a kernel that the strides of its parameters do not allow. `tensors`
-/// are the parameters', in order.
+/// Returns a trap for the first view of a kernel that is not possible with the strides of the kernel's
+/// arguments. `tensors` are the tensor arguments, in order.
 std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& sizes,
                                const std::vector<TensorValue>& tensors);
 

@@ -7,38 +7,39 @@
 
 namespace kdl::interp {
 
-/// The existing elements along one axis, by absolute index: [start, start + size).
+/// The elements that exist along one axis, by absolute index: start to start + size - 1.
 struct AxisRange {
   int64_t start = 0;
   int64_t size = 0;
   bool operator==(const AxisRange&) const = default;
 };
 
-/// A tile value: the bits of the existing elements, row-major over the axes in ascending order.
+/// A tile value: the bits of the elements that exist, row-major over the axes in ascending order.
 struct Tile {
   std::vector<AxisRange> ranges;
   std::vector<uint64_t> elements;
 };
 using TileRef = std::shared_ptr<const Tile>;
 
-/// Returns a tile over the ranges whose elements are 0.
+/// Returns a tile over the ranges in which all elements are 0.
 std::shared_ptr<Tile> MakeTile(std::vector<AxisRange> ranges);
 
-/// Returns the stride along each axis of a tile over the ranges.
+/// Returns the stride along each axis of a tile that has these ranges.
 std::vector<int64_t> StridesOf(const std::vector<AxisRange>& ranges);
 
-/// Iterates over the points of an n-dimensional box, last axis fastest, and computes an offset for each of
-/// several streams: the sum of position times stride. Offsets wrap.
+/// Iterates over the points of an n-dimensional box, with the last axis fastest. It computes an offset for
+/// each of several streams, which is the sum of position times stride over all axes. Offsets wrap.
 class PointWalk {
  public:
-  /// `strides[stream][axis]`
+  /// The strides are indexed as `strides[stream][axis]`.
   PointWalk(std::vector<int64_t> sizes, const std::vector<std::vector<int64_t>>& strides);
 
   bool done() const { return done_; }
   int64_t position(size_t axis) const { return positions_[axis]; }
   int64_t offset(size_t stream) const { return static_cast<int64_t>(offsets_[stream]); }
   void Next();
-  /// Whether the current point is the first, or the last, of those with the same positions before `axis`.
+  /// Return whether the current point is the first, or the last, of the points that have the same positions
+  /// before `axis`.
   bool is_first_from(size_t axis) const;
   bool is_last_from(size_t axis) const;
   /// Returns to the first point.
@@ -47,7 +48,7 @@ class PointWalk {
  private:
   std::vector<int64_t> sizes_;
   std::vector<int64_t> positions_;
-  std::vector<uint64_t> strides_;  ///< of all streams, axis by axis
+  std::vector<uint64_t> strides_;  ///< the strides of all streams, axis by axis
   std::vector<uint64_t> offsets_;
   bool empty_ = false;
   bool done_ = false;

@@ -29,14 +29,13 @@ bool Race(TouchKind a, TouchKind b) {
   return !(folds(a) && folds(b) && (a == TouchKind::Fold || b == TouchKind::Fold));
 }
 
-/// Returns whether the accesses are an error even within one agent, because updates of groups take effect
+/// Returns whether two accesses are an error even by one agent, because updates of groups take effect
 /// only later.
 bool RacesAlone(TouchKind a, TouchKind b) {
   return (a == TouchKind::Fold) != (b == TouchKind::Fold) && Race(a, b);
 }
 
-/// Returns the description of an access, with the element in the middle if given: "updates y[0] with
-/// `atomic`".
+/// Returns a description of an access, such as "updates y[0] with `atomic`". The element may be left out.
 std::string Does(TouchKind kind, const std::string& element = "") {
   std::string at = element.empty() ? "" : " " + element;
   switch (kind) {
@@ -56,11 +55,12 @@ std::string Does(TouchKind kind, const std::string& element = "") {
 }  // namespace
 
 struct Shadow {
-  /// For each kind of access, the first two agents in a phase: any agent differs from at least one of them.
+  /// For each kind of access, the first two agents that made such an access in this phase. Two are enough,
+  /// because any agent differs from at least one of them.
   struct Element {
     uint32_t phase = 0;
     bool written = false;
-    uint64_t store = 0;  ///< the last execution of a store that wrote it
+    uint64_t store = 0;  ///< the last execution of a store that wrote the element
     Watch::Mark marks[kTouchKinds][2];
   };
 
@@ -125,7 +125,8 @@ AgentId Watch::AgentOf(Core& core) {
   const Instruction& walk = *found->owner;
   Agent agent{&walk, core.facts.core_id, run.iteration, {}, {}};
   const ir::Attr* domain = walk.op->FindAttr(AttrKey::Domain);
-  // With dynamic distribution it is open which core executes a block, so each spmd has its own blocks.
+  // With dynamic distribution, it is open which core executes a block, so the blocks of different spmds are
+  // different agents.
   if (domain && walk.op->attr<AttrKey::Distribute>() != ir::DistributionKind::Dynamic) {
     std::string_view name = std::get<Name>(domain->value).text();
     key.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(name.data())));
@@ -173,7 +174,8 @@ std::string Watch::AgentName(AgentId agent) const {
   return text;
 }
 
-/// Returns the name of an agent that is mentioned after another one, and distinguishes the two.
+/// Returns the name of an agent for a message that has already mentioned `other`. The name says how the two
+/// agents differ.
 std::string Watch::NameNextTo(AgentId agent, AgentId other) const {
   const Agent& one = agents_[agent - 1];
   const Agent& first = agents_[other - 1];
@@ -235,7 +237,8 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
   return true;
 }
 
-/// The report is located at the access that changes the element; if both do, at the later one.
+/// Reports a race at the access that changes the element. If both accesses change it, reports the race at
+/// the later one.
 void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, const Mark& mark,
                      TouchKind before, const std::string& element) const {
   const Op* other = sites_[mark.site];

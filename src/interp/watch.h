@@ -22,28 +22,30 @@ struct TensorValue;
 enum class TouchKind : uint8_t {
   Read,
   Write,
-  Fill,    ///< irgen's write of the identity before groups reduce into the element
-  Atomic,  ///< an update that is not disturbed by those of other blocks
+  Fill,    ///< the write of the identity that irgen inserts before groups reduce into the element
+  Atomic,  ///< an atomic update, which updates of other blocks do not disturb
   Fold,    ///< an update of a group, which takes effect after the next barrier
 };
 inline constexpr size_t kTouchKinds = 5;
 
-/// Who is executing: a block of an `spmd for`, or a core outside of these. Numbered from 1 within one phase.
+/// Identifies an agent, that is, who accesses elements: a block of an `spmd for`, or a core outside of
+/// blocks. Agents are numbered from 1 within one phase.
 using AgentId = uint32_t;
 
-/// What is recorded for a tensor that blocks share.
+/// The record of accesses to a tensor that blocks share.
 struct Shadow;
 
-/// Shadow memory of a launch, as in CUDA's racecheck: which blocks have accessed each element since the last
-/// barrier, and which elements nothing has written. It does not depend on proofs, or on which core executes a
-/// block, so its findings do not depend on how blocks are distributed.
+/// Shadow memory of a launch, as in CUDA's racecheck. It records which blocks have accessed each element
+/// since the last barrier, and which elements nothing has written. It depends neither on proofs nor on
+/// which core executes a block, so its findings do not depend on how blocks are distributed.
 ///
-/// Two accesses to an element in one phase (between two barriers) are a race if one of them changes it and
-/// they belong to different agents. They are not a race if both are atomic or both are updates of groups. A
-/// group's update and any other kind of access are an error even within one block.
+/// Two accesses to an element in one phase (between two barriers) are a race if one of them changes the
+/// element and they belong to different agents. They are not a race if both are atomic or both are updates
+/// of groups. A group's update and any other kind of access are an error even within one block.
 ///
-/// Executions of a block are one agent if they belong to one execution of an `spmd for`, or to spmds over one
-/// named domain with equal bounds: these run on the same core, which is checked.
+/// Executions of a block are one agent if they belong to one execution of an `spmd for`. They are also one
+/// agent if they belong to spmds over one named domain with equal bounds: these executions run on the same
+/// core, which is checked.
 class Watch {
  public:
   Watch(const ir::Function& kernel, Sanitizers sanitizers);
@@ -51,36 +53,37 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// Adds a tensor of the launch; either all or none of it is written.
+  /// Adds a tensor of the launch. `written` says whether all of its elements have been written before;
+  /// otherwise, none of them has been written.
   Shadow* Add(const ir::Value* tensor, const TensorValue& memory, bool written);
 
-  /// Records an access to the element at an address of a tensor with a shadow. Returns false and stops the
-  /// core if it is an error.
+  /// Records an access to the element at `address` of a tensor with a shadow. If the access is an error,
+  /// stops the core and returns false.
   bool Touch(Core& core, const Instruction& instruction, const TensorValue& tensor,
              const std::byte* address, TouchKind kind);
 
   /// Starts the execution of a store, which must not write an element twice.
   void BeginStore() { ++store_; }
 
-  /// A barrier: accesses after it are ordered after all accesses before it.
+  /// Starts a new phase at a barrier: all accesses in it come after all earlier accesses.
   void NextPhase();
 
-  /// At the end of the launch: returns a trap if an `out` has an element that nothing has written, and this
-  /// is looked for.
+  /// At the end of the launch: returns a trap if an `out` tensor has an element that nothing has written.
+  /// Returns nothing if this check was not requested.
   std::optional<Trap> Unwritten() const;
 
  private:
-  /// What a block, or a core outside of blocks, is called in a report.
+  /// The description of a block, or of a core outside of blocks, in a report.
   struct Agent {
-    const Instruction* walk = nullptr;  ///< null: a core outside of blocks
+    const Instruction* walk = nullptr;  ///< null for a core outside of blocks
     int64_t core = 0;
     int64_t iteration = 0;
     std::vector<int64_t> first;  ///< the first index of each binder
     std::vector<int64_t> last;
   };
-  /// An earlier access.
+  /// An earlier access to an element.
   struct Mark {
-    AgentId agent = 0;  ///< 0: none
+    AgentId agent = 0;  ///< 0 if there was no such access
     uint32_t site = 0;
   };
   struct KeyHash {

@@ -42,8 +42,8 @@ bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir
   return Touch(core, instruction, shared.marks[element], kind);
 }
 
-/// Tracks buffers that matrix steps read asynchronously: threads must make their writes visible to the steps,
-/// and a step must be awaited before anybody changes what it reads.
+/// Tracks buffers that mma steps read asynchronously. Threads must make their writes visible to the steps.
+/// A step must have been awaited before any thread changes what the step reads.
 bool Workgroup::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
                             TouchKind kind) {
   WorkgroupMbarriers::SlotId all = {buffer, 0};

@@ -13,9 +13,9 @@
 
 namespace kdl::interp {
 
-/// What the GPU threads of one core share: memory, and which of them accessed it since the last barrier. The
-/// core is stopped if two threads access an element without a barrier in between and one of them changes it,
-/// because then a pass has forgotten a barrier.
+/// What the GPU threads of one core share: their memory, and a record of which threads have accessed it
+/// since the last barrier. If two threads access an element without a barrier in between, and one of them
+/// changes it, a pass has forgotten a barrier. The core is then stopped.
 class Workgroup {
  public:
   explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads) {}
@@ -24,7 +24,7 @@ class Workgroup {
   Buffer& Memory(const ir::Value* buffer, size_t elements);
   Buffer& Memory(const ir::Value* buffer) { return memories_.at(buffer).buffer; }
 
-  /// Record an access. They return false and stop the core if it is a race.
+  /// Record an access. If the access is a race, these functions stop the core and return false.
   bool TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
                    TouchKind kind);
   bool TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
@@ -32,31 +32,31 @@ class Workgroup {
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                    TouchKind kind);
 
-  // Block copies: an element of a buffer arrives when it is awaited. Until then, it must not be accessed, and
-  // its source must not be changed.
+  // Records the start of a copy of one element to a buffer. The element arrives when it is awaited. Until
+  // then, it must not be accessed, and its source must not be changed.
   void BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
                  int64_t offset, const std::byte* from);
-  /// Awaits the elements from `first` up to `end`.
+  /// Waits for the elements from `first` to `end` (exclusive).
   void AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
                    int64_t first, int64_t end);
 
-  /// All threads are at a barrier.
+  /// Starts a new interval, because all threads are at a barrier.
   void NextInterval() {
     ++interval_;
     mbarriers_.Meet();
   }
   WorkgroupMbarriers& mbarriers() { return mbarriers_; }
-  /// No thread can continue: those that wait at an mbarrier are stopped.
+  /// Records that no thread can continue. The threads that wait at an mbarrier are then stopped.
   void SetStuck() { stuck_ = true; }
   bool is_stuck() const { return stuck_; }
-  /// Stops the core because of what its thread does; returns false.
+  /// Stops the core because its thread made an error, which `what` describes. Returns false.
   bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
   int64_t threads() const { return threads_; }
 
  private:
   static constexpr int64_t kNobody = -1;
   static constexpr int64_t kSeveral = -2;
-  /// Who accessed an element in the last interval in which it was accessed.
+  /// The threads that accessed an element in the last interval in which any thread accessed it.
   struct Mark {
     uint64_t interval = 0;
     int64_t reader = kNobody;
@@ -66,7 +66,7 @@ class Workgroup {
   struct Shared {
     Buffer buffer;
     std::vector<Mark> marks;
-    /// The elements that are being copied, and their sources.
+    /// The elements that are being copied to the buffer, and the sources of these copies.
     std::map<int64_t, const std::byte*> coming;
   };
 
@@ -78,7 +78,7 @@ class Workgroup {
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;
-  std::unordered_multiset<const std::byte*> sources_;  ///< of elements that are being copied
+  std::unordered_multiset<const std::byte*> sources_;  ///< the sources of elements that are being copied
 };
 
 }  // namespace kdl::interp

@@ -21,7 +21,7 @@ enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
 inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
 enum class ScopeKind : uint8_t { Core, Launch, Group };
 enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
-/// ReadLater: the data in use until then should stay in the nearest cache.
+/// ReadLater: data that is used before that read should stay in the nearest cache.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
 enum class CacheKind : uint8_t { Past };
 enum class DirectionKind : uint8_t { Up, Down };
@@ -29,23 +29,23 @@ enum class KeepKind : uint8_t { After, Before };
 
 using AxisList = std::vector<AxisId>;
 
-/// coefficient * (the op's index operand number `operand`). The type of the operand decides what the term
-/// means: for a block, the absolute index along its axis; for a scalar, its value; for an integer tile, a
-/// gather, whose result also has the tile's axes.
+/// A product: coefficient * (value of the op's index operand number `operand`). The type of the operand
+/// decides which value is meant: for a block, the absolute index along its axis; for a scalar, the scalar
+/// itself. An integer tile makes the access a gather, whose result also has the axes of that tile.
 struct AccessTerm {
   Size coefficient;
   uint32_t operand;
   bool operator==(const AccessTerm&) const = default;
 };
 
-/// The index of one dimension: the sum of the terms plus the offset.
+/// The index into one dimension: the sum of the terms plus the offset.
 struct AccessDim {
   std::vector<AccessTerm> terms;
   Size offset;
   bool operator==(const AccessDim&) const = default;
 };
 
-/// The index of each dimension of a tensor, outermost first.
+/// The index into each dimension of a tensor, outermost first.
 struct Access {
   std::vector<AccessDim> dims;
   bool operator==(const Access&) const = default;
@@ -94,14 +94,14 @@ using Size = kdl::Size;
 std::string_view Spelling(AttrKey key);
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
 
-/// Whether the compiler trusts an attribute; attrs.def explains the roles.
+/// How far the compiler trusts an attribute; attrs.def explains the roles.
 enum class AttrRole : uint8_t { Meaning, Hint, Assumption };
 AttrRole RoleOf(AttrKey key);
 
 /// How an attribute's value is stored and printed.
 enum class AttrForm : uint8_t {
   Integer,
-  Flag,  ///< an integer that is 1 where the attribute reads without a value
+  Flag,  ///< an integer; an attribute that is written without a value is 1
   BitPattern,
   Enumerator,
   Text,
@@ -114,8 +114,8 @@ enum class AttrForm : uint8_t {
 };
 AttrForm FormOf(AttrKey key);
 
-/// Whether an attribute has an enumerated type, and the conversions between its enumerators and their
-/// spellings.
+/// Return whether an attribute has an enumerated type, and convert between its enumerators and
+/// their spellings.
 bool IsEnumerated(AttrKey key);
 std::string_view EnumeratorSpelling(AttrKey key, int64_t enumerator);
 std::optional<int64_t> EnumeratorFromSpelling(AttrKey key, std::string_view spelling);

@@ -11,13 +11,14 @@
 
 namespace kdl::ir {
 
-/// Creates ops at an insertion point. Operands are given segment by segment, as the op table lists them.
+/// Creates ops at an insertion point. Operands are given in segments, one for each operand of the op's row
+/// in the op table.
 class Builder {
  public:
   explicit Builder(Module& module) : module_(module) {}
   Builder(Module& module, Region* region, Op* before = nullptr)
       : module_(module), region_(region), before_(before) {}
-  /// Inserts before `op`, with the source location of `op`.
+  /// Inserts before `op` and gives new ops the source location of `op`.
   Builder(Module& module, Op* op) : module_(module) { StandAt(op); }
 
   Module& module() const { return module_; }
@@ -31,7 +32,7 @@ class Builder {
   }
   /// Inserts before `op`.
   void SetInsertionPoint(Op* op) { SetInsertionPoint(op->parent_region(), op); }
-  /// Inserts before `op`, with the source location of `op`.
+  /// Inserts before `op` and gives new ops the source location of `op`.
   void StandAt(Op* op) {
     SetInsertionPoint(op);
     set_loc(op->loc());
@@ -40,16 +41,16 @@ class Builder {
   void set_loc(Loc loc) { loc_ = loc; }
 
   using Segments = std::vector<std::vector<Value*>>;
-  /// The general form. `results` are the types of the results. The op's regions are created empty, with
-  /// `function` set.
+  /// Creates any op. `results` are the types of its results. Its regions are created empty, and belong to
+  /// the function of the insertion point.
   Op* Create(OpKind kind, const Segments& operands, std::vector<Type> results,
              std::vector<Attr> attrs = {});
-  /// Creates an op whose operands are all One and which has one result; returns the result.
+  /// Creates an op with one result, whose row declares each operand as ONE; returns the result.
   Value* Make(OpKind kind, std::initializer_list<Value*> operands, Type result,
               std::vector<Attr> attrs = {});
 
-  // Scalars and elementwise ops: the type of the result follows from the operands.
-  /// A type with the operands' axes, or lanes, and the element type `scalar`.
+  // Create scalars and elementwise ops; the type of the result follows from the operands.
+  /// Returns a type with the operands' axes (or lanes) and the element type `scalar`.
   Type ElementwiseType(Scalar scalar, std::span<Value* const> operands) const;
   Value* Int(Scalar scalar, int64_t value);
   Value* I64(int64_t value) { return Int(Scalar::I64, value); }
@@ -82,7 +83,7 @@ class Builder {
   Value* Broadcast(Value* a,
                    const std::vector<AxisId>& axes);  ///< `a` itself if it has those axes
 
-  // Numbers of type i64 that describe a block or the current core.
+  // Create ops that return a number of type i64, which describes a block or the current core.
   Value* BlockStart(Value* block);
   Value* BlockSize(Value* block);
   Value* BlockIndex(Value* block);
@@ -90,8 +91,8 @@ class Builder {
   Value* CoreNum();
   Type I64Type() const { return types().ScalarOf(Scalar::I64); }
 
-  /// Returns a size as an i64, computed from constants and the dims and int generics of the function at the
-  /// insertion point.
+  /// Returns a size as an i64. Creates the ops that compute it from constants and from the dims and int
+  /// generics of the function at the insertion point.
   Value* SizeValue(Size size);
 
   Value* AddParam(Region* region, Type type, Name name);
@@ -103,17 +104,19 @@ class Builder {
   Loc loc_;
 };
 
-/// Maps old values to new ones while cloning. A value that is not in the map is used unchanged.
+/// Maps values of the original to values of the clone. A value that the map does not contain is
+/// used unchanged.
 using ValueMap = std::unordered_map<const Value*, Value*>;
 
-/// Copies `op` with its regions to the insertion point. Operands are mapped through `map`, to which the
-/// results are added.
+/// Copies `op` and its regions to the insertion point. Operands are replaced as `map` says; the op's
+/// results are added to `map`.
 Op* Clone(const Op* op, Builder& builder, ValueMap& map);
 
 /// Copies all ops of `from` except the terminator to the insertion point.
 void CloneBody(const Region* from, Builder& builder, ValueMap& map);
 
-/// Copies a function into `module` (its own or another one with the same Context) under a new name.
+/// Copies a function into `module` under a new name. `module` is the function's own module or another one
+/// with the same Context.
 Function* CloneFunction(const Function& function, Module& module, Name name);
 
 }  // namespace kdl::ir

@@ -9,10 +9,12 @@ namespace kdl::ir {
 
 namespace {
 
-/// Whether an op may be outside of an spmd: each core does the same, and others do not see whether it did.
+/// Returns whether an op may be outside of every spmd: each core executes it with the same result, and no
+/// core sees whether another one executed it.
 bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
-/// Collects the spmds of a region. Returns false if it does anything else. `repeated`: inside a loop.
+/// Collects the spmds of a region. Returns false if the region does anything but execute spmds. `repeated`
+/// says whether the region is in a loop.
 bool Collect(const Region* region, bool repeated, std::vector<const Op*>& spmds) {
   for (const Op* op : *region) {
     if (op->kind() == OpKind::Spmd) {
@@ -38,8 +40,9 @@ Size UpperBound(const Function& kernel, SizeTable& sizes, const Value* value) {
   return first ? first : SizeOfValue(kernel, sizes, op->operand(1));
 }
 
-/// Returns the number of blocks of binder `b` if each has `length` elements. Exact if the binder's bounds are
-/// sizes and lo <= hi, otherwise an upper bound. Null if it cannot be written as a size.
+/// Returns the number of blocks of binder `b` if each block has `length` elements. The number is exact if
+/// the binder's bounds are sizes and lo <= hi; otherwise it is an upper bound. Returns null if it cannot be
+/// written as a size.
 Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t b,
                     Size length) {
   Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
@@ -51,8 +54,8 @@ Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, si
   return sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, count, up), length);
 }
 
-/// Returns whether a size cannot be negative: it consists of size names and non-negative numbers, without
-/// subtraction.
+/// Returns whether a size cannot be negative: it consists of size names and non-negative numbers,
+/// without subtraction.
 bool IsNatural(Size size) {
   if (size->kind == SizeKind::Constant) return size->value >= 0;
   if (size->kind == SizeKind::Symbol) return true;

@@ -5,9 +5,9 @@
 namespace kdl::ir {
 
 bool IsComparison(OpKind kind);
-/// Returns the comparison that gives the same result with its operands exchanged.
+/// Returns the comparison that gives the same result when its two operands are exchanged.
 OpKind Mirrored(OpKind comparison);
-/// Returns the comparison of integers that is true exactly when this one is false.
+/// Returns the integer comparison that is true exactly where `comparison` is false.
 OpKind Negated(OpKind comparison);
 
 }  // namespace kdl::ir

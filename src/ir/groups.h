@@ -5,15 +5,15 @@
 
 namespace kdl::ir {
 
-// How the blocks of an spmd are grouped if it is distributed in groups. One core runs a whole group, so that
-// the results of a group depend neither on the number of cores nor on which core ran it.
+// The largest number of groups of an spmd whose blocks are distributed in groups. One core runs a whole
+// group, so that the results of a group depend neither on the number of cores nor on the core that ran it.
 
 inline constexpr int64_t kMostGroups = 256;
 
 inline int64_t GroupCount(int64_t blocks) { return std::min(blocks, kMostGroups); }
 
-/// Returns floor(group * blocks / groups), which is the first block of a group. For group == groups, this is
-/// the number of blocks.
+/// Returns the first block of a group, which is floor(group * blocks / groups). For group == groups, this
+/// is the number of blocks.
 inline int64_t GroupBegin(int64_t group, int64_t blocks, int64_t groups) {
   return group * (blocks / groups) + group * (blocks % groups) / groups;
 }

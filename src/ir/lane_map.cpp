@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-constexpr size_t kNumbers = 4;  // for each axis; one more if an axis of the map has a span
+constexpr size_t kNumbers = 4;  // for each axis; there is one more number if an axis of the map has a span
 
 bool HasSpans(const NumberList& numbers, size_t axes) {
   return axes > 0 && numbers.size() == (kNumbers + 1) * axes;
@@ -30,7 +30,7 @@ LaneMap MapOf(const Op& op) {
   LaneMap map;
   if (!op.HasAttr(AttrKey::Map)) return map;
   NumberList numbers = op.attr<AttrKey::Map>();
-  // A mma has two mapped axes: rows and columns.
+  // An mma has two mapped axes, rows and columns.
   size_t axes = op.kind() == OpKind::Mma ? 2 : MappedAxes(op).size();
   bool spans = HasSpans(numbers, axes);
   size_t each = spans ? kNumbers + 1 : kNumbers;
@@ -58,7 +58,7 @@ int64_t ThreadsOf(const LaneMap& map) {
 
 std::string MapFault(const Op& op) {
   if (!op.HasAttr(AttrKey::Map)) return "";
-  constexpr int64_t kMost = 1 << 16;  // the limit for each number
+  constexpr int64_t kMost = 1 << 16;  // the largest value of each number
   NumberList numbers = op.attr<AttrKey::Map>();
   AxisList axes = MappedAxes(op);
   if (numbers.size() != kNumbers * axes.size() && !HasSpans(numbers, axes.size()))
@@ -74,7 +74,7 @@ std::string MapFault(const Op& op) {
     if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())
       return fmt::format("the thread layout leaves out elements of axis '{}'", axis.name.text());
   }
-  // The digits must belong to one number, each used once.
+  // The digits must be the digits of one thread number, with each digit used once.
   std::ranges::sort(map, {}, &AxisDigits::apart);
   int64_t apart = 1;
   for (const AxisDigits& axis : map) {

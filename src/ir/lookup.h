@@ -11,7 +11,7 @@ namespace kdl::ir {
 // Queries about the code of a function: the ops inside, around and after an op, where a value is defined, and
 // what an access refers to.
 
-/// Returns whether `holds` is true for the op or for an op nested in it.
+/// Returns whether `holds` returns true for the op or for an op nested in it.
 template <class AnyOp, class Holds>
 bool AnyIn(AnyOp* op, Holds&& holds) {
   for (const Region* region : op->regions()) {
@@ -21,7 +21,7 @@ bool AnyIn(AnyOp* op, Holds&& holds) {
   }
   return holds(op);
 }
-/// Returns whether `holds` is true for an op in `block` or nested in one.
+/// Returns whether `holds` returns true for an op in `region`, at any depth.
 template <class Holds>
 bool AnyBelow(const Region* region, Holds&& holds) {
   for (Op* op : *region) {
@@ -30,8 +30,8 @@ bool AnyBelow(const Region* region, Holds&& holds) {
   return false;
 }
 
-/// Returns the ops in `block`, nested ones included, for which `wanted` is true at the time of the call.
-/// Inner ops come before outer ones.
+/// Returns the ops in `region`, including nested ops, for which `wanted` returns true at the time of the
+/// call. Inner ops come before outer ones.
 template <class Wanted>
 std::vector<Op*> OpsIn(const Region* region, Wanted&& wanted) {
   std::vector<Op*> ops;
@@ -46,11 +46,11 @@ std::vector<Op*> OpsOfKind(const Function& kernel, OpKind kind);
 /// Returns the values that an op or the ops nested in it use and that are defined outside of it.
 std::vector<Value*> OutsideOperands(const Op* op);
 
-/// Returns the value of a constant (integers extended according to their signedness), or nothing for other
-/// values.
+/// Returns the value of a constant, or nothing for other values. Integers are extended according to
+/// their signedness.
 std::optional<int64_t> ConstantOf(const Value* value);
 
-/// Returns the op of `block` that is `op` or contains it, or null.
+/// Returns the op of `region` that is `op` or contains it, or null if there is none.
 template <class AnyOp>
 AnyOp* AncestorIn(const Region* region, AnyOp* op) {
   while (op && op->parent_region() != region) op = op->parent_region()->parent();
@@ -64,18 +64,19 @@ AnyOp* Around(AnyOp* op, OpKind kind) {
   return op;
 }
 
-/// Returns the region in which the value is defined, as a result or as a parameter.
+/// Returns the region in which the value is defined as a parameter or as the result of an op.
 const Region* MadeIn(const Value* value);
 
-/// Return whether `op` is `around` or nested in it, and whether the value is defined in it, for example as a
-/// parameter of its region.
+/// Return whether the op or value is inside `around`. An op is inside if it is `around` itself or nested in
+/// it. A value is inside if it is defined in `around`, for example as a parameter of its region.
 bool IsInside(const Op* op, const Op* around);
 bool IsInside(const Value* value, const Op* around);
 
 /// Returns whether `later` comes after `op` in the same region.
 bool ComesAfter(const Op* later, const Op* op);
 
-/// Return what a load, store, update or prefetch accesses, and the values to which its index terms refer.
+/// TensorOf returns what a load, store, update or prefetch accesses. IndexOf returns the values to which
+/// its index terms refer.
 Value* TensorOf(const Op* access);
 std::span<Value* const> IndexOf(const Op* access);
 

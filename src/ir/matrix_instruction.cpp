@@ -12,15 +12,15 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether the factor has all axes that the contraction reduces, so that the factor can be summed
-/// along them.
+/// Returns whether the factor has all axes that the contraction reduces. Only then can the factor be summed
+/// along these axes.
 bool SumsUp(const Op& contraction, const Value* factor) {
   return std::ranges::all_of(contraction.attr<AttrKey::Axes>(), [&](AxisId axis) {
     return std::ranges::find(factor->type()->axes, axis) != factor->type()->axes.end();
   });
 }
 
-/// Returns whether every number of type `from` is also one of type `to`.
+/// Returns whether type `to` contains every number of type `from`.
 bool GoesInto(Scalar from, Scalar to) {
   return from == to || (Bytes(from) < Bytes(to) && (IsSigned(to) || !IsSigned(from)));
 }

@@ -75,8 +75,8 @@ std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, 
   if (tile->axes.size() != wholes.size()) return std::nullopt;
   AxisList part(wholes.size());
   for (AxisId axis : tile->axes) {
-    // Takes the nearest one: a tile buffer may have both a range and a subrange of it, and axes within the
-    // subrange belong to the subrange.
+    // Finds the nearest axis of the tile buffer that contains `axis`: if the tile buffer has both a range
+    // and a subrange of that range, axes within the subrange belong to the subrange.
     AxisId whole = axis;
     while (whole.valid() && std::ranges::find(wholes, whole) == wholes.end())
       whole = function.axis(whole).parent;
@@ -99,8 +99,8 @@ Value* FindBlock(const Op* op, AxisId axis) {
       if (is_block(param)) return param;
     }
   }
-  // At most one is in scope. Those of ranges are at the start of their regions, and outer regions are short,
-  // so search from the outside.
+  // At most one block of the axis is in scope. The make_block ops of ranges are at the start of their
+  // regions, and outer regions are short, so the search starts at the outermost region.
   for (; !around.empty(); around.pop_back()) {
     for (const Op* before = around.back()->parent_region()->first(); before != around.back();
          before = before->next()) {

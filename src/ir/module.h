@@ -14,39 +14,40 @@
 
 namespace kdl::ir {
 
-/// A dimension of tiles in a function: a range from the source, or one that a pass has created.
+/// A dimension of tiles in a function: a range from the source, or an axis that a pass has created.
 struct Axis {
   Name name;
-  /// The largest size of a block; a constant after tiles have been selected.
+  /// The largest size of a block of the axis; a constant after tiles have been selected.
   Size extent = nullptr;
   /// Set if the axis covers 0..domain; null if its bounds are run-time values.
   Size domain = nullptr;
   AxisId parent;  ///< set if the axis divides a block of another axis
-  /// Its loop stays inside all others, even if memory access prefers another order.
+  /// Whether the axis's loop stays inside all other loops, even if another order would access
+  /// memory better.
   bool innermost = false;
 };
 
-/// Stands for the number of cores in the sizes of a launch_tensor. No size name in source code can be spelled
-/// like this.
+/// Represents the number of cores in the sizes of a launch_tensor. No size name in source code can have
+/// this spelling.
 inline constexpr std::string_view kCoreNum = "core_num";
 
-/// An `int` generic. After `instantiate` it has at most one value, after `select-tiles` exactly one, which
-/// then replaces the symbol in all sizes.
+/// An `int` generic. After `instantiate` it has at most one value. After `select-tiles` it has exactly one
+/// value, which then replaces the symbol in all sizes.
 struct Generic {
   Name name;
-  std::vector<int64_t> values;   ///< several: one variant for each; none: not known yet
-  bool is_auto = false;          ///< the target's selector chooses if nothing else does
+  std::vector<int64_t> values;   ///< several: one variant of the function for each; none: not known yet
+  bool is_auto = false;          ///< the target's selector chooses the value if nothing else does
   std::vector<int64_t> choices;  ///< the values it may have; empty: any
 };
 
-/// A type generic, bound when the function was generated.
+/// A type generic, which was bound when the function was generated.
 struct TypeBinding {
   Name name;
   Scalar scalar;
 };
 
-/// Contract: a condition or an equation of `requires`, `ensures` or `expect`; passes never see one
-/// (ir/contract.h).
+/// Contract: a condition or an equation of `requires`, `ensures` or `expect`; passes never see such a
+/// function (ir/contract.h).
 enum class FunctionKind : uint8_t { Fn, Kernel, Program, Contract };
 enum class Direction : uint8_t { In, Out, InOut };
 
@@ -62,23 +63,24 @@ struct Function {
   Name name;  ///< such as `matmul.f32`: the source name, a dot, the type bindings
   Loc loc;
   bool exported = false;
-  std::string doc;  ///< lines that end in \n
+  std::string doc;  ///< consists of lines that end in \n
   std::vector<TypeBinding> bindings;
   std::vector<Generic> generics;
   std::vector<Name> dims;  ///< size names, in the order of their first use
   std::vector<Param> params;
-  std::vector<Type> results;  ///< of a fn or a contract
+  std::vector<Type> results;  ///< only of a fn or a contract
   std::vector<Axis> axes;
-  int64_t workgroup = 1;  ///< of a kernel: the GPU threads of a workgroup
+  int64_t workgroup = 1;  ///< only of a kernel: the number of GPU threads in a workgroup
   Region* body = nullptr;
 
   /// The name in the source: `matmul` for `matmul.f32`.
   std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }
   Value* dim_value(size_t i) const { return body->param(i); }
-  /// Returns the value of a size name, which may be one that a program binds while it runs, or null.
+  /// Returns the value of a size name, or null if there is none. A program may bind the size name while
+  /// it runs.
   Value* FindDim(Name dim) const;
-  /// Returns the first size name that no call determines, because it is neither a constant nor a dimension of
-  /// a parameter. Returns the empty name if there is none.
+  /// Returns the first size name that no call determines, because it is neither constant nor a dimension of
+  /// a parameter. Returns the empty name if there is no such name.
   Name UngivenDim() const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
   AxisId AddAxis(Axis axis);
@@ -88,10 +90,10 @@ struct Function {
 struct Device {
   Name name;
   std::string spec;       ///< such as `host` or `cuda?arch=sm_90,host`; empty: only declared
-  bool is_given = false;  ///< given by the compile command, not declared in the source
+  bool is_given = false;  ///< it comes from the compile command and is not declared in the source
 };
 
-/// The names and types that everything in one compilation shares.
+/// The names, types and instructions that everything in one compilation shares.
 struct Context {
   Names& names;
   TypeTable types;
@@ -119,8 +121,8 @@ class Module {
 
   Name name;  ///< the file name, without folder and extension
   std::vector<Device> devices;
-  std::string after;  ///< the last pass that has run; empty if none has
-  /// The spec of the only target for which it is lowered; empty for all targets.
+  std::string after;  ///< the name of the last pass that has run; empty if no pass has run
+  /// The spec of the target, if the module is lowered for only one target; otherwise empty.
   std::string target;
 
  private:
@@ -134,8 +136,8 @@ const MatrixInstruction* FindInstruction(const Context& context, Name name);
 const MatrixInstruction* InstructionOf(const Op& op, const Context& context);
 
 /// Matches each axis of a tile buffer, in order, with the axis of `tile` that is equal to it or lies within
-/// it. If the tile buffer has both a range and a subrange of it, an axis belongs to the nearest. Returns
-/// nothing if the tile is not a part of the tile buffer.
+/// it. If the tile buffer has both a range and a subrange of that range, an axis of the tile belongs to the
+/// nearest of them. Returns nothing if the tile is not a subtile of the tile buffer.
 std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, Type tile);
 
 /// Returns the block of `axis` that is in scope at `op`: a parameter of an enclosing region or the result of

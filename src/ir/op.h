@@ -42,9 +42,9 @@ class Value {
   void set_type(Type type) { type_ = type; }
   Name name() const { return name_; }
   void set_name(Name name) { name_ = name; }
-  /// The op whose result it is; null for a region parameter.
+  /// The op that defines the value as its result; null for a region parameter.
   Op* def() const { return def_; }
-  /// The region whose parameter it is; null for a result.
+  /// The region that has the value as its parameter; null for a result.
   Region* parent_region() const { return region_; }
   uint32_t index() const { return index_; }
   const std::vector<Use>& uses() const { return uses_; }
@@ -76,7 +76,8 @@ class Op {
   const std::vector<Value*>& operands() const { return operands_; }
   Value* operand(size_t i) const { return operands_[i]; }
   void SetOperand(size_t i, Value* value);
-  /// The operands for the row's operand number `spec`: one for One, none or one for Optional.
+  /// The operands for number `spec` of the op's row: one operand for ONE, none or one for OPT, any number
+  /// for MANY.
   std::span<Value* const> Segment(size_t spec) const;
   size_t segments() const { return segment_ends_.size(); }
   size_t SegmentBegin(size_t spec) const { return spec == 0 ? 0 : segment_ends_[spec - 1]; }
@@ -97,7 +98,7 @@ class Op {
       return std::get<T>(value);
     }
   }
-  /// Sets or replaces the attribute.
+  /// Adds the attribute, or replaces the value that the op has for its key.
   void SetAttr(Attr attr);
   void RemoveAttr(AttrKey key);
   const Attr* FindAttr(AttrKey key) const;
@@ -151,7 +152,7 @@ class Region {
    public:
     explicit Iterator(Op* op) : op_(op), next_(op ? op->next() : nullptr) {}
     Op* operator*() const { return op_; }
-    /// The current op may be erased or moved during an iteration.
+    /// The current op may be erased or moved during the iteration.
     Iterator& operator++() { return *this = Iterator(next_); }
     bool operator!=(const Iterator& other) const { return op_ != other.op_; }
 
@@ -174,8 +175,8 @@ class Region {
 /// Removes an op and everything nested in it. Its results must not have uses.
 void Erase(Op* op);
 
-/// Calls `visit` for every op in `block` and nested in it, in order, inner ops before outer ones. An op may
-/// erase itself.
+/// Calls `visit` for every op in `region` and every op nested in one, in order, with inner ops before outer
+/// ones. `visit` may erase its op.
 template <class Visit>
 void Walk(const Region* region, Visit&& visit) {
   for (Op* op : *region) {

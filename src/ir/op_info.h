@@ -21,25 +21,25 @@ enum Place : uint32_t {
   kBetween = 1 << 1,   ///< between tile and loop level
   kLoops = 1 << 2,     ///< loop level: no tiles and blocks
   kPrograms = 1 << 3,  ///< programs
-  kTests = 1 << 4,     ///< programs that are tests, which are only interpreted
+  kTests = 1 << 4,     ///< programs of tests; tests are only interpreted
   kContracts = 1 << 5,
-  kAbove = kTiles | kBetween,  ///< must be gone at loop level
+  kAbove = kTiles | kBetween,  ///< ops that must not exist at loop level
   kBelow = kBetween | kLoops,  ///< created only by passes
   kKernels = kTiles | kBetween | kLoops,
   kAnywhere = kKernels | kPrograms | kContracts,
 };
 
 enum Trait : uint32_t {
-  // What executing it does: each op has exactly one of these.
-  kPure = 1 << 0,         ///< nothing: may be removed if unused and merged with an equal op
-  kRepeats = 1 << 1,      ///< each core may do it again, and others do not see whether it did
-  kActs = 1 << 2,         ///< something that others see
+  // The first three traits say what effect the op has; each op has exactly one of them.
+  kPure = 1 << 0,         ///< no effect: may be removed if unused, and merged with an equal op
+  kRepeats = 1 << 1,      ///< each core may execute it again; other cores cannot observe whether it did
+  kActs = 1 << 2,         ///< has an effect that others, such as other cores, can observe
   kElementwise = 1 << 3,  ///< maps scalars; the result has the union of the operands' axes
   kTraps = 1 << 4,        ///< may stop the core
   kTerminator = 1 << 5,   ///< ends a region
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
-  kFreed = 1 << 8,        ///< makes a tensor that a program frees after the last use
+  kFreed = 1 << 8,        ///< makes a tensor that a program frees after its last use
   kPlans = 1 << 9,        ///< in programs: created by passes; their position is not checked
 };
 
@@ -52,9 +52,9 @@ enum class Effect : uint8_t {
   Write,       ///< writes all elements of memory
   Change,      ///< writes some of the elements; the others keep their values
   Accumulate,  ///< combines each element with a value
-  Shows,       ///< uses where memory is, not its contents
+  Shows,       ///< uses the location of the memory, but not its contents
   ByCallee,    ///< whatever the callee does with its parameter
-  Awaits,      ///< waits for it: the event must have occurred before the op starts
+  Awaits,      ///< waits for an event, which must have occurred before the op starts
 };
 enum class Arity : uint8_t { One, Optional, Many };
 
@@ -100,7 +100,8 @@ struct OpInfo {
 
   constexpr bool has(Trait trait) const { return (traits & trait) != 0; }
   constexpr bool is_in(uint32_t some_places) const { return (places & some_places) != 0; }
-  /// Whether it is elementwise with a function on numbers (ir/eval/eval.h): all elementwise ops except call.
+  /// Returns whether the op is elementwise and computed by a function on numbers (ir/eval/eval.h). This is
+  /// true of all elementwise ops except call.
   constexpr bool is_computed() const { return has(kElementwise) && kind != OpKind::Call; }
   constexpr bool has_operand(Effect effect) const {
     for (const OperandSpec& spec : operands) {
@@ -108,7 +109,7 @@ struct OpInfo {
     }
     return false;
   }
-  /// Whether programs order it relative to other accesses to the same tensors.
+  /// Returns whether programs order the op relative to other accesses to the same tensors.
   constexpr bool is_ordered() const {
     return has_operand(Effect::Awaits) &&
            (has_operand(Effect::Read) || has_operand(Effect::Write) ||
@@ -116,7 +117,7 @@ struct OpInfo {
   }
 };
 
-/// Returns the number of the row's only operand with this effect.
+/// Returns the number of the only operand with this effect in the op's row.
 size_t OperandWith(OpKind kind, Effect effect);
 /// Returns the op's row of the table.
 const OpInfo& Info(OpKind kind);

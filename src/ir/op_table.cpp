@@ -17,7 +17,7 @@ consteval bool EachDoesOneThing() {
 }
 static_assert(EachDoesOneThing(), "an op is one of kPure, kRepeats, kActs");
 
-/// Checks that ops which only programs have are ordered by events if they access elements of tensors.
+/// Checks that every op that only programs have is ordered by events if it accesses elements of tensors.
 consteval bool HostEffectsAreOrdered() {
   for (const OpInfo& info : kOpTable) {
     bool host = (info.places & ~(kPrograms | kTests)) == 0;

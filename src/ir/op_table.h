@@ -4,8 +4,8 @@
 
 #include "ir/op_info.h"
 
-// The op table as a constant. Phases that have a row for each op check their tables against it at compile
-// time.
+// The op table as a constant. Phases that have a row for each op check their tables against it at
+// compile time.
 
 namespace kdl::ir {
 
@@ -36,8 +36,8 @@ inline constexpr OpInfo kOpTable[] = {
 #undef REQ
 #undef MAY
 
-/// Returns whether there is exactly one row for each op that is `wanted`, and none for other ops. A row has a
-/// `kind`.
+/// Returns whether there is exactly one row for each op for which `wanted` returns true, and none for other
+/// ops. Each row has a member `kind`.
 template <class Row, size_t n, class Wanted>
 consteval bool CoverOnce(const Row (&rows)[n], Wanted wanted) {
   std::array<int, kOpCount> found{};
@@ -48,7 +48,7 @@ consteval bool CoverOnce(const Row (&rows)[n], Wanted wanted) {
   return true;
 }
 
-/// Returns the rows, indexed by op; those of other ops are empty.
+/// Returns an array of the rows, indexed by op; the entries of ops without a row are empty.
 template <class Row, size_t n>
 consteval std::array<Row, kOpCount> ByOp(const Row (&rows)[n]) {
   std::array<Row, kOpCount> by_op{};

@@ -6,13 +6,13 @@
 
 namespace kdl::ir {
 
-/// Returns the source name of a program's tensor. For a slice or view it is that of the tensor shown, for a
-/// transfer that of the tensor copied.
+/// Returns the source name of a program's tensor. A slice or view has the name of the underlying tensor,
+/// and the result of a transfer has the name of the copied tensor.
 std::string_view SourceName(const Value* tensor);
 
-/// Returns the device on which a caller puts an argument that may be anywhere: the one that the parameter's
-/// `on` names, otherwise the first one that uses it, otherwise the module's first. Empty if the module has no
-/// devices.
+/// Returns the device on which a caller puts an argument for `param` that may be on any device. This is the
+/// device that the parameter's `on` names, otherwise the first device that uses the argument, otherwise the
+/// module's first device. Returns the empty name if the module has no devices.
 Name CallersDevice(const Module& module, const Function& program, const Value* param);
 
 }  // namespace kdl::ir

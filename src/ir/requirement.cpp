@@ -24,8 +24,9 @@ void CollectSymbols(Size size, std::vector<Name>& symbols) {
   CollectSymbols(size->rhs, symbols);
 }
 
-/// Returns where a size name comes from, as `dimension 1 of x`, if a dimension consists of just this name.
-/// Tensors that are read come first, as they do for the caller. Empty if no dimension does.
+/// Returns a dimension that consists of just this size name, as `dimension 1 of x`. Parameters that are not
+/// `out` are searched first, because they bind size names first. Returns an empty string if there is no
+/// such dimension.
 std::string DimensionText(const Function& function, Name symbol) {
   for (bool out : {false, true}) {
     for (const Param& param : function.params) {
@@ -41,8 +42,9 @@ std::string DimensionText(const Function& function, Name symbol) {
   return "";
 }
 
-/// Returns `N is 21 (dimension 0 of x)` or `(2*H) is 20 (H is dimension 0 of y)`; for a constant, which may
-/// have been a name, `the other side is 8`.
+/// Describes one side of a requirement, as `N is 21 (dimension 0 of x)` or
+/// `(2*H) is 20 (H is dimension 0 of y)`. For a constant, which may have been a name in the source, it is
+/// `the other side is 8`.
 std::string SideText(const Function& function, Size side, std::string_view value) {
   if (IsConstant(side)) return fmt::format("the other side is {}", ToString(side));
   std::vector<Name> symbols;

@@ -8,7 +8,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Whether the result of the op shares the memory of its operand.
+/// Returns whether the result of the op shares memory with its operand.
 bool ShowsMemory(const Op* op) {
   return op && !op->results().empty() && op->result()->type()->kind == TypeKind::Tensor &&
          op->info().has_operand(Effect::Shows);

@@ -8,13 +8,13 @@
 
 namespace kdl::ir {
 
-/// Returns the tensor whose memory a value shares: for views and slices the underlying tensor, otherwise the
+/// Returns the tensor whose memory a value shares: the underlying tensor of a view or slice, otherwise the
 /// value itself.
 Value* MemoryOf(Value* tensor);
 inline const Value* MemoryOf(const Value* tensor) { return MemoryOf(const_cast<Value*>(tensor)); }
 
-/// Returns all ops that use the tensor's memory, directly or through views and slices, which are not included
-/// themselves.
+/// Returns all ops that use the tensor's memory, directly or through views and slices. The views and slices
+/// themselves are not included.
 std::vector<Op*> UsersOfMemory(const Value* tensor);
 
 /// The dimensions that a `view` changes: `from` dimensions of its operand, starting at `dimension`, become
@@ -26,11 +26,11 @@ struct ViewedDims {
 };
 ViewedDims ViewedDimsOf(const Op* view);
 
-/// Returns the source name of the tensor that a view shows.
+/// Returns the source name of the tensor whose memory a view shares.
 std::string_view ViewedName(const Op* view);
 
-/// Returns the message for an operand whose dimensions `d` and `d + 1` do not have the strides that the view
-/// needs. `stride` and `wanted` are the texts of the numbers.
+/// Returns the message for a view whose operand does not have the strides that the view needs in dimensions
+/// `d` and `d + 1`. `stride` and `wanted` are the found and the needed number as text.
 std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
                          std::string_view wanted);
 

@@ -26,34 +26,34 @@ enum class TypeKind : uint8_t {
   TileBuffer,  ///< schedule level: per-core scratch that stores tiles over its axes
   Buffer,      ///< loop level: per-core scratch, row-major, constant extents
   Vector,      ///< loop level: a fixed number of lanes, each a scalar
-  Event,       ///< programs: the end of a launch or a transfer
+  Event,       ///< programs: the completion of a launch or a transfer
   Pipe,        ///< a queue of tiles between two stages of a core
-  Workspace,   ///< memory of one instance of a kernel, which contains the rings of its pipes
+  Workspace,   ///< the memory of one instance of a kernel, which contains the rings of its pipes
 };
 
-/// Who can access a buffer.
+/// Says which threads can access a buffer.
 enum class Space : uint8_t {
-  Scratch,    ///< only one GPU thread
+  Scratch,    ///< one GPU thread only
   Workgroup,  ///< all GPU threads of a workgroup
 };
 
 struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
-  /// For Tile: ascending, because the order of dimensions cannot be observed. For Block: one. For TileBuffer: outermost
-  /// first.
+  /// For Tile: ascending, because the order of dimensions cannot be observed. For Block: exactly one. For
+  /// TileBuffer: outermost first.
   std::vector<AxisId> axes;
-  /// For Tensor, Buffer and Pipe: outermost first. For Vector: one, which is the number of lanes.
+  /// For Tensor, Buffer and Pipe: outermost first. For Vector: exactly one, the number of lanes.
   std::vector<Size> dims;
-  /// TileBuffer: the last axis is divided into panels of this many elements, a power of two, which are stored one
-  /// after the other. 0: it is not divided.
+  /// TileBuffer: the last axis is divided into panels of this many elements, which is a power of two.
+  /// Panels are stored one after another. If 0, the axis is not divided.
   int64_t panel = 0;
-  /// TileBuffer: the number of unused elements after each row of the last axis. With panels: the number of unused
-  /// rows of a panel, after those of the axis before the last.
+  /// TileBuffer: the number of unused elements after each row of the last axis. With panels, it is the
+  /// number of unused rows of each panel, which follow the rows of the second-to-last axis.
   int64_t pad = 0;
-  /// TileBuffer: a power of two. This many neighbours along the last axis form a group; with panels, along the axis
-  /// before it, whose neighbours are then adjacent in memory. The group of a block's last element is filled
-  /// with +0.
+  /// TileBuffer: the number of neighbours, a power of two, that form a group. They are neighbours along the
+  /// last axis; with panels, along the second-to-last axis, and are then adjacent in memory. The group that
+  /// contains a block's last element is filled up with +0.
   int64_t group = 1;
   Space space = Space::Scratch;  ///< only for Buffer
 };
@@ -63,11 +63,11 @@ using Type = const TypeNode*;
 inline bool IsScalar(Type type) { return type->kind == TypeKind::Tile && type->axes.empty(); }
 inline bool IsTile(Type type) { return type->kind == TypeKind::Tile; }
 inline bool IsVector(Type type) { return type->kind == TypeKind::Vector; }
-/// Returns the number of scalars in a scalar (1) or a vector.
+/// Returns the number of scalars in a value of this type: 1 for a scalar, the number of lanes for a vector.
 inline int64_t Lanes(Type type) { return IsVector(type) ? type->dims[0]->value : 1; }
 
-/// Owns and interns types and the sizes in them. There is one table for each compilation; everything made
-/// from it lives as long as the table.
+/// Owns and interns types and the sizes in them. Each compilation has one table. Types and sizes exist as
+/// long as the table that made them.
 class TypeTable {
  public:
   TypeTable() = default;
@@ -83,10 +83,11 @@ class TypeTable {
                   int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
-  /// The dims are the extents of the tiles in the pipe: constants after tiles have been selected.
+  /// Returns the type of a pipe. `dims` are the extents of the tiles in it, which are constants after tiles
+  /// have been selected.
   Type Pipe(Scalar scalar, std::vector<Size> dims);
   Type Workspace();
-  /// A vector of `lanes` elements, or the scalar type if that is 1.
+  /// Returns the type of a vector of `lanes` elements, or the scalar type if `lanes` is 1.
   Type Vector(Scalar scalar, int64_t lanes);
 
  private:
@@ -97,10 +98,11 @@ class TypeTable {
   std::unordered_map<std::string, Type> type_index_;
 };
 
-/// Returns the axes of both lists, ascending and each once: the axes of an elementwise result.
+/// Returns the axes that are in either list, in ascending order and without duplicates. These are the axes
+/// of an elementwise result.
 std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
 
-/// Returns the elements of `axes` that are not in `others`, in their order.
+/// Returns the elements of `axes` that are not in `others`, in the order of `axes`.
 std::vector<AxisId> WithoutAxes(const std::vector<AxisId>& axes, const std::vector<AxisId>& others);
 
 }  // namespace kdl::ir

@@ -6,9 +6,10 @@
 
 namespace kdl::ir {
 
-/// Returns the bytes that a workgroup's buffer needs. Each buffer has its own memory during the whole kernel.
+/// Returns the bytes that a workgroup's buffer needs. Buffers do not share memory, even if their lifetimes
+/// do not overlap.
 int64_t WorkgroupBytes(Type buffer);
-/// The sum over all of a kernel's buffers.
+/// Returns the bytes that all buffers of a kernel need together.
 int64_t WorkgroupBytes(const Function& kernel);
 
 }  // namespace kdl::ir

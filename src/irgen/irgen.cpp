@@ -46,7 +46,7 @@ ir::Direction DirectionOf(syntax::Direction direction) {
   KDL_UNREACHABLE();
 }
 
-/// Generates functions on demand, each once, and a fn before its first caller.
+/// Generates functions on demand: each function once, and each fn before its first caller.
 class ModuleGen {
  public:
   ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module,
@@ -69,7 +69,7 @@ class ModuleGen {
     if (!generated_.insert(&checked).second) return;
     std::vector<const sema::CheckedFunction*> callees;
     AddCallees(checked, callees);
-    // In the order of the module, so that the output does not depend on hashing.
+    // Sorted in the order of the module, so that the output does not depend on hashing.
     std::sort(callees.begin(), callees.end(),
               [&](auto* a, auto* b) { return order_.at(a) < order_.at(b); });
     for (const sema::CheckedFunction* callee : callees) Generate(*callee);
@@ -118,7 +118,7 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
     gen.values[dim] =
         gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim->name);
   };
-  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // constants are passed to fns as sizes
+  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // int generics are passed to fns as sizes
   for (const sema::IntGenericInfo& generic : checked.generics) {
     bool of_data = gen.function.kind == ir::FunctionKind::Program && generic.in_type &&
                    generic.values.size() != 1;

@@ -70,7 +70,7 @@ FunctionGroup* AddGroup(ModuleState& module, Entity* entity, const FunctionItem&
   return group;
 }
 
-/// Declares the entity of an item and, for a function, its group.
+/// Declares the entity of an item. For a function, also makes its group.
 Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
   Scope& items = file.items;
   ReportTaken(module, item, items);
@@ -95,7 +95,7 @@ struct Items {
   std::vector<FunctionGroup*> functions;
 };
 
-/// Makes the group of the program for a test. The program is in no scope, so nothing can call it.
+/// Makes the group for the program of a test. The program is in no scope, so nothing can call it.
 FunctionGroup* TestGroup(ModuleState& module, const Item& item, FileState& file) {
   const FunctionItem* program = syntax::As<syntax::TestItem>(&item).program;
   auto* entity = module.arena.Make<Entity>(Entity{});
@@ -137,8 +137,8 @@ Items DeclareItems(ModuleState& module, const SourceFile& source, FileState& fil
   return items;
 }
 
-/// Returns `lib::nn::` for `lib.nn`. The separator cannot be `.`, which starts the suffix of an
-/// instance's name.
+/// Returns `lib::nn::` for the path `lib.nn`. The separator cannot be `.`, because a `.` starts the suffix
+/// of an instance's name.
 std::string ImportPrefix(std::string_view path) {
   std::string prefix;
   for (char c : path) {
@@ -172,8 +172,8 @@ void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> 
   }
 }
 
-/// Reports each cycle of calls, at the call that closes it. fns are inlined, so they must not be
-/// recursive.
+/// Reports each cycle of calls at the call that closes it. A fn must not be recursive, because it
+/// is inlined.
 void CheckRecursion(FunctionGroup& group, std::unordered_set<FunctionGroup*>& done,
                     std::vector<FunctionGroup*>& path, DiagnosticEngine& diagnostics) {
   if (done.contains(&group)) return;
@@ -253,7 +253,7 @@ void CheckBodies(ModuleState& module, FunctionGroup& group) {
 
 namespace {
 
-/// Drops the instances that -D excludes, unless something launches them.
+/// Removes the instances that -D excludes, except those that something launches.
 void DropLeftOut(FunctionGroup& group) {
   for (size_t i = group.instances.size(); i-- > 0;) {
     if (!group.instances[i]->left_out || group.instances[i]->is_launched) continue;

@@ -7,8 +7,8 @@
 
 namespace kdl::sema {
 
-/// Lists the functions with their entities and the types of their expressions, one per line, in
-/// source order. For tests.
+/// Lists the functions with their entities and the types of their expressions, one per line and in source
+/// order. The tests compare this text.
 std::string DumpChecked(const CheckedModule& module, const SourceManager& sources);
 
 }  // namespace kdl::sema

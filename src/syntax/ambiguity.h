@@ -8,8 +8,8 @@
 
 namespace kdl::syntax {
 
-/// Returns every place of the file that the grammar can parse in two ways, as `line:column: rule`.
-/// An unambiguous grammar has none; the tests check this for all of their sources.
+/// Returns every place of the file that the grammar can parse in more than one way, as `line:column: rule`.
+/// The result is empty if the grammar is unambiguous; the tests check this for all of their sources.
 std::vector<std::string> FindAmbiguities(const SourceManager& sources, FileId file,
                                          DiagnosticEngine& diagnostics);
 

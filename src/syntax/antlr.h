@@ -1,6 +1,6 @@
 #pragma once
 
-// Includes ANTLR and the generated parser. Only the sources of this folder may include it.
+// Includes ANTLR and the generated parser. Only the sources of this folder may include this header.
 
 #include <antlr4-runtime.h>  // IWYU pragma: export
 

@@ -9,16 +9,16 @@
 #include "syntax/ast_expr.h"  // IWYU pragma: export
 #include "syntax/ast_stmt.h"  // IWYU pragma: export
 
-// The syntax tree of one .kdl file, exactly as written: names are not resolved and nothing is
-// desugared. Nodes live in an Arena and do not change after ParseFile has returned them. Later
-// phases keep their results in side tables, keyed by Expr::id, Stmt::id or the node's address.
-// Pointers are never null unless a comment says so.
+// The syntax tree of one .kdl file, exactly as it is written: names are not resolved and nothing is
+// desugared. Nodes are allocated in an Arena and do not change after ParseFile has returned them. Later
+// phases store their results in side tables, whose key is Expr::id, Stmt::id or the node's address. A
+// pointer is never null unless a comment says that it may be.
 namespace kdl::syntax {
 
 struct Item : Node {
   ItemKind kind;
   bool exported = false;
-  std::string doc;  ///< text of the `///` lines above, without the slashes; lines end in \n
+  std::string doc;  ///< the `///` lines before the item, without the slashes; each line ends in \n
   Ident name;       ///< empty for a test
   explicit Item(ItemKind k) : kind(k) {}
 };
@@ -28,7 +28,7 @@ struct ItemOf : Item {
   ItemOf() : Item(K) {}
 };
 
-/// An import: `import std.nn;`. Its name is the last component of the path.
+/// An import such as `import std.nn;`. Its name is the last component of the path.
 struct ImportItem : ItemOf<ItemKind::Import> {
   std::vector<Ident> path;
 };
@@ -47,7 +47,7 @@ struct Param : Node {
   Ident name;
   Direction direction = Direction::In;
   const TypeRef* type = nullptr;
-  Ident on;  ///< a device; may be empty
+  Ident on;  ///< the name of a device; may be empty
 };
 enum class FunctionKind : uint8_t { Fn, Kernel, Program };
 struct TestItem;
@@ -61,19 +61,19 @@ struct FunctionItem : ItemOf<ItemKind::Function> {
   const BlockStmt* body = nullptr;
   std::vector<const Expr*> requirements;
   std::vector<Equation> ensures;
-  const TestItem* test = nullptr;  ///< the test that this program was made from, or null
+  const TestItem* test = nullptr;  ///< if the program was made from a test, that test; otherwise null
 };
 struct DeviceItem : ItemOf<ItemKind::Device> {
-  const Expr* value = nullptr;  ///< null for a promise, `device d;`
+  const Expr* value = nullptr;  ///< null if the device is only declared, as in `device d;`
 };
 struct TestItem : ItemOf<ItemKind::Test> {
   std::string title;
-  const BlockStmt* body = nullptr;  ///< as written
-  /// The program to run: `body` with its loops over lists unrolled.
+  const BlockStmt* body = nullptr;  ///< the body as it is written
+  /// The program that runs for the test: `body`, in which loops over lists are unrolled.
   const FunctionItem* program = nullptr;
 };
 
-/// The tree of one file. The spans of its nodes lie in `file`.
+/// The tree of one file. All spans in it are in `file`.
 struct Module {
   FileId file;
   std::vector<const Item*> items;

@@ -20,7 +20,7 @@ namespace kdl::syntax {
 #define KDL_ITEMS(X)                                                                          \
   X(Import) X(Const) X(Function) X(Device) X(Test)
 
-// Each operator: its enumerator and its spelling.
+// The operators, each with its enumerator and its spelling.
 #define KDL_UNARY_OPS(X)                                                                      \
   X(Neg, "-") X(Not, "!") X(BitNot, "~")
 #define KDL_BINARY_OPS(X)                                                                     \
@@ -55,8 +55,7 @@ struct Node {
   Span span;
 };
 
-/// An identifier in the source. It is empty (converts to false) where the language makes it
-/// optional.
+/// An identifier in the source. It is empty (and converts to false) if an optional identifier is absent.
 struct Ident : Node {
   Name name;
   explicit operator bool() const { return !name.empty(); }
@@ -64,19 +63,19 @@ struct Ident : Node {
 
 struct Expr : Node {
   ExprKind kind;
-  uint32_t id = 0;  ///< consecutive within the module, from 0
+  uint32_t id = 0;  ///< expressions are numbered consecutively within the module, from 0
   explicit Expr(ExprKind k) : kind(k) {}
 };
 
-/// An argument, generic argument or attribute argument: `e` or `name = e`.
+/// An argument, a generic argument or an argument of an attribute: `e` or `name = e`.
 struct Arg : Node {
   Ident name;  ///< may be empty
   const Expr* value = nullptr;
 };
 
-/// One index of `base[…]`: `e`, `k = e`, or the slice `e..hi`.
+/// One index of `base[…]`: `e`, `k = e`, or a slice `e..hi`.
 struct Index : Arg {
-  const Expr* hi = nullptr;  ///< may be null
+  const Expr* hi = nullptr;  ///< only for a slice; otherwise null
 };
 
 /// An attribute: `@name(args)`.
@@ -85,17 +84,16 @@ struct Attribute : Node {
   std::vector<Arg> args;
 };
 
-/// A type: `f32`, `T[M, K]`, or the tuple `(f32, i64)`, which has elements but no name.
+/// A type: `f32`, `T[M, K]`, or a tuple such as `(f32, i64)`, which has elements but no name.
 struct TypeRef : Node {
   Ident name;
   std::vector<const Expr*> dims;
   std::vector<const TypeRef*> elements;
 };
 
-/// The values of a loop variable, or of one dimension of a domain: `hi`, `lo..hi`, `… by e` or `…
-/// step e`.
+/// The values of a loop variable, or of one dimension of a domain: `hi`, `lo..hi`, `… by e` or `… step e`.
 struct Extent : Node {
-  const Expr* lo = nullptr;  ///< null unless written; a lone `hi` may also name a range or a list
+  const Expr* lo = nullptr;  ///< null if only `hi` is written; `hi` may then also name a range or a list
   const Expr* hi = nullptr;
   const Expr* by = nullptr;    ///< may be null
   const Expr* step = nullptr;  ///< may be null
@@ -105,18 +103,18 @@ struct Extent : Node {
 struct Equation : Node {
   const Expr* lhs = nullptr;
   const Expr* rhs = nullptr;
-  bool compared = false;       ///< written with ~: the sides are compared within a tolerance
-  const Expr* rtol = nullptr;  ///< may be null, as may atol
+  bool compared = false;       ///< the operator is ~: the sides are compared within a tolerance
+  const Expr* rtol = nullptr;  ///< may be null, like `atol`
   const Expr* atol = nullptr;
 };
 
-/// Returns the node as a T, or null if it is another kind of node or null.
+/// Returns the node as a T, or null if the node is null or of another kind.
 template <class T, class Base>
 const T* DynAs(const Base* node) {
   return node != nullptr && node->kind == T::kKind ? static_cast<const T*>(node) : nullptr;
 }
 
-/// Returns the node as a T; it must be one.
+/// Returns the node as a T. The node must be of that kind.
 template <class T, class Base>
 const T& As(const Base* node) {
   KDL_CHECK(node != nullptr && node->kind == T::kKind);

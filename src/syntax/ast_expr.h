@@ -22,14 +22,14 @@ struct IntLit : ExprOf<ExprKind::IntLit> {
   std::string_view text;
 };
 struct FloatLit : ExprOf<ExprKind::FloatLit> {
-  double value = 0;       ///< the nearest f64; for a narrower type, round `text` instead
-  std::string_view text;  ///< as written; also `inf` and `nan`
+  double value = 0;       ///< the nearest f64; for narrower types, `text` must be rounded instead
+  std::string_view text;  ///< the literal as it is written; also `inf` and `nan`
 };
 struct BoolLit : ExprOf<ExprKind::BoolLit> {
   bool value = false;
 };
 struct StringLit : ExprOf<ExprKind::StringLit> {
-  std::string value;  ///< with escapes replaced
+  std::string value;  ///< the text, in which escapes have been replaced
 };
 struct AutoLit : ExprOf<ExprKind::AutoLit> {};
 struct NameExpr : ExprOf<ExprKind::Name> {
@@ -56,38 +56,38 @@ struct CastExpr : ExprOf<ExprKind::Cast> {
   const Expr* operand = nullptr;
   Ident type;
 };
-/// A call: `callee<BM = 64>(args)` or `receiver.callee(args)`. The receiver is a pipe, a device or
-/// an imported module.
+/// A call: `callee<BM = 64>(args)` or `receiver.callee(args)`. The receiver is a pipe, a device or an
+/// imported module.
 struct CallExpr : ExprOf<ExprKind::Call> {
   const Expr* receiver = nullptr;  ///< may be null
   Ident callee;
   std::vector<Arg> generics;
   std::vector<Arg> args;
 };
-/// A reduction, contraction or scan: `op(operands over k, l)`. `reduce` and `scan` also have `with
-/// combine init init`.
+/// A reduction, contraction or scan: `op(operands over k, l)`. If `op` is `reduce` or `scan`,
+/// `with combine init init` follows the ranges.
 struct ReduceExpr : ExprOf<ExprKind::Reduce> {
   Ident op;
   std::vector<const Expr*> operands;
   std::vector<Ident> over;
   bool reversed = false;
   bool exclusive = false;
-  const Expr* combine = nullptr;  ///< the name of a function; may be null, as may init
+  const Expr* combine = nullptr;  ///< the name of a function; may be null, like `init`
   const Expr* init = nullptr;
 };
-/// An access to elements or a slice: `base[i, k = e else v]` or `base[l, lo..hi]`.
+/// An access to elements, `base[i, k = e else v]`, or a slice, `base[l, lo..hi]`.
 struct IndexExpr : ExprOf<ExprKind::Index> {
   const Expr* base = nullptr;
   std::vector<Index> indices;
   const Expr* otherwise = nullptr;  ///< the value after `else`; may be null
 };
-/// A member `base.name`, or an element of a tuple, `base.0`.
+/// A member `base.name`, or an element `base.0` of a tuple.
 struct FieldExpr : ExprOf<ExprKind::Field> {
   const Expr* base = nullptr;
   Ident name;          ///< empty for an element of a tuple
-  uint32_t index = 0;  ///< position of the element of a tuple
+  uint32_t index = 0;  ///< for an element of a tuple: its position
 };
-/// A tuple `(a, b)`. Parentheses around a single expression make no node.
+/// A tuple `(a, b)`. Parentheses around a single expression do not make a node.
 struct TupleExpr : ExprOf<ExprKind::Tuple> {
   std::vector<const Expr*> elements;
 };
@@ -95,7 +95,7 @@ struct TupleExpr : ExprOf<ExprKind::Tuple> {
 struct ListExpr : ExprOf<ExprKind::List> {
   std::vector<const Expr*> elements;
 };
-/// A type used as an argument: `random(f32[M, K], seed = 1)`.
+/// A type that is an argument, as in `random(f32[M, K], seed = 1)`.
 struct TypeExpr : ExprOf<ExprKind::Type> {
   const TypeRef* type = nullptr;
 };

@@ -10,7 +10,7 @@ namespace kdl::syntax {
 
 struct Stmt : Node {
   StmtKind kind;
-  uint32_t id = 0;  ///< consecutive within the module, from 0
+  uint32_t id = 0;  ///< statements are numbered consecutively within the module, from 0
   std::vector<Attribute> attributes;
   explicit Stmt(StmtKind k) : kind(k) {}
 };
@@ -21,23 +21,22 @@ struct StmtOf : Stmt {
 };
 
 struct BlockStmt : StmtOf<StmtKind::Block> {
-  /// Made from a loop over a list: one copy of the loop's body for each element.
+  /// Whether the block represents a loop over a list. It then contains one copy of the loop's body for
+  /// each element.
   bool unrolled = false;
   std::vector<const Stmt*> stmts;
 };
-/// A declaration with `let` or `var`. A `var` has an initial value; a `let` has a type, a value or
-/// both.
+/// A declaration with `let` or `var`. A `var` has an initial value; a `let` has a type, a value or both.
 struct LetStmt : StmtOf<StmtKind::Let> {
   bool is_var = false;
   Ident name;
   const TypeRef* type = nullptr;  ///< may be null
-  Ident on;                       ///< a device; may be empty
+  Ident on;                       ///< the name of a device; may be empty
   const Expr* value = nullptr;    ///< may be null
 };
 enum class AssignMode : uint8_t { Plain, Atomic, Reduce };
-/// An assignment `target op value where condition;`, optionally after `atomic` or `reduce`. The
-/// target is a NameExpr, or an IndexExpr whose base is a NameExpr. The operator is one that the
-/// mode allows.
+/// An assignment `target op value where condition;`, possibly after `atomic` or `reduce`. The target is a
+/// NameExpr, or an IndexExpr whose base is a NameExpr. The operator is one that `mode` allows.
 struct AssignStmt : StmtOf<StmtKind::Assign> {
   AssignMode mode = AssignMode::Plain;
   AssignOp op = AssignOp::Set;
@@ -55,7 +54,7 @@ struct AssertStmt : StmtOf<StmtKind::Assert> {
   const StringLit* message = nullptr;  ///< may be null
 };
 struct PrintStmt : StmtOf<StmtKind::Print> {
-  std::vector<const Expr*> values;  ///< texts are StringLits
+  std::vector<const Expr*> values;  ///< a text among the values is a StringLit
 };
 /// A launch: `spmd(core_num = n) on d.queues(0, 2) kernel<…>(args);`
 struct LaunchStmt : StmtOf<StmtKind::Launch> {
@@ -71,10 +70,10 @@ struct IfStmt : StmtOf<StmtKind::If> {
 };
 struct Binder : Node {
   Ident name;
-  Extent extent;  ///< empty where the loop iterates over a domain
+  Extent extent;  ///< empty if the loop iterates over a domain
 };
-/// A loop with `for` or `spmd for`. `for i, j in blocks` has two or more binders and a domain. `for
-/// i in blocks` is parsed as one binder with an extent, which may be the name of a domain.
+/// A loop with `for` or `spmd for`. In `for i, j in blocks`, the loop has two or more binders and a domain.
+/// In `for i in blocks`, it has one binder with an extent, which may be the name of a domain.
 struct ForStmt : StmtOf<StmtKind::For> {
   bool is_spmd = false;
   std::vector<Binder> binders;
@@ -115,8 +114,8 @@ struct ViewStmt : StmtOf<StmtKind::View> {
   const Expr* source = nullptr;
 };
 struct SyncStmt : StmtOf<StmtKind::Sync> {};
-/// An expectation of a test: `expect c[i] ~ e;`, or `expect condition;`, whose equation has only a
-/// left side.
+/// An expectation of a test: `expect c[i] ~ e;` or `expect condition;`. The equation of the latter has only
+/// a left side.
 struct ExpectStmt : StmtOf<StmtKind::Expect> {
   Equation equation;
 };

@@ -18,7 +18,7 @@ namespace {
 using antlr4::ParserRuleContext;
 using antlr4::tree::TerminalNode;
 
-constexpr std::string_view kTypeTaker = "random";  // the function whose first argument is a type
+constexpr std::string_view kTypeTaker = "random";  // the function that accepts a type as its first argument
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::Eq && op <= BinaryOp::Ge; }
 
@@ -86,7 +86,7 @@ Arg BuildArg(Builder& builder, P::ArgContext* node) {
   return arg;
 }
 
-/// Returns the expression `f32` or `f32[M, K]` as a type, or null if it is not a type.
+/// Returns an expression such as `f32` or `f32[M, K]` as a type, or null if it is not a type.
 const TypeRef* AsTypeRef(Builder& builder, const Expr* expr) {
   const auto* index = DynAs<IndexExpr>(expr);
   const auto* name = DynAs<NameExpr>(index != nullptr ? index->base : expr);
@@ -167,7 +167,7 @@ const Expr* BuildPrimary(Builder& builder, P::PrimaryContext* primary) {
   return tuple;
 }
 
-/// Builds `.0`, or `.0.1`, which the lexer reads as a float.
+/// Builds an element `.0`, or `.0.1`, which the lexer reads as a float.
 const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, TerminalNode* number) {
   Span span = builder.NodeSpan(number);
   std::string_view text = builder.Text(span);
@@ -189,7 +189,7 @@ const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, Termina
   return base;
 }
 
-/// `span` extends from the start of the base to the end of the suffix.
+/// Builds one suffix of `base`. `span` extends from the start of the base to the end of the suffix.
 const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::SuffixContext* suffix) {
   if (P::IndicesContext* indices = suffix->indices()) {
     auto* index = builder.MakeExpr<IndexExpr>(span);
@@ -209,7 +209,8 @@ const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::Suffix
   return field;
 }
 
-/// Builds prefix operators, a place and casts. They are applied from the place outwards.
+/// Builds an operand: prefix operators, a place, and casts. Operators and casts are applied to the place
+/// from the inside out.
 const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   std::vector<P::SuffixContext*> suffixes = operand->suffix();
   std::vector<P::NameContext*> casts = operand->name();
@@ -235,8 +236,8 @@ const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   return expr;
 }
 
-/// Builds a tree of operations, each of which is an `operand` or `left operator right`. Walks the
-/// left spine in a loop, because a long sum is a deep tree that leans to the left.
+/// Builds a tree of operations, each of which is an `operand` or `left operator right`. The left spine is
+/// walked in a loop, because a long sum is a tree that is deep on its left side.
 const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
   Span span = builder.NodeSpan(node);
   std::vector<ParserRuleContext*> spine;
@@ -402,7 +403,7 @@ void BuildTolerance(Builder& builder, P::ToleranceContext* node, Equation& equat
   }
 }
 
-/// Reports an equation with `=` whose left side is not a name or an indexed name.
+/// Reports an equation with `=` whose left side is neither a name nor an indexed name.
 void CheckDefines(Builder& builder, const Equation& equation) {
   const auto* index = DynAs<IndexExpr>(equation.lhs);
   bool defines = DynAs<NameExpr>(index != nullptr ? index->base : equation.lhs) != nullptr;

@@ -6,11 +6,12 @@ namespace kdl::syntax {
 
 const Expr* BuildExpr(Builder& builder, P::ExprContext* expr);
 const Expr* BuildArith(Builder& builder, P::ArithContext* arith);
-/// Builds `primary suffix*`, which is the left side of an assignment or an expression statement.
+/// Builds `primary suffix*`, which is the left side of an assignment or a statement that is an expression.
 const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
                        const std::vector<P::SuffixContext*>& suffixes);
 std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprContext*>& exprs);
-/// `what` names the construct in the error for an `over` among its arguments.
+/// Builds the arguments of a call. `what` names the construct in the error message for an `over` among
+/// the arguments.
 std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::string_view what);
 std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* generics);
 void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out);
@@ -18,7 +19,8 @@ const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path
 const TypeRef* BuildType(Builder& builder, P::TypeContext* type);
 StringLit* BuildString(Builder& builder, antlr4::tree::TerminalNode* text);
 Equation BuildEquation(Builder& builder, P::EquationContext* equation);
-/// Builds the equation of an `expect`. A plain condition has only a left side.
+/// Builds the equation of an `expect`. If the `expect` has a plain condition, the equation has only a
+/// left side.
 Equation BuildExpectation(Builder& builder, P::ExpectStmtContext* expectation);
 
 }  // namespace kdl::syntax

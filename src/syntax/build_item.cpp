@@ -94,7 +94,7 @@ Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
   return param;
 }
 
-/// Builds `requires` and `ensures`, which follow a kernel in this order, each at most once.
+/// Builds `requires` and `ensures`. They follow a kernel in this order, and each occurs at most once.
 void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& contracts,
                     FunctionItem& item) {
   bool required = false;

@@ -4,7 +4,7 @@
 
 namespace kdl::syntax {
 
-/// `doc` is the text of the item's doc comment.
+/// Builds an item. `doc` is the text of the item's doc comment.
 const Item* BuildItem(Builder& builder, P::ItemContext* item, std::string doc);
 
 }  // namespace kdl::syntax

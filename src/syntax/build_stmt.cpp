@@ -135,7 +135,7 @@ Stmt* BuildAssign(Builder& builder, Span span, AssignMode mode, const Expr* targ
 Extent BuildExtent(Builder& builder, P::ExtentContext* node) {
   Extent extent;
   extent.span = builder.NodeSpan(node);
-  // The parse tree lists the expressions in the order of the tokens that introduce them.
+  // The parse tree lists the expressions in the order of their introducing tokens.
   size_t next = 0;
   auto take = [&] { return BuildExpr(builder, node->expr(next++)); };
   const Expr* first = take();
@@ -219,8 +219,8 @@ Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
   return stmt;
 }
 
-/// Each `else if` is an IfStmt in the else branch of the one before, so they are built from last to
-/// first.
+/// Builds an `if` statement. Each `else if` is an IfStmt in the else branch of the previous one, so the
+/// statements are built from last to first.
 Stmt* BuildIf(Builder& builder, Span span, P::IfStmtContext* node) {
   std::vector<antlr4::tree::TerminalNode*> words = node->IF();
   std::vector<P::ExprContext*> conditions = node->expr();
@@ -325,7 +325,7 @@ Stmt* BuildJump(Builder& builder, Span span, P::JumpStmtContext* node) {
   return builder.MakeStmt<ContinueStmt>(span);
 }
 
-/// Calls a Build… function with the parse tree as the context type that it expects.
+/// Calls a Build… function after converting the parse tree to the context type that the function expects.
 template <class Context>
 Stmt* Call(Stmt* (*build)(Builder&, Span, Context*), Builder& builder,
            antlr4::ParserRuleContext* node) {

@@ -15,9 +15,8 @@
 
 namespace kdl::syntax {
 
-/// The state of the functions that turn parse trees into the AST. The parse trees given to them are
-/// free of syntax errors. Every Build… function returns a node, even after it has reported an
-/// error.
+/// The state of the functions that turn parse trees into the AST. The parse trees must not contain syntax
+/// errors. Every Build… function returns a node, even after it has reported an error.
 struct Builder {
   const SourceManager& sources;
   FileId file;
@@ -25,8 +24,8 @@ struct Builder {
   Names& names;
   DiagnosticEngine& diagnostics;
   Module& module;
-  size_t depth = 0;       ///< depth of the tree above the node being built
-  bool too_deep = false;  ///< whether this item's excessive depth has been reported
+  size_t depth = 0;       ///< the depth of the tree above the node that is being built
+  bool too_deep = false;  ///< an error about this item's depth has been reported
 
   template <class T>
   T* MakeExpr(Span span) {
@@ -48,8 +47,8 @@ struct Builder {
   Span NodeSpan(antlr4::tree::TerminalNode* node) const;
 };
 
-/// Increases the builder's depth by `levels` during its lifetime. If this exceeds the limit, it
-/// reports an error (once per item) and `ok()` returns false; the caller then makes a leaf.
+/// Increases the builder's depth by `levels` during its lifetime. If this exceeds the limit, it reports an
+/// error (once for each item) and `ok()` returns false; the caller then builds a leaf instead.
 class Deeper {
  public:
   Deeper(Builder& builder, size_t levels, Span span);

@@ -7,7 +7,7 @@
 
 namespace kdl::syntax {
 
-/// Feeds a text to ANTLR byte by byte, so that token positions are byte offsets.
+/// Feeds source text to ANTLR byte by byte, so that token positions are byte offsets.
 class ByteStream : public antlr4::CharStream {
  public:
   explicit ByteStream(std::string_view text) : text_(text) {}

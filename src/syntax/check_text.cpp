@@ -13,8 +13,8 @@ namespace kdl::syntax {
 
 namespace {
 
-/// Returns the length in bytes of the UTF-8 sequence at the start of `text`, or 0 if it is invalid:
-/// overlong forms, surrogates and code points above U+10FFFF are rejected.
+/// Returns the length in bytes of the UTF-8 sequence at the start of `text`, or 0 if the sequence is
+/// invalid. Overlong forms, surrogates and code points above U+10FFFF are invalid.
 size_t SequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0U; };
   auto continues = [&](size_t i, uint32_t low = 0x80, uint32_t high = 0xBF) {

@@ -14,7 +14,7 @@ namespace kdl::syntax {
 
 namespace {
 
-// Indexed by AssignMode and FunctionKind.
+// The words for AssignMode and FunctionKind, indexed by their enumerators.
 constexpr std::string_view kAssignWords[] = {"assign", "atomic", "reduce-into"};
 constexpr std::string_view kFunctionWords[] = {"fn", "kernel", "program"};
 
@@ -39,8 +39,9 @@ std::string Joined(const std::vector<Ident>& names) {
   return out;
 }
 
-/// Has one function for each kind of node. Each writes an opening line, the children and the
-/// closing parenthesis. `role` says what a child is to its parent where its position does not.
+/// Writes a tree. There is one function for each kind of node, which writes an opening line, the children
+/// and the closing parenthesis. `role` says what a child means for its parent, if the child's position does
+/// not say it.
 class Dumper {
  public:
   std::string Take() && { return std::move(out_); }

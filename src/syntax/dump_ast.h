@@ -6,8 +6,8 @@
 
 namespace kdl::syntax {
 
-/// Returns the tree as nested lists, one node per line, indented by two spaces per level. The
-/// golden tests compare it.
+/// Returns the tree as nested lists, with one node per line and two spaces of indentation per level. The
+/// golden tests compare this text.
 std::string DumpAst(const Module& module);
 
 }  // namespace kdl::syntax

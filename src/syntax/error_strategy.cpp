@@ -17,13 +17,13 @@ namespace {
 
 constexpr size_t kMaxErrors = 50;
 
-/// An error within this many tokens of an assumed token on the same line is a consequence of it:
-/// usually leftover words.
+/// After a missing token was assumed, an error within this many tokens on the same line is a consequence of
+/// that. Usually, words are left over.
 constexpr size_t kFollowing = 2;
 
 bool StartsItem(size_t type) { return type >= KdlLexer::IMPORT && type <= KdlLexer::FN; }
 
-/// Whether the enclosing block has ended without its closing brace. An indented `const` is taken to
+/// Returns whether the enclosing block has ended without its closing brace. An indented `const` is taken to
 /// be inside the block.
 bool EndsBlock(const antlr4::Token& token) {
   size_t type = token.getType();
@@ -31,7 +31,7 @@ bool EndsBlock(const antlr4::Token& token) {
   return type == antlr4::Token::EOF || (StartsItem(type) && !is_inside);
 }
 
-/// Whether the token is a reserved keyword that only begins statements.
+/// Returns whether the token is a reserved keyword that only begins statements.
 bool StartsStatement(size_t type) {
   switch (type) {
     case KdlLexer::LET:
@@ -63,7 +63,7 @@ bool IsFirstOnLine(antlr4::TokenStream& input) {
   return previous == nullptr || previous->getLine() < input.LT(1)->getLine();
 }
 
-/// Whether the token can be dropped without losing the start or end of a construct.
+/// Returns whether the token can be dropped without losing the start or end of a construct.
 bool IsDroppable(size_t type) {
   switch (type) {
     case antlr4::Token::EOF:
@@ -102,7 +102,7 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
 }
 
 void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr) {
-  // Leave the rule as it is. The loop over statements or items skips the rest of it.
+  // Does not recover inside the rule. The loop over statements or items skips what is left of the rule.
   antlr4::TokenStream& input = *parser->getTokenStream();
   if (input.index() != recovered_at_) {
     recovered_at_ = input.index();
@@ -149,7 +149,7 @@ void ErrorStrategy::SyncLoop(antlr4::Parser& parser, const IntervalSet& next, bo
   antlr4::TokenStream& input = *parser.getTokenStream();
   auto skip = [&] { in_block ? SkipStatement(parser) : SkipItem(parser); };
   if (panicking_) {
-    // Nothing needs to be skipped if a construct has ended properly since the error.
+    // If a construct has ended properly since the error, nothing needs to be skipped.
     size_t previous = input.LA(-1);
     bool ended = input.index() > error_tokens_.back() &&
                  (previous == KdlLexer::SEMI || previous == KdlLexer::RBRACE ||
@@ -158,15 +158,15 @@ void ErrorStrategy::SyncLoop(antlr4::Parser& parser, const IntervalSet& next, bo
     panicking_ = false;
   }
   while (!next.contains(input.LA(1))) {
-    // A missing brace is reported when the block looks for it.
+    // A missing brace is reported later, when the block expects it.
     if (in_block && EndsBlock(*input.LT(1))) return;
     Report(parser, *input.LT(1), parser.getExpectedTokens());
     skip();
   }
 }
 
-/// Skips past the `;` or block that ends the statement, or to the start of the next statement or
-/// item.
+/// Skips tokens up to and including the `;` or block that ends the statement, or up to the start of the
+/// next statement or item.
 void ErrorStrategy::SkipStatement(antlr4::Parser& parser) {
   antlr4::TokenStream& input = *parser.getTokenStream();
   bool must_move = input.index() == last_skip_;

@@ -12,16 +12,16 @@
 
 namespace kdl::syntax {
 
-/// Handles syntax errors. Reports each one once, in the user's terms, and resumes parsing at the
-/// next statement or item. A single extra token is dropped, and a single missing one is assumed.
+/// Handles syntax errors. Reports each error once, in the user's terms, and resumes parsing at the next
+/// statement or item. If there is a single extra token, it is dropped; if a single token is missing, it is
+/// assumed to be there.
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
  public:
   ErrorStrategy(const SourceManager& sources, FileId file, const Lexed& lexed,
                 DiagnosticEngine& diagnostics)
       : sources_(sources), file_(file), lexed_(lexed), diagnostics_(diagnostics) {}
 
-  /// Returns the indices of the tokens at which errors were found, whether or not they were
-  /// reported.
+  /// Returns the indices of the tokens at which errors were found, including errors that were not reported.
   const std::vector<size_t>& error_tokens() const { return error_tokens_; }
 
   bool inErrorRecoveryMode(antlr4::Parser*) override { return panicking_; }
@@ -44,21 +44,22 @@ class ErrorStrategy : public antlr4::DefaultErrorStrategy {
   const Lexed& lexed_;
   DiagnosticEngine& diagnostics_;
 
-  /// Set from an error until the next statement or item; no errors are reported meanwhile.
+  /// Whether an error has occurred in the current statement or item. No errors are reported until the next
+  /// one starts.
   bool panicking_ = false;
   std::vector<size_t> error_tokens_;
   size_t reported_ = 0;
-  size_t last_skip_ = kNoToken;  ///< where the last skip ended
-  /// Index of the token before which a missing token was last assumed.
+  size_t last_skip_ = kNoToken;  ///< the token at which the last skip ended
+  /// The index of the token before which a missing token was last assumed.
   size_t assumed_at_ = kNoToken;
 
-  /// Tokens that loops and optional parts would have accepted at token `passed_at_`. If a rule then
-  /// fails at that token, they count as expected, too.
+  /// The tokens that loops and optional parts would have accepted at token `passed_at_`. If a rule then
+  /// fails at that token, these tokens were expected as well.
   size_t passed_at_ = kNoToken;
   IntervalSet passed_;
 
-  /// Parser states that have recovered at token `recovered_at_`. A state that fails there twice
-  /// would fail forever, so a token is skipped.
+  /// The parser states that have recovered at token `recovered_at_`. A state that fails at this token a
+  /// second time would fail forever, so the token is skipped.
   size_t recovered_at_ = kNoToken;
   std::set<size_t> recovered_states_;
 };

@@ -23,15 +23,15 @@ using P = KdlParser;
 
 constexpr size_t kMaxAlternatives = 5;
 
-/// A phrase for all tokens with which a rule can begin.
+/// A phrase that describes all tokens with which a rule can begin.
 struct Group {
   size_t rule;
-  size_t token;                   ///< if this token is expected, the whole rule is
-  std::array<size_t, 2> nowhere;  ///< unless one of these is expected, too
+  size_t token;                   ///< if this token is expected, all tokens of the rule are
+  std::array<size_t, 2> nowhere;  ///< the phrase is not used if one of these is expected, too
   const char* words;
 };
 
-// The order matters: tokens covered by one group are not considered again.
+// The order matters: a token that an earlier group covers is not considered again.
 constexpr Group kGroups[] = {
     {P::RuleItem, P::KERNEL, {}, "`kernel`, `program`, `fn` or another item"},
     {P::RuleStmt, P::LET, {}, "a statement"},
@@ -54,12 +54,11 @@ constexpr TokenRange kOperators[] = {{P::OROR, P::PERCENT},  {P::AS, P::AS},
                                      {P::TO, P::TO},         {P::DOT, P::DOT},
                                      {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}};
 
-// Tokens that can follow a name or a call. Listing them helps little where something else is
-// possible.
+// Tokens that can follow a name or a call. It helps little to list them where something else is possible.
 constexpr TokenRange kSuffixes[] = {
     {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}, {P::DOT, P::DOT}, {P::LT, P::LT}};
 
-// Compound assignment operators, which `=` represents.
+// Compound assignment operators. In a message, `=` represents all of them.
 constexpr TokenRange kAssignTokens[] = {{P::PLUS_ASSIGN, P::CARET_ASSIGN}, {P::MAX, P::MIN}};
 
 template <size_t N>
@@ -111,7 +110,7 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   bool end = rest.contains(antlr4::Token::EOF);
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
   if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT));
-  // List punctuation before keywords, because it is missing more often.
+  // Lists punctuation before keywords, because punctuation is missing more often.
   for (bool signs : {true, false}) {
     for (ssize_t type : rest.toList()) {
       if ((type > P::POP) != signs) continue;
@@ -136,8 +135,8 @@ IntervalSet ViableTokens(antlr4::Parser& parser, const antlr4::NoViableAltExcept
   if (start->getTokenIndex() == offending->getTokenIndex() || decision == nullptr) {
     return parser.getExpectedTokens();
   }
-  // Run the prediction again with each token in place of the offending one. A token is viable if
-  // the prediction gets past that place.
+  // Runs the prediction again with each token in place of the offending token. A token is viable if the
+  // prediction gets past it.
   std::vector<std::unique_ptr<antlr4::Token>> tokens;
   antlr4::TokenStream* input = parser.getTokenStream();
   for (size_t i = start->getTokenIndex(); i <= offending->getTokenIndex(); ++i) {

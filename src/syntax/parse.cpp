@@ -21,8 +21,8 @@ namespace kdl::syntax {
 
 namespace {
 
-/// Parses in ANTLR's fast mode (SLL). Returns null if that fails: either the text has an error, or
-/// it needs the full mode.
+/// Parses in ANTLR's fast mode (SLL). Returns null on failure: the text has an error or requires the
+/// full mode.
 P::ModuleContext* ParseFast(P& parser) {
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
       antlr4::atn::PredictionMode::SLL);
@@ -34,7 +34,7 @@ P::ModuleContext* ParseFast(P& parser) {
   }
 }
 
-/// Parses in the full mode (LL), which reports errors. Returns null if it gives up.
+/// Parses in ANTLR's full mode (LL), which reports errors. Returns null if the parser gives up.
 P::ModuleContext* ParseFull(P& parser, const std::shared_ptr<ErrorStrategy>& errors) {
   parser.reset();
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
@@ -69,8 +69,7 @@ std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStr
   return doc;
 }
 
-/// Whether there are no errors between the item's first token and the next item's first token,
-/// inclusive.
+/// Returns whether there is no error from the item's first token to the next item's first token, inclusive.
 bool IsWhole(const std::vector<P::ItemContext*>& items, size_t i,
              const std::vector<size_t>& errors) {
   size_t first = items[i]->start->getTokenIndex();

@@ -10,15 +10,15 @@
 
 namespace kdl::syntax {
 
-/// The tree of a file. If `ok` is false, errors have been reported, and the module contains only
-/// the items that have none.
+/// The tree of a file. If `ok` is false, errors have been reported, and the module contains only the items
+/// without errors.
 struct ParseResult {
   const Module* module = nullptr;
   bool ok = false;
 };
 
-/// Parses a file of the source manager. The tree is allocated in `arena` and refers to `names` and
-/// to the file's text. Reports one diagnostic for each mistake found.
+/// Parses a file that the source manager contains. The tree is allocated in `arena` and refers to `names`
+/// and to the file's text. Each mistake is reported by one diagnostic.
 ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
                       DiagnosticEngine& diagnostics);
 

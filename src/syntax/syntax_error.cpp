@@ -25,13 +25,13 @@ namespace {
 constexpr std::array<std::string_view, 8> kItemWords = {"import",  "const", "export", "kernel",
                                                         "program", "fn",    "device", "test"};
 
-/// Gives advice for a syntax error.
+/// Finds the advice and the notes for a syntax error.
 class Advisor {
  public:
   Advisor(const SyntaxError& error, const SourceManager& sources, FileId file, const Lexed& lexed)
       : error_(error), sources_(sources), file_(file), lexed_(lexed) {}
 
-  /// Whether to report the error at the end of the previous line. This is so unless a whole
+  /// Returns whether to report the error at the end of the previous line. This is so unless a whole
   /// statement or block is missing.
   bool IsAtLineEnd() const {
     return error_.previous != nullptr && error_.previous->getLine() < error_.token.getLine() &&
@@ -101,8 +101,9 @@ class Advisor {
     return TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::KERNEL) ? NearItemWord() : std::string();
   }
 
-  /// Notes where the bracket was opened that could be closed here, if that is on another line. For
-  /// a brace, also notes an inner brace that is closed further left than the line that opened it.
+  /// If a bracket that was opened on another line could be closed at the error, adds a note at that
+  /// bracket. But if an inner brace is closed further left than the line that opens it, the notes are at
+  /// that pair of braces instead.
   void AddNotes(Diagnostic& diagnostic) const {
     size_t opener = lexed_.opener[error_.token.getTokenIndex()];
     if (opener == kNoToken || Wants(KdlLexer::LET)) return;
@@ -121,7 +122,7 @@ class Advisor {
   }
 
  private:
-  /// Returns advice for words that are operators in other languages.
+  /// Returns advice for words that are operators in other languages, or an empty string.
   std::string WordHelp() const {
     if (error_.previous == nullptr) return {};
     std::string_view found = Text(error_.token);
@@ -142,7 +143,7 @@ class Advisor {
     return std::ranges::find(types, error_.previous->getType()) != types.end();
   }
 
-  /// Whether the previous token is followed by a comment that contains the rest of a statement.
+  /// Returns whether the previous token is followed by a comment that contains the rest of a statement.
   bool HidesDivision() const {
     std::string_view text = sources_.text(file_).substr(TokenSpan(file_, *error_.previous).end);
     std::string_view line = text.substr(0, text.find('\n'));
@@ -162,7 +163,7 @@ class Advisor {
   }
   std::string_view TextAt(size_t index) const { return Text(TokenAt(index)); }
 
-  /// Whether the error is after a type, as in `x: f32` or `x: in f32`, and not inside a product.
+  /// Returns whether the error comes after a type, as in `x: f32` or `x: in f32`, and not inside a product.
   bool IsAfterType() const {
     size_t index = error_.token.getTokenIndex();
     return index > 1 && TypeAt(index - 1) == KdlLexer::IDENT &&
@@ -207,7 +208,7 @@ void ReportSyntaxError(const SyntaxError& error, const SourceManager& sources, F
     span.begin = span.end = TokenSpan(file, *error.previous).end;
     diagnostic = &diagnostics.Report(diag::MissingAfter, span, expected, found(*error.previous));
   } else {
-    // Report what the end of the file leaves open at the last token, not on the line after it.
+    // If the file ends too early, reports the error at the last token, not on the line after it.
     bool at_end = error.token.getType() == antlr4::Token::EOF && error.previous != nullptr;
     if (at_end) span.begin = span.end = TokenSpan(file, *error.previous).end;
     diagnostic = &diagnostics.Report(diag::Unexpected, span, found(error.token), expected);

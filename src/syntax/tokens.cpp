@@ -50,7 +50,8 @@ std::string HelpForUnknown(std::string_view text) {
   return "names contain only A to Z, a to z, 0 to 9 and _";
 }
 
-/// Reports a run of one unknown character. `text` may contain several characters.
+/// Reports unknown characters. `text` contains one or several in a row; the message shows the first of
+/// them.
 void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
                    DiagnosticEngine& diagnostics) {
   std::string_view first = text.substr(0, CodePointBytes(text));
@@ -70,8 +71,8 @@ std::string HelpForNumber(std::string_view text) {
                      text.substr(suffix));
 }
 
-/// What to do with a token: drop it, keep it (perhaps with another type), or stop reading the file.
-/// MendWord reports a faulty token.
+/// What to do with a token: drop it, keep it (perhaps with another type), or stop reading the file. If the
+/// token is faulty, MendWord has reported it.
 enum class Mend { Drop, Keep, Stop };
 Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
               DiagnosticEngine& diagnostics) {
@@ -102,9 +103,9 @@ Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
 struct Level {
   size_t opener;
   size_t opener_type;
-  size_t indent;      ///< indentation of the bracket's line
-  size_t ifs = 0;     ///< `if` expressions since the last separator
-  size_t angles = 0;  ///< `name <name = …` not yet closed by `>`
+  size_t indent;      ///< the indentation of the line with the bracket
+  size_t ifs = 0;     ///< the number of `if` expressions since the last separator
+  size_t angles = 0;  ///< the number of `name <name = …` that no `>` has closed yet
 
   size_t depth() const { return (opener == kNoToken ? 0 : 1) + ifs + angles; }
 };
@@ -122,7 +123,7 @@ size_t OpenerOf(size_t type) {
   }
 }
 
-/// Pairs the brackets of a token list and measures their nesting depth, in one pass.
+/// Pairs the brackets of a list of tokens and measures how deep they are nested, in one pass.
 class BracketWalk {
  public:
   explicit BracketWalk(Lexed& lexed) : lexed_(lexed) {
@@ -130,7 +131,7 @@ class BracketWalk {
     lexed_.opener.assign(lexed_.tokens.size(), kNoToken);
   }
 
-  /// Returns the first token that is nested deeper than the limit.
+  /// Returns the first token that is nested deeper than the limit, if there is one.
   std::optional<size_t> FindTooDeep() {
     for (size_t i = 0; i < lexed_.tokens.size(); ++i) {
       if (lexed_.tokens[i]->getChannel() != antlr4::Token::DEFAULT_CHANNEL) continue;
@@ -197,8 +198,8 @@ class BracketWalk {
     level.ifs = level.angles = 0;
   }
 
-  /// Closes the bracket that this one matches, and with it the unclosed brackets inside. A brace
-  /// closes parentheses and square brackets inside it, but these never close a brace.
+  /// Closes the bracket that matches the closing bracket at `index`, and the unclosed brackets inside it. A
+  /// closing brace closes parentheses and square brackets inside the braces, but these never close a brace.
   void Close(size_t opener_type, size_t index) {
     for (size_t i = levels_.size(); i-- > 1;) {
       if (levels_[i].opener_type == opener_type) {

@@ -14,7 +14,7 @@ namespace kdl::syntax {
 
 inline constexpr size_t kNoToken = ~size_t{0};
 
-/// Two matching braces, where the closing one is further left than the line of the opening one.
+/// A pair of braces in which the closing brace is further left than the line with the opening brace.
 struct ClosedFurtherLeft {
   size_t opener;
   size_t closer;
@@ -27,16 +27,16 @@ struct Lexed {
   ByteStream input;
   KdlLexer lexer;  ///< the tokens point to it
   std::vector<std::unique_ptr<antlr4::Token>> tokens;
-  /// For each token, the innermost bracket that is open before it, or kNoToken if there is none.
+  /// For each token, the innermost bracket that is open before the token, or kNoToken if there is none.
   std::vector<size_t> opener;
   std::vector<ClosedFurtherLeft> closed_further_left;
-  /// Lines with faulty tokens, ascending. Syntax errors on these lines would only repeat the
-  /// report.
+  /// The lines with faulty tokens, in ascending order. A syntax error on one of these lines would only
+  /// repeat the report about the token.
   std::vector<size_t> faulty_lines;
 };
 
-/// Splits the text into tokens and checks the limits on their number and nesting. Returns false if
-/// parsing makes no sense. A faulty token is reported, then fixed or dropped, so that the rest can
+/// Splits the text into tokens, and checks the limits on their number and nesting. Returns false if the
+/// tokens should not be parsed. A faulty token is reported, and then fixed or dropped so that the rest can
 /// be parsed.
 bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngine& diagnostics);
 

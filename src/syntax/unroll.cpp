@@ -100,7 +100,7 @@ class Copier {
       case StmtKind::Break:
       case StmtKind::Continue:
         return stmt;
-      case StmtKind::Print:  // not allowed in a program; refused later
+      case StmtKind::Print:  // not allowed in a program; a later phase reports it
       case StmtKind::Return:
       case StmtKind::Range:
       case StmtKind::Domain:
@@ -137,7 +137,7 @@ class Copier {
     return copies;
   }
 
-  /// Returns the list element that replaces the name, or null.
+  /// Returns the list element that replaces the name, or null if none does.
   const Expr* Element(const Expr* expr) const {
     const auto* name = DynAs<NameExpr>(expr);
     auto known = name == nullptr ? elements_.end() : elements_.find(name->name);
@@ -226,7 +226,7 @@ class Copier {
   }
 
   Builder& builder_;
-  /// Keyed by the loop's variable; null if it is not bound.
+  /// The elements that replace loop variables, by variable; null if a variable is not bound.
   std::unordered_map<Name, const Expr*> elements_;
 };
 
@@ -238,7 +238,7 @@ const FunctionItem* ProgramOf(Builder& builder, const TestItem& test) {
   program->function_kind = FunctionKind::Program;
   uint32_t line = builder.sources.Locate(test.span).line;
   program->name.span = test.span;
-  program->name.span.end = program->name.span.begin + 4;  // covers the keyword `test`
+  program->name.span.end = program->name.span.begin + 4;  // the span covers the keyword `test`
   program->name.name = builder.names.Intern(fmt::format("test.{}", line));
   program->test = &test;
   program->body = Copier(builder).Block(test.body);

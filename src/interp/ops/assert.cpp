@@ -2,7 +2,8 @@
 
 #include "ir/views.h"
 
-// Assertions on scalars, tiles or vectors: the first element for which one is false stops the core.
+// Assertions on scalars, tiles or vectors. The first element for which an assertion is false stops
+// the core.
 
 namespace kdl::interp {
 

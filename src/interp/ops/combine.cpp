@@ -5,7 +5,7 @@
 
 #include "ir/views.h"
 
-// Folds and scans with a region, which runs once for each element.
+// Ops `multi_reduce` and `scan`, whose region runs once for each element.
 
 namespace kdl::interp {
 
@@ -13,7 +13,8 @@ namespace {
 
 bool IsScan(const Instruction& instruction) { return instruction.op->kind() == ir::OpKind::Scan; }
 
-/// Returns the offset of the current element in a tile over the values' axes; a scan may run downwards.
+/// Returns the offset of the current element in a tile that has the axes of the values. A scan may run in
+/// descending order.
 size_t CurrentOffset(const Instruction& instruction, const CombineState& state) {
   int64_t inner = state.terms.offset(0);
   bool down = IsScan(instruction) &&
@@ -63,7 +64,8 @@ void BeginTerm(Frame& frame, CombineState& state) {
   frame.next = 0;
 }
 
-/// Continues with the next term, of this element or of a later one; returns false if there are none left.
+/// Continues with the next term, of the current element or of a later one. Returns false if no term
+/// is left.
 bool BeginNext(Frame& frame, CombineState& state) {
   for (; !state.points.done();
        state.points.Next(), StartSequence(*frame.here, *frame.owner, state)) {

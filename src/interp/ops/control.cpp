@@ -14,8 +14,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Regions. Starting one pushes a frame. Its yield either starts the next execution of the region, or pops the
-// frame and stores the results of the op.
+// Ops with regions. The start of a region pushes a frame. The region's yield either starts the next
+// execution of the region, or pops the frame and stores the results of the op.
 
 namespace kdl::interp {
 
@@ -30,12 +30,12 @@ int64_t ScalarAt(Activation& here, const Instruction& instruction, size_t operan
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
-/// Returns hi - lo for lo < hi, which may need all 64 bits.
+/// Returns hi - lo, where lo < hi. The result may need all 64 bits.
 uint64_t Remaining(int64_t lo, int64_t hi) {
   return static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
 }
 
-/// Sets the first parameter: the block of a for, the index of a loop.
+/// Sets the first parameter of the region: the block of a `for`, the index of a `loop`.
 void BeginIteration(Frame& frame) {
   const LoopState& state = std::get<LoopState>(frame.control);
   Slot param = frame.block->params[0];
@@ -48,7 +48,8 @@ void BeginIteration(Frame& frame) {
   }
 }
 
-/// Returns the next of the loop's `count` numbers that this core executes, or nothing if there are none left.
+/// Returns the next iteration number for this core, out of the `count` numbers of this execution of the
+/// loop. Returns nothing if none is left.
 std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64_t count) {
   KDL_CHECK(core.facts.launch, "'{}' is scheduled dynamically outside of a launch",
             loop.op->info().spelling);
@@ -63,9 +64,9 @@ std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64
   return number;
 }
 
-/// Returns the maximum length of the next block of a split. A size is used if that many elements are left;
-/// sizes after the first are also used for fewer, if these are more than the next size.
-int64_t NextSize(const Instruction& split, const LoopState& state) {
+/// Returns the maximum length of the next block of a `cut`. A size is used if at least that many elements
+/// are left. A size after the first is also used if fewer elements are left, but more than the next size.
+int64_t NextSize(const Instruction& cut, const LoopState& state) {
   uint64_t left = Remaining(state.next, state.hi);
   for (size_t i = 0; i + 1 < split.numbers.size(); ++i) {
     auto size = static_cast<uint64_t>(split.numbers[i]);
@@ -101,7 +102,8 @@ void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
   core.frames.pop_back();
 }
 
-/// Sets the parameters for the block whose number is in the state. The leftmost binder is the outermost.
+/// Sets the parameters for the block whose number is in the state. The leftmost binder is the
+/// outermost loop.
 void BeginSpmdBlock(Frame& frame) {
   auto& state = std::get<SpmdState>(frame.control);
   state.agent = 0;
@@ -133,8 +135,8 @@ bool IsGrouped(const ir::Op* spmd) {
   return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Grouped;
 }
 
-/// Returns the blocks, or groups, of a core, as `distribute-blocks` does: each core has equally many
-/// consecutive ones, and the first cores one more.
+/// Returns the range of blocks, or groups, of a core. As in `distribute-blocks`, each core gets the same
+/// number of consecutive blocks, and the first cores may get one more block.
 std::pair<int64_t, int64_t> BlocksOfCore(const CoreFacts& facts, int64_t total) {
   int64_t share = total / facts.core_num;
   int64_t more = total % facts.core_num;
@@ -179,8 +181,8 @@ std::vector<const Instruction*> FoldsOf(const RegionCode& body) {
   return folds;
 }
 
-/// Sets the results of reductions in an elementwise loop without points: if the reduced axes are empty, the
-/// results are the initial values.
+/// Sets the results of the reductions in an elementwise loop that has no points. If only reduced axes are
+/// empty, the results are the initial values.
 void FoldNothing(Activation& here, const RegionCode& body, const std::vector<AxisRange>& ranges,
                  const std::vector<std::vector<int64_t>>& strides, PointState& state) {
   const ir::Op* yield = body.instructions.back().op;
@@ -197,8 +199,8 @@ void FoldNothing(Activation& here, const RegionCode& body, const std::vector<Axi
   }
 }
 
-/// Moves to the next point that is not masked out and sets the callee's arguments; returns false if there is
-/// none.
+/// Moves to the next point that is not masked off, and sets the callee's arguments. Returns false if there
+/// is no such point.
 bool BeginCallPoint(Activation& here, const Instruction& call, PointState& state) {
   size_t mask = MaskOperand(call);
   const uint64_t* flags =
@@ -241,7 +243,7 @@ void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) 
 
 size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
 
-/// Starts this GPU thread's share of the iterations.
+/// Starts the iterations that are this GPU thread's share.
 void StartWorkgroupLoop(Core& core, Activation& here, const Instruction& instruction,
                         int64_t step) {
   int64_t lo = ScalarAt(here, instruction, 0);
@@ -420,7 +422,7 @@ void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
   if (frame.owner && IsTileCall(*frame.owner->op))
     return ReturnToTileCall(core, frame, instruction);
   if (frame.owner) return ReturnToCall(core, frame, instruction);
-  if (!core.others.empty()) return core.Block();  // the stages must end first
+  if (!core.others.empty()) return core.Block();  // the function returns after its stages have ended
   core.results.clear();
   for (Slot slot : instruction.operands) core.results.push_back(here.scalar(slot));
   core.state = MachineState::Done;

@@ -3,13 +3,13 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Block copies. The elements of a copy into a buffer are written when it is awaited, and not before.
+// Block copies. The elements of a copy into a buffer are written when the copy is awaited, and not before.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The elements of a copy, row by row: their positions in the tensor and in the buffer.
+/// The elements of a copy, row by row, with their positions in the tensor and in the buffer.
 class CopyWalk {
  public:
   CopyWalk(Activation& here, const Instruction& instruction, const TensorValue& tensor,
@@ -26,7 +26,8 @@ class CopyWalk {
     for (size_t d = 0; d < along_.size(); ++d) sizes_.push_back(scalar(first_size + d));
   }
 
-  /// Calls `visit(place in the tensor, offset in the buffer, or -1 if outside)` until it returns false.
+  /// Calls `visit(place, offset)` for each element, until it returns false. `place` is the position in the
+  /// tensor, `offset` is the offset in the buffer, or -1 if the element is outside the buffer.
   template <class Visit>
   void Each(const Visit& visit) const {
     bool has_rows = sizes_.size() == 2;

@@ -6,8 +6,8 @@
 
 #include "ir/views.h"
 
-// Reductions and contractions. The axes of the points are those of the result, then the reduced ones. Streams
-// over the former give the start offsets of streams over the latter.
+// Reductions and contractions. The axes of the points are the axes of the result, followed by the reduced
+// axes. Streams over the former compute the offsets at which streams over the latter start.
 
 namespace kdl::interp {
 
@@ -48,7 +48,7 @@ uint64_t Folded(ir::EvalFn fold, uint64_t a, uint64_t b) {
   return fold(operands, nullptr);
 }
 
-/// Combines lane l with lane l + 32, then + 16, … + 1.
+/// Combines lane l with lane l + 32, then with lane l + 16, and so on to lane l + 1.
 uint64_t FoldLanes(ir::EvalFn fold, Lanes& lanes) {
   for (size_t width = kLanes / 2; width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; ++lane)
@@ -57,8 +57,8 @@ uint64_t FoldLanes(ir::EvalFn fold, Lanes& lanes) {
   return lanes[0];
 }
 
-/// Combines all terms of one result element: `add(acc, walk)` adds the term at the walk's position. With
-/// lanes64, lane 0 starts from `start`.
+/// Combines all terms of one element of the result. `add(acc, walk)` adds the term at the walk's position.
+/// With order `lanes64`, lane 0 starts from `start`.
 template <class Add>
 uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint64_t start,
                    Add add) {
@@ -78,8 +78,8 @@ uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint
   return FoldLanes(plan.fold, lanes);
 }
 
-/// Runs the steps of a matrix instruction, starting from `start`. `read(walk, a, b)` reads the factors of the
-/// term at the walk's position.
+/// Computes the steps of a matrix instruction, starting from `start`. `read(walk, a, b)` reads the factors
+/// of the term at the walk's position.
 template <class Read>
 uint64_t RunMatrixSteps(const ir::MatrixInstruction& mma, PointWalk& walk, size_t last_axis,
                         int64_t last_size, uint64_t start, Read read) {
@@ -103,7 +103,7 @@ uint64_t RunMatrixSteps(const ir::MatrixInstruction& mma, PointWalk& walk, size_
   return acc;
 }
 
-/// Stores `element(walk)` for each point of the result.
+/// Stores the value `element(walk)` for each point of the result.
 template <class Element>
 void FillResult(Activation& here, const Instruction& instruction, std::vector<AxisRange> ranges,
                 const std::vector<std::vector<int64_t>>& strides, Element element) {
@@ -126,8 +126,8 @@ std::vector<int64_t> ReducedSizes(const Instruction& instruction,
   return {sizes.end() - static_cast<ptrdiff_t>(instruction.points->reduced), sizes.end()};
 }
 
-/// Returns the initial value of a reduce_in_loop at the walk's point; it has one for each point of the loop's
-/// other axes.
+/// Returns the initial value of a reduce_in_loop at the walk's point. There is one initial value for each
+/// point of the loop's axes that are not reduced.
 uint64_t InitialValue(Activation& here, const Instruction& fold, const PointWalk& walk) {
   size_t number = fold.op->SegmentBegin(ir::ReduceInLoopOp::at_into);
   if (number == fold.operands.size()) return fold.fold->identity;
@@ -156,7 +156,7 @@ uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWal
 }
 
 /// Adds the term at the current point of the elementwise loop. After the last point along the reduced axes,
-/// the lanes are combined to the result.
+/// combines the lanes to the result.
 void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction) {
   auto& state = std::get<PointState>(core.frames.back().control);
   const FoldPlan& plan = *instruction.fold;

@@ -21,7 +21,7 @@ Stream StreamOf(Activation& here, const Instruction& instruction, size_t operand
   return {SlotElements(here, slot), OperandStrides(*instruction.points, operand, ranges, tile)};
 }
 
-/// Returns the strides of the tile along the indexed axes.
+/// Returns the strides of the tile along the axes that are indexed.
 std::vector<int64_t> TakenStrides(const Instruction& instruction, const Tile& tile) {
   std::vector<int64_t> all = StridesOf(tile.ranges);
   const std::vector<ir::AxisId>& axes = instruction.op->operand(0)->type()->axes;
@@ -33,7 +33,8 @@ std::vector<int64_t> TakenStrides(const Instruction& instruction, const Tile& ti
   return strides;
 }
 
-/// Returns whether the tile has a value. Its ranges are not checked, since indexed axes may have any.
+/// Returns whether the tile has a value. Does not check the tile's ranges, because indexed axes may have
+/// any range.
 bool TileFits(Core& core, Activation& here, const Instruction& instruction) {
   const TileRef& tile = here.tile(instruction.operands[0]);
   if (!tile) core.Break(instruction, "gathers from a tile that has no value yet");
@@ -57,7 +58,8 @@ void RunGather(Core& core, Activation& here, const Instruction& instruction) {
     streams.push_back(StreamOf(here, instruction, i, ranges));
     strides.push_back(streams.back().strides);
   }
-  // An indexed axis that the indices have as well belongs to the result, not to the tile.
+  // If an indexed axis is also an axis of the indices, it is an axis of the result, and the tile does not
+  // vary along it.
   const std::vector<ir::AxisId>& points = instruction.points->axes;
   for (ir::AxisId axis : op.attr<ir::AttrKey::Axes>()) {
     auto found = std::find(points.begin(), points.end(), axis);

@@ -22,7 +22,8 @@ void RunLaunchTensor(Core& core, Activation& here, const Instruction& instructio
       instruction.op, instruction.numbers, static_cast<size_t>(bytes));
 }
 
-/// The launch resumes the core after all cores have arrived, each after its stages have ended.
+/// Waits for all cores of the launch. A core arrives after its own stages have ended; the launch resumes
+/// the cores after all of them have arrived.
 void RunSync(Core& core, Activation&, const Instruction&) {
   if (!core.others.empty()) return core.Block();
   core.state = MachineState::AtBarrier;

@@ -99,7 +99,7 @@ void RunTileCopy(Core& core, Activation& here, const Instruction& instruction) {
   }
 }
 
-/// Checks what drivers require: strides that are multiples of 16 bytes.
+/// Checks that the strides are multiples of 16 bytes, which drivers require.
 void RunTileCopyFits(Core&, Activation& here, const Instruction& instruction) {
   constexpr int64_t kAligned = 16;
   const TensorValue& tensor = here.tensor(instruction.operands[0]);

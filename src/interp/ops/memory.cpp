@@ -9,17 +9,17 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Loads, stores and scratch memory. Every access is checked here, whatever its bounds mode: if an access that
-// was proven to be inside is not, the proof is wrong.
+// Loads, stores and scratch memory. Every access is checked here, whatever its `bounds` attribute says: if
+// an access that was proven to be in bounds is not, the proof is wrong.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The index computation of an access, point by point.
+/// Computes the indices of an access, point by point.
 class AccessRun {
  public:
-  /// `extra_streams` are operands whose offset the caller needs at each point.
+  /// `extra_streams` are the operands whose offset the caller needs at each point.
   AccessRun(Activation& here, const Instruction& instruction, const TensorValue& tensor,
             const std::vector<AxisRange>& ranges, const std::vector<size_t>& extra_streams)
       : here_(here),
@@ -59,7 +59,8 @@ class AccessRun {
     return term.coefficient * static_cast<uint64_t>(ir::Extended(term.scalar, bits));
   }
 
-  /// The streams are the affine index of each dimension, then the gathered terms, then the caller's.
+  /// The streams of the walk are the affine index of each dimension, then the gathered terms,
+  /// then `extra_streams`.
   PointWalk MakeWalk(const std::vector<AxisRange>& ranges,
                      const std::vector<size_t>& extra_streams) {
     std::vector<std::vector<int64_t>> streams;
@@ -122,7 +123,7 @@ const uint64_t* OptionalElements(const Activation& here, const Instruction& inst
 
 namespace {
 
-/// Locates an access whose indices are all scalars, without allocating memory.
+/// Locates the element of an access whose indices are all scalars, without allocating memory.
 Place LocateScalar(Activation& here, const Instruction& instruction, const TensorValue& tensor) {
   const AccessPlan& plan = *instruction.access;
   uint64_t offset = 0;
@@ -144,7 +145,7 @@ void Record(Core& core, Activation& here, const Instruction& instruction, uint64
 
 }  // namespace
 
-/// Loads one element: the most frequent op in loop-level code.
+/// Loads one element. This is the most frequent op in loop-level code.
 void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[0]);
   const AccessPlan& plan = *instruction.access;
@@ -214,7 +215,8 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
 
 namespace {
 
-/// Calls `write(address, bits)` for each element that a store or update changes, with its value.
+/// Calls `write(address, bits)` for each element that a store or update changes. `bits` is the value for
+/// that element.
 template <class Write>
 void WriteEach(Core& core, Activation& here, const Instruction& instruction,
                const TensorValue& tensor, TouchKind kind, const Write& write) {
@@ -249,7 +251,7 @@ void RunStore(Core& core, Activation& here, const Instruction& instruction) {
 
 namespace {
 
-/// Returns the enclosing spmd that is distributed in groups.
+/// Returns the state of the enclosing spmd that is distributed in groups.
 const SpmdState& GroupedRun(const Core& core) {
   for (auto frame = core.frames.rbegin(); frame != core.frames.rend(); ++frame) {
     const auto* run = std::get_if<SpmdState>(&frame->control);
@@ -258,7 +260,7 @@ const SpmdState& GroupedRun(const Core& core) {
   KDL_UNREACHABLE("an update of a group outside of blocks that are distributed in groups");
 }
 
-/// Returns a function that updates one element, given its address.
+/// Returns a function that updates an element at a given address.
 std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction& instruction,
                                                   const TensorValue& tensor) {
   auto how = instruction.op->attr<ir::AttrKey::How>();
@@ -292,7 +294,7 @@ void RunTable(Core&, Activation& here, const Instruction& instruction) {
       RowMajorStrides(instruction.numbers), TensorId()};
 }
 
-/// A hint has no effect here.
+/// Does nothing, because a hint has no effect in the interpreter.
 void RunHint(Core&, Activation&, const Instruction&) {}
 
 void RunCheck(Core& core, Activation& here, const Instruction& instruction) {

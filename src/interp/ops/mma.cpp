@@ -5,8 +5,8 @@
 #include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
-// One GPU thread's part of a matrix step. The thread computes its points alone, reading their terms from
-// workgroup memory.
+// One GPU thread's part of an mma step. The thread computes its points without other threads, and reads
+// their terms from workgroup memory.
 
 namespace kdl::interp {
 
@@ -14,7 +14,8 @@ namespace {
 
 using ir::AttrKey;
 
-/// A buffer with two dimensions, or a slot of one with three. Along one of the two dimensions are the terms.
+/// A factor: a buffer with two dimensions, or a slot of a buffer with three. The terms of a sum lie along
+/// one of the two dimensions.
 struct Factor {
   size_t operand;
   const Buffer* buffer;
@@ -44,15 +45,16 @@ Factor MakeFactor(Core& core, Activation& here, const Instruction& instruction, 
                 1};
   if (first == 0) return factor;
   size_t slot = instruction.op->SegmentBegin(ir::MmaOp::at_slots);
-  // The slots of the second factor come after those of the first one.
+  // The slot operand of the second factor comes after the slot operand of the first factor, if that
+  // has one.
   if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
   factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
   factor.slots = type->dims[0]->value;
   return factor;
 }
 
-/// Reads the terms of a row or column, converted to the type of the accumulator. Returns false if the core
-/// has stopped.
+/// Reads the terms of a row or column, and converts them to the type of the accumulator. Returns false if
+/// the core has stopped.
 bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor, int64_t kept,
                int64_t first, uint64_t* terms) {
   for (int iteration = 0; iteration < instruction.fold->mma->depth; ++iteration) {
@@ -69,7 +71,7 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
   return true;
 }
 
-/// Returns the positions of the GPU thread along the axis of the map.
+/// Returns the GPU thread's positions along an axis with this thread layout.
 std::vector<int64_t> ThreadPositions(const ir::AxisDigits& digits, int64_t thread) {
   int64_t first = digits.First(thread / digits.apart % digits.threads);
   std::vector<int64_t> places;

@@ -5,7 +5,7 @@
 
 namespace kdl::interp {
 
-/// What is computed for an op before it runs.
+/// What is computed for an op before it is executed.
 enum class Plan : uint8_t {
   None,
   Computed,
@@ -48,7 +48,7 @@ struct OpRow {
   Plan plan = Plan::None;
   Handler run = nullptr;
   YieldHandler yield = nullptr;   ///< for an op with regions: called at their ends
-  Handler run_scalars = nullptr;  ///< for an op without tiles and vectors; null: as `run`
+  Handler run_scalars = nullptr;  ///< for an op without tiles and vectors; null: `run` is used
   Handler run_vectors = nullptr;
 
   Handler HandlerOf(OpForm form) const;

@@ -14,7 +14,7 @@ namespace kdl::interp {
 
 namespace {
 
-// If there are more elements, only the first few are printed, in one row.
+// A print with more elements than this shows only the first few, in one row.
 constexpr size_t kMostShown = 64;
 constexpr size_t kFirstShown = 8;
 

@@ -39,7 +39,7 @@ Failure Located(const Instruction& instruction, const Failure& failure) {
           failure.kind};
 }
 
-/// Returns the index of an access; the core traps if it is outside.
+/// Returns the index of an access. If the index is out of bounds, the core traps.
 std::vector<int64_t> CheckedIndex(Core& core, Activation& here, const Instruction& instruction,
                                   size_t segment, const TensorValue& tensor) {
   std::vector<int64_t> index;
@@ -55,7 +55,7 @@ std::vector<int64_t> CheckedIndex(Core& core, Activation& here, const Instructio
   return index;
 }
 
-/// Returns the sizes of a program, including those that it has bound so far.
+/// Returns the values of a program's sizes, including the sizes that it has bound so far.
 Symbols SymbolsAt(const Activation& here) {
   return [&here](Name name) {
     auto bound = here.sizes.find(name);
@@ -170,7 +170,7 @@ void RunFill(Core& core, Activation& here, const Instruction& instruction) {
 
 namespace {
 
-/// Returns why `lo..hi` is not a part of the dimension; empty if it is.
+/// Says why `lo..hi` is not a part of the dimension; returns an empty string if it is.
 std::string NoPartText(const ir::Op& op, int64_t lo, int64_t hi, int64_t size) {
   auto dimension = op.attr<AttrKey::Dimension>();
   std::string text = op.attr<AttrKey::Text>().str();
@@ -218,7 +218,8 @@ void RunBindSize(Core&, Activation& here, const Instruction& instruction) {
   here.scalar(instruction.results[0]) = value;
 }
 
-/// Requirements of a kernel have been checked before its cores started.
+/// Checks a requirement in a program. The requirements of a kernel have been checked before its
+/// cores started.
 void RunRequire(Core& core, Activation& here, const Instruction& instruction) {
   if (!here.code->symbols) return;
   std::optional<Trap> broken =

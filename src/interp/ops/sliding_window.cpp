@@ -2,14 +2,14 @@
 
 #include "ir/views.h"
 
-// Sliding windows. Every element is checked here: one that is outside means that the window is wrong.
+// Sliding windows. Every element is checked here: if one is out of bounds, the window is wrong.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The index along one axis of the window, relative to the start of its block, and its strides along the
-/// result's axes.
+/// The index along one axis of the window, relative to the start of the axis's block, and the strides of
+/// this index along the result's axes.
 struct Line {
   int64_t base;
   std::vector<int64_t> strides;
@@ -25,7 +25,7 @@ Line LineOf(Activation& here, const Instruction& instruction, size_t dim, size_t
   return line;
 }
 
-/// Returns the strides of the window along the axes of the result that the window has as well.
+/// Returns the window's strides along those axes of the result that the window also has.
 std::vector<int64_t> KeptStrides(const Instruction& instruction, const std::vector<int64_t>& all,
                                  const ir::AxisList& over) {
   const std::vector<ir::AxisId>& own = instruction.op->operand(0)->type()->axes;

@@ -8,14 +8,15 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 
-// The stages of a core run in turn: each runs until it has to wait for another. If all of them wait, none can
-// ever continue, and the core reports the ops at which they wait.
+// The stages of a core run in turn: each stage runs until it has to wait for another stage. If all stages
+// wait, none of them can ever continue, and the core reports the ops at which they wait.
 
 namespace kdl::interp {
 
 namespace {
 
-/// Returns the op at which a stage waits. Null for the kernel itself, which waits for its stages to end.
+/// Returns the op at which a stage waits. Returns null for the kernel itself, which waits for its stages
+/// to end.
 const Instruction* BlockedAt(const std::vector<Frame>& stage) {
   const Frame& frame = stage.back();
   const Instruction& instruction = frame.block->instructions[frame.next];
@@ -57,7 +58,7 @@ void Core::StopStuck() {
   Trap stuck;
   stuck.code = KDL_TRAP_STUCK;
   others.push_back(std::move(frames));
-  // In source order, whichever stage was running.
+  // Sorts the stages in source order, so that the report does not depend on which stage was running.
   std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) {
     return std::less<>{}(a.front().owner, b.front().owner);
   });

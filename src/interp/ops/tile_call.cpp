@@ -6,14 +6,15 @@
 
 #include "ir/views.h"
 
-// Calls of a fn that has ranges or pipes, once for each point of the axes that it is mapped over. The fn's
-// tiles are parts of the arguments, over its own axes; its blocks and pipes are those of the caller.
+// Calls of a fn that has ranges or pipes. The fn is called once for each point of the axes over which the
+// call is mapped. The tiles in the fn are parts of the arguments, over the fn's own axes. The fn uses the
+// blocks and pipes of the caller.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The caller's axis for an axis of the fn, and the slot of its block.
+/// The caller's axis that is bound to an axis of the fn, and the slot of its block.
 struct BoundAxis {
   ir::AxisId axis;
   Slot block;
@@ -70,8 +71,8 @@ std::shared_ptr<Tile> ArgumentPart(const Tile& tile, const std::vector<ir::AxisI
   return part;
 }
 
-/// Moves to the next point that is not masked out and passes the arguments to the fn; returns false if there
-/// is none.
+/// Moves to the next point that is not masked off, and passes the arguments to the fn. Returns false if
+/// there is no such point.
 bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
   size_t mask = MaskOperand(call);
   const uint64_t* flags =
@@ -98,7 +99,7 @@ bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
   return true;
 }
 
-/// Returns the ranges of a result: those of the fn's axes and of the axes that the call is mapped over.
+/// Returns the ranges of a result along the fn's axes and the axes over which the call is mapped.
 std::vector<AxisRange> ResultRanges(const Instruction& call, const ir::Value* result,
                                     const Activation& here, const std::vector<AxisRange>& mapped) {
   std::vector<AxisRange> ranges;

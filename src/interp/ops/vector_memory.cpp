@@ -4,16 +4,16 @@
 #include "ir/type.h"
 #include "ir/views.h"
 
-// Loads and stores of vectors. Each lane is checked like a separate element; a lane that is masked off is not
-// even located.
+// Loads and stores of vectors. Each lane is checked like a separate element; a lane that is masked off is
+// not even located.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The lanes that an access uses.
+/// The lanes that an access reads or writes.
 struct Mask {
-  const uint64_t* flags = nullptr;  ///< null: all
+  const uint64_t* flags = nullptr;  ///< null: all lanes
 
   bool operator[](size_t lane) const { return !flags || flags[lane] != 0; }
 };
@@ -47,7 +47,7 @@ void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction)
   }
 }
 
-/// Tensors are treated as aligned here, so that results depend only on the position of the element, not on
+/// Treats tensors as aligned, so that results depend only on the position of the element and not on
 /// the machine.
 void RunAlignGap(Core&, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::AlignGapOp::at_tensor]);

@@ -9,7 +9,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// Returns result `i`, resized to the length of its type.
+/// Returns the lanes of result `i`, resized to the length of the result's type.
 std::vector<uint64_t>& ResultLanes(Activation& here, const Instruction& instruction, size_t i = 0) {
   std::vector<uint64_t>& lanes = here.vector(instruction.results[i]);
   lanes.resize(static_cast<size_t>(ir::Lanes(instruction.op->result(i)->type())));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-// A `while` on scalars, tiles or vectors. Its body runs while any element continues; elements that have ended
-// keep their values.
+// A `while` on scalars, tiles or vectors. Its body runs as long as any element continues. Elements that
+// have ended keep their values.
 
 namespace kdl::interp {
 
@@ -20,8 +20,8 @@ bool AnyGoesOn(const Activation& here, Slot condition) {
                      [](uint64_t on) { return on != 0; });
 }
 
-/// Returns the elements of `next` where the condition is true, and those of `kept` elsewhere. The axes of the
-/// condition are a subset of `axes`.
+/// Returns the elements of `next` where the condition is true, and the elements of `kept` elsewhere. The
+/// axes of the condition are a subset of `axes`.
 TileRef MergeTiles(const Tile& next, const Tile& kept, const Tile& condition,
                    const ir::AxisList& axes, const ir::AxisList& condition_axes) {
   std::vector<int64_t> own = StridesOf(condition.ranges);
@@ -40,7 +40,7 @@ TileRef MergeTiles(const Tile& next, const Tile& kept, const Tile& condition,
   return merged;
 }
 
-/// Restores the values of the elements that had ended before this iteration.
+/// Restores the values of elements that had already ended before this iteration.
 void KeepEnded(Frame& frame, const Instruction& yield) {
   Activation& here = *frame.here;
   const std::vector<Slot>& params = frame.block->params;

@@ -6,14 +6,16 @@
 
 namespace kdl::ir {
 
-// A(v) is the bound that a contract computes for each f64 value v: how far, in units of a rounding error, a
-// computation of v in another precision may be off. What each op adds to it is a column of ops.def.
+// Computes A(v), the bound that a contract keeps for each f64 value v: how far, in units of a rounding
+// error, a computation of v in another precision may be off. A column of ops.def says what each op adds
+// to it.
 
-/// `values` are the result, then the operands; `bounds` are those of the operands, or null if all are 0. All
-/// are bit patterns of f64.
+/// Computes the bound of an op's result. `values` are the result and then the operands. `bounds` are the
+/// bounds of the operands, or null if all of them are 0. All numbers are bit patterns of f64.
 using BoundFn = double (*)(const uint64_t* values, const uint64_t* bounds);
 
-/// Returns the rule of an op, or null if it has none because its result is exact or is not a float.
+/// Returns the rule of an op. Returns null if the op has no rule, because its result is exact or is not
+/// a float.
 BoundFn FindBound(OpKind kind);
 
 }  // namespace kdl::ir

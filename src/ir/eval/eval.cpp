@@ -13,8 +13,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Integer arithmetic is done on unsigned 64-bit numbers and truncated, so that it wraps and is never
-/// undefined.
+/// Returns the number as an unsigned 64-bit number. Integer arithmetic is done on such numbers and its
+/// result is truncated, so that it wraps and is never undefined.
 template <Integer T>
 uint64_t Widened(T value) {
   return static_cast<uint64_t>(static_cast<int64_t>(value));
@@ -35,7 +35,8 @@ struct Mul {
   template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) * Widened(b)); }
   template <Wide T> static T Compute(T a, T b) { return CanonicalNan(a * b); }
 };
-/// Returns a narrow float as the result of an op: one-byte floats saturate instead of becoming infinite.
+/// Returns a narrow float as the result of an op. Where a one-byte float would become infinite,
+/// it saturates.
 template <Narrow T> T Kept(T a) { return std::isinf(Exact(a)) ? NarrowFrom<T>(Exact(a)) : a; }
 struct Neg {
   template <Integer T> static T Compute(T a) { return static_cast<T>(0 - Widened(a)); }
@@ -119,7 +120,8 @@ struct Tf32 {
 struct FmaFlush {
   template <std::same_as<float> T> static T Compute(T a, T b, T c) {
     constexpr float kLeast = std::numeric_limits<float>::min();
-    // Keeps all digits of sums near the least normal number while they are rounded.
+    // Scaled by this power of two, sums near the least normal number keep all their digits when they
+    // are rounded.
     constexpr float kScale = 0x1p32F;
     float sum = Fma::Compute(a, b, c);
     bool may_be_tiny = std::fabs(sum) <= kLeast;
@@ -127,7 +129,7 @@ struct FmaFlush {
     return is_tiny ? std::copysign(0.F, sum) : sum;
   }
 };
-/// Only in contracts: functions of f64, as the C library computes them.
+/// Functions of f64 that only contracts use, as the C library computes them.
 template <class T> concept Real = std::same_as<T, double>;
 struct Exp { template <Real T> static T Compute(T a) { return CanonicalNan(std::exp(a)); } };
 struct Exp2 { template <Real T> static T Compute(T a) { return CanonicalNan(std::exp2(a)); } };

@@ -11,36 +11,38 @@
 namespace kdl::ir {
 
 // Defines what elementwise ops compute, bit by bit, for both the interpreter and constant folding. A scalar
-// value is a uint64_t with its bit pattern, zero-extended. The sign and payload of a NaN are unspecified,
-// except in the result of to_bits.
+// value is a uint64_t that contains its bit pattern, zero-extended. The sign and payload of a NaN are
+// unspecified, except in the result of to_bits.
 
-/// Returns the function of an elementwise op whose last operand has type `operand` and whose result has type
-/// `result`. Null for `call` and for types on which the op is not defined. f16 and bf16 support only what is
-/// exact in them (casts, comparisons, min, max, neg, abs, select).
+/// Returns the function of an elementwise op whose last operand has type `operand` and whose result has
+/// type `result`. Returns null for `call` and for types on which the op is not defined. On f16 and bf16,
+/// only ops that are exact in them are defined (casts, comparisons, min, max, neg, abs, select).
 EvalFn FindEval(OpKind kind, Scalar operand, Scalar result);
 
-/// Evaluates an op once. Returns nothing if FindEval returns null or the op traps.
+/// Evaluates an op once. Returns nothing if FindEval returns null for the op, or if the op traps.
 std::optional<uint64_t> Evaluate(OpKind kind, Scalar operand, Scalar result,
                                  const uint64_t* operands);
 
 uint64_t EvaluateCast(Scalar from, Scalar to, uint64_t bits);
 
-/// Returns the value from which a reduction starts, which is also its value over no elements.
+/// Returns the value from which a reduction starts. It is also the result of reducing no elements.
 uint64_t FoldIdentity(ReductionKind fold, Scalar acc);
 
 /// Returns the op that combines the accumulator with a term.
 OpKind CombineOf(ReductionKind fold);
 
-/// Returns the op that combines the element with the value. There is none for UpdateKind::Set.
+/// Returns the op that combines the element with the value. UpdateKind::Set has no such op.
 OpKind CombineOf(UpdateKind how);
 
-/// Returns the value for which an update leaves every element unchanged.
+/// Returns the value that leaves every element unchanged in an update.
 uint64_t UpdateIdentity(UpdateKind how, Scalar acc);
 
-/// Returns (accumulator, term) -> accumulator, or null if the reduction is not defined on the scalar.
+/// Returns the function (accumulator, term) -> accumulator, or null if the reduction is not defined on the
+/// scalar type.
 EvalFn FindFold(ReductionKind fold, Scalar acc);
 
-/// Returns (a, b, c) -> a * b + c: one fma for f32 and f64, wrapping for integers. Null for other scalars.
+/// Returns the function (a, b, c) -> a * b + c, or null if the scalar type has none. It is a single fma for
+/// f32 and f64, and wraps for integers.
 EvalFn FindMultiplyAdd(Scalar acc);
 
 /// Returns an integer as an i64, extended according to its signedness; a u64 keeps its bits.

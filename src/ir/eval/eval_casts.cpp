@@ -10,7 +10,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Truncates and saturates; NaN becomes 0. The limits are powers of two, hence exact in f64.
+/// Truncates to an integer and saturates; NaN becomes 0. The least value of T and the number after its
+/// largest are powers of two or 0, and hence exact in f64.
 template <Integer T>
 T SaturatingFrom(double value) {
   if (std::isnan(value)) return 0;
@@ -22,7 +23,8 @@ T SaturatingFrom(double value) {
   return static_cast<T>(value);
 }
 
-/// Returns an f64 that rounds to every narrower float as if `value` were rounded only once.
+/// Returns an f64 for which rounding to any narrower float gives the same result as rounding `value`
+/// directly.
 template <Integer T>
 double Sticky(T value) {
   if constexpr (std::is_signed_v<T>) {

@@ -5,7 +5,7 @@
 #include "ir/eval/eval_fn.h"
 #include "support/scalar.h"
 
-// Conversions from one scalar type to another. The functions return null if there is none.
+// Conversions from one scalar type to another. The functions return null if there is no such conversion.
 
 namespace kdl::ir {
 

@@ -29,7 +29,7 @@ class ModuleReader {
   bool ReportFaults(DiagnosticEngine& diagnostics) const;
   bool ReportUngivenSizes(DiagnosticEngine& diagnostics) const;
   void Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const;
-  /// Gives the ops of a text without source locations a location in the text itself.
+  /// Gives ops without a source location the location of their own text.
   void PlaceOps(const SourceManager& sources);
 
  private:
@@ -140,8 +140,8 @@ bool ModuleReader::ReadFunction(FunctionKind kind, std::string doc) {
   return ReadHeader(reader) && ReadOps(reader, function->body, 0);
 }
 
-/// Reads up to the first op of the body. The types of parameters may name axes, which are declared in the
-/// body, so those are read first.
+/// Reads up to the first op of the body. The types of parameters may name axes, but the body declares them,
+/// so the axes are read before the parameters.
 bool ModuleReader::ReadHeader(TextReader& reader) {
   if (cursor_.TryWord("types") && !ReadBindings(reader)) return false;
   if (cursor_.TryWord("generics") && !ReadGenerics(reader)) return false;
@@ -308,7 +308,8 @@ bool ModuleReader::ReportFaults(DiagnosticEngine& diagnostics) const {
   return !faults.empty();
 }
 
-/// Reports size names that no call determines, in functions that a caller or a program of this module calls.
+/// Reports size names that no call determines, in functions that a caller or a program of this module
+/// may call.
 bool ModuleReader::ReportUngivenSizes(DiagnosticEngine& diagnostics) const {
   std::set<Name> launched;
   for (const Function* function : module_.functions()) {
@@ -385,7 +386,7 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   if (!assumptions.empty()) return nullptr;
   reader.PlaceOps(sources);
   ForgetDynamicCounters(*module);
-  // Accesses are checked again without their assumptions, and a check is not allowed everywhere.
+  // Verifies again: the accesses are now checked at run time, which is not allowed everywhere.
   return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
 }
 

@@ -10,14 +10,14 @@
 
 namespace kdl::ir {
 
-// Limits that are checked before reading, because everything after the parser recurses over regions and
-// sizes.
+// Limits that are checked before the text is read, because everything after the parser recurses over
+// regions and sizes.
 inline constexpr size_t kMaxTextBytes = size_t{64} << 20;
 inline constexpr size_t kMaxTextNesting = 256;
 
 /// Reads the text form (printer.h) of a module and verifies it. Ops without `loc` have no location. Returns
-/// null if errors have been reported: at first one for each function, then one for each op that breaks a rule
-/// or needs more trust than there is.
+/// null after reporting errors. Syntax errors come first, at most one for each function. If there are none,
+/// each op that breaks a rule or needs more trust than `trust` gives is reported.
 std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context& context,
                               DiagnosticEngine& diagnostics, Trust trust = Trust::Everything);
 

@@ -25,7 +25,7 @@ struct Binder {
   Type type;
 };
 
-/// Reads one op. Keeps its parts until the types of its results are known.
+/// Reads one op. Stores the parts of the op until the types of its results are known.
 class OpReader {
  public:
   OpReader(TextReader& reader, Region* region, size_t depth)
@@ -89,7 +89,7 @@ class OpReader {
   std::vector<Attr> attrs_;
   std::vector<Type> types_;
   std::vector<Binder> binders_;
-  /// The texts of a constant or of Elements, until its type is known.
+  /// The numbers of a `const` op or of the attribute Elements as text, until their type is known.
   std::optional<AttrKey> constants_of_;
   std::vector<std::pair<std::string_view, Span>> constants_;
   Loc loc_;
@@ -140,7 +140,7 @@ bool OpReader::Read() {
   return true;
 }
 
-/// The attributes that the text leaves out.
+/// Adds the attributes that the text may omit, with their default values.
 void OpReader::AddDefaults() {
   Type first = types_.empty() ? Type() : types_[0];
   for (const AttrSpec& spec : info_->attrs) {
@@ -152,7 +152,7 @@ void OpReader::AddDefaults() {
 }
 
 Op* OpReader::Create() {
-  // The result types of an op with regions come after its regions.
+  // For an op with regions, the result types come after the regions in the text.
   std::vector<Type> types = types_;
   types.resize(names_.size(), reader_.types().ScalarOf(Scalar::I64));
   AddDefaults();
@@ -201,7 +201,7 @@ bool OpReader::ReadPieces(const std::vector<FormatPiece>& pieces) {
   return true;
 }
 
-/// `3`, `-0.5_f32`, `true`, `inf_f64`.
+/// Returns whether a constant comes next: `3`, `-0.5_f32`, `true`, `inf_f64`.
 bool OpReader::NextIsConstant() {
   if (cursor_.NextIsDigit() || cursor_.NextIs("-")) return true;
   std::string_view word = cursor_.PeekWord();
@@ -210,12 +210,12 @@ bool OpReader::NextIsConstant() {
 
 bool OpReader::NextIsOperand() { return cursor_.NextIs("%") || NextIsConstant(); }
 
-/// A use of a value, or a constant.
+/// Reads an operand: a use of a value, or a constant.
 Value* OpReader::ReadOperand() {
   return NextIsConstant() ? ReadInlineConstant() : ReadValue(reader_);
 }
 
-/// Makes the constant before the op that uses it; ops of one region share it.
+/// Creates the constant before the op that uses it. Ops of one region share equal constants.
 Value* OpReader::ReadInlineConstant() {
   size_t begin = cursor_.Here();
   std::string_view text = cursor_.Constant();
@@ -339,7 +339,7 @@ std::optional<int64_t> OpReader::ReadEnumerator(AttrKey key) {
   return enumerator;
 }
 
-/// Reads `@name`; `@""` is a name that has not been chosen yet.
+/// Reads `@name`. The name in `@""` has not been chosen yet.
 std::optional<Name> OpReader::ReadSymbol() {
   if (!cursor_.Sign("@")) return std::nullopt;
   std::optional<TextCursor::NameText> name = cursor_.DottedName("a name");
@@ -347,7 +347,7 @@ std::optional<Name> OpReader::ReadSymbol() {
   return name->name.empty() ? Name() : reader_.Intern(name->name);
 }
 
-/// Reads `i, j`; `(i, j)` inside braces; `()` if there are none.
+/// Reads `i, j`, or `(i, j)` if the axes are inside braces, or `()` if there are none.
 std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   if (in_braces && !cursor_.Sign("(")) return std::nullopt;
   AxisList axes;
@@ -406,7 +406,7 @@ bool OpReader::ReadDim(AccessDim& dim) {
   return true;
 }
 
-/// Reads `%k`, `2*%k`, `S*%k` or an offset, after the sign.
+/// Reads a term, without its sign: `%k`, `2*%k`, `S*%k`, or an offset.
 bool OpReader::ReadTerm(bool negative, AccessDim& dim) {
   SizeTable& sizes = reader_.sizes();
   auto with_sign = [&](Size size) {
@@ -487,7 +487,8 @@ bool OpReader::ReadBinder(bool typed) {
   return cursor_.Word("in");
 }
 
-/// Reads `%lo .. %hi` into the first two operands, and `step %s` into the third; the step is 1 if it is left out.
+/// Reads `%lo .. %hi` into the first two operands, and `step %s` into the third. Without `step`, the step
+/// is 1.
 bool OpReader::ReadRange(bool with_step) {
   if (!ReadOperands(0) || !cursor_.Sign("..") || !ReadOperands(1)) return false;
   if (!with_step) return true;

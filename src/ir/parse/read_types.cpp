@@ -8,7 +8,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Reads one size. Counts its operators, because its depth may be as large as their number.
+/// Reads one size. Counts the operators of the size, because a size may be nested as deeply as it
+/// has operators.
 class SizeReader {
  public:
   explicit SizeReader(TextReader& reader) : reader_(reader), cursor_(reader.cursor) {}

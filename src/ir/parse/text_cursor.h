@@ -10,9 +10,9 @@
 
 namespace kdl::ir {
 
-/// Reads words and signs of KIR text from front to back. Spaces, line ends and `//` comments (but not `///`)
-/// only separate them. The first failure reports a diagnostic; further ones are dropped until `Recover`,
-/// because they follow from the first.
+/// Reads words and signs of KIR text from front to back. Spaces, line ends and `//` comments (but not
+/// `///`) only separate words and signs. The first failure reports a diagnostic. Later failures follow from
+/// the first, so they are not reported until `Recover` is called.
 class TextCursor {
  public:
   TextCursor(std::string_view text, FileId file, DiagnosticEngine& diagnostics)
@@ -31,33 +31,35 @@ class TextCursor {
   /// Consumes `word` if it is the next whole word.
   bool TryWord(std::string_view word);
   bool Word(std::string_view word);
-  /// Returns the next word without consuming it; empty if no word is next.
+  /// Returns the next word without consuming it, or an empty string if no word comes next.
   std::string_view PeekWord();
 
-  /// Reads letters, digits and `_`, not starting with a digit. Reports an error and returns an empty text if
-  /// there is none.
+  /// Reads a word of letters, digits and `_` that does not start with a digit. Reports an error and returns
+  /// an empty string if there is no such word.
   std::string_view Identifier(std::string_view what);
-  /// An identifier, identifiers joined by dots, or a quoted text: as written, and its meaning.
+  /// A name in the text: an identifier, identifiers joined by dots, or a string in quotes. `written`
+  /// includes the quotes and escapes.
   struct NameText {
     std::string_view written;
     std::string name;
   };
   std::optional<NameText> DottedName(std::string_view what);
   std::optional<std::string> QuotedText(std::string_view what);
-  /// `%name`, `%name.2` or `%7`: `key` is unique in the function, `name` is the source name, if any.
+  /// A value's name in the text: `%name`, `%name.2` or `%7`. `key` is unique in the function; `name` is the
+  /// source name, if the value has one.
   struct ValueText {
     std::string key;
     std::optional<std::string> name;
   };
   std::optional<ValueText> Value();
-  /// Reads the same without the `%`.
+  /// Reads the name of a value without its `%`.
   std::optional<ValueText> Label(std::string_view what);
   std::optional<int64_t> Integer(std::string_view what);
   bool NextIsDigit();
-  /// Returns a number or word as written, for a constant whose type is not known yet: `-1.5e-7`, `0x7f`,
-  /// `inf`.
+  /// Returns a number or word as written, such as `-1.5e-7`, `0x7f` or `inf`, for a constant whose type is
+  /// not known yet.
   std::string_view Constant();
-  /// Returns the text of a `///` line, if one is next.
+  /// Returns the text of a `///` line, if such a line comes next.
   std::optional<std::string> DocLine();
 
   template <class Kind, class... Args>
@@ -65,12 +67,12 @@ class TextCursor {
     if (!failed_) diagnostics_.Report(kind, span, std::forward<Args>(args)...);
     failed_ = true;
   }
-  /// Reports that `what` is needed instead of what was found.
+  /// Reports an error, which says that `what` is needed and what was found instead.
   void Expected(std::string_view what);
   bool failed() const { return failed_; }
-  /// Moves to the next `sign` outside of parentheses and quotes; returns false if there is none.
+  /// Moves to the next `sign` outside of parentheses and quotes. Returns false if there is no such sign.
   bool SkipTo(char sign);
-  /// Continues at the next line that starts with one of these words, and reports errors again.
+  /// Moves to the next line that starts with one of these words, and starts to report errors again.
   void Recover(std::initializer_list<std::string_view> words);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace kdl::ir {
 
-/// What is known about the text so far while a function is read: names, and the location of each op.
+/// What is known while a function is read: the names so far, and the location of each op.
 struct TextReader {
   TextCursor& cursor;
   Module& module;
@@ -21,7 +21,7 @@ struct TextReader {
   std::unordered_map<std::string, kdl::ir::Value*> values;  ///< the key is the text after `%`
   std::unordered_map<std::string, AxisId> axes;
   std::unordered_map<const Op*, Span>& spans;
-  /// The inline constants that were read, by the region that contains them.
+  /// The constants that are written where they are used, by the region that contains them.
   std::map<std::tuple<const Region*, Scalar, uint64_t>, kdl::ir::Value*> constants = {};
 
   TypeTable& types() const { return module.types(); }
@@ -29,14 +29,14 @@ struct TextReader {
   Name Intern(std::string_view text) const { return module.context().names.Intern(text); }
 };
 
-// Each of these functions reports an error and then returns nothing, null or false.
+// On failure, each of these functions reports an error and then returns nothing, null or false.
 
-/// Reads a constant, a symbol or an expression in parentheses.
+/// Reads a size: a number, a symbol or an expression in parentheses.
 Size ReadSize(TextReader& reader);
 Type ReadType(TextReader& reader);
 std::optional<AxisId> ReadAxis(TextReader& reader);
 std::optional<Scalar> ReadScalar(TextReader& reader);
-/// Reads `loc("file":line:column+length)`; returns an empty location if there is none here.
+/// Reads `loc("file":line:column+length)`; returns an empty location if no `loc` comes next.
 std::optional<Loc> ReadLoc(TextReader& reader);
 /// Reads a use of a value.
 Value* ReadValue(TextReader& reader);

@@ -47,7 +47,7 @@ std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   return std::nullopt;
 }
 
-/// Indexed by CompareKind.
+/// The signs of the comparisons, indexed by CompareKind.
 constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
 
 Size SizeProduct(std::span<const Size> dims, SizeTable& sizes) {
@@ -56,8 +56,8 @@ Size SizeProduct(std::span<const Size> dims, SizeTable& sizes) {
   return product;
 }
 
-/// Adds checks to one function: for the lengths of its blocks, and that each view has as many elements as its
-/// operand.
+/// Adds run-time checks to one function: that its blocks are not longer than their axes, and that each view
+/// has as many elements as its operand.
 class SizeChecks {
  public:
   SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
@@ -98,7 +98,8 @@ class SizeChecks {
                                                       axis.name.text(), ToString(axis.extent)));
   }
 
-  /// Adds a require op at the start of a kernel, or before `at` in a program, unless there is one already.
+  /// Adds a `require` op at the start of a kernel, or before `at` in a program, unless an equal one
+  /// comes earlier.
   void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
     bool is_kernel = function_.kind == FunctionKind::Kernel;
     const Op* first = is_kernel ? function_.body->first() : at->parent_region()->first();
@@ -122,7 +123,7 @@ class SizeChecks {
   Function& function_;
 };
 
-/// Sets the text that messages quote, for an access that has no source text.
+/// Sets the text that messages quote for an access, if the access has no source text.
 void NameAccess(Op* op, Names& names) {
   std::string_view tensor =
       op->operand(op->kind() == OpKind::Load || op->kind() == OpKind::Gather ? 0 : 1)
@@ -132,7 +133,7 @@ void NameAccess(Op* op, Names& names) {
   op->SetAttr(MakeAttr<AttrKey::Text>(names.Intern(text)));
 }
 
-/// Returns whether both values are surely the same number, because they are computed by equal pure ops from
+/// Returns whether both values are certainly the same number, because equal pure ops compute them from
 /// equal numbers.
 bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   constexpr int kDeepest = 8;
@@ -149,8 +150,8 @@ bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   return true;
 }
 
-/// Returns whether both loops run the same blocks in the same order, each on the same core. The verifier has
-/// checked that they have the same number of binders.
+/// Returns whether both loops execute the same blocks in the same order, and each block on the same core.
+/// The verifier has checked that the loops have the same number of binders.
 bool WalkAlike(const Function& function, const Op* a, const Op* b) {
   auto distribute = a->attr<AttrKey::Distribute>();
   if (distribute != b->attr<AttrKey::Distribute>() || distribute == DistributionKind::Dynamic)
@@ -188,8 +189,8 @@ void FillWithZeros(Builder& b, Value* tensor) {
            {MakeAttr<AttrKey::Device>(Name()), MakeAttr<AttrKey::Queue>(0)});
 }
 
-/// Fills allocated and returned tensors: nothing guarantees that an untrusted program writes the elements
-/// that it reads or returns.
+/// Sets the elements of allocated and returned tensors to zero, because an untrusted program may not write
+/// all elements that it reads or returns.
 void DefineElements(Module& module, Function& program) {
   std::vector<Op*> allocations;
   Walk(program.body, [&](Op* op) {

@@ -6,20 +6,21 @@
 
 namespace kdl::ir {
 
-/// How far KIR text is trusted.
+/// How far the compiler trusts KIR text.
 enum class Trust : uint8_t {
   Everything,  ///< kernelc printed it, or its author vouches for it
-  Nothing,     ///< whatever it says, code made from it stays within the memory that it is given
+  Nothing,     ///< code made from it stays within its own memory, whatever the text says
 };
 
-/// Something in a text that would have to be trusted, because it can neither be checked nor removed.
+/// Something in a text that the compiler would have to trust, because it can neither be checked
+/// nor removed.
 struct Assumed {
   enum class What : uint8_t {
-    /// The op accesses memory without checks, as loops, scratch, vectors and slots do.
+    /// The op accesses memory without checks, as ops on loops, scratch memory, vectors and slots do.
     BelowTileLevel,
     Plan,       ///< only passes may put the op into a program
     Attribute,  ///< the op has an attribute that is an assumption
-    Workgroup,  ///< the function states its number of GPU threads
+    Workgroup,  ///< the function states how many GPU threads a workgroup has
   };
   What what;
   const Function* function;
@@ -30,13 +31,13 @@ struct Assumed {
 /// Returns the first assumption of each function.
 std::vector<Assumed> FindAssumptions(const Module& module);
 
-/// Gives each checked access without a source text a text that messages can quote.
+/// For each access that is checked at run time and has no source text, sets a text that messages can quote.
 void NameGuards(Module& module);
 
-/// Removes what the text claims without proof. Accesses become checked until check-bounds proves them again.
-/// Blocks are checked to be no longer than their axes. Loops over one domain lose it if their blocks may
-/// differ. Tensors that programs allocate or return start with zeros. FindAssumptions must have found
-/// nothing.
+/// Removes what the text claims without proof. Accesses are checked at run time until check-bounds proves
+/// them again. Blocks are checked to be no longer than their axes. Loops lose their common domain if their
+/// blocks may differ. Tensors that programs allocate or return start with zeros. FindAssumptions must have
+/// found nothing in the module.
 void ForgetDynamicCounters(Module& module);
 
 }  // namespace kdl::ir

@@ -39,7 +39,7 @@ std::string Differ(const Op* a, const Op* b, std::string_view what) {
   return fmt::format("{}: `{}` and `{}`", what, PrintLine(*a), PrintLine(*b));
 }
 
-/// The next op from `op` on that has a line of its own in the text.
+/// Returns `op`, or the first op after it, that has a line of its own in the text.
 const Op* Comparison::NextLine(const Op* op) const {
   while (op && !options_.locs && IsInlineConstant(op)) op = op->next();
   return op;
@@ -126,7 +126,8 @@ std::string Comparison::Ops(const Op* a, const Op* b) {
 }
 
 std::string Comparison::Blocks(const Region* a, const Region* b) {
-  // The parameters of a function's body have no op whose comparison would pair them.
+  // Pairs the parameters of a function's body here, because no comparison of ops does. (The parameters of
+  // other regions are paired with their op.)
   if (!a->parent()) {
     if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;
   }

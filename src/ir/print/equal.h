@@ -10,9 +10,9 @@ struct EqualOptions {
   bool locs = false;  ///< also compare the source locations of ops and functions
 };
 
-/// Returns the first difference between two modules of one Context, in words; empty if they are equal, which
-/// means the same functions with the same ops on the same values, including names. The numbering of an
-/// access's index operands does not matter.
+/// Describes the first difference between two modules of one Context; returns an empty string if they are
+/// equal. Equal modules have the same functions with the same ops on the same values, and the same names.
+/// The order in which accesses number their index operands does not matter.
 std::string Difference(const Module& a, const Module& b, EqualOptions options = {});
 std::string Difference(const Function& a, const Function& b, EqualOptions options = {});
 

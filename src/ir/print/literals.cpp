@@ -25,7 +25,8 @@ std::string FloatText(Scalar scalar, uint64_t bits) {
     return bits == CanonicalNan(scalar) ? "nan" : fmt::format("0x{:x}", bits);
   }
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  // The shortest digits that identify the value within its type; for narrower floats, all digits.
+  // Prints the shortest digits that identify the value within its type. For floats narrower than f32,
+  // prints all digits.
   std::string text = scalar == Scalar::F32 ? fmt::format("{}", static_cast<float>(value))
                                            : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -59,7 +60,8 @@ std::optional<uint64_t> IntegerConstant(Scalar scalar, std::string_view text) {
   return value && *value <= mask ? value : std::nullopt;
 }
 
-/// Returns the length of the UTF-8 code point at the start, or 0 if there is none.
+/// Returns the length of the UTF-8 code point at the start of `text`, or 0 if the text does not start
+/// with one.
 size_t CodePointBytes(std::string_view text) {
   auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (at(0) < 0x80) return 1;

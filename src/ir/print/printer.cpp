@@ -69,7 +69,7 @@ class OpPrinter {
 
   void PrintRegion(const Region* region, int depth);
   void PrintOp(const Op* op, int depth);
-  /// Prints the op up to the brace of its first region or to its end.
+  /// Prints the op up to the opening brace of its first region, or the whole op if it has no region.
   void PrintFirstLine(const Op* op);
   std::string Type(ir::Type type) const { return TypeText(type, names_); }
   std::string LocText(const Loc& loc) const;
@@ -92,7 +92,8 @@ class OpPrinter {
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
-  /// Returns `%a in %x, %b in %y` for `count` parameters from `first_param` on, and the operands.
+  /// Returns `%a in %x, %b in %y`, which pairs `count` parameters, from number `first_param` on, with
+  /// the operands.
   std::string Elements(const Op* op, size_t count, size_t first_param) const;
   std::string ForHead(const Op* op) const;
   std::string SplitHead(const Op* op) const;
@@ -103,7 +104,7 @@ class OpPrinter {
   std::string ElementwiseLoopHead(const Op* op) const;
   std::string FoldHead(const Op* op) const;
   std::string NoHead(const Op* op) const;
-  /// Prints the carried values of a region, whose parameters start at `first`.
+  /// Prints the carried values of a region. Parameter number `first` is the first of them.
   std::string Carried(std::span<Value* const> inits, const Region* region, size_t first = 1) const;
   std::string AccessText(const Op* op, const Access& access) const;
   std::string DimText(const Op* op, const AccessDim& dim) const;
@@ -113,8 +114,8 @@ class OpPrinter {
   std::string text_;
 };
 
-/// Appends `+ coefficient` or `- coefficient`; at the start of an index, without the space after the sign.
-/// The least int64_t keeps its sign, in parentheses, because its negation does not exist.
+/// Appends `+ coefficient` or `- coefficient`, at the start of an index without the space after the sign.
+/// The least int64_t is printed in parentheses with its sign, because it has no negation.
 void AppendSigned(std::string& text, Size size, std::string_view factor) {
   bool least = IsConstant(size, INT64_MIN);
   bool negative = IsConstant(size) && size->value < 0 && !least;

@@ -19,21 +19,21 @@ namespace kdl::ir {
 //     }
 //   }
 //
-// Values and axes keep their source names. A name that is already in use gets a suffix `.1`, `.2` …; a value without
-// a name gets a number. A name that is not an identifier is quoted: %"0". Parsing the text (parser.h) gives a module
-// that is equal (equal.h) and is printed the same.
+// Values and axes keep their source names. If a name is already in use, a suffix `.1`, `.2` … is added to
+// it; a value without a name gets a number. A name that is not an identifier is quoted: %"0". Parsing the
+// text (parser.h) gives a module that is equal to the original (equal.h) and has the same text form.
 
 struct PrintOptions {
-  /// Adds loc("saxpy.kdl":3:5+7), which is file, line, column and length, to the first line of every op and
-  /// function that has a source location.
+  /// Adds a location such as loc("saxpy.kdl":3:5+7), which gives file, line, column and length. It is added
+  /// to the first line of every op and function that has a source location.
   bool locs = false;
 };
 
 std::string Print(const Module& module, PrintOptions options = {});
 std::string Print(const Function& function, PrintOptions options = {});
 
-/// Returns the first line of one op, as it is printed in its function. For messages: the op need not be
-/// valid.
+/// Returns the first line of one op, as it is printed in its function. Messages use it, so the op may
+/// be invalid.
 std::string PrintLine(const Op& op);
 
 std::string ToString(const Type& type, const Function& function);

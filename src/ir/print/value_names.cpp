@@ -13,7 +13,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// The suffix of a block's fact: `%i.size` is the size of block %i.
+/// Returns the suffix for a property of a block: `%i.size` is the size of block %i.
 std::string_view BlockFactSuffix(OpKind kind) {
   switch (kind) {
     case OpKind::BlockStart:

@@ -9,24 +9,27 @@
 
 namespace kdl::ir {
 
-/// The name that a value without one gets in the text: that of the tensor it is loaded from, `%i.size` for the size of
-/// block %i, otherwise its op's spelling. Empty: the value gets a number.
+/// Returns the name that the text gives to a value without a name. A loaded value is named after its
+/// tensor, the size of block %i is `%i.size`, and other values are named after their op's spelling. Returns
+/// an empty string if the value gets a number.
 std::string DerivedName(const Value* value);
 
-/// Whether the op is a constant that the text writes where it is used, and not on a line of its own. That is so unless the
-/// constant has a name, or is an index that an access map multiplies.
+/// Returns whether the op is a constant that the text writes where it is used, and not on a line of its
+/// own. This is so unless the constant has a name, or is an index that an access multiplies.
 bool IsInlineConstant(const Op* op);
 
-/// A constant as an operand: `3` for an i64, `true`, otherwise with its type, as `0.5_f32`.
+/// Returns a constant as it is written where it is used: `3` for an i64, `true`, otherwise with its type,
+/// as in `0.5_f32`.
 std::string InlineConstantText(Scalar scalar, uint64_t bits);
 
-/// The texts of the values and axes of one function, each distinct.
+/// The names that the text gives to the values and axes of one function. Each of them is unique.
 class FunctionNames {
  public:
-  /// `inline_constants`: whether constants are written where they are used.
+  /// `inline_constants` says whether constants are written where they are used.
   FunctionNames(const Function& function, bool inline_constants);
 
-  /// With its `%`, or an inline constant; `%?` for a value of another function.
+  /// Returns the name of a value with its `%`, or an inline constant. Returns `%?` for a value of
+  /// another function.
   std::string_view NameOf(const Value* value) const;
   std::string_view NameOf(AxisId axis) const;
 
@@ -47,7 +50,7 @@ class FunctionNames {
   int next_axis_ = 0;
 };
 
-/// A name as it reads: in quotes where it is not a plain one.
+/// Returns the name in the text form: in quotes unless it is plain.
 std::string NameText(std::string_view name);
 
 }  // namespace kdl::ir

@@ -20,7 +20,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns the alternative of AttrValue that stores attributes of a form.
+/// Returns the index of the alternative of AttrValue that stores attributes of this form.
 size_t AlternativeOf(AttrForm form) {
   switch (form) {
     case AttrForm::Integer:
@@ -45,7 +45,7 @@ size_t AlternativeOf(AttrForm form) {
   return std::variant_npos;
 }
 
-/// Returns how an op violates its row of the table; empty if it does not.
+/// Returns how an op violates its row of the op table; empty if it does not.
 std::string StructureFault(const Op& op) {
   const OpInfo& info = op.info();
   for (size_t s = 0; s < info.operands.size(); ++s) {
@@ -78,8 +78,8 @@ std::string StructureFault(const Op& op) {
   return "";
 }
 
-/// Whether parameters of a function may have the type. A workspace may be passed wherever pipes are used; a
-/// pipe never leaves its core.
+/// Returns whether a parameter of such a function may have the type. A workspace may be passed wherever
+/// pipes are used; a pipe never leaves its core.
 bool IsPassedTo(FunctionKind kind, Type type) {
   switch (kind) {
     case FunctionKind::Fn:
@@ -156,7 +156,7 @@ class FunctionVerifier {
   std::map<Name, const Op*> domains_;        ///< the first loop over each domain
   std::unordered_set<const Value*> visible_;
   std::unordered_map<uint32_t, int>
-      blocks_;                       ///< for each axis, how many of its blocks are in scope
+      blocks_;                       ///< the number of blocks in scope, for each axis
   std::vector<const Value*> scope_;  ///< the visible values, innermost last
   std::vector<const Value*> defined_;
   std::unordered_map<const Value*, std::vector<Use>> used_;
@@ -183,14 +183,14 @@ void FunctionVerifier::CheckAxes() {
     std::string what = fmt::format("axis '{}'", axis.name.text());
     if (axis.parent.valid() && axis.parent.value >= i)
       Report(nullptr, what + " is defined before the axis that it splits");
-    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;  // of any extent
+    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;  // the call determines the extent
     if (!by_call) CheckSize(axis.extent, nullptr, what);
     if (axis.domain) CheckSize(axis.domain, nullptr, what);
   }
 }
 
-/// Checks that a size name is not the name of the number of cores and does not look like the variables that
-/// proofs create, such as `#5` or `?0`.
+/// Checks that no size name is the reserved name of the number of cores. Also checks that no size name
+/// looks like a variable that a proof creates, such as `#5` or `?0`.
 void FunctionVerifier::CheckNames() {
   auto check = [&](Name name) {
     if (name.text() == kCoreNum)
@@ -232,7 +232,7 @@ void FunctionVerifier::CheckWrites(const Op* op) {
   }
 }
 
-/// Checks that all loops over one domain have binders of the same kinds.
+/// Checks that all loops over one domain have the same kinds of binders.
 void FunctionVerifier::CheckDomain(const Op* op) {
   if (!op->HasAttr(AttrKey::Domain)) return;
   const Op*& first = domains_.try_emplace(op->attr<AttrKey::Domain>(), op).first->second;
@@ -308,8 +308,8 @@ void FunctionVerifier::Leave(size_t mark) {
   }
 }
 
-/// Enters block parameters first: a carried tile may have the axis of its own loop only through an outer
-/// block. The parameters of an elementwise loop or a loop may be in any order.
+/// Enters block parameters before others: a carried tile may have its own loop's axis only if an outer
+/// block has it. The parameters of an elementwise loop or a `loop` may be in any order.
 void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
   for (size_t i = 0; i < region->params().size(); ++i) {
     const Value* param = region->param(i);

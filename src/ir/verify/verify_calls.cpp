@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Maps each axis of the fn for which the call passes a block to the caller's axis.
+/// For each axis of the fn for which the call passes a block, the axis of that block in the caller.
 using AxisMap = std::map<AxisId, AxisId>;
 
 AxisMap BoundAxes(const Op& call, const Function& fn) {
@@ -38,7 +38,7 @@ AxisList AllBound(const AxisMap& axes) {
   return Sorted(list);
 }
 
-/// Checks one argument against its parameter; `bound` are the axes of the call.
+/// Checks one argument against its parameter. `bound` contains the axes that the call binds.
 std::string ArgumentFault(Type found, Type wanted, const AxisMap& bound) {
   if (found->kind != wanted->kind) return "is of a different kind";
   if (wanted->kind == TypeKind::Block) return "";
@@ -72,8 +72,8 @@ std::string ArgumentsFault(const Op& op, const Function& fn) {
   return "";
 }
 
-/// Checks the results: the fn's axes are replaced by the caller's, and the result also has all other axes of
-/// the operands.
+/// Checks the results of a call. In a result, the fn's axes are replaced by the caller's, and all other
+/// axes of the operands are added.
 std::string CallResultFault(const Op& op, const Function& fn) {
   if (op.results().size() != fn.results.size())
     return fmt::format("{} results are given; '{}' has {}", op.results().size(), fn.name.text(),

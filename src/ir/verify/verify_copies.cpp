@@ -6,7 +6,7 @@
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 
-// Block copies between tensors and buffers of a workgroup.
+// Verifies block copies between tensors and buffers of a workgroup.
 
 namespace kdl::ir {
 

@@ -13,7 +13,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Whether an operand may have another scalar type than the others: the condition of a select.
+/// Returns whether an operand may have a scalar type that differs from that of the other operands. Only the
+/// condition of a select may.
 bool IsSeparate(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }
 
 std::string TileShapeFault(const Op& op) {
@@ -31,7 +32,7 @@ std::string TileShapeFault(const Op& op) {
   return "";
 }
 
-/// Checks an elementwise op on vectors: all of them have the same number of lanes.
+/// Checks an elementwise op on vectors, which must all have the same number of lanes.
 std::string LanesFault(const Op& op) {
   Type result = op.result()->type();
   if (!IsVector(result)) return "the result is not a vector";
@@ -80,8 +81,8 @@ std::string ElementwiseFault(const Op& op, const Module&) {
 
 namespace {
 
-/// Checks that the op has f64 scalars: a value, the operands of the op that computed it, in that op's order,
-/// and a bound for each operand.
+/// Checks the operands of a `bound` op, which must be f64 scalars. They are a value, then the operands of
+/// the op that computed that value (in the order of that op), then a bound for each of these operands.
 std::string BoundFault(const Op& op, const Module& module) {
   std::optional<OpKind> rule = OpFromSpelling(op.attr<AttrKey::Rule>().text());
   if (!rule || !FindBound(*rule)) return "its rule does not belong to an op";

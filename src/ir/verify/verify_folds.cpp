@@ -7,7 +7,7 @@
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 
-// Reductions, contractions, scans and indexed tiles.
+// Verifies reductions, contractions, scans and indexed tiles.
 
 namespace kdl::ir {
 
@@ -38,7 +38,7 @@ std::string ReduceFault(const Op& op, const Module&) {
               : "the result does not have the accumulator's type and all axes that are not reduced";
 }
 
-/// Returns whether products of such integers are exact in the accumulator, except for wrapping.
+/// Returns whether products of integers of type `scalar` are exact in the accumulator, except for wrapping.
 bool IsNarrowInteger(Scalar scalar, Scalar acc) {
   return IsInteger(scalar) && IsInteger(acc) && Bytes(scalar) < Bytes(acc);
 }
@@ -99,8 +99,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
   return fault.empty() ? MapFault(op) : fault;
 }
 
-/// Checks what a fold and a scan have in common: tiles with equal axes, a scalar that starts each
-/// accumulator, and a region that computes the next ones.
+/// Checks what `multi_reduce` and `scan` have in common: tiles with equal axes, a scalar with which each
+/// accumulator starts, and a region that computes the next accumulators.
 std::string FoldedFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);

@@ -149,7 +149,7 @@ constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
 /// Checks a buffer that is stored in panels.
 std::string PanelsFault(const Op& op) {
   constexpr int64_t kPanelBytes = 128;
-  constexpr int64_t kRows = 8;  // the rows whose chunks are swizzled together
+  constexpr int64_t kRows = 8;  // the number of rows whose chunks are swizzled together
   Type type = op.result()->type();
   if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "panels must have 128 bytes";
   if (type->space != Space::Workgroup || type->dims.size() != 3)
@@ -266,7 +266,7 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
   return both ? "" : "a factor does not have the elements of one step for each lane";
 }
 
-/// Checks the buffers of a step's factors.
+/// Checks the buffers from which an mma step reads its factors.
 std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
   NumberList folded = op.attr<AttrKey::Folded>();
   if (folded.size() != 2) return "requires one reduced dimension for each factor";
@@ -372,7 +372,7 @@ std::string TransposeFault(const Op& op, const Module&) {
   return equal ? "" : "rows and results have different types";
 }
 
-/// Whether the op is in a loop that the GPU threads of a workgroup share.
+/// Returns whether the op is in a loop whose iterations the GPU threads of a workgroup share.
 bool IsThreads(const Op& op) {
   for (const Op* around = op.parent_region()->parent(); around;
        around = around->parent_region()->parent()) {

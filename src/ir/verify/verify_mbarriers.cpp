@@ -7,7 +7,8 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-// Mbarriers, with which GPU threads of a workgroup and copies wait for each other, and the ops that use them.
+// Verifies mbarriers, with which GPU threads of a workgroup and copies wait for each other, and the ops
+// that use mbarriers.
 
 namespace kdl::ir {
 
@@ -40,7 +41,8 @@ std::string MbarrierFault(const Op& op, const Module&) {
   return AllI64(Values(op.operands()).subspan(1));
 }
 
-/// Checks the dimensions of a tile copy: two of the tensor's, for a buffer of slots with two dimensions.
+/// Checks the dimensions of a tile copy. It copies two of the tensor's dimensions, and the buffer consists
+/// of slots with two dimensions.
 std::string TensorTileFault(const Op& op, const Value* tensor, const Value* buffer) {
   if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
     return "the buffer is not a workgroup buffer with 'mbarrier_ordered' and slots of two "

@@ -14,7 +14,7 @@ namespace {
 
 bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; }
 
-/// Checks an op that must be directly in the body of a kernel, such as a stage.
+/// Checks that an op, such as a stage, is directly in the body of a kernel.
 std::string StageFault(const Op& op, const Module&) {
   if (op.parent_region()->parent()) return "must not be inside a region";
   if (op.parent_region()->function()->kind != FunctionKind::Kernel)
@@ -47,8 +47,8 @@ std::string PipeFault(const Op& op, const Module&) {
   return ring == 0 || ring == 5 ? "" : "only some of the attributes of a ring are given";
 }
 
-/// Returns whether two extents differ for some values of their symbols. Tries two sets of values; extents
-/// that are always equal never differ in them.
+/// Returns whether two extents differ for some values of their symbols. It compares them for two choices of
+/// values, and extents that are always equal do not differ in either.
 bool MayDiffer(Size a, Size b) {
   if (a == b) return false;
   for (size_t least : {1, 64}) {
@@ -63,7 +63,8 @@ bool MayDiffer(Size a, Size b) {
   return false;
 }
 
-/// Checks the axes of a tile in a pipe: one for each dimension of the pipe, with its extent.
+/// Checks the axes of a tile in a pipe: for each dimension of the pipe, the tile must have an axis with the
+/// same extent.
 std::string PositionsFault(const Op& op, const Value* pipe) {
   if (!IsPipe(pipe)) return "the operand is not a pipe";
   if (!InStage(op)) return "is not allowed outside stages";
@@ -107,7 +108,7 @@ std::string PopFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not a tile of the pipe's type over the axes";
 }
 
-/// Checks the tensor of an acquired slot.
+/// Checks the tensor that represents an acquired slot.
 std::string SlotFault(const Op& op, const Value* slot, const Value* pipe) {
   if (!IsPipe(pipe)) return "the operand is not a pipe";
   if (!InStage(op)) return "is not allowed outside stages";

@@ -73,7 +73,7 @@ std::string FillFault(const Op& op, const Module&) {
               : "it requires a tensor and a value of its element type";
 }
 
-/// Checks that all dimensions are kept except one, which gets another size or is removed.
+/// Checks that a slice keeps all dimensions except one, which gets another size or is removed.
 std::string SliceFault(const Op& op, const Module&) {
   if (!IsTensor(op.operand(0)) || !IsTensor(op.result()))
     return "an operand or the result is not a tensor";
@@ -99,7 +99,7 @@ std::string SwapFault(const Op& op, const Module&) {
   if (!allocated) return "it exchanges tensors that were not allocated by `alloc`";
   Name on_a = a->attr<AttrKey::Device>();
   Name on_b = b->attr<AttrKey::Device>();
-  // A tensor without a device is on the only one.
+  // A tensor without a device name is on the module's only device.
   bool one_place = on_a == on_b || on_a.empty() || on_b.empty();
   bool alike = op.operand(0)->type() == op.operand(1)->type() && one_place;
   return alike ? "" : "the tensors differ in type or device";
@@ -109,7 +109,8 @@ std::string BindSizeFault(const Op& op, const Module&) {
   return IsI64(op.result()) ? AllI64(op.operands()) : "the result is not an i64";
 }
 
-/// Checks that there is an index for each dimension, and an element of the tensor's scalar type.
+/// Checks an access by a program to one element: there must be an index for each dimension, and the element
+/// must have the tensor's scalar type.
 std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
   if (!IsTensor(tensor)) return "a tensor is missing";
   if (index.size() != tensor->type()->dims.size())
@@ -159,7 +160,7 @@ std::string LaunchFault(const Op& op, const Module& module) {
   if (!kernel || kernel->kind != FunctionKind::Kernel)
     return fmt::format("'{}' is not a kernel of the module", callee.text());
   Values arguments = op.Segment(LaunchOp::at_arguments);
-  std::vector<Type> wanted;  // the launch itself provides the workspace
+  std::vector<Type> wanted;  // without workspaces, which the launch itself provides
   for (const Param& param : kernel->params) {
     if (param.value->type()->kind != TypeKind::Workspace) wanted.push_back(param.value->type());
   }

@@ -67,7 +67,7 @@ Values Yielded(const Region* region) {
   return last && last->kind() == OpKind::Yield ? last->Segment(YieldOp::at_values) : Values();
 }
 
-/// Checks the mask of a vector op.
+/// Checks the mask of a vector op, which must be a vector of bool with the same number of lanes.
 std::string LaneMaskFault(Values mask, Type vector) {
   if (mask.empty()) return "";
   Type type = mask[0]->type();
@@ -80,7 +80,7 @@ std::string MaskFault(Values mask) {
   return fits ? "" : "the mask is not a bool";
 }
 
-/// Checks only the access: its operands and its number of dimensions.
+/// Checks only the access map: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor) {
   if (!IsTensor(tensor)) return "the operand is not a tensor";
   Values index = op.Segment(AccessOperands(op.kind()));

@@ -9,11 +9,11 @@
 #include "ir/op.h"
 #include "ir/op_kind.h"
 
-// Shared by the files with type rules.
+// Declarations that the files with type rules share.
 namespace kdl::ir {
 
-/// Returns what is wrong with the types of an op; empty if nothing is. Each op has its own rule, except
-/// elementwise ops that are computed, which share one. A missing rule is a link error.
+/// Returns what is wrong with the types of an op; empty if nothing is wrong. Each kind of op has its own
+/// rule, but all computed elementwise ops share one. If a rule is missing, linking fails.
 template <OpKind kind>
 std::string TypeRule(const Op& op, const Module& module);
 #define KDL_OP_SHAPE(kind, ...) \
@@ -27,9 +27,9 @@ std::string TypeRule(const Op& op, const Module& module);
     return function(op, module);                                           \
   }
 
-/// The rule of all elementwise ops that are computed.
+/// The type rule of all elementwise ops except `call`.
 std::string ElementwiseFault(const Op& op, const Module& module);
-/// The rule of ops without operands that return an i64.
+/// The type rule of ops without operands that return an i64.
 std::string I64Fault(const Op& op, const Module& module);
 std::string NoTypes(const Op& op, const Module& module);
 
@@ -47,13 +47,13 @@ std::string AllI64(Values values);
 std::string SameTypes(Values values, const std::vector<Value*>& expected, std::string_view what);
 /// Returns the values that a region yields.
 Values Yielded(const Region* region);
-/// Checks the mask of a vector op.
+/// Checks the mask of a vector op, which must be a vector of bool with the same number of lanes.
 std::string LaneMaskFault(Values mask, Type vector);
 /// Checks the mask of a tile op.
 std::string MaskFault(Values mask);
-/// Checks only the access: its operands and its number of dimensions.
+/// Checks only the access map: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor);
-/// Checks that an op with an effect is not in code that runs separately for each element of a tile.
+/// Checks that an op with a side effect is not in code that runs separately for each element of a tile.
 std::string ElementwisePlaceFault(const Op& op);
 
 }  // namespace kdl::ir

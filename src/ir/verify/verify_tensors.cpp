@@ -30,8 +30,8 @@ std::string IotaFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not an i64 tile over the block's axis";
 }
 
-/// Checks a load or store of a vector: it has scalar indices, bounds mode `proven`, and a mask with as many
-/// lanes.
+/// Checks a load or store of a vector. It must have scalar indices, `bounds = proven`, and a mask with the
+/// same number of lanes as the vector.
 std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
   if (vector->scalar != tensor->type()->scalar)
     return "the vector does not have the element type of the tensor";
@@ -198,7 +198,7 @@ std::string SyncFault(const Op& op, const Module&) {
       return fmt::format("it is not allowed in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
-  bool after_pipe = false;  // after a barrier, the core may have another workspace
+  bool after_pipe = false;  // whether a pipe comes first; after the sync, the core may have another workspace
   bool after_sync = false;
   for (const Op* other : *op.parent_region()) {
     if (other == &op && after_pipe) after_sync = true;

@@ -5,9 +5,9 @@
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 
-// Tile buffers and the ops that load and store tiles. A loaded tile represents the elements of its tile
-// buffer until it is read, and a stored tile is computed in its tile buffer. In between, nothing else may
-// change the tile buffer.
+// Verifies tile buffers and the ops that load and store tiles. A loaded tile represents the elements of its
+// tile buffer until it is read, and a stored tile is computed directly in its tile buffer. So nothing else
+// may change the tile buffer between the load and the read, or while the stored tile is computed.
 
 namespace kdl::ir {
 
@@ -43,7 +43,7 @@ std::string TileBufferFault(const Op& op, const Module&) {
   return "";
 }
 
-/// Checks that a tile has the shape of a tile buffer, or of the part of it that the blocks in scope cover.
+/// Checks that a tile has the shape of a tile buffer, or of the subtile that the blocks in scope cover.
 std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
   const Function& function = *op.parent_region()->function();
   bool fits = IsTile(tile) && tile->scalar == tile_buffer->scalar &&
@@ -77,8 +77,8 @@ bool Changes(const Op* op, const Value* tile_buffer) {
   return changes;
 }
 
-/// Returns whether the tile buffer changes after `from` and before the op of the same region that is `user`
-/// or contains it.
+/// Returns whether the tile buffer changes after `from` and before `user`. If `user` is in a nested region,
+/// the op that contains it in the region of `from` is meant.
 bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   while (user && user->parent_region() != from->parent_region())
     user = user->parent_region()->parent();
@@ -88,7 +88,8 @@ bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   return user && user->kind() != OpKind::StoreTile && Changes(user, tile_buffer);
 }
 
-/// Checks the value that replaces the contents of the tile buffer under a condition, if there is one.
+/// Checks the value that replaces the contents of the tile buffer under a condition, if the op has such
+/// a value.
 std::string InsteadFault(const Op& op) {
   Values value = op.Segment(LoadTileOp::at_value);
   Values condition = op.Segment(LoadTileOp::at_condition);
@@ -139,7 +140,7 @@ std::string StoreTileFault(const Op& op, const Module&) {
     return fault;
   const Op* maker = op.operand(0)->def();
   if (maker && IsSequential(maker))
-    return "";  // its elements are in registers until they are stored
+    return "";  // the tile is in registers until it is stored
   if (!maker || maker->parent_region() != op.parent_region())
     return "the tile is not computed in this region";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {

@@ -7,7 +7,7 @@
 namespace kdl::ir {
 
 /// Returns what is wrong with the types of an op's operands, attributes, parameters and results; empty if
-/// nothing is. The structure of the op must be valid.
+/// nothing is wrong. The structure of the op must already be valid.
 std::string TypeFault(const Op& op, const Module& module);
 
 }  // namespace kdl::ir

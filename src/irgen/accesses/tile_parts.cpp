@@ -6,10 +6,10 @@
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 
-// `t[k = e]`, read and assigned. A value that is assigned to a part is first extended to the whole tile, element by
-// element:
+// Reads and assignments of `t[k = e]`. A value that is assigned to a part is first extended to the whole tile, element
+// by element:
 //
-//   t[k = r + 2] = row    ->   t = select(inside, take %row at (k - 2) over r, t), inside: k - 2 is in the block of r
+//   t[k = r + 2] = row    ->   t = select(inside, gather %row at (k - 2) over r, t), inside: k - 2 is in the block of r
 
 namespace kdl::irgen {
 
@@ -28,7 +28,8 @@ Value* Times(FunctionGen& gen, Size coefficient, Value* value) {
   return gen.builder.Mul(GenSize(gen, coefficient), value);
 }
 
-/// Returns the sum of the offset and of all terms except that of `without`, as an i64 or a tile of them.
+/// Returns the sum of the offset and of all terms except the term of range `without`. It is an i64 or a
+/// tile of i64.
 Value* IndexValue(FunctionGen& gen, const sema::IndexDim& dim, const sema::Entity* without) {
   Value* sum = IsConstant(dim.offset, 0) ? nullptr : GenSize(gen, dim.offset);
   for (const sema::IndexTerm& term : dim.terms) {
@@ -71,18 +72,18 @@ Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
       ->result();
 }
 
-/// Returns the term of an assigned index that is a range, whose coefficient is 1 or -1. Null if the index is
-/// a single element.
+/// Returns the range term of an assigned index; its coefficient is 1 or -1. Returns null if the index
+/// selects a single element.
 const sema::IndexTerm* AssignedRangeTerm(const sema::IndexDim& dim) {
   auto walks = [](const sema::IndexTerm& term) { return term.range != nullptr; };
   auto found = std::find_if(dim.terms.begin(), dim.terms.end(), walks);
   return found == dim.terms.end() ? nullptr : &*found;
 }
 
-/// A value over an assigned part while it is extended to the whole tile.
+/// A value that covers the assigned part of a tile, while it is extended to the whole tile.
 struct Expansion {
   Value* value;
-  Value* inside = nullptr;  ///< whether the tile's element belongs to the part
+  Value* inside = nullptr;  ///< whether an element of the whole tile belongs to the part
 };
 
 void Require(FunctionGen& gen, Expansion& expansion, Value* condition) {
@@ -118,8 +119,8 @@ const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim)
   return info.builtin && info.builtin->lowering == sema::Lowering::Iota ? info.entity : nullptr;
 }
 
-/// Returns whether the tile has every element that the index names, because both ranges cover the same whole
-/// dimension.
+/// Returns whether the tile has every element that the index selects, because the tile's range and the
+/// index's range cover the same whole dimension.
 bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::IndexDim& dim) {
   const sema::Entity* index = OnlyRange(gen, dim);
   return index && range->range.whole && index->range.whole && range->range.domain &&

@@ -4,9 +4,9 @@
 
 namespace kdl::irgen {
 
-/// Generates `tile[k = e]`.
+/// Generates a read of `tile[k = e]`.
 ir::Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr);
-/// Returns the tile with `value` in the part that `target` names.
+/// Returns a copy of the tile with `value` in the part that `target` selects.
 ir::Value* GenWithPart(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* tile,
                        ir::Value* value);
 

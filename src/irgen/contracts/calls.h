@@ -6,11 +6,12 @@
 
 namespace kdl::irgen {
 
-// Calls and reductions in a contract. Inside a fn of tiles, their values come from the fn's tables.
+// Generates a call in a contract. Inside a fn of tiles, the value of a call or reduction is read from the
+// fn's tables.
 
 std::vector<ir::Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,
                                         const sema::ExprInfo& info);
-/// A reduction, or a scan or fold with a fn: returns the parts of its value.
+/// Generates a reduction, or a scan or fold with a fn, and returns the parts of its value.
 std::vector<ir::Value*> GenContractFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 
 }  // namespace kdl::irgen

@@ -77,7 +77,7 @@ class Carrier {
   }
 
  private:
-  /// Copies a parameter. Computed f64 elements get a second parameter for their bounds.
+  /// Copies a parameter. A tensor of computed f64 elements also gets a second parameter, for their bounds.
   void AddParam(const ir::Param& param, ir::ContractParam what,
                 std::vector<ir::ContractParam>& params) {
     const Value* from = param.value;
@@ -96,7 +96,7 @@ class Carrier {
   }
 
   Value* CopyOf(const Value* value) const { return map_.at(value); }
-  /// Returns null if the bound is 0.
+  /// Returns the bound of a value, or null if the bound is 0.
   Value* BoundOf(const Value* value) const {
     auto known = bounds_.find(value);
     return known == bounds_.end() ? nullptr : known->second;
@@ -106,8 +106,8 @@ class Carrier {
     return bound ? bound : Constant(builder_.types().ScalarOf(Scalar::F64), 0);
   }
 
-  /// Returns a constant at the start of the function, so that it exists once and not in each iteration of a
-  /// loop.
+  /// Returns a constant that is created at the start of the function, so that it is not created in each
+  /// iteration of a loop.
   Value* Constant(ir::Type type, uint64_t bits) {
     Value*& known = known_[{type, bits}];
     if (!known) {
@@ -117,7 +117,7 @@ class Carrier {
     return known;
   }
 
-  /// Returns the values, then the bounds of those that have one.
+  /// Returns the values, followed by the bounds of those values that have one.
   std::vector<Value*> Both(std::span<Value* const> values) {
     std::vector<Value*> both;
     for (const Value* value : values) both.push_back(CopyOf(value));
@@ -172,7 +172,7 @@ class Carrier {
   }
 
   void CopyRegions(const Op* op) {
-    size_t own = op->kind() == OpKind::Loop ? 1 : 0;  // the parameters that are not carried
+    size_t own = op->kind() == OpKind::Loop ? 1 : 0;  // the number of parameters that are not carried
     size_t inits = op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits} : 0;
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
@@ -235,7 +235,7 @@ class Carrier {
     }
   }
 
-  /// Creates the same access to the bounds.
+  /// Creates an access to the bounds of the elements that `op` accesses.
   Op* Twin(Op* copy, const Op* op) {
     size_t tensor = op->kind() == OpKind::Store ? size_t{ir::StoreOp::at_tensor} : 0;
     ir::ValueMap same;
@@ -249,8 +249,8 @@ class Carrier {
     Twin(copy, op)->SetOperand(0, bound);
   }
 
-  /// Returns the bound of a result. Null if it is exact, because the rule adds nothing and no operand has a
-  /// bound.
+  /// Returns the bound of a result. Returns null if the result is exact, because the rule adds nothing and
+  /// no operand has a bound.
   Value* Bound(OpKind rule, Value* value, const std::vector<Value*>& operands) {
     bool any = std::any_of(operands.begin(), operands.end(),
                            [&](const Value* operand) { return BoundOf(operand) != nullptr; });
@@ -275,7 +275,8 @@ class Carrier {
         ->result();
   }
 
-  /// Returns the bound of `sum + e`: that of the sum so far plus |e| + A(e), as if e were added to 0.
+  /// Returns the bound of `sum + e`: the bound of the sum so far, plus |e| + A(e), which is the bound of
+  /// adding e to 0.
   Value* SumBound(const Op* add) {
     const Value* term = add->operand(1);
     Value* e = CopyOf(term);
@@ -293,7 +294,7 @@ class Carrier {
   ir::Builder builder_;
   Op* first_ = nullptr;  ///< the first op after the constants
   ir::ValueMap map_;
-  ir::ValueMap bounds_;  ///< the bounds of values of `from_`, if not 0
+  ir::ValueMap bounds_;  ///< the bounds of values of `from_` that are not 0
   std::unordered_set<const Value*> sums_;
   std::map<std::pair<ir::Type, uint64_t>, Value*> known_;
 };

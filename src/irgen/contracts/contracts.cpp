@@ -58,7 +58,8 @@ class ClauseGen {
   }
 
  private:
-  /// `values` generates the results of the clause and tells which of them has a bound.
+  /// Generates the function of one clause. `values` generates the results of the clause and says which of
+  /// them has a bound.
   template <class MakeValues>
   void Make(ir::Clause& clause, const std::string& name, const IndexNames& free,
             const MakeValues& values) {
@@ -112,7 +113,8 @@ class ClauseGen {
     ir::Clause& clause = gen.contract->clause;
     clause.compares = gen.contract->tables.argument(left.base);
     clause.compared = left.base->name;
-    // Whether the equation is computed in f64 depends only on what its right side reads.
+    // Only what the right side reads decides whether the equation is computed in f64, so the flag of the
+    // left side is dropped.
     std::vector<Value*> right = {GenExpr(gen, equation.rhs)};
     bool reads_narrow = clause.reads_narrow;
     std::vector<Value*> results = {GenExpr(gen, equation.lhs)};

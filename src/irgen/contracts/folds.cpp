@@ -9,9 +9,9 @@
 #include "irgen/walk/fold_kinds.h"
 #include "irgen/walk/generate.h"
 
-// Reductions in a contract become loops over elements that add one term at a time. A value that depends on
-// only a few of the enclosing index names is computed once for each combination of these. A scan fills a
-// whole row of its table.
+// Reductions in a contract become loops over elements that add one term in each iteration. If a value
+// depends on only a few of the enclosing index names, it is computed once for each combination of values of
+// these names. A scan fills a whole row of its table.
 
 namespace kdl::irgen {
 
@@ -25,13 +25,14 @@ using Values = std::vector<Value*>;
 
 bool IsScan(const sema::ReduceInfo& info) { return info.kind >= ReduceKind::CumSum; }
 
-/// How a reduction starts, how it adds the term for the current index values, and what its result is.
+/// How a reduction starts, how it adds the term for the current index values, and how its result
+/// is computed.
 struct Folding {
   Values inits;
   std::function<Values(const Values& accumulators)> step;
-  /// Computes the result from the accumulators; if empty, they are the result.
+  /// Computes the result from the accumulators. If empty, the accumulators are the result.
   std::function<Value*(const Values& accumulators)> result = {};
-  bool is_sum = false;  ///< a sum of floats
+  bool is_sum = false;  ///< whether the reduction is a sum of floats
 };
 
 Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
@@ -48,8 +49,8 @@ Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
   return folding;
 }
 
-/// Returns the index of the first largest (or smallest) term, or -1 if there are no terms. A NaN beats all
-/// other terms, and 0.0 is larger than -0.0.
+/// Returns the index of the first largest (or smallest) term, or -1 if there are no terms. A NaN counts as
+/// larger (or smaller) than all other terms, and 0.0 as larger than -0.0.
 Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::ReduceInfo& info) {
   ir::Builder& b = gen.builder;
   Scalar scalar = gen.Made(gen.Info(reduce.operands[0]).type.scalar);
@@ -75,8 +76,8 @@ Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::Reduc
   return folding;
 }
 
-/// Returns the sum divided by the number of terms. For integers it is rounded down, and 0 if there are no
-/// terms, for which a kernel traps.
+/// Returns the sum divided by the number of terms. A mean of integers is rounded down, and is 0 if there
+/// are no terms (where a kernel traps).
 Value* MeanOf(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum) {
   ir::Builder& b = gen.builder;
   Scalar scalar = sum->type()->scalar;
@@ -119,7 +120,7 @@ Values GenAll(FunctionGen& gen, const IndexNames& ranges, size_t depth, const Fo
   return GenLoopOver(gen, ranges[depth], folding.is_sum, accumulators, iteration);
 }
 
-/// Fills the row of a scan along its only index name.
+/// Fills the row of a scan's table along its only index name.
 void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
              const std::vector<Scalar>& types) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
@@ -138,7 +139,7 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
   GenLoopOver(gen, name, folding.is_sum, folding.inits, iteration);
 }
 
-/// Returns the result of the reduction for the current index values, with the types of the expression.
+/// Returns the result of the reduction for the current index values, in the types of the expression.
 Values GenFolded(FunctionGen& gen, const ReduceExpr& reduce, const std::vector<Scalar>& types) {
   Folding folding = FoldingOf(gen, reduce);
   Values values = GenAll(gen, gen.Info(&reduce).reduce->ranges, 0, folding, folding.inits);

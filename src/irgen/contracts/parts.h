@@ -6,15 +6,15 @@
 
 namespace kdl::irgen {
 
-/// Generates a choice between two values. Only the chosen one is evaluated.
+/// Generates a choice between two values. Only the chosen value is evaluated.
 std::vector<ir::Value*> GenChoice(FunctionGen& gen, ir::Value* condition,
                                   const std::vector<Scalar>& types, const GenValues& then,
                                   const GenValues& otherwise);
-/// Returns the types in which the parts of a value are computed.
+/// Returns the scalar types in which the contract computes the parts of a value.
 std::vector<Scalar> MadeParts(const FunctionGen& gen, const sema::Type& type);
 std::vector<ir::Value*> CastParts(FunctionGen& gen, std::vector<ir::Value*> parts,
                                   const std::vector<Scalar>& types);
-/// Returns a size as a scalar of this type. The conversion to f64 adds nothing to the bound.
+/// Returns a size as a scalar of this type. If the type is f64, the conversion adds nothing to the bound.
 ir::Value* GenExactSize(FunctionGen& gen, Size size, Scalar scalar);
 /// Adds a parameter to the clause's function.
 ir::Value* AddContractParam(FunctionGen& gen, ir::Type type, Name name, ir::ContractParam param);

@@ -10,15 +10,15 @@
 #include "irgen/contracts/argument_number.h"
 #include "irgen/walk/function_gen.h"
 
-// A clause of a contract is generated like a function, with these differences: tensors are read element by
-// element; the index names that it binds are i64 values; what a condition does not need is not evaluated;
-// reductions become loops; and the fns that it calls are inlined. The generated function computes only
-// values: carry_bounds.h adds the bounds.
+// A clause of a contract is generated like a function, with these differences. Tensors are read element by
+// element. The index names that the clause binds are i64 values. A value that a condition makes unnecessary
+// is not evaluated. Reductions become loops, and called fns are inlined. The generated function computes
+// only values: carry_bounds.h adds the bounds.
 namespace kdl::irgen {
 
 using IndexNames = std::vector<const sema::Entity*>;
 
-/// What the clauses of one contract share.
+/// State that the clauses of one contract share.
 struct ContractTables {
   ir::Contract& contract;
   const ArgumentNumber& argument;
@@ -29,11 +29,11 @@ struct ContractTables {
 struct ContractScope {
   ContractTables& tables;
   ir::Clause& clause;
-  IndexNames around = {};  ///< the index names that have a value here
+  IndexNames around = {};  ///< the index names that have a value at the insertion point
   std::map<std::pair<const sema::Entity*, bool>, ir::Value*> tensors = {};
 };
 
-/// Generates values at the place where they are needed.
+/// Generates values at the insertion point, where they are needed.
 using GenValues = std::function<std::vector<ir::Value*>()>;
 
 }  // namespace kdl::irgen

@@ -22,7 +22,7 @@ Value* GenTensor(FunctionGen& gen, const sema::IndexInfo& index) {
   return is_table ? GenTable(gen, index.base) : gen.values.at(index.base);
 }
 
-/// Whether the tensor is an `in` parameter, a view of one, or a table.
+/// Returns whether the tensor is an `in` parameter, a view of one, or a table.
 bool IsReadOnly(const FunctionGen& gen, const Value* tensor) {
   const Value* memory = ir::MemoryOf(tensor);
   if (memory->def()) return memory->def()->kind() == OpKind::Table;
@@ -45,7 +45,7 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
     otherwise = Round(gen, GenExpr(gen, index.otherwise), tensor->type()->scalar);
   std::vector<ir::AxisId> axes = access.axes;
   if (otherwise) axes = ir::UnionAxes(axes, otherwise->type()->axes);
-  // a load that cannot trap needs no mask, unless another block may write the element at the same time
+  // A load that cannot trap needs no mask, unless another block may write the element at the same time.
   Value* mask = otherwise && IsReadOnly(gen, tensor) ? nullptr : gen.Mask();
   if (mask) axes = ir::UnionAxes(axes, mask->type()->axes);
   ir::Builder::Segments segments = {{tensor}, access.operands, Optional(otherwise), Optional(mask)};

@@ -5,8 +5,8 @@
 #include "irgen/walk/generate.h"
 #include "support/check.h"
 
-// The language's fma rule is implemented only here: within one expression, a float product that is added to or
-// subtracted from a term becomes one fma; if both terms are products, the left one does.
+// The language's fma rule is implemented only here. Within one expression, a float product that is added to or
+// subtracted from a term becomes one fma; if both terms are products, the left product does.
 //   a * b + c -> fma(a, b, c)      c + a * b -> fma(a, b, c)
 //   a * b - c -> fma(a, b, -c)     c - a * b -> fma(-a, b, c)
 
@@ -50,7 +50,7 @@ const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* 
 
 Value* Negated(FunctionGen& gen, Value* value) { return gen.builder.Unary(OpKind::Neg, value); }
 
-/// One side of lhs +- rhs: a value, or an expression, which may be a product.
+/// One side of lhs + rhs or lhs - rhs: a value, or an expression, which may be a product.
 struct Side {
   Value* value = nullptr;
   const syntax::Expr* expr = nullptr;
@@ -81,13 +81,13 @@ bool IsNonZeroConstant(const Value* value) {
   return def && def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0;
 }
 
-/// `%` of floats: an op in contracts, otherwise a call of the library's fn.
+/// Generates `%` of floats: an op in contracts, otherwise a call of the library's fn.
 Value* GenFloatRemainder(FunctionGen& gen, Value* a, Value* b, const sema::ExprInfo& info) {
   return gen.contract ? gen.builder.Binary(OpKind::Fmod, a, b)
                       : GenLibraryCall(gen, *info.callee, {a, b});
 }
 
-/// The right side of && and || is evaluated only if the left one does not decide the result.
+/// Generates && or ||, whose right side is evaluated only if the left side does not decide the result.
 Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   bool is_and = binary.op == BinaryOp::And;
   if (gen.contract) return GenContractLogic(gen, binary);
@@ -101,7 +101,7 @@ Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
                 : gen.builder.Select(lhs, gen.builder.Bool(true), rhs);
 }
 
-/// `info` contains the fn that sema found for the operator.
+/// Combines two values by an operator. `info` contains the fn that sema has found for the operator, if any.
 Value* Combine(FunctionGen& gen, OpKind kind, Value* lhs, Value* rhs, Span span,
                const sema::ExprInfo& info) {
   if (kind == OpKind::Rem && IsFloat(lhs->type()->scalar))

@@ -22,16 +22,16 @@ using ir::Value;
 
 namespace {
 
-/// Broadcasts a value along the reduced axes that it does not have, so that it counts once for each of their
-/// elements.
+/// Broadcasts a value along the reduced axes that it does not have, so that it counts once for each element
+/// along these axes.
 Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   std::vector<ir::AxisId> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   return gen.builder.Broadcast(value, ir::UnionAxes(value->type()->axes, sorted));
 }
 
-/// Returns an operand of a contraction in its narrow memory type, if the source has that type and the operand
-/// was only widened.
+/// Returns an operand of a contraction as it was before it was widened from a narrow float type. Returns
+/// `value` itself if it is not such an operand.
 Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
   if (!IsNarrowFloat(gen.Info(operand).type.scalar)) return value;
   ir::Op* def = value->def();
@@ -43,7 +43,8 @@ Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
 Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir::AxisList& over);
 
 /// Replaces the guards while the operand of a reduction is generated. A guard over a reduced axis is about
-/// another element than the ones being reduced, so all of these are computed if the guard is true for any.
+/// a single element along that axis, but the reduction needs all elements. So all elements are computed if
+/// the guard is true for any element.
 class OperandGuards {
  public:
   OperandGuards(FunctionGen& gen, const ir::AxisList& over) : gen_(gen) {
@@ -125,8 +126,8 @@ Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir:
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
-/// Divides the sum by the number of existing elements. If there are none, the mean of floats is NaN, and that
-/// of integers divides by zero.
+/// Divides the sum by the number of existing elements. If there are no elements, the mean of floats is NaN,
+/// and the mean of integers traps, because it divides by zero.
 Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span span) {
   ir::Builder& b = gen.builder;
   Value* count = b.I64(1);
@@ -142,9 +143,9 @@ Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span 
   return mean;
 }
 
-/// Returns the least index whose value is the extremum, or a NaN if that is one; -1 if there are no values.
-/// Floats are compared by their bits: these distinguish -0.0 from 0.0, as the reduction does, and are the
-/// same for all NaNs.
+/// Returns the least index at which the value is the extremum or, if there is a NaN, at which it is NaN.
+/// Returns -1 if there are no values. Floats are compared by their bits, which distinguish -0.0 from 0.0,
+/// as the reduction does, and are the same for all NaNs.
 Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Builder& b = gen.builder;
   ir::AxisList over = gen.RangeAxes(info.ranges);
@@ -167,8 +168,8 @@ std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
   return {ir::MakeAttr<ir::AttrKey::Direction>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
 }
 
-/// Generates a fold or scan over tiles of equal axes. `step` computes the next accumulators inside the
-/// region.
+/// Generates a `multi_reduce` or `scan` over tiles with equal axes. `step` computes the next accumulators
+/// inside the region.
 using Step = std::function<std::vector<Value*>(ir::Builder& b, const std::vector<Value*>& all)>;
 std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, bool scans,
                                const std::vector<Value*>& values, const std::vector<Value*>& inits,
@@ -196,7 +197,7 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
   return op->results();
 }
 
-/// Generates a scan: a reduction that keeps its accumulator at each element.
+/// Generates a scan, which is a reduction that keeps its accumulator at each element.
 Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::ReductionKind fold = ReductionKindOf(info.kind);
   Scalar scalar = value->type()->scalar;
@@ -209,7 +210,7 @@ Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
 }
 
 /// Returns the parts of the operand, broadcast to the same axes. If the fn may trap, elements that must not
-/// be computed are replaced by the initial values, which are the identity and change nothing.
+/// be computed are replaced by the initial values, which are the identity of the fn and change nothing.
 std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
                               const sema::CheckedFunction& callee, const ir::Function& fn,
                               const std::vector<Value*>& inits) {
@@ -226,8 +227,8 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
   return values;
 }
 
-/// A fold whose fn combines tiles: it is called for one tile after the other, in a loop over each reduced
-/// range.
+/// A fold whose fn combines whole tiles. The fn is called for one tile after another, in a loop over each
+/// reduced range.
 struct TileFold {
   const sema::CheckedFunction& callee;
   const sema::CallInfo& bound;
@@ -289,8 +290,8 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
   if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
   ir::AxisList over = gen.RangeAxes(info.ranges);
-  // Widened narrow floats are reduced in f32: that is exact for max and min, and the defined accumulator for
-  // sum and prod.
+  // Narrow floats are widened and reduced in f32. This is exact for max and min, and f32 is the accumulator
+  // that the language defines for sum and prod.
   Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
   Value* value = nullptr;
   {

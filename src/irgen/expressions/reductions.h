@@ -7,7 +7,7 @@
 namespace kdl::irgen {
 
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
-/// Generates `reduce` or `scan` with a fn and returns a value for each part.
+/// Generates `reduce` or `scan` with a fn, and returns one value for each part.
 std::vector<ir::Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 /// Generates `into += dot(…)`, which sema has marked as accumulating in place.
 ir::Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, ir::Value* into);

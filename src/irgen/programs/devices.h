@@ -4,10 +4,11 @@
 
 namespace kdl::irgen {
 
-/// Returns the device's name in the module, and adds the device to the module if needed.
+/// Returns the device's name in the module. Adds the device to the module if the module does not have
+/// it yet.
 Name NameOfDevice(ir::Module& module, const sema::Entity& device);
-/// Returns the module's name of a device. If `device` is null, this is the function's own device, or the
-/// tested one in a test; empty if there is none.
+/// Returns the name of a device in the module. If `device` is null, this is the function's own device, or
+/// in a test the tested device. Returns the empty name if there is no device.
 Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device);
 
 }  // namespace kdl::irgen

@@ -21,13 +21,13 @@ namespace {
 using ir::AttrKey;
 using ir::Value;
 
-/// Appends a constant of a launch to the list `before`: `BM = 64, BN = 32`.
+/// Appends a constant of a launch to the list `before`, which has the form `BM = 64, BN = 32`.
 template <class Value>
 std::string WithConstant(const std::string& before, std::string_view name, const Value& value) {
   return fmt::format("{}{}{} = {}", before, before.empty() ? "" : ", ", name, value);
 }
 
-/// A constant of the kernel that is known only at run time: each candidate gets its own launch.
+/// A constant of the kernel that is known only at run time. Each candidate value gets its own launch.
 struct Selection {
   std::string_view kernel;
   std::string_view name;
@@ -36,7 +36,8 @@ struct Selection {
   Value* value;
 };
 
-/// Returns whether the launch itself compares the constant with a dimension of an argument.
+/// Returns whether the constant is a dimension of a parameter, so that the launch itself compares it with
+/// the argument.
 bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generic) {
   auto is_bare = [&](Size dim) {
     return dim->kind == SizeKind::Symbol && dim->symbol == generic->name;
@@ -46,7 +47,8 @@ bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generi
   });
 }
 
-/// Requires that the run-time value is the last candidate, after all others have been excluded.
+/// Requires that the run-time value is the last candidate. The code before has excluded all
+/// other candidates.
 void RequireLast(FunctionGen& gen, const Selection& selection) {
   ir::Builder& b = gen.builder;
   std::string text = fmt::format("{} of {} is {}", selection.name, selection.kernel,
@@ -58,7 +60,8 @@ void RequireLast(FunctionGen& gen, const Selection& selection) {
             ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
 
-/// The constants of a launch: the known ones, and those that are selected at run time.
+/// The constants of a launch: `known` are the constants whose values are known, `selections` are selected
+/// at run time.
 struct LaunchConstants {
   std::string known;
   std::vector<Selection> selections;
@@ -66,7 +69,8 @@ struct LaunchConstants {
 
 using ValuesOfName = std::function<std::vector<int64_t>(Name)>;
 
-/// Returns the values that a size may have, each once, given those of its names; empty if it may have any.
+/// Returns all values that a size may have, without duplicates. `of_name` returns the values of a name in
+/// it. The result is empty if the size may have any value.
 std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& of_name) {
   if (IsConstant(size)) return {size->value};
   if (size->kind == SizeKind::Symbol) return of_name(size->symbol);
@@ -82,7 +86,7 @@ std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& o
   return values;
 }
 
-/// Returns the values that a size may have because of the program's int generics, or those of the program
+/// Returns the values that a size may have because of the int generics of the program, or of the program
 /// into which it was inlined.
 std::vector<int64_t> HandedOn(FunctionGen& gen, Size size) {
   auto of_own = [&](Name name) -> std::vector<int64_t> {
@@ -119,7 +123,7 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
     bool is_checked =
         !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (is_checked) continue;
-    if (candidates.empty()) {  // no variants until the program's int generic has a value
+    if (candidates.empty()) {  // there are no variants until the program's int generic has a value
       constants.known = WithConstant(constants.known, name, ToString(value));
       continue;
     }
@@ -129,8 +133,8 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
   return constants;
 }
 
-/// Generates `if v == 4 { … } else { … }`: `gen_launch` creates the launch for each combination of
-/// candidates, starting at number `first` of the first selection.
+/// Generates `if v == 4 { … } else { … }`, starting with candidate number `first` of the first selection.
+/// `gen_launch` creates the launch for one combination of candidates.
 void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t first,
                  const std::string& constants,
                  const std::function<void(const std::string&)>& gen_launch) {
@@ -156,7 +160,8 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
   b.SetInsertionPoint(choice->parent_region());
 }
 
-/// Returns a tensor argument itself; a scalar argument already has the type of the parameter.
+/// Returns the argument of a launch: the tensor itself, or a scalar, which already has the type of
+/// the parameter.
 Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg) {
   const sema::ExprInfo& info = gen.Info(arg);
   if (info.type.is_tensor()) return GenTensor(gen, arg);
@@ -167,14 +172,14 @@ Value* GenZero(FunctionGen& gen, Scalar scalar) {
   return IsFloat(scalar) ? gen.builder.Bits(scalar, 0) : gen.builder.Int(scalar, 0);
 }
 
-/// Returns the indices of an element.
+/// Returns the indices of one element as i64 values.
 std::vector<Value*> GenIndices(FunctionGen& gen, const sema::IndexInfo& index) {
   std::vector<Value*> indices;
   for (const sema::IndexDim& dim : index.dims) indices.push_back(GenIndexSum(gen, dim));
   return indices;
 }
 
-/// Returns whether all indices are inside the tensor.
+/// Returns a bool value, which says whether all indices are in bounds.
 Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
                  const std::vector<Value*>& indices) {
   ir::Builder& b = gen.builder;
@@ -188,7 +193,7 @@ Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
   return inside;
 }
 
-/// Generates a choice between two values. Only the chosen one is computed.
+/// Generates a choice between two values. Only the chosen value is computed.
 Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
               const std::function<Value*()>& where_true,
               const std::function<Value*()>& where_false) {
@@ -204,8 +209,8 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 
 }  // namespace
 
-/// Loads an element under the conditions of the enclosing `if` expressions: an element that is not needed is
-/// not read.
+/// Loads an element if the conditions of the enclosing `if` expressions are true; an element that is not
+/// needed is not read.
 Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = gen.values.at(index.base);
@@ -320,7 +325,7 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
 
 namespace {
 
-/// Returns whether the size may be negative or may divide by 0.
+/// Returns whether the size may be negative or may divide by zero.
 bool MayBeNoSize(Size size) {
   if (!size->lhs) return false;
   bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
@@ -334,7 +339,8 @@ bool MentionsCores(Size size) {
   return size->lhs && (MentionsCores(size->lhs) || MentionsCores(size->rhs));
 }
 
-/// Refuses a launch in which a size of one of the launch's own tensors would be negative or undefined.
+/// Requires that no size of one of the launch's own tensors is negative or undefined; otherwise the launch
+/// is refused.
 void RequireNatural(FunctionGen& gen, ir::Type tensor) {
   for (Size dim : tensor->dims) {
     if (!MayBeNoSize(dim) || MentionsCores(dim)) continue;

@@ -10,11 +10,11 @@ ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
-/// Generates the `x to d` of a launch or call.
+/// Generates the moves `x to d` of a launch or call.
 void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch);
-/// Requires that a parameter is on its device when the program is called.
+/// Requires that the argument for a parameter is on the parameter's device when the program is called.
 void GenLives(FunctionGen& gen, const sema::Entity* param);
-/// Moves the tensor to the device, where it is from then on.
+/// Moves the tensor to the device. The tensor stays there afterwards.
 void GenMoveTo(FunctionGen& gen, ir::Value* tensor, const sema::Entity* device,
                std::string_view cause);
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement);

@@ -49,7 +49,7 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   builder.SetInsertionPoint(here, before);
 }
 
-/// Fills each tensor of the launch right after it is created, which is before all of its readers.
+/// Fills each reduced tensor of the launch right after it is created, and so before anything reads it.
 void FillOwnTensors(FunctionGen& gen) {
   std::vector<Op*> made;
   ir::Walk(gen.function.body, [&](Op* op) {
@@ -66,9 +66,9 @@ void FillOwnTensors(FunctionGen& gen) {
 
 }  // namespace
 
-/// An `out` tensor or a tensor of the launch that a `reduce` statement updates starts from the identity: the
-/// cores fill it first. If the kernel also accesses an `out` tensor in another way, all cores wait until it
-/// is filled. Otherwise the barrier before the groups are combined is enough.
+/// Fills with the identity each `out` tensor and each tensor of the launch that a `reduce` statement
+/// updates. The cores do this before anything else. If the kernel also accesses an `out` tensor in another
+/// way, all cores wait until it is filled. Otherwise the barrier before the groups are combined is enough.
 void FillReducedOutputs(FunctionGen& gen) {
   FillOwnTensors(gen);
   bool waits = false;

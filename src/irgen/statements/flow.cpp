@@ -8,10 +8,10 @@
 #include "irgen/walk/carried.h"
 #include "irgen/walk/generate.h"
 
-// `while`, `break` and `continue`. A jump sets a bool to false. The statements after it, and the next
-// iteration of the loop, are executed only if this bool is true. In kernels, an `if` op contains these
-// statements. In a fn that is mapped over tiles, each element follows its own path, so they are guarded like
-// the branches of an `if` statement there.
+// Generates `while`, `break` and `continue`. A jump sets a bool to false. The statements after the jump,
+// and the next iteration of the loop, are executed only if this bool is true. In kernels, an `if` op
+// contains these statements. In a fn that is mapped over tiles, each element follows its own path, so the
+// statements are guarded like the branches of an `if` statement.
 
 namespace kdl::irgen {
 
@@ -37,7 +37,8 @@ bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   return branch && (Contains(branch->then_block, jump) || Contains(branch->else_stmt, jump));
 }
 
-/// Creates a bool that a jump sets to false. Its number is above those of the source's variables.
+/// Creates a bool that a jump sets to false. Its number is larger than the numbers of the
+/// source's variables.
 const sema::Entity* NewFlag(FunctionGen& gen, std::string_view name) {
   auto number = static_cast<uint32_t>(gen.flow_entities.size());
   sema::Entity flag{};
@@ -56,13 +57,13 @@ void MakeFalse(FunctionGen& gen, const sema::Entity* flag) {
       mask ? gen.builder.And(value, gen.builder.Unary(OpKind::Not, mask)) : gen.builder.Bool(false);
 }
 
-/// Returns the condition under which elements enter a loop, in a fn that is mapped.
+/// Returns the condition under which elements enter a loop of a fn that is mapped.
 Value* Begins(FunctionGen& gen, Value* condition) {
   Value* mask = gen.Maps() ? gen.Mask() : nullptr;
   return mask ? gen.builder.And(mask, condition) : condition;
 }
 
-/// Generates a `while` that carries `inits`, then `vars`. `iteration` generates one iteration: it receives
+/// Generates a `while` that carries `inits`, then `vars`. A callback generates one iteration: it receives
 /// the parameters for `inits` and returns their next values.
 void GenIterations(
     FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
@@ -125,8 +126,8 @@ void GenContinue(FunctionGen& gen) { MakeFalse(gen, gen.loops.back().live); }
 
 namespace {
 
-/// Generates the statements of `rest` with `gen_rest`, so that they take effect only if the condition is
-/// true.
+/// Generates the statements of `rest` with `gen_rest`, in such a way that they take effect only if the
+/// condition is true.
 void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* const> rest,
               const std::function<void()>& gen_rest) {
   if (gen.Maps()) {
@@ -147,12 +148,12 @@ void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* 
   TakeResults(gen, vars, op);
 }
 
-/// Generates the remaining iterations of a loop over a list.
+/// Generates the remaining iterations of a loop over a list. Each is a copy of the loop's body.
 void GenCopies(FunctionGen& gen, std::span<const syntax::Stmt* const> copies) {
   if (copies.empty()) return;
   GenIteration(gen, syntax::As<syntax::BlockStmt>(copies[0]));
   copies = copies.subspan(1);
-  gen.values.erase(gen.loops.back().live);  // the next iteration has its own
+  gen.values.erase(gen.loops.back().live);  // the next iteration has its own bool
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return GenCopies(gen, copies);
   GenUnder(gen, gen.values.at(stays), copies, [&] { GenCopies(gen, copies); });
@@ -173,8 +174,7 @@ void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies) {
 
 namespace {
 
-/// Returns the condition of the next iteration: `go_on`, which is evaluated only if no `break` has ended the
-/// loop.
+/// Returns the condition for another iteration. `go_on` is evaluated only if no `break` has ended the loop.
 Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return go_on();
@@ -220,7 +220,7 @@ void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
     SetName(index, binders[depth]->name);
     gen.values[binders[depth]] = index;
     GenMappedFor(gen, loop, depth + 1);
-    // The index after the last iteration may overflow 64 bits, but the remaining distance does not.
+    // Compares the remaining distance, because the next index may overflow 64 bits.
     Value* left = b.Cast(b.Sub(bounds.hi, index), Scalar::U64);
     Value* more = b.Gt(left, b.Cast(step, Scalar::U64));
     Value* again = GenGoesOn(gen, [&] { return more; });

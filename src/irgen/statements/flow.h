@@ -9,20 +9,21 @@ namespace kdl::irgen {
 void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop);
 void GenBreak(FunctionGen& gen);
 void GenContinue(FunctionGen& gen);
-/// Returns whether a statement may end the current iteration of its loop.
+/// Returns whether a statement may end the current iteration of the enclosing loop.
 bool Jumps(const syntax::Stmt* stmt);
-/// Generates `body` as one iteration of a loop whose variables have been bound, with the flags that `break`
-/// and `continue` need.
+/// Generates `body` as one iteration of a loop, with the bools that `break` and `continue` need. The loop's
+/// variables must already be bound.
 void GenIteration(FunctionGen& gen, const syntax::BlockStmt& body);
-/// Generates the rest of a block after a statement that may jump. It is executed only if there was no jump.
+/// Generates the statements of a block after a statement that may jump. They are executed only if there was
+/// no jump.
 void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest);
-/// Generates a loop over a list, whose iterations are copies of its body.
+/// Generates a loop over a list. Its iterations are copies of its body.
 void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies);
-/// Enter and leave a loop: `break` and `continue` in its body belong to it.
+/// Begin and end the generation of a loop. A `break` or `continue` in between belongs to this loop.
 void OpenLoop(FunctionGen& gen, const syntax::BlockStmt& body);
 void CloseLoop(FunctionGen& gen);
-/// Generates a `for` in a fn that is mapped, from binder `depth` on. It becomes a `while`, because each
-/// element may have its own bounds.
+/// Generates a `for`, from binder number `depth` on, in a fn that is mapped. The `for` becomes a `while`,
+/// because its bounds may differ between elements.
 void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth);
 
 }  // namespace kdl::irgen

@@ -31,8 +31,8 @@ void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder)
   }
 }
 
-/// Returns a name that is unique for each domain of the function, because spmds with equal domain names must
-/// have the same block order.
+/// Returns a name that is unique for each domain of the function. It must be unique because spmds with
+/// equal domain names must have the same block order.
 Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   int before = 0;
   for (const sema::Entity* entity : gen.checked.entities) {
@@ -43,14 +43,14 @@ Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
 }
 
-/// Adds the attribute for `@pipelined`.
+/// Adds the attribute that `@pipelined` requests.
 void AddAhead(FunctionGen& gen, const syntax::ForStmt& loop, std::vector<ir::Attr>& attrs) {
   int64_t ahead = gen.checked.Info(&loop).ahead;
   if (ahead > 0) attrs.push_back(ir::MakeAttr<ir::AttrKey::Ahead>(ahead));
 }
 
-/// Generates nested loops for a `for` with several binders, the leftmost outermost. All of them carry the
-/// same vars.
+/// Generates nested loops for a `for` with several binders. The leftmost binder becomes the outermost loop.
+/// All loops carry the same vars.
 void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
                  const Vars& vars) {
   if (depth == binders.size()) return GenIteration(gen, *loop.body);
@@ -79,9 +79,9 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// Returns the step after asserting that it is positive. The proofs about blocks need a value that is visibly
-/// positive, hence the max. A step beyond the end gives one iteration however large it is, so it is limited
-/// to the distance, which keeps its multiples from wrapping.
+/// Asserts that the step is positive and returns it. Proofs about blocks need a value that is visibly
+/// positive, hence the max. A step beyond the end gives one iteration, however large it is. So the step is
+/// limited to the distance from lo to hi, which keeps multiples of the step from wrapping.
 Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
   Value* step = bounds.step;
   if (step->def() && step->def()->kind() == OpKind::Const) return step;
@@ -97,7 +97,7 @@ Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Enti
 /// Returns the number of iterations of a loop over single indices with a step, as an i64.
 Value* GenIterationCount(FunctionGen& gen, const LoopBounds& bounds) {
   ir::Builder& b = gen.builder;
-  // If there is an iteration, the distance fits in a u64.
+  // The distance fits in a u64 if there is at least one iteration.
   Value* one = b.Int(Scalar::U64, 1);
   Value* distance = b.Cast(b.Sub(bounds.hi, bounds.lo), Scalar::U64);
   Value* before_last = b.Sub(distance, one);
@@ -107,7 +107,7 @@ Value* GenIterationCount(FunctionGen& gen, const LoopBounds& bounds) {
   return b.Select(has_any, count, b.I64(0));
 }
 
-/// Returns whether a bound of the binder uses one of the others, which come before it.
+/// Returns whether a bound of the binder uses one of the binders `others`, which come before it.
 bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& others) {
   auto is_other = [&](const sema::Entity* entity) {
     return std::find(others.begin(), others.end(), entity) != others.end();
@@ -124,8 +124,8 @@ bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& oth
   return false;
 }
 
-/// Separates the binders whose blocks are distributed from those whose bounds depend on other binders. The
-/// latter become inner loops, run by the core that has the block.
+/// Separates the binders whose blocks are distributed from the binders whose bounds depend on other
+/// binders. The latter binders become inner loops, which are executed by the core that has the outer block.
 void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed, Vars& inner) {
   Vars before;
   for (const sema::Entity* binder : binders) {
@@ -134,7 +134,8 @@ void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed,
   }
 }
 
-/// A distributed binder. If it has a step, the numbers of its iterations are distributed.
+/// A binder whose blocks are distributed. If it has a step, the numbers of its iterations are
+/// distributed instead.
 struct DistributedBinder {
   const sema::Entity* entity;
   LoopBounds bounds;
@@ -189,8 +190,8 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
   gen.builder.SetInsertionPoint(op->parent_region());
 }
 
-/// In a fn that may be mapped elementwise, both branches are evaluated, and each assignment selects between
-/// the old and the new value.
+/// Generates an `if` in a fn that may be mapped elementwise: both branches are evaluated, and each
+/// assignment selects between the old and the new value.
 void GenMaskedIf(FunctionGen& gen, const syntax::IfStmt& branch, Value* condition) {
   gen.guards.push_back({condition, false});
   GenBlock(gen, *branch.then_block);

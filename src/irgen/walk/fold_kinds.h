@@ -4,7 +4,7 @@
 
 namespace kdl::irgen {
 
-// Shared by the reductions of functions and of contracts.
+// Helpers for the reductions of functions and of contracts.
 
 ir::ReductionKind ReductionKindOf(sema::ReduceKind kind);
 /// Returns the bits of an f32 or f64 as an integer of the same width; all NaNs have the same bits.

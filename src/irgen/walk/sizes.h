@@ -8,19 +8,19 @@ namespace kdl::irgen {
 
 // Sizes that launches and calls check, and sizes that programs make from numbers.
 
-/// Refuses a launch or call unless the comparison of the sizes is true. The check is inserted at the
-/// insertion point; `text` is its message.
+/// Refuses a launch or call unless the comparison of the two sizes is true. The check is created at the
+/// insertion point, with `text` as its message.
 void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, Name text);
-/// The same, but in a kernel the check is inserted after its other requirements.
+/// Like Require, but in a kernel the check is created after the kernel's other requirements.
 void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
                   const std::string& text);
-/// Moves the insertion point after the requirements of the function.
+/// Moves the insertion point to the place after the requirements of the function.
 void InsertAtRequirements(FunctionGen& gen);
-/// Generates the `where` clauses, which launches and calls check.
+/// Generates the checks of the `where` clauses, which launches and calls perform.
 void GenRequirements(FunctionGen& gen);
 /// Returns a size name that the function does not use yet.
 Name FreshSizeName(FunctionGen& gen, Name wanted);
-/// Makes a size from a number if a tensor has that size.
+/// Makes a size from a number, if some tensor has that size.
 void GenSizeName(FunctionGen& gen, const sema::Entity* number);
 
 }  // namespace kdl::irgen

@@ -27,7 +27,7 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
-/// Reports an index that is out of bounds whatever the sizes are.
+/// Reports an index that is out of bounds for all sizes.
 void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
   if (!index.terms.empty() || base.type.dims.size() <= dim) return;
   Size size = base.type.dims[dim];
@@ -72,7 +72,7 @@ Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
   return {entity, true};
 }
 
-/// Returns the tensor that is indexed; `span` is that of its name.
+/// Returns the tensor that is indexed. `span` is the span of the tensor's name.
 Base IndexedBase(FunctionState& state, const Entity& entity, const syntax::IndexExpr& index,
                  Span span) {
   if (entity.kind == EntityKind::Const) ConstValue(state, &entity);
@@ -104,8 +104,8 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   const Entity* entity = Resolve(state, name->name, name->span);
   return entity != nullptr ? IndexedBase(state, *entity, index, name->span) : Base{};
 }
-/// Reports a `requires` that reads an `out` parameter, whose contents are undefined before the
-/// launch.
+/// Reports a `requires` that reads an `out` parameter, because its contents are undefined before
+/// the launch.
 void CheckRequired(FunctionState& state, const Entity* base, Span span) {
   bool undefined = state.contract != nullptr && state.contract->is_requirement &&
                    base->kind == EntityKind::TensorParam &&
@@ -115,8 +115,8 @@ void CheckRequired(FunctionState& state, const Entity* base, Span span) {
       .Help("use an `in` or `inout` parameter here; `ensures` describes what the launch writes");
 }
 
-/// In a contract, records an index that is a free name plus a constant. Such uses determine the
-/// extent of the name. With an `else` (`may_leave`), the index may be out of bounds.
+/// In a contract, records an index that is a free name plus a constant. Such indices determine the extent
+/// of the name. If the access has an `else` (`may_leave`), the index may be out of bounds.
 void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& access, size_t number,
                 bool may_leave) {
   const IndexDim& dim = access.dims[number];
@@ -127,8 +127,8 @@ void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& acces
     state.contract->uses.push_back({dim.terms[0].range, base, number, offset, may_leave, dim.span});
 }
 
-/// Makes an element of a table at constant indices a constant, which is also a size if it is an
-/// integer. Programs accept no other elements of tables.
+/// Evaluates an element of a table at constant indices to a constant. An integer constant is also a size.
+/// Programs accept no other elements of tables.
 void FoldElement(FunctionState& state, ExprInfo& info) {
   info.constant = TableElement(*info.index);
   if (!info.constant || !IsInteger(info.constant->scalar)) return;

@@ -7,8 +7,8 @@
 
 namespace kdl::sema {
 
-/// Checks `base[…]`, which is read, or assigned if `stored`. Resolves every index to an affine
-/// form. Returns the scalar type of the base over the ranges of all indices.
+/// Checks `base[…]`, which is assigned if `stored`, and read otherwise. Resolves every index to an affine
+/// form. Returns the type of the access: the scalar type of the base, with the ranges of all indices.
 Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored);
 
 }  // namespace kdl::sema

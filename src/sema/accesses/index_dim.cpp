@@ -21,12 +21,12 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
-/// A sum of terms and an offset. `ok` is false after an error that has been reported.
+/// A sum of terms plus an offset. `ok` is false after an error, which has been reported.
 struct Affine {
   bool ok = false;
   std::vector<IndexTerm> terms;
   Size offset = nullptr;
-  std::optional<Scalar> scalar{};  ///< the type that it is computed in; nothing for a literal
+  std::optional<Scalar> scalar{};  ///< the type in which it is computed; nothing for a literal
 };
 
 const Entity* NamedRange(FunctionState& state, const Expr* expr) {
@@ -36,7 +36,7 @@ const Entity* NamedRange(FunctionState& state, const Expr* expr) {
   return entity != nullptr && entity->kind == EntityKind::Range ? entity : nullptr;
 }
 
-/// Whether the arithmetic of an index uses a range, not counting nested brackets and calls.
+/// Returns whether the arithmetic of an index mentions a range, apart from nested brackets and calls.
 bool MentionsRange(FunctionState& state, const Expr* expr) {
   if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
     return MentionsRange(state, unary->operand);
@@ -47,7 +47,8 @@ bool MentionsRange(FunctionState& state, const Expr* expr) {
   return NamedRange(state, expr) != nullptr;
 }
 
-/// Checks an integer expression that is a single term, or a size and thus an offset.
+/// Checks an integer expression and returns it as a single term. If the expression is a size, returns it as
+/// an offset instead.
 Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
   state.range_values += with_ranges ? 1 : 0;
   Type type = CheckValue(state, expr);
@@ -91,16 +92,16 @@ Affine Scale(FunctionState& state, Affine affine, Size factor) {
   return affine;
 }
 
-/// Returns the type in which an operator is computed: the common type of its operands, which
-/// literals adopt. If the types differ, it is i64: values of narrower types are widened next to a
-/// range, a size or each other.
+/// Returns the type in which an operator is computed. This is the common type of its operands, which
+/// literals adopt. If the types differ, it is i64: a value of a narrower type is widened if the other
+/// operand is a range, a size or a value of another type.
 std::optional<Scalar> CommonScalar(const Affine& a, const Affine& b) {
   if (!a.scalar || !b.scalar) return a.scalar ? a.scalar : b.scalar;
   return a.scalar == b.scalar ? a.scalar : Scalar::I64;
 }
 
-/// Whether sums and products are computed in fewer than 64 bits. They then wrap, as in any other
-/// expression.
+/// Returns whether sums and products are computed in fewer than 64 bits. They then wrap, as they do in any
+/// other expression.
 bool IsNarrow(std::optional<Scalar> scalar) { return scalar && Info(*scalar).bits < 64; }
 
 /// Adds two sums. A range that occurs in both becomes one term.
@@ -131,16 +132,16 @@ bool HasRange(const Affine& affine) {
   return false;
 }
 
-/// Whether one factor is the constant 0 and the other one contains run-time values, so that the
-/// product is 0. These values must still be computed, because they may divide by 0.
+/// Returns whether `factor` is the constant 0 and `values` contains run-time values, so that their product
+/// is 0. The run-time values must still be computed, because they may divide by 0.
 bool IsNothing(const Affine& values, const Affine& factor) {
   bool has_value = std::ranges::any_of(values.terms,
                                        [](const IndexTerm& term) { return term.range == nullptr; });
   return has_value && IsConstant(factor.offset, 0);
 }
 
-/// Checks a product. It is affine if one factor is a size. A run-time number times a range makes a
-/// gather.
+/// Checks a product. It is affine if one factor is a size. If one factor is a run-time number and the other
+/// a range, it is a gather.
 Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   Affine lhs = CheckAffine(state, binary.lhs);
   Affine rhs = CheckAffine(state, binary.rhs);
@@ -162,8 +163,7 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   return ValueTerm(state, &binary, true);
 }
 
-/// Checks `k / 128` or `k % 8`. A contract allows any divisor, since it is evaluated element by
-/// element.
+/// Checks `k / 128` or `k % 8`. A contract allows any divisor, because it is evaluated element by element.
 Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
   if (!MentionsRange(state, &binary)) return ValueTerm(state, &binary, false);
   Affine divisor = CheckAffine(state, binary.rhs);
@@ -217,7 +217,8 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
 
 }  // namespace
 
-/// Returns the ranges of an index. A gather contributes the ranges of its tile.
+/// Returns the ranges of an index. If the index has a gather, these include the ranges of the
+/// gathered tile.
 std::vector<const Entity*> RangesOfIndex(const FunctionState& state, const IndexDim& dim) {
   std::vector<const Entity*> ranges;
   for (const IndexTerm& term : dim.terms) {
@@ -244,7 +245,7 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
 }
 
 std::optional<IndexDim> CheckIndexDim(FunctionState& state, const Expr* expr) {
-  // Nested indices have their own sets of parts.
+  // Brackets inside the index have their own set of checked parts.
   auto around = std::exchange(state.index_parts, {});
   Affine affine = CheckAffine(state, expr);
   state.index_parts = std::move(around);

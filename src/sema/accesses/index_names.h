@@ -4,18 +4,18 @@
 
 namespace kdl::sema {
 
-// The index names of a contract. Call these only while a contract is checked (state.contract is
-// set).
+// The index names of a contract. These functions may be called only while a contract is checked
+// (state.contract is set).
 
-/// Declares a new index name. Its extent comes later, from the dimensions that it indexes on its
-/// own.
+/// Declares a new index name. The extent of the name is set later, from the dimensions of which the name is
+/// the whole index.
 const Entity* DeclareFree(FunctionState& state, Name name, Span span);
 
 /// Declares a name of an `over` list in the innermost scope.
 void DeclareOver(FunctionState& state, const syntax::Ident& name);
 
-/// Returns the index name that `expr` is, and declares it if the name is new. Returns null if
-/// `expr` is something else.
+/// Returns the index name to which `expr` refers, or null if `expr` is something else. Declares the name if
+/// it is new.
 const Entity* FreeRange(FunctionState& state, const syntax::Expr* expr);
 
 }  // namespace kdl::sema

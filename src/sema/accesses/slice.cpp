@@ -27,7 +27,7 @@ const Entity* NamedScalar(const FunctionState& state, const Expr* expr) {
   return entity != nullptr && entity->type.is_scalar() ? entity : nullptr;
 }
 
-/// Returns b - a, both evaluated at the same time. Named numbers that occur in both cancel out.
+/// Returns b - a, where both are evaluated at the same time. Named numbers that occur in both cancel out.
 IndexDim Distance(FunctionState& state, const IndexDim& a, const IndexDim& b) {
   SizeTable& sizes = state.module.sizes;
   IndexDim distance = b;
@@ -58,7 +58,7 @@ std::optional<int64_t> ConstantDistance(FunctionState& state, const IndexDim& a,
   return known ? std::optional(distance.offset->value) : std::nullopt;
 }
 
-/// Returns `number` as a size if it consists of sizes and immutable numbers; otherwise null.
+/// Returns `number` as a size if it consists of sizes and immutable numbers; otherwise returns null.
 Size AsSize(FunctionState& state, const IndexDim& number) {
   SizeTable& sizes = state.module.sizes;
   Size sum = number.offset;
@@ -94,8 +94,7 @@ std::optional<SliceDim> CheckDim(FunctionState& state, const syntax::Index& inde
   return dim;
 }
 
-/// Reports a slice that is out of bounds or backwards whatever the sizes are. Returns false in that
-/// case.
+/// Reports a slice that is out of bounds or backwards for all sizes, and returns false in that case.
 bool CheckInside(FunctionState& state, const SliceDim& dim, const syntax::Index& index,
                  const Expr* base, size_t number, Size extent) {
   IndexDim start{{}, state.module.sizes.Constant(0), {}};
@@ -114,8 +113,7 @@ bool CheckInside(FunctionState& state, const SliceDim& dim, const syntax::Index&
   return false;
 }
 
-/// Checks that the slice keeps the last dimension, because the elements of a row must be
-/// contiguous.
+/// Checks that the slice keeps the last dimension, because the elements of a row must be contiguous.
 bool KeepsLast(FunctionState& state, const IndexExpr& index, const SliceDim& last, size_t rank) {
   if (index.indices.size() < rank || last.hi) return true;
   std::string lo = Quote(state, index.indices.back().value);
@@ -167,7 +165,8 @@ Type CheckSlice(FunctionState& state, const IndexExpr& index, const Type& base) 
   return type;
 }
 
-/// Whether the two certainly have an index in common, unless one of them is empty.
+/// Returns whether two slices of a dimension certainly have an index in common, unless one of them
+/// is empty.
 bool Meet(FunctionState& state, const SliceDim& a, const SliceDim& b) {
   std::optional<int64_t> distance = ConstantDistance(state, a.lo, b.lo);
   if (!distance) return false;

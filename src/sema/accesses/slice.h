@@ -4,17 +4,18 @@
 
 namespace kdl::sema {
 
-// The tensors of a program and parts of them: `x`, `w[l]`, `x[i0..i1]`, `w[l][0..n]`.
+// The tensors of a program, and parts of these tensors: `x`, `w[l]`, `x[i0..i1]`, `w[l][0..n]`.
 
-/// Checks an expression where a program expects a tensor. An index selects a part: w[l] has all
-/// dimensions after the first. ExprInfo::entity becomes the tensor that is named. An expression
-/// that is not a tensor keeps its own type.
+/// Checks an expression where a program expects a tensor. An index selects a part, for example w[l] has all
+/// dimensions of w after the first. Sets ExprInfo::entity to the tensor that the expression names. If the
+/// expression is not a tensor, returns its own type.
 Type CheckTensor(FunctionState& state, const syntax::Expr* expr);
 
-/// Whether a single element is indexed with a slice `lo..hi`, which is reported as an error.
+/// Returns whether the access has a slice `lo..hi` although a single element is required. If so, reports an
+/// error.
 bool HasSlice(FunctionState& state, const syntax::IndexExpr& index);
 
-/// Whether two tensors or parts certainly have common elements, unless one of them is empty.
+/// Returns whether two tensors or parts certainly have common elements, unless one of them is empty.
 bool ShareElements(FunctionState& state, const syntax::Expr* a, const syntax::Expr* b);
 
 }  // namespace kdl::sema

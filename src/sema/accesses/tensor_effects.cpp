@@ -17,7 +17,7 @@ Direction TensorDirection(const FunctionState& state, const Entity& tensor) {
                                                 : Direction::InOut;
 }
 
-/// Returns how many loops enclose the declaration of the tensor.
+/// Returns the number of loops that enclose the declaration of the tensor.
 int DeclarationLoopDepth(const FunctionState& state, const Entity* tensor) {
   auto depth = state.loop_depth_of.find(tensor);
   return depth == state.loop_depth_of.end() ? 0 : depth->second;

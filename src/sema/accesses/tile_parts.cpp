@@ -15,8 +15,8 @@ namespace {
 
 using syntax::Expr;
 
-/// Returns the range of the tile that an index names, or reports that there is none and returns
-/// null.
+/// Returns the range of the tile that an index names. If the tile has no such range, reports an error and
+/// returns null.
 const Entity* IndexedRange(FunctionState& state, const syntax::IndexExpr& index,
                            const syntax::Arg& arg, const Type& tile) {
   if (!arg.name) {
@@ -33,7 +33,7 @@ const Entity* IndexedRange(FunctionState& state, const syntax::IndexExpr& index,
   return nullptr;
 }
 
-/// Checks the indices of a subtile of `tile`, and returns its type, or an error type.
+/// Checks the indices of a subtile of `tile` and returns the type of the subtile, or an error type.
 Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Type& tile,
                   PartInfo& part) {
   bool ok = true;
@@ -55,8 +55,8 @@ Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Ty
   return ValueType(tile.scalar, UnionOf(ranges, Missing(tile.ranges, part.ranges)));
 }
 
-/// Whether an index of an assigned subtile is allowed: a single element, or a range, shifted or
-/// reversed, that the tile does not already have.
+/// Returns whether an index of an assigned subtile is allowed. It may be a single element, or a range
+/// (possibly shifted or reversed) that the tile does not already have.
 bool IsAssignable(const FunctionState& state, const PartInfo& part, size_t number,
                   const Type& tile) {
   const Entity* walked = nullptr;

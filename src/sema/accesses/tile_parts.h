@@ -2,18 +2,18 @@
 
 #include "sema/walk/state.h"
 
-// Subtiles: tiles that are indexed by the names of their ranges, as `t[k = e]`.
+// Subtiles: parts of tiles, selected by indices for named ranges, as in `t[k = e]`.
 namespace kdl::sema {
 
-/// Whether `expr` indexes a tile by the names of its ranges.
+/// Returns whether `expr` indexes a tile by the names of its ranges.
 bool IsTilePart(const FunctionState& state, const syntax::Expr* expr);
 
-/// Checks a subtile. Its type is the tile's scalar type over the remaining ranges and those of the
-/// indices.
+/// Checks a subtile. Its type has the tile's scalar type, the ranges of the tile that are not indexed, and
+/// the ranges of the indices.
 Type CheckTilePart(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info);
 
-/// Does the same for the target of an assignment. `tile` is the type of the variable, which has
-/// been checked.
+/// Checks a subtile that is the target of an assignment. `tile` is the type of the variable, which has
+/// already been checked.
 Type CheckAssignedPart(FunctionState& state, const syntax::IndexExpr& index, const Type& tile,
                        ExprInfo& info);
 

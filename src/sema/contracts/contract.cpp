@@ -48,7 +48,7 @@ class ContractGuard {
   ScopeGuard scope_;
 };
 
-/// Replaces the names in the size that are defined by `where NAME == e`.
+/// Replaces each name in the size that a `where NAME == e` defines.
 Size Solved(FunctionState& state, Size size) {
   return state.module.sizes.Substitute(size, [&](Name name) -> Size {
     for (const WhereInfo& where : state.fn.where) {
@@ -64,7 +64,7 @@ bool AreEqual(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, Solved(state, a), Solved(state, b)) == 0;
 }
 
-/// Returns help for a name that indexes two dimensions of different sizes.
+/// Returns the help for a name that indexes two dimensions of different sizes.
 std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
   Size domain = name.range.domain;
   if (ConstantDifference(state.module.sizes, Solved(state, domain), Solved(state, size))) {
@@ -79,8 +79,8 @@ std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
       SizeText(domain), SizeText(size));
 }
 
-/// Handles a name that indexes a dimension of this size on its own: the size becomes the name's
-/// extent, or has to agree with it.
+/// Handles an index name that is the whole index of a dimension with this size. The size becomes the name's
+/// extent, or must agree with the extent that the name already has.
 void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
   auto is_range = [&](const Entity* entity) { return entity == range; };
   ContractState& contract = *state.contract;
@@ -109,9 +109,9 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
 
 using Ranges = std::vector<const Entity*>;
 
-/// Binds a name by one of its uses. If a name indexes a dimension both as r and as r + 1, its
-/// extent is one less than the dimension's size. This does not apply if the name indexes the same
-/// dimension on the left side, where all elements are compared.
+/// Binds a name by one of its uses. If the name indexes a dimension both as r and as r + 1, its extent is
+/// one less than the dimension's size. This is not so if the name indexes the same dimension on the left
+/// side, because all elements of the left side are compared.
 void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
                const Ranges& left) {
   bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
@@ -127,7 +127,7 @@ void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareU
              use.span);
 }
 
-/// Binds the names that are used on their own. An index with `else` only binds names that no other
+/// Binds the names that are used as whole indices. An index with `else` only binds names that no other
 /// index binds.
 void BindExtents(FunctionState& state, const Ranges& left = {}) {
   std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
@@ -140,8 +140,9 @@ void BindExtents(FunctionState& state, const Ranges& left = {}) {
   }
 }
 
-/// Returns the extent of the name, where another clause of the contract indexes a parameter by the
-/// name on its own. Returns null if there are no such sizes or several.
+/// Returns the extent of the name according to other clauses of the contract: the size of a parameter's
+/// dimension whose whole index is the name. Returns null if there is no such size or if there are several
+/// different sizes.
 Size ExtentInContract(FunctionState& state, Name name) {
   Size found = nullptr;
   bool is_one = true;
@@ -168,9 +169,9 @@ Size ExtentInContract(FunctionState& state, Name name) {
   return is_one ? found : nullptr;
 }
 
-/// Returns the extent of a name that is never an index on its own, such as one in a sliding window.
-/// It is that of the kernel's range of the same name, if there is one; otherwise it is found in the
-/// rest of the contract.
+/// Returns the extent of a name that is never a whole index, such as a name in the index of a sliding
+/// window. The extent is that of the kernel's range with the same name, if there is one. Otherwise, it is
+/// found in the rest of the contract.
 Size ExtentElsewhere(FunctionState& state, Name name) {
   Size found = nullptr;
   for (const Entity* entity : state.fn.entities) {
@@ -183,7 +184,7 @@ Size ExtentElsewhere(FunctionState& state, Name name) {
   return found != nullptr ? found : ExtentInContract(state, name);
 }
 
-/// Checks that every index name has an extent. If one has none, returns false and reports it,
+/// Checks that every index name has an extent. If a name has none, returns false and reports the name,
 /// unless another error in the equation may be the cause.
 bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
                   const Ranges& left = {}) {
@@ -206,7 +207,8 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
   return ok;
 }
 
-/// Returns the free names, except those that refer only to ranges which called fns reduce.
+/// Returns the free names of the expressions. Names that are used only for ranges which called fns reduce
+/// are not included.
 std::vector<const Entity*> FreeNames(const FunctionState& state,
                                      std::initializer_list<const Expr*> values) {
   const ContractState& contract = *state.contract;
@@ -219,8 +221,7 @@ std::vector<const Entity*> FreeNames(const FunctionState& state,
   return names;
 }
 
-/// Reports free names that do not occur on the left side, because it is unclear what they range
-/// over.
+/// Reports free names that do not occur on the left side, because their extents would be unclear.
 void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
                     const std::vector<const Entity*>& free) {
   if (state.diagnostics.error_count() != state.contract->errors_before) return;
@@ -233,7 +234,8 @@ void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left
   }
 }
 
-/// `top[r] = …`: a new name with a dimension for each index. Each index is a free name on its own.
+/// An equation `top[r] = …`, which defines a new name with one dimension for each index. Each index must be
+/// a free name.
 struct Definition {
   syntax::Ident name;
   std::vector<const Entity*> indices;
@@ -300,7 +302,8 @@ void CheckDefining(FunctionState& state, const Equation& equation) {
   state.fn.ensures.push_back(std::move(info));
 }
 
-/// Checks the left side of `~`, which must be an element of an output. Returns its index names.
+/// Checks the left side of `~`, which must be an element of an output. Returns the index names of
+/// that element.
 std::vector<const Entity*> CheckCompared(FunctionState& state, const Equation& equation) {
   Type type = CheckValue(state, equation.lhs);
   const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);

@@ -29,8 +29,8 @@ using syntax::CallExpr;
 using syntax::Expr;
 using syntax::FunctionKind;
 
-/// Suggests `sum(x[r, c] over c)`: the reduction over the last range of its operand, or over `k` if
-/// it has none.
+/// Suggests a reduction such as `sum(x[r, c] over c)`. It is over the last range of its operand, or over
+/// `k` if the operand has no range.
 std::string WithRanges(const FunctionState& state, const CallExpr& call) {
   std::string operand = call.args.empty() ? "…" : Quote(state, call.args[0].value);
   auto known = state.fn.exprs.find(call.args.empty() ? nullptr : call.args[0].value);
@@ -48,8 +48,8 @@ bool HasNamedArgs(FunctionState& state, const CallExpr& call) {
   return false;
 }
 
-/// Checks that the argument for a pipe parameter of a fn names a pipe. Returns false, with a
-/// report, if not.
+/// Checks that the argument for a pipe parameter of a fn names a pipe. Otherwise, reports an error and
+/// returns false.
 bool CheckPipeArg(FunctionState& state, const CallExpr& call, const syntax::Param& param,
                   const Expr* arg) {
   Type type = CheckExpr(state, arg);
@@ -122,8 +122,8 @@ Type CheckIota(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64, {entity});
 }
 
-/// Returns the type of a builtin on literals. If the result has the type of the operands, it is a
-/// literal, too; otherwise they get their default types.
+/// Returns the type of a builtin whose operands are all literals. If the result has the type of the
+/// operands, it is also a literal. Otherwise, the operands get their default types.
 Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
                       const std::vector<const Expr*>& args, Type type) {
   bool wants_float = !Accepts(builtin.operands, Scalar::I32);
@@ -141,7 +141,8 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
   return ValueType(scalar, type.ranges);
 }
 
-/// Whether the result depends on the width of the operands. Numbers in a contract have no width.
+/// Returns whether the result depends on the width of the operands. In a contract, numbers have no width of
+/// their own.
 bool NeedsWidth(const Builtin* builtin) {
   return builtin != nullptr &&
          (builtin->result == BuiltinResult::BitsOf ||
@@ -153,8 +154,8 @@ bool IsOfLibrary(const Builtin& builtin) {
          builtin.lowering == Lowering::WidthFn;
 }
 
-/// Returns the type that an expression of a contract would have outside it, if memory, a cast or a
-/// bit pattern determines it.
+/// Returns the type that an expression of a contract would have outside the contract, if a load from
+/// memory, a cast or a bit pattern determines it.
 std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   const ExprInfo& info = state.fn.exprs[expr];
   if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr))
@@ -165,7 +166,7 @@ std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   return entity->type.scalar;
 }
 
-/// Checks bits and from_bits in a contract, where numbers have no width of their own.
+/// Checks `bits` or `from_bits` in a contract, where numbers have no width of their own.
 Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                   const Type& type, ExprInfo& info) {
   if (type.is_error()) return type;
@@ -224,7 +225,7 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   return ValueType(ResultScalar(builtin.result, type.scalar), type.ranges);
 }
 
-/// Whether the tiles of the fn have a range with this name.
+/// Returns whether a tile of the fn has a range with this name.
 bool IsRangeOf(const FunctionGroup& group, Name name) {
   if (group.instances.empty()) return false;
   const std::vector<const Entity*>& ranges = group.instances[0]->ranges;
@@ -237,8 +238,8 @@ Scalar DefaultScalar(const Type& type) {
   return type.kind == TypeKind::FloatLiteral ? Scalar::F32 : Scalar::I32;
 }
 
-/// Pairs the type name of a parameter, or of each element of a tuple, with the type that the
-/// argument has for it.
+/// Pairs the type parameter that a parameter's type names with the type of the argument. For a tuple, does
+/// this for each element.
 std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const Type& type) {
   if (!type.is_tuple()) return {{ref.name.name, type}};
   std::vector<std::pair<Name, Type>> given;
@@ -247,7 +248,7 @@ std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const 
   return given;
 }
 
-/// Returns the types chosen for the callee's type parameters by the arguments and by `<T = …>`.
+/// Returns the types that the arguments, and `<T = …>`, give to the callee's type parameters.
 std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
                                     const FunctionGroup& group,
                                     const std::vector<const Expr*>& args) {
@@ -274,7 +275,7 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
   return choices;
 }
 
-/// Checks that a stage that passes a pipe's end to a fn owns this end.
+/// Checks that a stage may use each pipe end that it passes to a fn, and records this use.
 bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
                const std::vector<const Expr*>& args) {
   bool ok = true;
@@ -285,8 +286,8 @@ bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
   return ok;
 }
 
-/// Records the index names of a contract that are bound to ranges which the fn's result does not
-/// have.
+/// Records the index names of a contract that a call binds to ranges which the result of the called fn does
+/// not have.
 void AddFolded(ContractState& contract, const CheckedFunction& callee, const CallInfo& bound) {
   for (size_t i = 0; i < callee.ranges.size(); ++i) {
     bool is_left = Contains(callee.result.ranges, callee.ranges[i]);
@@ -340,11 +341,11 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
-  if (callee->HasPipes()) CheckBodies(state.module, group);  // computes the extents of its ranges
+  if (callee->HasPipes()) CheckBodies(state.module, group);  // this computes the extents of the fn's ranges
   return CheckFnArgs(state, call, *callee, args, info);
 }
 
-/// Checks `cores(d)`, the number of cores of the device.
+/// Checks `cores(d)`, which is the number of cores of device d.
 Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (state.kind() != FunctionKind::Program || state.contract != nullptr) {
     state.diagnostics.Report(diag::CoresOutsideProgram, call.span)
@@ -369,7 +370,7 @@ Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64);
 }
 
-/// Checks the arguments of an unknown callee, which may accept tensors.
+/// Checks the arguments of a callee that is not known. They may be tensors.
 void CheckNamesIn(FunctionState& state, const CallExpr& call) {
   for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
 }

@@ -4,7 +4,8 @@
 
 namespace kdl::sema {
 
-/// Checks a call: `f(x)` for a builtin or a fn, a reduction by its name, or a method of a pipe.
+/// Checks a call: `f(x)`, where f is a builtin or a fn; a reduction that is called by its name; or a method
+/// of a pipe.
 Type CheckCall(FunctionState& state, const syntax::CallExpr& call, ExprInfo& info);
 
 }  // namespace kdl::sema

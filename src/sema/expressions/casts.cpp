@@ -14,8 +14,8 @@ namespace {
 
 using syntax::Expr;
 
-/// Checks the operand of a cast. A literal gets the target type directly if it fits. A symbol,
-/// whose value is not known, goes through i64.
+/// Checks the operand of a cast. A literal gets the target type directly if its value fits. A size whose
+/// value is not known is converted by way of i64.
 Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) {
   const ExprInfo& info = state.fn.exprs[operand];
   if (!info.type.is_literal()) return info.type;

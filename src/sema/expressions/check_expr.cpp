@@ -26,8 +26,8 @@ using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
 
-// Expressions can be deeply nested. The handlers are not inlined, so that their locals do not
-// enlarge the stack frames of the recursion.
+// Keeps a handler from being inlined. Expressions can be deeply nested, and the local variables of inlined
+// handlers would enlarge the stack frames of the recursion.
 #define KDL_OWN_FRAME [[gnu::noinline]]
 
 KDL_OWN_FRAME Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {

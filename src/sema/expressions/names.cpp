@@ -67,8 +67,8 @@ Type CheckBuiltinName(FunctionState& state, const syntax::NameExpr& name, ExprIn
   return ValueType(Scalar::I64);
 }
 
-/// Returns the type of a name that refers to an integer parameter. A contract may not name an
-/// `auto` one, because it applies to all tile sizes that the compiler may choose.
+/// Returns the type of a name that refers to an integer parameter. A contract may not name an `auto`
+/// parameter, because the contract applies to all tile sizes that the compiler may choose.
 Type CheckIntGeneric(FunctionState& state, const Entity& entity, const Expr* expr) {
   for (const IntGenericInfo& info : state.fn.generics) {
     if (!state.contract || info.entity != &entity || !info.is_auto) continue;

@@ -55,7 +55,7 @@ OperatorGroup OperatorGroupOf(BinaryOp op) {
   return OperatorGroup::Arithmetic;
 }
 
-/// Returns what the operands must be, or an empty string if `scalar` is allowed.
+/// Returns a description of what the operands must be, or an empty string if `scalar` is allowed.
 std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (group) {
@@ -75,7 +75,7 @@ std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   return "";
 }
 
-/// Returns the size that an operation on sizes yields, or null if it may trap.
+/// Returns the result of an operation on sizes as a size, or null if the operation may trap.
 Size OperationSize(FunctionState& state, const syntax::BinaryExpr& binary) {
   Size lhs = state.fn.exprs[binary.lhs].size;
   Size rhs = state.fn.exprs[binary.rhs].size;
@@ -109,8 +109,8 @@ Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprIn
   return Type{};
 }
 
-/// Returns the size after wrapping to the width of the type, or null if that is unknown until run
-/// time.
+/// Returns the size after it has been wrapped to the width of the type, or null if this is unknown until
+/// run time.
 Size WrappedIn(FunctionState& state, const Type& type, Size size) {
   if (size == nullptr || !type.is_value() || !IsInteger(type.scalar)) return size;
   int lost = 64 - Info(type.scalar).bits;
@@ -155,7 +155,7 @@ Type CheckFlip(FunctionState& state, const syntax::UnaryExpr& unary, const Type&
   return Type{};
 }
 
-/// Binds the remainder of floats to a fn of the library. Contracts have an op for it instead.
+/// Binds `%` of floats to a fn of the library. Contracts have an op for it instead.
 Type BindRemainder(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info,
                    Type type) {
   if (type.kind == TypeKind::FloatLiteral && !state.literals.contains(&binary)) {
@@ -217,7 +217,7 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
   if (!wanted.empty()) return ReportOperand(state, binary, wanted, scalar);
   bool compares = group == OperatorGroup::Order || group == OperatorGroup::Equality;
   if (compares && type.is_literal()) {
-    // The type in which two literals are compared matters only for whether they fit.
+    // The type in which two literals are compared matters only because the literals must fit in it.
     for (const Expr* operand : operands) {
       if (!Coerce(state, operand, float_like ? Scalar::F64 : Scalar::I64)) return Type{};
     }

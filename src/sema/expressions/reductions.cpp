@@ -22,8 +22,7 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// Returns the range that a name in the `over` list refers to, or reports an error and returns
-/// null.
+/// Returns the range that a name in the `over` list refers to, or reports an error and returns null.
 const Entity* OverRange(FunctionState& state, const syntax::Ident& name) {
   const Entity* entity = Resolve(state, name.name, name.span);
   if (entity == nullptr || IsFaulty(*entity)) return nullptr;
@@ -37,7 +36,7 @@ const Entity* OverRange(FunctionState& state, const syntax::Ident& name) {
   return nullptr;
 }
 
-/// Returns the ranges of the `over` list, or nothing if one has an error.
+/// Returns the ranges of the `over` list, or nothing if one of them has an error.
 std::optional<std::vector<const Entity*>> OverRanges(FunctionState& state,
                                                      const ReduceExpr& reduce) {
   std::vector<const Entity*> ranges;
@@ -66,7 +65,7 @@ bool CheckHasRanges(FunctionState& state, const ReduceExpr& reduce, const Type& 
   return true;
 }
 
-/// Checks the rules for scans. Only scans can be `reversed` or `exclusive`.
+/// Checks the rules for scans. Only a scan can be `reversed` or `exclusive`.
 bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRow& row) {
   std::string_view op = reduce.op.name.text();
   if (!IsScan(row.kind) && (reduce.reversed || reduce.exclusive)) {
@@ -107,8 +106,9 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   return fits ? &row : nullptr;
 }
 
-/// Returns the type in which a dot of mixed or narrow types adds its exact products: two integer
-/// types of at most 16 bits, or two different one-byte float types. Returns nothing for others.
+/// Returns the type in which a dot with mixed or narrow types adds its products, which are exact. These
+/// types are two integer types of at most 16 bits, or two different one-byte float types. Returns nothing
+/// for other types.
 std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   bool are_byte_floats =
       a.is_value() && b.is_value() && IsByteFloat(a.scalar) && IsByteFloat(b.scalar);
@@ -122,8 +122,8 @@ std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   return ValueType(is_signed ? Scalar::I32 : Scalar::U32, UnionOf(a.ranges, b.ranges));
 }
 
-/// Checks the operands, gives literals their type, and returns it. Returns an error type if the
-/// reduction does not accept it.
+/// Checks the operands, gives literals among them their type, and returns that type. Returns an error type
+/// if the reduction does not accept the operands.
 Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row,
                    ExprInfo& info) {
   if (row != nullptr && IsOwn(row->kind)) return CheckUserFold(state, reduce, info);
@@ -154,7 +154,8 @@ Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const Reducti
 Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info) {
   const ReductionRow* row = CheckOperator(state, reduce);
   std::optional<ScopeGuard> scope;
-  bool is_scan = row != nullptr && IsScan(row->kind);  // keeps its range, a name of the equation
+  bool is_scan = row != nullptr && IsScan(row->kind);  // a scan keeps its range, which is a name of the
+                                                       // equation
   if (state.contract != nullptr && !is_scan) {
     scope.emplace(state.scopes);
     for (const syntax::Ident& name : reduce.over) DeclareOver(state, name);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-// A fn is generic over the ranges of its tiles and the extents of its pipes. A call binds each
-// range to one of the caller's: by name, or by the only assignment that fits the arguments.
+// A fn is generic over the ranges of its tiles and the extents of its pipes. A call binds each of these
+// ranges to a range of the caller: by name, or by the only assignment that fits the arguments.
 
 #include "sema/accesses/index_names.h"
 #include "sema/types/coerce.h"
@@ -66,7 +66,7 @@ class CallBinder {
   const CheckedFunction& callee_;
   const std::vector<const Expr*>& args_;
   CallInfo& bound_;
-  std::vector<Ranges> found_;  ///< the search stops at two, since the call is then ambiguous
+  std::vector<Ranges> found_;  ///< the search stops when it has found two, because the call is then ambiguous
 };
 
 std::vector<const Entity*> CallBinder::Symbols() const {
@@ -84,7 +84,8 @@ Size* CallBinder::BoundValue(Size symbol) {
   return nullptr;
 }
 
-/// Returns a size of the callee in terms of the caller, or null if a symbol has no value yet.
+/// Returns a size of the callee, expressed by sizes of the caller. Returns null if a symbol in it has no
+/// value yet.
 Size CallBinder::InCaller(Size size) {
   if (size->kind == SizeKind::Constant) return size;
   if (size->kind == SizeKind::Symbol) {
@@ -125,8 +126,8 @@ bool CallBinder::BindNamedSizes() {
   return ok;
 }
 
-/// Binds the names in a pipe's brackets to the extents of the argument. Names that already have a
-/// value must agree.
+/// Binds the names in the brackets of a pipe parameter to the extents of the argument. A name that already
+/// has a value must have the same value.
 bool CallBinder::BindExtents(size_t param) {
   const Type& formal = callee_.params[param].entity->type;
   const Type& actual = ArgumentType(param);
@@ -213,7 +214,8 @@ bool CallBinder::CheckNamedExtents() {
   return true;
 }
 
-/// Whether `to` has the extent of the pipe position that `range` refers to, if any.
+/// Returns whether `to` has the extent of the pipe position for which the fn uses `range`. If there is no
+/// such position, any extent fits.
 bool CallBinder::ExtentFits(const Entity* range, const Entity* to) {
   if (range->range.extent == nullptr) return true;
   Size wanted = InCaller(range->range.extent);
@@ -222,7 +224,7 @@ bool CallBinder::ExtentFits(const Entity* range, const Entity* to) {
          ConstantDifference(state_.module.sizes, wanted, to->range.extent) == 0;
 }
 
-/// Whether each argument has exactly the ranges that correspond to those of its parameter.
+/// Returns whether each argument has exactly the ranges that correspond to the ranges of its parameter.
 bool CallBinder::Fits(const Ranges& ranges) {
   for (size_t p = 0; p < args_.size(); ++p) {
     if (IsPipe(p)) continue;
@@ -230,7 +232,7 @@ bool CallBinder::Fits(const Ranges& ranges) {
     for (size_t i = 0; i < ranges.size(); ++i) {
       bool wanted = Contains(formal, callee_.ranges[i]);
       bool has = Contains(ArgumentType(p).ranges, ranges[i]);
-      bool named = bound_.ranges[i] != nullptr;  // a broadcast is allowed
+      bool named = bound_.ranges[i] != nullptr;  // the argument may then be broadcast
       if (wanted ? !has && !named : has) return false;
     }
   }
@@ -297,8 +299,8 @@ bool CallBinder::BindOthers() {
   return false;
 }
 
-/// Checks the arguments if all ranges are named, and the ranges over which the call is mapped. The
-/// search for an assignment covers neither.
+/// Checks what the search for an assignment does not cover: the arguments if all ranges are named, and the
+/// ranges over which the call is mapped.
 bool CallBinder::CheckArguments() {
   bool pipes = callee_.HasPipes();
   for (size_t p = 0; p < args_.size(); ++p) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// `reduce(e over k with f init v)` and `scan(…)`: f combines two elements of e into one.
+// `reduce(e over k with f init v)` and `scan(…)`, where the fn f combines two elements of e into one.
 
 #include "sema/functions/groups.h"
 #include "sema/model/reduction_kinds.h"
@@ -21,7 +21,7 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// Returns the fn after `with`, or reports an error and returns null.
+/// Returns the fn named after `with`, or reports an error and returns null.
 const Entity* CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
@@ -42,8 +42,8 @@ std::vector<KindChoice> OperandKinds(const FunctionGroup& group, const Type& typ
   return choices;
 }
 
-/// Whether the fn combines two values of a type into one of the same type. These are numbers,
-/// tuples of them, or tiles over all ranges of the fn.
+/// Returns whether the fn combines two values of a type into one value of the same type. The values may be
+/// numbers, tuples of numbers, or tiles over all ranges of the fn.
 bool IsFold(const CheckedFunction& callee) {
   if (callee.params.size() != 2 || callee.HasPipes()) return false;
   const Type& first = callee.params[0].entity->type;
@@ -52,8 +52,8 @@ bool IsFold(const CheckedFunction& callee) {
          first.ranges.size() == callee.ranges.size();
 }
 
-/// Whether tiles may be reduced. A loop combines them one by one and keeps only the last result, so
-/// scans and contracts are excluded.
+/// Returns whether tiles may be combined. A loop combines them one by one and keeps only the last result,
+/// so this is not possible in scans and contracts.
 bool AcceptsTiles(const FunctionState& state, const ReduceExpr& reduce) {
   return state.contract == nullptr && FindReduction(reduce.op.name.text()) == ReduceKind::Reduce;
 }
@@ -85,7 +85,7 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   return nullptr;
 }
 
-/// Checks the operand or the initial value against the fn's type.
+/// Checks that the operand or the initial value has the type that the fn requires.
 bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& callee) {
   if (FitsType(state, expr, Seen(state, callee.result))) return true;
   state.diagnostics.Report(diag::FoldType, expr->span, Quote(state, expr),
@@ -94,7 +94,7 @@ bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& ca
   return false;
 }
 
-/// `bound` contains the ranges of a tile that is reduced.
+/// Checks the initial value. `bound` contains the ranges of a tile that is reduced.
 bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunction& callee,
                const std::vector<const Entity*>& bound) {
   const Type& type = state.fn.exprs[reduce.init].type;
@@ -110,8 +110,8 @@ bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunc
   return false;
 }
 
-/// Maps each range of the fn to one of the operand's remaining ranges: to the one of the same name,
-/// or to the only one that is left. Reports an error and returns null if there is none.
+/// Maps each range of the fn to one of the operand's remaining ranges: to the range with the same name, or
+/// to the only range that is left. Reports an error and returns null if there is no such range.
 const CallInfo* BindRanges(FunctionState& state, const ReduceExpr& reduce,
                            const CheckedFunction& callee, const Type& operand) {
   std::vector<const Entity*> left;

@@ -22,7 +22,7 @@ using syntax::Expr;
 /// The context in which a device is checked.
 struct AtFile {
   ModuleState& module;
-  const FileState& file;  ///< its names may be used in the device's description
+  const FileState& file;  ///< the file whose names the device's description may use
 };
 
 void ReportForm(AtFile& place, const Expr* expr) {
@@ -52,7 +52,7 @@ const Entity* FindDevice(AtFile& place, const syntax::NameExpr& name) {
   return nullptr;
 }
 
-/// Returns an option's value as written: a text, a number or a bool.
+/// Returns the value of an option as it is written: a text, a number or a bool.
 std::string OptionValue(const AtFile& place, const Expr* value) {
   const auto* text = syntax::DynAs<syntax::StringLit>(value);
   return text != nullptr ? text->value : std::string(place.module.sources.text(value->span));
@@ -138,7 +138,7 @@ DeviceSpec ReadSpec(AtFile& place, const Expr* expr) {
   return {};
 }
 
-/// Whether following the description's aliases and alternatives leads to `device`.
+/// Returns whether the device description leads to `device` through aliases and alternatives.
 bool Reaches(const DeviceSpec& spec, const Entity* device,
              std::unordered_set<const Entity*>& visited) {
   if (spec.of == device) return true;

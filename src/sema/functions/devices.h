@@ -4,7 +4,8 @@
 
 namespace kdl::sema {
 
-/// Reads `device npu = …;` into the entity, which is an item of the file.
+/// Reads a declaration such as `device npu = …;` into `entity`, which is the entity of this item of
+/// the file.
 void CheckDevice(ModuleState& module, const FileState& file, const syntax::DeviceItem& item,
                  Entity& entity);
 

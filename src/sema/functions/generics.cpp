@@ -28,7 +28,8 @@ const Define* FindDefine(const ModuleState& module, const FunctionItem& function
   return nullptr;
 }
 
-/// Returns the types as written, without duplicates, or nothing if one is wrong.
+/// Returns the types that are written for the parameter, without duplicates. Returns nothing if one of them
+/// is wrong.
 std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generic) {
   std::vector<Scalar> kinds;
   for (const syntax::Ident& kind : generic.kinds) {
@@ -56,8 +57,8 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
   return kinds;
 }
 
-/// Returns the types that -D excludes. It applies to kernels and programs; a fn is instantiated for
-/// the types of its calls.
+/// Returns the types that -D excludes. -D applies to kernels and programs only, because a fn is
+/// instantiated for the types of its calls.
 std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group,
                                  const GenericParam& generic, const std::vector<Scalar>& kinds) {
   const Define* define = FindDefine(module, *group.item, generic.name.name);

@@ -79,8 +79,8 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
 
 namespace {
 
-/// Returns the choice for one parameter, or reports an error and returns null if there is none or
-/// they differ.
+/// Returns the type chosen for one parameter. Reports an error and returns null if there is no choice or
+/// the choices differ.
 const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Name generic,
                            const std::vector<KindChoice>& choices, Span at) {
   const KindChoice* first = nullptr;
@@ -104,8 +104,8 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
   return first;
 }
 
-/// Returns the type to instantiate a fn with in a contract. Contracts have only one float and one
-/// integer type, for which the widest type that the parameter allows is chosen.
+/// Returns the type with which a fn is instantiated in a contract. Contracts have only one float type and
+/// one integer type; for these, the widest type that the parameter allows is chosen.
 Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
   std::vector<Scalar> kinds;
   for (const CheckedFunction* instance : callee.instances) {

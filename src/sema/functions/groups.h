@@ -8,9 +8,9 @@
 
 namespace kdl::sema {
 
-/// Makes the instances of a function, with types, parameters and sizes. Only the first call has an
-/// effect. If the signature has an error, there are no instances, and uses of the function report
-/// nothing more.
+/// Makes the instances of a function, with their types, parameters and sizes. Only the first call for a
+/// group has an effect. If the signature has an error, there are no instances, and uses of the function are
+/// not reported as further errors.
 void DeclareSignatures(ModuleState& module, FunctionGroup& group);
 
 /// Checks the bodies of the group's instances, each only once.
@@ -19,27 +19,27 @@ void CheckBodies(ModuleState& module, FunctionGroup& group);
 /// Returns the state for checking an instance, with its parameters and sizes in scope.
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance);
 
-/// Returns the group of a Fn, Kernel or Program with its signatures declared. Also schedules fns of
-/// the library for checking.
+/// Returns the group of a Fn, Kernel or Program, after declaring its signatures. A fn of the library is
+/// also scheduled to be checked.
 FunctionGroup& Require(ModuleState& module, const Entity* entity);
 
 /// Returns the library's fn of this name, or null.
 const Entity* LibraryFunction(const ModuleState& module, std::string_view name);
 
-/// The type for a type parameter of the callee, named by the call (`<T = f32>`) or given by the
-/// arguments.
+/// The type for a type parameter of the callee. The call names it (`<T = f32>`), or the arguments
+/// determine it.
 struct KindChoice {
   Name generic;
   Scalar scalar = Scalar::F32;
   Span span;
 };
 
-/// Returns the type that a call names, if `arg` names a type parameter of the callee. Reports
-/// anything that is not a type.
+/// Returns the type that a call names, if `arg` names a type parameter of the callee. Reports a value that
+/// is not a type.
 std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,
                                     const syntax::Arg& arg);
 
-/// Returns the instance with these types, or reports an error at `at` and returns null.
+/// Returns the instance for these types. If there is none, reports an error at `at` and returns null.
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at);
 

@@ -12,8 +12,8 @@ namespace kdl::sema {
 
 namespace {
 
-/// Returns the types that can represent an operand of this type, best first: its own type, the
-/// unsigned type of its width, f32 for floats.
+/// Returns the types that can represent an operand of this type, best first: its own type, the unsigned
+/// type of the same width, and f32 for floats.
 std::array<Scalar, 3> TakenAs(Scalar scalar) {
   Scalar same_bits = scalar;
   if (scalar == Scalar::I8) same_bits = Scalar::U8;
@@ -23,8 +23,8 @@ std::array<Scalar, 3> TakenAs(Scalar scalar) {
   return {scalar, same_bits, IsFloat(scalar) ? Scalar::F32 : scalar};
 }
 
-/// Returns the instance for this type, or the only instance of a fn without type parameters.
-/// Returns null if the library has errors.
+/// Returns the instance for this type. For a fn without type parameters, returns its only instance. Returns
+/// null if the library has errors.
 CheckedFunction* InstanceFor(const FunctionGroup& group, Scalar scalar) {
   for (Scalar taken : TakenAs(scalar)) {
     for (CheckedFunction* instance : group.instances)

@@ -20,7 +20,7 @@ Diagnostic& Copy(const Diagnostic& from, DiagnosticEngine& into) {
   return copy;
 }
 
-/// A mistake and the instances that have it.
+/// A mistake, and the instances in which it occurs.
 struct Merged {
   const Diagnostic* first = nullptr;
   std::vector<const CheckedFunction*> instances;
@@ -71,7 +71,7 @@ void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
 }
 
 void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into) {
-  // Reports at the same position keep their order. Reports without a position come first.
+  // Reports with the same position keep their order. Reports without a position come first.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t, size_t>> order;
   for (const auto& report : from.all()) {
     const Span& span = report->span;

@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Merges the reports of a function's instances, so that each mistake is reported once. If only
-/// some instances have it, the report lists their types.
+/// Merges the reports for a function's instances, so that each mistake is reported once. If the mistake
+/// occurs only in some instances, the report lists their types.
 void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into);
 
 /// Copies all reports of `from`, in source order.

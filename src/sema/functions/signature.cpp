@@ -23,7 +23,7 @@ using syntax::FunctionItem;
 using syntax::FunctionKind;
 using syntax::NameExpr;
 
-/// Returns the name if `expr` is a name that is not declared yet, or null.
+/// Returns `expr` as a name if it is a name that has not been declared yet; otherwise returns null.
 const NameExpr* UnboundName(const FunctionState& state, const Expr* expr) {
   const auto* name = syntax::DynAs<NameExpr>(expr);
   return name != nullptr && state.scopes.Find(name->name) == nullptr ? name : nullptr;
@@ -49,13 +49,14 @@ bool IsPipeEnd(const syntax::Param& param) {
   return param.direction == Direction::Push || param.direction == Direction::Pop;
 }
 
-/// Whether the brackets of the parameter's type contain the names of ranges.
+/// Returns whether the parameter is a tile, which means that the brackets of its type contain names
+/// of ranges.
 bool IsTile(const FunctionState& state, const syntax::Param& param) {
   return state.kind() == FunctionKind::Fn && !param.type->dims.empty() && !IsPipeEnd(param);
 }
 
-/// Declares the names in dimensions, in source order. Their values come from `in` or `inout`
-/// parameters if possible.
+/// Declares the names that are dimensions, in source order. If possible, their values come from `in` or
+/// `inout` parameters.
 void BindBareSizes(FunctionState& state) {
   const std::vector<syntax::Param>& params = state.fn.item->params;
   for (const syntax::Param& param : params) {
@@ -84,8 +85,8 @@ bool AllBound(const FunctionState& state, const Expr* expr) {
                            [&](const Expr* inner) { return UnboundName(state, inner) != nullptr; });
 }
 
-/// Handles `C == G*K`: if no parameter binds C and the other side is known, C becomes a name for
-/// the other side.
+/// Handles an equation such as `C == G*K`. If no parameter binds C and the other side is known, C becomes a
+/// name for the other side.
 bool BindByEquation(FunctionState& state, const Expr* side, const Expr* other) {
   const NameExpr* name = UnboundName(state, side);
   if (name == nullptr || !AllBound(state, other)) return false;
@@ -108,8 +109,8 @@ void BindEquations(FunctionState& state) {
   }
 }
 
-/// Marks the integer parameters that occur in a type or in `where`. They must be constants, not
-/// chosen by `auto`.
+/// Marks the integer parameters that occur in a type or in a `where` clause. They must be constants; `auto`
+/// may not choose them.
 void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
   AnySubexpression(expr, [&](const Expr* inner) {
     const auto* name = syntax::DynAs<NameExpr>(inner);
@@ -134,7 +135,7 @@ void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
   });
 }
 
-/// Reports parameters of a kind that the function cannot have, and returns whether it did.
+/// Reports a parameter of a kind that the function cannot have. Returns whether it was reported.
 bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool is_fn = state.kind() == FunctionKind::Fn;
   if (!param.type->elements.empty() && !is_fn) {
@@ -157,7 +158,8 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
   return true;
 }
 
-/// Returns a range of a fn's tiles. The signature declares it by name, and each call binds it.
+/// Returns the range that a dimension of a fn's tile names. The signature declares the range, and each call
+/// binds it.
 const Entity* TileRange(FunctionState& state, const Expr* dim) {
   const auto* name = syntax::DynAs<NameExpr>(dim);
   const Entity* known = name != nullptr ? state.scopes.Find(name->name) : nullptr;
@@ -173,7 +175,7 @@ const Entity* TileRange(FunctionState& state, const Expr* dim) {
   return range;
 }
 
-/// Adds the ranges of a fn's tile, which is a parameter or the result, to its type.
+/// Adds the ranges of a tile of a fn to the tile's type. The tile is a parameter or the result.
 bool AddRanges(FunctionState& state, const syntax::TypeRef& ref, Type& type) {
   bool ok = true;
   for (const Expr* dim : ref.dims) {

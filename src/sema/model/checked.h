@@ -20,14 +20,14 @@
 #include "support/source.h"
 #include "syntax/ast.h"
 
-// The results of semantic analysis. They are tables next to the syntax tree, which is not modified.
-// After an error the tables are incomplete: later phases accept only modules without errors.
+// The results of semantic analysis. They are tables next to the syntax tree, which is not modified. After
+// an error, the tables are incomplete, and later phases must not use them.
 namespace kdl::sema {
 
 struct CheckedFunction;
 
-/// A constant with its final type. `bits` is the bit pattern of a `scalar`, zero-extended; a bool
-/// is 0 or 1. Floats are rounded only once, from the decimal text if there is one.
+/// A constant with its final type. `bits` is the bit pattern of a value of type `scalar`, zero-extended; a
+/// bool is 0 or 1. A float is rounded only once, from its decimal text if it has one.
 struct Constant {
   Scalar scalar = Scalar::I32;
   uint64_t bits = 0;
@@ -45,62 +45,61 @@ enum class ReduceKind : uint8_t {
   Mean,
   ArgMax,
   ArgMin,
-  Reduce,  ///< with a fn, ExprInfo::callee
-  CumSum,  ///< scans from here on: they keep their range
+  Reduce,  ///< reduces with a fn, which is ExprInfo::callee
+  CumSum,  ///< this and all following kinds are scans, which keep their range
   CumProd,
   CumMax,
-  Scan,  ///< with a fn, ExprInfo::callee
+  Scan,  ///< scans with a fn, which is ExprInfo::callee
 };
 std::string_view Spelling(ReduceKind kind);
 
-/// A reduction or scan `op(operands over ranges)`. Its scalar type is the accumulator's, or i64 for
-/// argmax and argmin. A reduction removes `ranges` from the type; a scan keeps its only range.
+/// A reduction or scan `op(operands over ranges)`. Its scalar type is that of the accumulator, or i64 for
+/// argmax and argmin. A reduction removes `ranges` from the type; a scan has only one range and keeps it.
 struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
-  std::vector<const Entity*> ranges;  ///< as in the `over` list; the last one varies fastest
+  std::vector<const Entity*> ranges;  ///< in the order of the `over` list; the last one varies fastest
   Scalar accumulator = Scalar::F32;
-  /// Whether this is the whole value of `v += dot(…)`, where v is a var and the result has at least
-  /// two ranges. The products are then added directly to v, one fma after the other.
+  /// Whether this is the whole value of `v += dot(…)`, where v is a var and the result has at least two
+  /// ranges. The products are then added directly to v, one fma after another.
   bool in_place = false;
   bool reversed = false;   ///< a scan that runs from the last element to the first
-  bool exclusive = false;  ///< a scan whose results leave out their own element
+  bool exclusive = false;  ///< a scan in which each result excludes its own element
 };
 
 enum class RangeField : uint8_t { Start, Size, Index };
 
-/// A pipe operation: `q.push(tile, i, j)` or `q.pop(i, j)`.
+/// An operation on a pipe: `q.push(tile, i, j)` or `q.pop(i, j)`.
 struct PipeInfo {
   bool pushes = false;
   const Entity* pipe = nullptr;
-  const syntax::Expr* tile = nullptr;  ///< the pushed tile
-  std::vector<const Entity*> ranges;   ///< the range for each position; all are different
+  const syntax::Expr* tile = nullptr;  ///< the tile that is pushed
+  std::vector<const Entity*> ranges;   ///< the range for each position; no range occurs twice
 };
 
 /// What a call of a fn binds in addition to its parameters.
 struct CallInfo {
-  std::vector<const Entity*> ranges;  ///< the caller's range for each of callee->ranges
-  /// Values of the int generics, then of callee->dims, in terms of the caller's sizes.
+  std::vector<const Entity*> ranges;  ///< for each of callee->ranges, the caller's range
+  /// The values of the int generics, followed by the values of callee->dims, expressed by sizes of
+  /// the caller.
   std::vector<Size> sizes;
 };
 
-/// What is known about an expression. Fields that do not apply are null.
-/// irgen reads `constant` first (the whole expression is that constant), then `size` (it is that size,
-/// converted to `type.scalar`), and then the fields for the kind of expression:
-///   Name    entity, or builtin (core_id, core_num). A Range occurs only inside an index or a contract,
-///           where it means its absolute indices, an i64 tile.
-///   Call    builtin, with callee if the builtin is a library fn; or callee, a fn, with call. The
-///           operands have one scalar type (for a fn, its parameters' types) and are broadcast to
-///           `type.ranges`. For iota, entity is the range. For clamp and similar, see builtins.def. For
-///           a push or pop, pipe.
-///   Field   entity is the range and field the queried property. For a tuple, neither: the tree has the
-///           position of the element.
-///   Index   index, or part for a subtile, which has the var as its entity when it is assigned. For a
-///           slice of a program's tensor: slice, and the tensor as the entity.
+/// What is known about an expression. A field that does not apply is null.
+/// irgen reads `constant` first (the whole expression is that constant), then `size` (it is that size, converted to
+/// `type.scalar`), and then the fields for the kind of expression:
+///   Name    entity, or builtin (core_id, core_num). A Range occurs only inside an index or a contract, where it means
+///           its absolute indices, which are a tile of i64.
+///   Call    builtin, with callee if the builtin is a fn of the library; or callee, which is a fn, with call. The
+///           operands have one scalar type (for a fn, the types of its parameters) and are broadcast to `type.ranges`.
+///           For iota, entity is the range. For clamp and similar builtins, see builtins.def. For a push or pop, pipe.
+///   Field   entity is the range, and field is the queried property. For an element of a tuple, both are unset: the
+///           syntax tree has the position of the element.
+///   Index   index, or part for a subtile. When a subtile is assigned, entity is the var. For a slice of a program's
+///           tensor: slice, and entity is the tensor.
 ///   Reduce  reduce; for `reduce` and `scan`, callee is the fn.
-///   Cast    as written. A cast to tf32 keeps the operand's type and rounds (IsTf32).
-///   Binary, Unary, If: as written. The operands of a Binary have one scalar type.
-/// Expressions of float types narrower than f32 are computed in f32, and rounded when they are bound,
-/// stored or cast.
+///   Cast    generated as the tree says. A cast to tf32 keeps the operand's type and rounds (IsTf32).
+///   Binary, Unary, If: generated as the tree says. The operands of a Binary have one scalar type.
+/// An expression of a float type narrower than f32 is computed in f32. It is rounded when it is bound, stored or cast.
 struct ExprInfo {
   Type type;
   std::optional<Constant> constant;
@@ -113,36 +112,38 @@ struct ExprInfo {
   const SliceInfo* slice = nullptr;
   const ReduceInfo* reduce = nullptr;
   const PipeInfo* pipe = nullptr;
-  const CallInfo* call = nullptr;  ///< for a fn that has ranges, sizes or pipes
+  const CallInfo* call = nullptr;  ///< only for a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
-  Scalar pattern = Scalar::F64;  ///< of bits, from_bits and `as` in a contract: the type outside it
+  Scalar pattern = Scalar::F64;  ///< of `bits`, `from_bits` and `as` in a contract: the type that it would
+                                 ///< have outside
 };
 
-/// Whether the cast is `as tf32`.
+/// Returns whether the cast is `as tf32`.
 bool IsTf32(const syntax::CastExpr& cast);
 
-/// A dimension of a launch argument that must match at launch. There is no check if both sizes are
-/// the same.
+/// A dimension of a launch argument that must match when the kernel is launched. There is no check if both
+/// sizes are the same.
 struct DimCheck {
   uint32_t param = 0;
   uint32_t dim = 0;
-  Size formal = nullptr;  ///< in terms of the caller's sizes
+  Size formal = nullptr;  ///< expressed by the caller's sizes
   Size actual = nullptr;
 };
 struct GenericBinding {
   const Entity* generic = nullptr;  ///< an IntGeneric of the callee
-  Size value = nullptr;             ///< in terms of the caller's sizes; null means `auto`
+  Size value = nullptr;             ///< expressed by the caller's sizes; null means `auto`
 };
-/// A launch `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, which is
-/// bound in the same way.
+/// A launch `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, whose arguments
+/// are bound in the same way.
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
-  std::vector<const syntax::Expr*> args;  ///< for each parameter; a tensor is a Name or has a slice
+  std::vector<const syntax::Expr*> args;  ///< one for each parameter; a tensor is a Name or an expression
+                                          ///< with a slice
   std::vector<const Entity*> moves;       ///< for each parameter: the device after `to`, or null
-  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or through a size
-  std::vector<Size> dims;                 ///< values of kernel->dims in terms of the caller's sizes
+  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
+  std::vector<Size> dims;                 ///< the values of kernel->dims, expressed by the caller's sizes
   std::vector<DimCheck> checks;
-  const syntax::Expr* core_num = nullptr;  ///< null means auto
+  const syntax::Expr* core_num = nullptr;  ///< null means that it is chosen automatically
   const Entity* device = nullptr;          ///< null means the default device
   std::vector<const syntax::Expr*> queues;
 };
@@ -150,44 +151,43 @@ struct LaunchInfo {
 /// A call of `copy(from, to);` or `swap(a, b);`.
 struct TensorCallInfo {
   bool swaps = false;
-  const syntax::Expr* from = nullptr;  ///< like the tensor arguments of a launch, as is `to`
+  const syntax::Expr* from = nullptr;  ///< has the form of a launch's tensor argument, like `to`
   const syntax::Expr* to = nullptr;
 };
 
 struct ExpectInfo;
-/// What is known about a statement. `entities` lists what it declares: the Let, Var or LocalTensor
-/// of a let; the binders of a for in order, each a Range or a ScalarBinder; the entity of a range,
-/// domain, pipe or stage.
-/// The target of an assignment is described by its expression: a Name with a Var, or an Index. The
-/// type of this expression is what the value is broadcast to.
+/// What is known about a statement. `entities` lists what the statement declares: the Let, Var or
+/// LocalTensor of a let; the binders of a for, in order, each a Range or a ScalarBinder; the entity of a
+/// range, domain, pipe or stage. The target of an assignment is described by its expression, which is a
+/// Name with a Var, or an Index. The value is broadcast to the type of this expression.
 struct StmtInfo {
   std::vector<const Entity*> entities;
-  bool is_dynamic = false;  ///< `spmd for`: dynamic scheduling; idle cores start the next block
-  bool is_grouped = false;  ///< `spmd for`: each core runs whole groups of blocks
-  int64_t ahead = 0;        ///< `for`: how many iterations ahead copies begin; 0 if not specified
+  bool is_dynamic = false;  ///< `spmd for` with dynamic scheduling: a core that is idle starts the next block
+  bool is_grouped = false;  ///< `spmd for` in which each core runs whole groups of blocks
+  int64_t ahead = 0;        ///< `for`: the number of iterations by which copies start ahead; 0 if not specified
   const LaunchInfo* launch = nullptr;
-  const syntax::Expr* seed = nullptr;  ///< seed of a tensor: `let x = random(f32[N], seed);`
-  const syntax::Expr* fill = nullptr;  ///< value of each element: `let h: f32[N] = 0.0;`
+  const syntax::Expr* seed = nullptr;  ///< the seed in `let x = random(f32[N], seed);`
+  const syntax::Expr* fill = nullptr;  ///< the value of each element, as in `let h: f32[N] = 0.0;`
   const ExpectInfo* expect = nullptr;
   const TensorCallInfo* tensors = nullptr;
 };
 
-/// A size name of the parameters. CheckedFunction lists them in the order of first use.
+/// A size name that parameters use. CheckedFunction lists size names in the order of their first use.
 struct DimInfo {
   const Entity* entity = nullptr;  ///< a SizeName
-  /// The first parameter with a dimension that is just this name; `in` and `inout` parameters come
-  /// before `out` ones.
+  /// The first parameter in which one dimension is just this name. `in` and `inout` parameters are searched
+  /// before `out` parameters.
   std::optional<uint32_t> param;
   uint32_t dim = 0;
-  bool only_out = false;  ///< no `in` or `inout` parameter has such a dimension
+  bool only_out = false;  ///< no `in` or `inout` parameter has a dimension that is just this name
 };
-/// A condition `lhs op rhs`, checked at launch. op is a comparison.
+/// A condition `lhs op rhs` that is checked at launch; `op` is a comparison.
 struct WhereInfo {
   syntax::BinaryOp op = syntax::BinaryOp::Eq;
   Size lhs = nullptr;
   Size rhs = nullptr;
   const syntax::Expr* expr = nullptr;
-  Name defined;  ///< if not empty, the size name that `expr` defines; it is then compared with 0
+  Name defined;  ///< the size name that `expr` defines, if not empty; the name is then compared with 0
 };
 struct TypeBinding {
   const Entity* generic = nullptr;  ///< a TypeGeneric
@@ -195,13 +195,14 @@ struct TypeBinding {
 };
 struct IntGenericInfo {
   const Entity* entity = nullptr;
-  std::vector<int64_t> values;   ///< from -D (each makes a variant), or the default; may be empty
-  bool is_auto = false;          ///< the default is `auto`, and -D gives no value
-  std::vector<int64_t> choices;  ///< the values of `in {…}`; empty if all are allowed
+  std::vector<int64_t> values;   ///< from -D (each value makes a variant), or the default; may be empty
+  bool is_auto = false;          ///< the default is `auto`, and -D does not give a value
+  std::vector<int64_t> choices;  ///< the values of `in {…}`; empty if all values are allowed
   bool is_faulty = false;        ///< -D gives an invalid value, which has been reported
-  bool in_type = false;          ///< in a tensor type: derived from the arguments unless given
-  /// The values from which a launch selects if its own value is known only at run time. Empty if
-  /// there are none.
+  bool in_type = false;          ///< it is used in a tensor's type, so arguments determine it unless the
+                                 ///< call gives it
+  /// The values from which a launch selects one if its own value is known only at run time. Empty if there
+  /// are no such values.
   const std::vector<int64_t>& Candidates() const;
 };
 struct ParamInfo {
@@ -209,24 +210,24 @@ struct ParamInfo {
   syntax::Direction direction = syntax::Direction::In;
 };
 
-/// One equation of `ensures`. Its free names are Range entities whose `domain` is their extent.
+/// One equation of `ensures`. Its free names are Range entities; the `domain` of each is its extent.
 struct EquationInfo {
   const syntax::Equation* equation = nullptr;
   const Entity* defined = nullptr;     ///< an Auxiliary, or null if the equation compares
-  std::vector<const Entity*> indices;  ///< of an Auxiliary: the left side's, by dimension
-  std::vector<const Entity*> free;     ///< all free names, without those of `over`
+  std::vector<const Entity*> indices;  ///< for an Auxiliary: the indices on the left side, by dimension
+  std::vector<const Entity*> free;     ///< all free names, without the names of `over` lists
 };
 struct RequirementInfo {
   const syntax::Expr* condition = nullptr;
   std::vector<const Entity*> free;
 };
-/// An `expect` of a test. Exactly one of the two is set.
+/// An `expect` of a test. It has either an equation or a condition.
 struct ExpectInfo {
   std::optional<EquationInfo> equation;
   std::optional<RequirementInfo> condition;
 };
 
-/// A fn, kernel or program, instantiated for one choice of its type parameters. In contracts, every
+/// A fn, kernel or program that is instantiated for one choice of its type parameters. In a contract, every
 /// float is an f64 and every integer an i64.
 struct CheckedFunction {
   const syntax::FunctionItem* item = nullptr;
@@ -235,20 +236,21 @@ struct CheckedFunction {
   std::vector<IntGenericInfo> generics;
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
-  std::vector<const Entity*> ranges;  ///< of a fn: those of its tiles, in the order of first use
-  Type result;                        ///< for a fn; Nothing if it has no result
+  std::vector<const Entity*> ranges;  ///< only for a fn: the ranges of its tiles, in the order of first use
+  Type result;                        ///< only for a fn; Nothing if it has no result
   std::vector<WhereInfo> where;
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
-  std::vector<const Entity*> entities;  ///< everything that it declares, in source order
-  /// For a program: numbers that occur in the sizes of its tensors. Each is also a size name.
+  std::vector<const Entity*> entities;  ///< all entities that it declares, in source order
+  /// For a program: the numbers that occur in the sizes of its tensors. Each of them is also a size name.
   std::unordered_set<const Entity*> sizes;
-  bool imported = false;           ///< from another file; present only if it is used
-  bool left_out = false;           ///< excluded by -D; kept only if something launches it
-  bool is_launched = false;        ///< for one that is left out: something launches it
+  bool imported = false;           ///< it comes from another file; imported functions are present only if
+                                   ///< they are used
+  bool left_out = false;           ///< -D excludes it; it is kept only if something launches it
+  bool is_launched = false;        ///< something launches it; only set if it is left out
   bool is_checked = false;         ///< its body has been checked
-  std::string_view prefix;         ///< that of its file, `std::nn::`; empty for the compiled file
-  const Entity* device = nullptr;  ///< the only device of an imported file, or null
+  std::string_view prefix;         ///< the prefix of its file, such as `std::nn::`; empty for the compiled file
+  const Entity* device = nullptr;  ///< the only device that an imported file declares, or null
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
   std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;
@@ -256,16 +258,16 @@ struct CheckedFunction {
   const ExprInfo& Info(const syntax::Expr* expr) const;
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
   bool HasPipes() const;
-  /// Returns the name with the file's prefix, followed by `.f32` etc. for each type parameter. It
-  /// is unique.
+  /// Returns the name with the file's prefix, followed by a suffix such as `.f32` for each type parameter.
+  /// The name is unique.
   std::string InstanceName() const;
 };
 
 struct CheckedModule {
   const syntax::Module* module = nullptr;
-  std::unique_ptr<Arena> arena;  ///< owns everything the tables point to
-  /// In source order, with the instances of a function in the order of their types, then used
-  /// functions of other files.
+  std::unique_ptr<Arena> arena;  ///< owns everything to which the tables refer
+  /// The functions in source order, with the instances of each function in the order of their types. Used
+  /// functions of other files follow.
   std::vector<const CheckedFunction*> functions;
   std::vector<const Entity*> devices;  ///< in source order
 };
@@ -274,24 +276,23 @@ struct CheckedModule {
 struct Define {
   std::string name;
   std::vector<std::string> values;
-  std::string function = {};  ///< applies only to this function's parameter; empty for all
+  std::string function = {};  ///< if not empty, it applies only to parameters of this function
 };
 struct CheckOptions {
   std::vector<Define> defines;
 };
 
-/// A parsed file and the files that it imports, in the order of its import items. Imports have no
-/// cycles.
+/// A parsed file and the files that it imports, in the order of its import items. Imports have no cycles.
 struct SourceFile {
   const syntax::Module* module = nullptr;
-  std::string path;  ///< as in an import, `std.nn`; empty for the compiled file
+  std::string path;  ///< as in an import, such as `std.nn`; empty for the compiled file
   std::vector<const SourceFile*> imports;
 };
 
-/// Checks every item of `file`. `library` contains the files of the standard library that define
-/// the elementary functions. Of these and of imported files, only what `file` uses is checked. The
-/// result refers to `sizes`, where its sizes are made, and to the trees and files, which must all
-/// outlive it.
+/// Checks every item of `file`. `library` contains the files of the standard library that define the
+/// elementary functions. Items of these files and of imported files are checked only if `file` uses them.
+/// The sizes of the result are made in `sizes`. The result also refers to the trees and files. All of these
+/// must outlive the result.
 CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
                     DiagnosticEngine& diagnostics);

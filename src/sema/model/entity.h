@@ -34,24 +34,25 @@ struct Entity;
 struct FileState;
 
 enum class TypeKind : uint8_t {
-  Error,         ///< already reported; compatible with everything, so that nothing more is reported
+  Error,         ///< an error that has been reported; compatible with every type, so that nothing more is
+                 ///< reported
   IntLiteral,    ///< never a final type
   FloatLiteral,  ///< never a final type
-  Value,         ///< a scalar if `ranges` is empty, else a tile
+  Value,         ///< a scalar if `ranges` is empty, otherwise a tile
   Tensor,
-  Range,    ///< of a Range entity
-  Pipe,     ///< of a Pipe entity
-  Tuple,    ///< of `parts`; its ranges are those of all elements
-  Nothing,  ///< of a call without a result
+  Range,    ///< the type of a Range entity
+  Pipe,     ///< the type of a Pipe entity
+  Tuple,    ///< a tuple of `parts`; its ranges are the ranges of all elements
+  Nothing,  ///< the type of a call without a result
   String,
 };
 
 struct Type {
   TypeKind kind = TypeKind::Error;
-  Scalar scalar = Scalar::I32;        ///< Value, Tensor, Pipe
-  std::vector<const Entity*> ranges;  ///< Value: no duplicates, ascending by Entity::number
-  std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: by position
-  std::vector<Type> parts;            ///< Tuple: values, or literals that have no type yet
+  Scalar scalar = Scalar::I32;        ///< only for Value, Tensor and Pipe
+  std::vector<const Entity*> ranges;  ///< Value: ascending by Entity::number, without duplicates
+  std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: in the order of positions
+  std::vector<Type> parts;            ///< Tuple: values, or literals that have no final type yet
 
   bool operator==(const Type&) const = default;
   bool is_error() const { return kind == TypeKind::Error; }
@@ -65,28 +66,25 @@ struct Type {
 /// Returns the type as messages show it: `f32`, `f32[i, j]`, `i32 literal`.
 std::string ToString(const Type& type);
 
-/// The indices of a Range. If it covers a whole dimension 0..domain, `domain` is set. Otherwise it
-/// is bounded by `lo` (0 if null) and `hi`, or it splits `parent`. In a contract only `domain` is
-/// set.
+/// The indices of a Range. If the range covers a whole dimension 0..domain, `domain` is set. Otherwise, it
+/// has the bounds `lo` (0 if null) and `hi`, or it splits `parent`. In a contract, only `domain` is set.
 struct RangeFacts {
-  /// For a block: its size, made of constants and integer parameters. For a range of a fn: the
-  /// extent of the corresponding pipe position, or null if any is allowed.
+  /// For blocks: their size, which consists of constants and integer parameters. For a range of a fn: the
+  /// extent of the pipe position for which it is used, or null if any extent is allowed.
   Size extent = nullptr;
   Size domain = nullptr;
   const syntax::Expr* lo = nullptr;
   const syntax::Expr* hi = nullptr;
   const Entity* parent = nullptr;
-  /// For `range d in D max m`: the single block covers everything, and it is a launch error if
-  /// domain > `extent`.
+  /// For `range d in D max m`: one block covers the whole range, and the launch fails if domain > `extent`.
   bool whole = false;
 };
 
-/// What a loop variable, or a dimension of a domain, iterates over: the blocks of a range, or
-/// single indices.
+/// What a loop variable or a dimension of a domain iterates over: the blocks of a range, or single indices.
 struct WalkFacts {
   bool blocked = false;
-  RangeFacts range;                  ///< if blocked
-  const syntax::Expr* lo = nullptr;  ///< lower bound, if not blocked
+  RangeFacts range;                  ///< only if blocked
+  const syntax::Expr* lo = nullptr;  ///< the lower bound, if not blocked
   const syntax::Expr* hi = nullptr;
   const syntax::Expr* step = nullptr;  ///< null means 1
 };
@@ -96,59 +94,60 @@ struct DeviceOption {
   Name key;
   std::string value;
 };
-/// A device description: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)` or `cpu`.
+/// A description of a device: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)` or `cpu`.
 struct DeviceSpec {
   DeviceForm form = DeviceForm::Promise;
   std::string target;
   std::vector<DeviceOption> options;
   uint32_t ordinal = 0;
-  std::vector<DeviceSpec> alternatives;  ///< Select
-  const Entity* of = nullptr;            ///< Fallback, Alias
+  std::vector<DeviceSpec> alternatives;  ///< for Select
+  const Entity* of = nullptr;            ///< for Fallback and Alias
 };
 
-/// Something that has a name. Entities are owned by an arena and compared by address. A comment on a
-/// member begins with the kinds of entities that use it, if not all do.
+/// Something that has a name. Entities are owned by an arena and compared by address. If only some kinds of
+/// entities use a member, its comment begins with these kinds.
 struct Entity {
   EntityKind kind;
   Name name;
   Span span;
-  /// Consecutive within its function, in source order; for an item, within the module.
+  /// Entities are numbered consecutively within their function, in source order; items, within the module.
   uint32_t number = 0;
-  Type type;  ///< Auxiliary: a Tensor of f64, i64 or bool
-  /// The value as a size: the symbol of a SizeName or IntGeneric, the value of an integer Const, or
-  /// the value of a Let if that is a size.
+  Type type;  ///< for an Auxiliary, a Tensor of f64, i64 or bool
+  /// The value as a size: the symbol of a SizeName or IntGeneric, the value of an integer Const, or the
+  /// value of a Let that is a size.
   Size size = nullptr;
-  /// Const: if its type is a Tensor, it is a table, and these are the bits of its elements. The
+  /// Const: if its type is a Tensor, the entity is a table, and these are the bits of its elements. The
   /// last dimension varies fastest.
   std::vector<uint64_t> elements;
   RangeFacts range;                  ///< Range
   const syntax::Expr* lo = nullptr;  ///< ScalarBinder: its bounds
   const syntax::Expr* hi = nullptr;
   const syntax::Expr* step = nullptr;  ///< ScalarBinder; null means 1
-  /// Range, ScalarBinder: the Domain that the loop iterates over, or null. TensorParam,
-  /// LocalTensor: the tensor of which this is a view, or null.
+  /// Range, ScalarBinder: the Domain over which the loop iterates, or null. TensorParam, LocalTensor: if
+  /// the entity is a view, the tensor whose memory it shares; otherwise null.
   const Entity* of = nullptr;
-  uint32_t position = 0;         ///< which dimension of that Domain
-  std::vector<WalkFacts> walks;  ///< Domain: its dimensions
+  uint32_t position = 0;         ///< Range, ScalarBinder: the number of the dimension of that Domain
+  std::vector<WalkFacts> walks;  ///< Domain: one for each of its dimensions
   int64_t depth = 1;             ///< Pipe: the value of `@depth`
-  /// Pipe: the end that a fn accepts, Push or Pop. It is `In` for a kernel's own pipe, which has
-  /// both ends.
+  /// Pipe: the end that a fn accepts, Push or Pop. For a kernel's own pipe, which has both ends, it
+  /// is `In`.
   syntax::Direction end = syntax::Direction::In;
-  /// TensorParam, ScalarParam, TileParam, Pipe: which parameter; for a view, the one shown.
+  /// TensorParam, ScalarParam, TileParam, Pipe: the number of the parameter. For a view, the number of the
+  /// parameter whose memory it shares.
   uint32_t param = 0;
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
-  bool in_spmd = false;        ///< Range, ScalarBinder: the variable of a `spmd for`
-  /// Let, Var: its declaration, if only a literal determines its type.
+  bool in_spmd = false;        ///< Range, ScalarBinder: it is the variable of a `spmd for`
+  /// Let, Var: its declaration, if nothing but a literal determines its type.
   const syntax::LetStmt* of_literal = nullptr;
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
-  /// Device: prefix of its file, as for a function.
+  /// Device: the prefix of its file, as for a function.
   std::string_view prefix;
   const FileState* file = nullptr;  ///< Import: the imported file
 };
 
-/// Returns the tensor that a view shows, following views of views, or the tensor itself if it is
-/// not a view.
+/// Returns the tensor whose memory a view shares. Follows views of views. Returns the tensor itself if it
+/// is not a view.
 inline const Entity* ShownTensor(const Entity* tensor) {
   auto is_tensor = [&] {
     return tensor->kind == EntityKind::TensorParam || tensor->kind == EntityKind::LocalTensor;

@@ -22,7 +22,8 @@ using syntax::BinaryOp;
 constexpr __int128 kMin = std::numeric_limits<int64_t>::min();
 constexpr __int128 kMax = std::numeric_limits<uint64_t>::max();
 
-/// Returns the Float nearest to a decimal text, or infinity if it is out of range.
+/// Returns the value of type Float that is nearest to a decimal text, or infinity if the text is out
+/// of range.
 template <class Float>
 Float Parse(std::string_view text) {
   return ParseNumber<Float>(text).value_or(std::numeric_limits<Float>::infinity());
@@ -84,7 +85,7 @@ __int128 FloorQuotient(__int128 a, __int128 b) {
   return a % b != 0 && (a % b < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/// Returns the product, or a value above kMax on overflow.
+/// Returns the product, or a value above kMax if the product overflows.
 __int128 Product(__int128 a, __int128 b) {
   __int128 product = 0;
   return __builtin_mul_overflow(a, b, &product) ? kMax + 1 : product;
@@ -142,7 +143,7 @@ std::optional<double> FoldReals(BinaryOp op, double a, double b) {
   }
 }
 
-/// Whether the low bits of the result depend only on the low bits of the operands.
+/// Returns whether the low bits of the result depend only on the low bits of the operands.
 bool KeepsLowBits(BinaryOp op) {
   return op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor ||
          op == BinaryOp::Shl;

@@ -10,7 +10,7 @@
 
 namespace kdl::sema {
 
-/// What a reduction returns: an element of its operand, the accumulator, or an index.
+/// The kind of value that a reduction returns: an element of its operand, the accumulator, or an index.
 enum class Gives : uint8_t { Element, Accumulator, Index };
 
 struct ReductionRow {
@@ -19,17 +19,17 @@ struct ReductionRow {
   size_t operands;
   bool of_bools;
   Gives gives;
-  bool one_range;  ///< accepts only one range in its `over` list
+  bool one_range;  ///< the `over` list may contain only one range
 };
 
 std::span<const ReductionRow> AllReductions();
 const ReductionRow& ReductionRowOf(ReduceKind kind);
 
-/// Returns the reduction or scan with this name.
+/// Returns the reduction or scan with this name, if there is one.
 std::optional<ReduceKind> FindReduction(std::string_view spelling);
 
 inline bool IsScan(ReduceKind kind) { return kind >= ReduceKind::CumSum; }
-/// Whether it combines elements with a fn of the source.
+/// Returns whether the reduction or scan combines elements with a fn that the source names.
 inline bool IsOwn(ReduceKind kind) {
   return kind == ReduceKind::Reduce || kind == ReduceKind::Scan;
 }

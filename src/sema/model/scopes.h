@@ -17,15 +17,15 @@ class Scopes {
   explicit Scopes(const Scope* items) : items_(items), scopes_(1) {}
 
   const Entity* Find(Name name) const;
-  /// Adds to the innermost scope. If the scope already has the name, its first meaning is kept.
+  /// Adds an entity to the innermost scope. If that scope already has the name, the first entity is kept.
   void Add(const Entity* entity) { scopes_.back().emplace(entity->name, entity); }
-  /// Adds to the scope that is nested in `depth` others.
+  /// Adds an entity to the scope that is nested in `depth` other scopes.
   void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
   void Enter() { scopes_.emplace_back(); }
   void Leave() { scopes_.pop_back(); }
   size_t depth() const { return scopes_.size(); }
   std::vector<std::string_view> AllNames() const;
-  /// Returns the entities of all scopes in no particular order, without the items.
+  /// Returns the entities of all scopes, in no particular order. Items are not included.
   std::vector<const Entity*> All() const;
 
  private:

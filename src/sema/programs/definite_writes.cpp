@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-// A forward data-flow analysis over the tree: what the program has certainly written, and which of
-// its tensors have unwritten memory after a swap. A loop is analyzed until its entry state no
-// longer changes.
+// A forward data-flow analysis over the syntax tree. It computes what the program has certainly written,
+// and which of its tensors have unwritten memory after a swap. A loop is analyzed repeatedly, until its
+// entry state no longer changes.
 
 #include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
@@ -28,13 +28,13 @@ using syntax::Direction;
 using syntax::Stmt;
 using syntax::StmtKind;
 
-/// The elements of a tensor, one bit each. A tensor with more elements, or with an unknown number,
-/// has all bits or none.
+/// A set of elements of a tensor, one bit for each. If a tensor has more elements than bits, or an unknown
+/// number of elements, the set contains all of them or none.
 using Elements = uint64_t;
 constexpr Elements kAll = ~Elements{0};
 constexpr int64_t kMostElements = 64;
 
-/// A statement that writes only a part of a tensor.
+/// A statement that writes only some elements of a tensor.
 struct SomeWrite {
   Span span;
   std::string_view note;
@@ -42,11 +42,12 @@ struct SomeWrite {
   bool operator==(const SomeWrite&) const = default;
 };
 
-/// What is known at a point of the program. No value means that the point is unreachable.
+/// What is known at a point of the program. If a Flow has no value, the point is unreachable.
 struct Known {
-  std::map<const Entity*, Elements> written;  ///< certainly written
-  std::set<Part> parts;                       ///< certainly written; may depend on loop variables
-  /// Tensors of which some path writes only a part, with the statement that writes it.
+  std::map<const Entity*, Elements> written;  ///< elements that have certainly been written
+  std::set<Part> parts;                       ///< parts that have certainly been written; they may depend
+                                              ///< on loop variables
+  /// Tensors that some path writes only in part, each with the statement that does so.
   std::map<const Entity*, SomeWrite> partial;
   LocalMemory memory;
 
@@ -54,7 +55,7 @@ struct Known {
 };
 using Flow = std::optional<Known>;
 
-/// Returns the number of elements, or nothing if it is unknown or more than kMostElements.
+/// Returns the number of elements, or nothing if the number is unknown or larger than kMostElements.
 std::optional<int64_t> KnownElementCount(const Entity& tensor) {
   int64_t count = 1;
   for (Size dim : tensor.type.dims) {
@@ -71,7 +72,8 @@ Elements AllElements(const Entity& tensor) {
   return count == kMostElements ? kAll : (Elements{1} << count) - 1;
 }
 
-/// Returns the element that an assignment writes, or none if it is unknown.
+/// Returns the set that contains the element that an assignment writes, or an empty set if the element
+/// is unknown.
 Elements ElementAt(const IndexInfo& index) {
   if (!KnownElementCount(*index.base)) return 0;
   int64_t position = 0;
@@ -80,7 +82,7 @@ Elements ElementAt(const IndexInfo& index) {
     const IndexDim& dim = index.dims[d];
     bool is_constant = dim.terms.empty() && IsConstant(dim.offset);
     if (!is_constant && extent != 1) return 0;
-    int64_t at = extent == 1 ? 0 : dim.offset->value;  // any other index stops the program
+    int64_t at = extent == 1 ? 0 : dim.offset->value;  // any index other than 0 stops the program
     if (at < 0 || at >= extent) return 0;
     position = position * extent + at;
   }
@@ -134,15 +136,15 @@ class Walk {
   }
 
  private:
-  /// The states in which jumps leave a loop or continue with its next iteration.
+  /// The states at the jumps that leave a loop, and at the jumps that continue with its next iteration.
   struct Jumps {
     Flow breaks;
     Flow continues;
-    int branches = 0;  ///< number of enclosing branches inside the loop
+    int branches = 0;  ///< the number of branches inside the loop that enclose the current statement
     std::vector<const TensorRead*> unsettled;
   };
 
-  /// Returns what is known after either of two paths.
+  /// Returns what is known at a point that is reached by either of two paths.
   Flow Meet(const Flow& a, const Flow& b) const {
     if (!a) return b;
     if (!b) return a;
@@ -161,7 +163,8 @@ class Walk {
     return found == now_->written.end() ? 0 : found->second;
   }
 
-  /// Records a write. `partly` is the note for messages if these are not all elements.
+  /// Records a write of `elements`. If these are not all elements of the tensor, `partly` is the note
+  /// for messages.
   void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
     bool is_whole = (elements & AllElements(*tensor)) == AllElements(*tensor);
     first_.emplace(tensor, SomeWrite{span, is_whole ? kNotReached : partly});
@@ -175,7 +178,8 @@ class Walk {
     }
   }
 
-  /// Checks that the tensors read between the source positions `begin` and `end` have been written.
+  /// Checks that tensors have been written before they are read by an expression between the source
+  /// positions `begin` and `end`.
   void Reads(uint32_t begin, uint32_t end) {
     if (!now_) return;
     for (auto at = reads_.lower_bound(begin); at != reads_.end() && at->first < end; ++at) {
@@ -192,10 +196,10 @@ class Walk {
     }
   }
 
-  /// Decides on a read of an `out` parameter that may be unwritten. A branch in a loop may read
-  /// what earlier iterations wrote, which is known only at the end of an iteration. The read is
-  /// therefore deferred to the innermost such loop among the first `loops` enclosing ones, or
-  /// reported if there is none.
+  /// Decides about a read of an `out` parameter that may be unwritten. If the read is in a branch inside a
+  /// loop, earlier iterations may have written what it reads, which is known only at the end of an
+  /// iteration. The read is therefore deferred to the innermost such loop among the first `loops` enclosing
+  /// loops. If there is no such loop, the read is reported.
   void Settle(const TensorRead& read, size_t loops) {
     while (loops > 0 && jumps_[loops - 1].branches == 0) --loops;
     if (loops > 0) {
@@ -255,10 +259,10 @@ class Walk {
     }
   }
 
-  /// Returns where the first block inside a statement begins, or the statement's end if there is
-  /// none.
+  /// Returns the position of the first block inside a statement, or the end of the statement if it contains
+  /// no block.
   static uint32_t HeadEnd(const Stmt* stmt) {
-    // A block has no head, and Loop handles the condition of a `while`.
+    // A block has no head; the condition of a `while` is handled by Loop.
     if (stmt->kind == StmtKind::Block || stmt->kind == StmtKind::While) return stmt->span.begin;
     uint32_t end = stmt->span.end;
     ForEachInside(stmt, [&](const Stmt* inner) { end = std::min(end, inner->span.begin); });
@@ -281,8 +285,8 @@ class Walk {
     Loop(*loop.body, is_true, !is_true, &loop);
   }
 
-  /// Analyzes a loop. All iterations together write the union of the parts that each of them
-  /// writes.
+  /// Analyzes a `for` loop. Together, its iterations write the union of the parts that they
+  /// write separately.
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
     Flow iteration = Loop(body, HasIteration(loop), true);
     for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
@@ -311,13 +315,13 @@ class Walk {
     if (part) WritePart(*part);
   }
 
-  /// Checks a read of a whole tensor, for which it is not enough that parts have been written.
+  /// Checks a read of a whole tensor. It is not enough that parts of the tensor have been written.
   void ReadWhole(const syntax::Expr* tensor) {
     const Entity* memory = ShownTensor(state_.fn.Info(tensor).entity);
     if (!now_ || !StartsUndefined(state_, *memory) || !now_->partial.contains(memory)) return;
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     if (!part || !part->is_all()) return;
-    SomeWrite writer = now_->partial.extract(memory).mapped();  // one report is enough
+    SomeWrite writer = now_->partial.extract(memory).mapped();  // one report for the tensor is enough
     if (!partly_read_.insert(tensor).second) return;
     std::string_view name = memory->name.text();
     state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
@@ -327,9 +331,9 @@ class Walk {
             name));
   }
 
-  /// Analyzes a loop. `has_turn`: it has at least one iteration. `ends`: it also ends without a
-  /// `break`. `condition`: the `while` whose condition is read before each iteration. Returns what
-  /// is known after each iteration, or nothing if an iteration may leave the loop.
+  /// Analyzes a loop. `has_iteration` says that the loop has at least one iteration, and `ends` that it may
+  /// also end without a `break`. `condition` is the `while` whose condition is evaluated before each
+  /// iteration. Returns what is known after each iteration, or nothing if an iteration may leave the loop.
   Flow Loop(const syntax::BlockStmt& body, bool has_iteration, bool ends,
             const syntax::WhileStmt* condition = nullptr) {
     Flow before = now_;
@@ -365,7 +369,7 @@ class Walk {
     return true;
   }
 
-  /// Analyzes an assignment. `+=` and similar leave undefined elements undefined.
+  /// Analyzes an assignment. With `+=` and similar operators, an undefined element stays undefined.
   void Assign(const syntax::AssignStmt& stmt) {
     const IndexInfo* index = state_.fn.Info(stmt.target).index;
     if (index == nullptr) return;
@@ -404,7 +408,7 @@ class Walk {
     }
   }
 
-  /// Exchanges two tensors. Afterwards it is unknown which parts of them are written.
+  /// Exchanges two tensors. Afterwards, it is unknown which parts of the two tensors are written.
   void Swap(const Entity* a, const Entity* b, Span span) {
     now_->memory.Swap(a, b, span);
     std::swap(now_->written[a], now_->written[b]);
@@ -432,9 +436,9 @@ class Walk {
 
   FunctionState& state_;
   Flow now_ = Known{};
-  std::vector<Jumps> jumps_;  ///< of the enclosing loops
+  std::vector<Jumps> jumps_;  ///< one for each enclosing loop
   std::map<const Entity*, SomeWrite> first_;
-  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by the source position where they begin
+  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by the source position at which the read begins
   std::set<const TensorRead*> reported_;
   std::set<const syntax::Expr*> partly_read_;
   Sources sources_;

@@ -4,9 +4,9 @@
 
 namespace kdl::sema {
 
-/// Checks that every path through a program writes its `out` parameters completely. It must also
-/// not read memory obtained by a swap before writing it. The body must have no errors and must not
-/// be that of a test.
+/// Checks that every path through a program writes all elements of its `out` parameters. Also checks that
+/// memory obtained by a swap is not read before it is written. The body must have no errors and must not
+/// belong to a test.
 void CheckDefiniteWrites(FunctionState& state);
 
 }  // namespace kdl::sema

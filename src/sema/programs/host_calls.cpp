@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Call statements of a program: another program, `copy(from, to);` or `swap(a, b);`.
+// Statements of a program that call another program, `copy(from, to);` or `swap(a, b);`.
 
 #include "sema/accesses/slice.h"
 #include "sema/accesses/tensor_effects.h"
@@ -20,7 +20,7 @@ namespace {
 
 using syntax::CallExpr;
 
-/// Returns the program that is called, or null if the call is something else.
+/// Returns the called program, or null if the call is something else.
 const Entity* CalledProgram(FunctionState& state, const CallExpr& call) {
   const Entity* import = ImportOf(state, call.receiver);
   if (call.receiver != nullptr && import == nullptr) return nullptr;
@@ -45,13 +45,13 @@ bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, cons
   for (size_t d = 0; same && d < a.dims.size(); ++d) {
     std::optional<int64_t> difference =
         ConstantDifference(state.module.sizes, a.dims[d], b.dims[d]);
-    bool may_differ = call.callee.name.text() == "copy" && !difference;  // checked at run time
+    bool may_differ = call.callee.name.text() == "copy" && !difference;  // the sizes are then compared at run time
     same = may_differ || difference == 0;
   }
   return same;
 }
 
-/// Returns a view of the tensor that has a name here, or null.
+/// Returns a view of the tensor that is in scope here, or null if there is none.
 const Entity* VisibleView(const FunctionState& state, const Entity* tensor) {
   auto shows = [&](const Entity* entity) {
     return entity != tensor && ShownTensor(entity) == tensor &&
@@ -61,7 +61,7 @@ const Entity* VisibleView(const FunctionState& state, const Entity* tensor) {
   return view == state.fn.entities.end() ? nullptr : *view;
 }
 
-/// Checks that tensors may be swapped. The program must own the memory that it exchanges.
+/// Checks that the two tensors may be swapped. A program may exchange only memory that it owns.
 bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const tensors[2]) {
   for (size_t i = 0; i < 2; ++i) {
     const syntax::Expr* arg = call.args[i].value;

@@ -48,7 +48,7 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
 
 struct Args {
   bool ok = true;
-  /// For each parameter, the tensor that is named; null for scalars.
+  /// For each parameter, the tensor that the argument names; null for a scalar.
   std::vector<const Entity*> tensors;
   std::vector<const Entity*> moves;  ///< for each parameter, the device after `to`, or null
 };
@@ -102,8 +102,7 @@ CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
   return Choose(state, group, choices, call.span);
 }
 
-/// Checks the element types, ranks and directions of the arguments against the instance's
-/// parameters.
+/// Checks the element types, ranks and directions of the arguments against the instance's parameters.
 bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                    const Args& args) {
   bool ok = true;
@@ -136,8 +135,8 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
   return ok;
 }
 
-/// Whether the size depends on an integer parameter of the program. Each value of that makes a
-/// separate variant.
+/// Returns whether the size depends on an integer parameter of the program. Each value of such a parameter
+/// makes a separate variant.
 bool IsHandedOn(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Symbol) {
     return std::ranges::any_of(state.fn.generics, [&](const IntGenericInfo& info) {
@@ -147,7 +146,7 @@ bool IsHandedOn(const FunctionState& state, Size size) {
   return size->lhs != nullptr && (IsHandedOn(state, size->lhs) || IsHandedOn(state, size->rhs));
 }
 
-/// Values of the callee's sizes and integer parameters, in terms of the caller's sizes.
+/// The values of the callee's sizes and integer parameters, expressed by the caller's sizes.
 using Binding = std::unordered_map<Name, Size>;
 
 void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
@@ -192,14 +191,14 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
   }
 }
 
-/// The dimension that determined the value of a symbol first. For messages.
+/// The dimension that first determined the value of a symbol, for messages.
 struct Origin {
   size_t arg = 0;
   size_t dim = 0;
 };
 
-/// Binds the callee's sizes and integer parameters by the parameter dimensions that consist of just
-/// their name.
+/// Binds the sizes and integer parameters of the callee. If a dimension of a parameter consists of just a
+/// name, that name gets the size of the argument's dimension.
 std::map<Name, Origin> BindSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
                                  Binding& binding) {
   std::map<Name, Origin> origins;
@@ -221,8 +220,8 @@ std::map<Name, Origin> BindSizes(FunctionState& state, const CallExpr& call, Lau
   return origins;
 }
 
-/// Returns the callee's size in terms of the caller's sizes, or null if a symbol in it has no
-/// value.
+/// Returns a size of the callee, expressed by the caller's sizes. Returns null if a symbol in it has
+/// no value.
 Size Translate(SizeTable& sizes, Size size, const Binding& binding) {
   bool known = true;
   Size result = sizes.Substitute(size, [&](Name name) -> Size {
@@ -233,7 +232,7 @@ Size Translate(SizeTable& sizes, Size size, const Binding& binding) {
   return known ? result : nullptr;
 }
 
-/// Binds the sizes that are defined by a `where` equation.
+/// Binds the sizes that `where` equations define.
 void BindEquations(SizeTable& sizes, const CheckedFunction& kernel, Binding& binding) {
   for (bool progress = true; progress;) {
     progress = false;
@@ -278,8 +277,8 @@ void ReportMismatch(FunctionState& state, const CallExpr& call, const LaunchInfo
   }
 }
 
-/// Compares dimensions. If two sizes differ, reports an error if they cannot be equal; otherwise
-/// adds a check at launch.
+/// Compares the dimensions of arguments with those of parameters. If two sizes differ and cannot be equal,
+/// reports an error; if they differ but may be equal, adds a check at launch.
 void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
                 const Binding& binding, const std::map<Name, Origin>& origins) {
   SizeTable& sizes = state.module.sizes;
@@ -297,9 +296,9 @@ void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
   }
 }
 
-/// Checks that every integer parameter has a value: a default, one from -D, from the call or from
-/// the arguments' sizes. A program that is called needs a single value, because there is no
-/// selection at run time.
+/// Checks that every integer parameter has a value: a default, a value from -D, or a value from the call or
+/// from the sizes of the arguments. A called program needs a single value, because it cannot be selected at
+/// run time.
 void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                    const Binding& binding) {
   bool is_program = kernel.entity->kind == EntityKind::Program;
@@ -352,7 +351,7 @@ void CheckPlace(FunctionState& state, const LaunchStmt& stmt, LaunchInfo& launch
   launch.queues = stmt.queues;
 }
 
-/// Returns the kernel that is launched, or reports an error and returns null.
+/// Returns the kernel that a launch names, or reports an error and returns null.
 const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
   const Entity* entity = ResolveCallee(state, call);
   if (entity == nullptr || entity->kind == EntityKind::Kernel) return entity;
@@ -398,7 +397,7 @@ bool BindCallee(FunctionState& state, const CallExpr& call, const Entity* callee
 
 namespace {
 
-/// Checks that arguments are moved only to the device that the launch runs on.
+/// Checks that arguments are moved only to the device on which the launch runs.
 void CheckMoves(FunctionState& state, const CallExpr& call, const LaunchInfo& launch) {
   for (size_t i = 0; i < launch.moves.size(); ++i) {
     const Entity* device = launch.moves[i];

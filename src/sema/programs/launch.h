@@ -6,8 +6,8 @@ namespace kdl::sema {
 
 void CheckLaunch(FunctionState& state, const syntax::LaunchStmt& launch);
 
-/// Binds the arguments, sizes and integer parameters of the kernel or program that a launch or call
-/// names. Reports an error and returns false if they do not fit.
+/// Binds the arguments, sizes and integer parameters of a kernel or program for the launch or call that
+/// names it. Reports an error and returns false if they do not fit.
 bool BindCallee(FunctionState& state, const syntax::CallExpr& call, const Entity* callee,
                 LaunchInfo& launch);
 

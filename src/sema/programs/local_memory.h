@@ -7,18 +7,17 @@
 
 namespace kdl::sema {
 
-/// Tracks which of the tensors that a program allocates have been written at a point of the
-/// program.
+/// Tracks which of a program's own tensors have been written at a point of the program.
 class LocalMemory {
  public:
   /// Adds a new tensor, which is unwritten.
   void Declare(const Entity* tensor);
   void Write(const Entity* tensor);
-  /// Exchanges the memory of two tensors and what is known about it.
+  /// Exchanges the memory of two tensors, together with what is known about the memory.
   void Swap(const Entity* a, const Entity* b, Span span);
-  /// Merges the state of another path to this point.
+  /// Merges the state at the end of another path that reaches this point.
   void Join(const LocalMemory& other);
-  /// Whether the tensor is written on every path to this point.
+  /// Returns whether the tensor is written on every path to this point.
   bool IsWritten(const Entity* tensor) const { return written_.contains(tensor); }
   /// Returns the swap that gave the tensor unwritten memory on some path to this point, or null.
   const Span* UnwrittenBy(const Entity* tensor) const;
@@ -26,8 +25,9 @@ class LocalMemory {
   bool operator==(const LocalMemory&) const = default;
 
  private:
-  std::set<const Entity*> written_;             ///< on every path
-  std::map<const Entity*, Span> unwritten_by_;  ///< by a swap, on some path
+  std::set<const Entity*> written_;             ///< tensors that every path has written
+  std::map<const Entity*, Span> unwritten_by_;  ///< tensors that have unwritten memory after a swap on some
+                                                ///< path
 };
 
 }  // namespace kdl::sema

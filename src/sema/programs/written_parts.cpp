@@ -13,7 +13,7 @@ namespace {
 
 using syntax::Expr;
 
-/// Returns the loop variable that the index consists of, or null if the index is anything else.
+/// Returns the loop variable if the index consists only of a loop variable; otherwise returns null.
 const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
   if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0)) return nullptr;
   const IndexTerm& term = dim.terms[0];
@@ -22,7 +22,8 @@ const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
   return binder != nullptr && binder->kind == EntityKind::ScalarBinder ? binder : nullptr;
 }
 
-/// Returns what an expression adds to the loop variable, or null if it is not such a sum.
+/// Returns the size that an expression adds to the loop variable, or null if the expression is not such
+/// a sum.
 Size BeyondBinder(const FunctionState& state, const Expr* expr, const Entity* binder) {
   const auto* sum = syntax::DynAs<syntax::BinaryExpr>(expr);
   if (sum == nullptr || sum->op != syntax::BinaryOp::Add) return nullptr;
@@ -36,14 +37,15 @@ bool IsSize(FunctionState& state, Size a, Size b) {
   return a != nullptr && b != nullptr && ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
-/// Returns the value that a `let` gives to a name; other expressions are returned as they are.
+/// If the expression is a name that a `let` defines, returns the value of the `let`; otherwise returns the
+/// expression itself.
 const Expr* LetValue(const FunctionState& state, const Sources& sources, const Expr* expr) {
   auto source = sources.find(state.fn.Info(expr).entity);
   return source == sources.end() ? expr : LetValue(state, sources, source->second);
 }
 
-/// Returns the width of a part that starts at `binder` and ends at `end`: 8 for `i + 8` or `min(i +
-/// 8, N)`. Returns null if it is unknown.
+/// Returns the width of a part that starts at `binder` and ends at `end`: 8 for `i + 8` or `min(i + 8, N)`.
+/// Returns null if the width is unknown.
 Size WidthTo(FunctionState& state, const Sources& sources, const Entity* binder, const Expr* end,
              Size extent) {
   const auto* call = syntax::DynAs<syntax::CallExpr>(end);
@@ -82,11 +84,11 @@ std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, c
   return PartDim{nullptr, nullptr, lo, hi};
 }
 
-/// A tensor that an expression denotes, as a part of the memory it is in.
+/// The tensor to which an expression refers, as a part of the underlying tensor's memory.
 struct Place {
   Part part;
-  /// For each dimension of the expression, the dimension of the memory; nothing if a view changes
-  /// the dimensions.
+  /// For each dimension of the expression, the dimension of the underlying tensor. Nothing if a view
+  /// changes the dimensions.
   std::optional<std::vector<size_t>> dims;
 };
 
@@ -123,15 +125,15 @@ std::optional<Place> TensorPlace(FunctionState& state, const Sources& sources, c
   return place;
 }
 
-/// Returns a loop bound as a size. A number that occurs in the dimensions of the program's tensors
-/// is represented by its name.
+/// Returns a loop bound as a size. If the bound is a number that occurs in dimensions of the program's
+/// tensors, the size is the number's name.
 Size BoundSize(const FunctionState& state, const ExprInfo& bound) {
   bool is_number = bound.entity != nullptr && state.fn.sizes.contains(bound.entity);
   return is_number ? state.module.sizes.Symbol(bound.entity->name) : bound.size;
 }
 
-/// Whether the loop covers the dimension, if each iteration covers `width` indices from the loop
-/// variable on.
+/// Returns whether the iterations of the loop cover the dimension, if each of them covers `width` indices,
+/// starting at the loop variable.
 bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
   Size lo = binder.lo == nullptr ? nullptr : state.fn.Info(binder.lo).size;
   Size hi = binder.hi == nullptr ? nullptr : BoundSize(state, state.fn.Info(binder.hi));
@@ -142,7 +144,8 @@ bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
   return overlap && *overlap >= 0 && IsConstant(lo, 0) && IsSize(state, hi, dim);
 }
 
-/// Returns the dimension along which `b` continues `a`, if they are otherwise equal.
+/// Returns the dimension along which part `b` continues part `a`, if the parts are equal along all
+/// other dimensions.
 std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const Part& b) {
   if (a.tensor != b.tensor) return std::nullopt;
   std::optional<size_t> along;
@@ -155,7 +158,7 @@ std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const 
   return along;
 }
 
-/// Whether `outer` contains each index of `inner`.
+/// Returns whether `outer` contains every index of `inner`.
 bool Holds(FunctionState& state, const PartDim& outer, const PartDim& inner) {
   if (outer.is_all() || outer == inner) return true;
   if (outer.hi == nullptr || inner.hi == nullptr) return false;

@@ -10,13 +10,13 @@
 
 namespace kdl::sema {
 
-/// A set of indices of one dimension: all of them; `width` indices that start at an enclosing
-/// loop's variable, clipped to the dimension; or those from `lo` up to but not including `hi`.
+/// A set of indices of one dimension: all of them; or `width` indices that start at the variable of an
+/// enclosing loop, clipped to the dimension; or the indices from `lo` to `hi` (exclusive).
 struct PartDim {
   const Entity* binder = nullptr;
-  Size width = nullptr;  ///< number of indices from the binder on
+  Size width = nullptr;  ///< the number of indices, starting at the binder
   Size lo = nullptr;
-  Size hi = nullptr;  ///< null with a binder, or for all indices
+  Size hi = nullptr;  ///< null if there is a binder or if the set contains all indices
 
   bool is_all() const { return binder == nullptr && hi == nullptr; }
   auto operator<=>(const PartDim&) const = default;
@@ -31,24 +31,24 @@ struct Part {
   auto operator<=>(const Part&) const = default;
 };
 
-/// The expressions that define the views and lets of a program.
+/// For each view or let of a program, the expression that defines it.
 using Sources = std::unordered_map<const Entity*, const syntax::Expr*>;
 
-/// Returns the part that an assignment writes, or nothing if it is unknown.
+/// Returns the part of a tensor that an assignment writes, or nothing if the part is unknown.
 std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index);
-/// Returns the part that an argument denotes, or nothing if it is unknown.
+/// Returns the part of a tensor to which an argument refers, or nothing if the part is unknown.
 std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources,
                                  const syntax::Expr* expr);
 
-/// Adds a part, and joins it with parts that it continues along one dimension.
+/// Adds a part, and joins it with a part that it continues along one dimension.
 void AddPart(FunctionState& state, std::set<Part>& parts, Part part);
 
-/// Returns the parts that are contained in both sets.
+/// Returns the parts that both sets contain.
 std::set<Part> CommonParts(FunctionState& state, const std::set<Part>& a, const std::set<Part>& b);
 
-/// Returns what all iterations of a loop write together, if each writes `part`. Returns nothing
-/// unless every binder of the loop covers a whole dimension of the part; then even a loop without
-/// iterations misses no element.
+/// Returns the part that all iterations of a loop write together, if each iteration writes `part`. Returns
+/// nothing unless every binder of the loop covers a whole dimension of the part. Then the result is also
+/// correct for a loop without iterations, because the part has no elements.
 std::optional<Part> OverAllIterations(FunctionState& state, Part part, const StmtInfo& loop);
 
 }  // namespace kdl::sema

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-// A push or pop is for a whole tile and runs exactly once, in the order of statements. A statement
-// may therefore contain only one. It must be outside of anything that runs for some elements only,
-// and outside of bounds, which may be evaluated again. Other operations on whole tiles are not
-// allowed where elements are selected, either.
+// A push or pop concerns a whole tile, and must be executed exactly once, in the order of statements. So a
+// statement may contain only one push or pop. It must not be inside anything that is executed only for some
+// elements, nor inside bounds, which may be evaluated repeatedly. For the same reason, other operations on
+// whole tiles are not allowed where elements are selected.
 
 #include "sema/model/ast_walk.h"
 #include "sema/walk/resolve.h"
@@ -27,7 +27,8 @@ class PlaceWalk {
  public:
   explicit PlaceWalk(FunctionState& state) : state_(state) {}
 
-  /// `place` describes the expression if no push or pop may occur in it, and is empty otherwise.
+  /// Visits an expression. If no push or pop may occur in it, `place` describes the expression for a
+  /// message; otherwise `place` is empty.
   void Visit(const Expr* expr, std::string_view place) {
     if (const PipeInfo* pipe = PipeOf(expr)) Note(expr, *pipe, place);
     if (by_element_) NoteCall(expr);
@@ -52,7 +53,7 @@ class PlaceWalk {
     }
   }
 
-  /// The stored value is evaluated only for the elements that satisfy the condition.
+  /// The stored value is evaluated only for elements that satisfy the condition.
   void VisitAssign(const syntax::AssignStmt& assign) {
     Visit(assign.target, "an index on the left side");
     if (assign.condition == nullptr) return Visit(assign.value, "");
@@ -78,7 +79,7 @@ class PlaceWalk {
     by_element_ = by_element;
   }
 
-  /// Reports a call of a fn on whole tiles, which cannot be evaluated for some elements only.
+  /// Reports a call of a fn on whole tiles, because such a call cannot be evaluated for some elements only.
   void NoteCall(const Expr* expr) {
     auto info = state_.fn.exprs.find(expr);
     const CheckedFunction* callee = info != state_.fn.exprs.end() ? info->second.callee : nullptr;
@@ -102,17 +103,17 @@ class PlaceWalk {
           .Note(first_->span, "the other pop")
           .Help(help);
     }
-    // A push of a popped tile is in order, because the pop inside it comes first.
+    // A push of a popped tile is in order, because the nested pop comes first.
     if (first_ == nullptr && !pipe.pushes) first_ = expr;
   }
 
   FunctionState& state_;
-  const Expr* first_ = nullptr;  ///< the first pop
+  const Expr* first_ = nullptr;  ///< the first pop in the statement
   std::string_view branch_;      ///< the innermost enclosing branch; empty if there is none
-  bool by_element_ = false;      ///< an enclosing condition is a tile
+  bool by_element_ = false;      ///< an enclosing condition is a tile, so it selects elements
 };
 
-/// Whether an expression pushes to, pops from or passes on a pipe.
+/// Returns whether an expression pushes to the pipe, pops from it or passes it to a fn.
 bool Uses(const FunctionState& state, const Expr* expr, const Entity* pipe) {
   return AnySubexpression(expr, [&](const Expr* inner) {
     auto info = state.fn.exprs.find(inner);
@@ -146,9 +147,9 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
     }
     case StmtKind::Call:
       return Uses(state, As<syntax::CallStmt>(stmt).call, pipe);
-    case StmtKind::For:  // may have no iteration
+    case StmtKind::For:  // a loop may have no iteration
     case StmtKind::While:
-    case StmtKind::Assert:  // no push or pop is allowed in these
+    case StmtKind::Assert:  // these must not contain a push or pop
     case StmtKind::Print:
     case StmtKind::Launch:
     case StmtKind::Break:
@@ -169,7 +170,7 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
 }  // namespace
 
 void CheckEndsUsed(FunctionState& state) {
-  if (state.diagnostics.has_errors()) return;  // the faulty code may have been a push or pop
+  if (state.diagnostics.has_errors()) return;  // the code with the error may have been a push or pop
   for (const ParamInfo& param : state.fn.params) {
     const Entity* pipe = param.entity;
     bool judged = pipe->kind == EntityKind::Pipe && !IsFaulty(*pipe);

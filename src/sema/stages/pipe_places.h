@@ -4,11 +4,12 @@
 
 namespace kdl::sema {
 
-/// Checks a fn that has ends of pipes as parameters: each must be used, whichever way an `if` goes.
+/// Checks that a fn uses each pipe end that is one of its parameters, whichever branch of an `if`
+/// is executed.
 void CheckEndsUsed(FunctionState& state);
 
-/// Reports pushes and pops that do not run exactly once with the checked statement that contains
-/// them.
+/// Reports each push or pop that is not executed exactly once when the statement that contains it
+/// is executed.
 void CheckPipePlaces(FunctionState& state, const syntax::Stmt* stmt);
 
 }  // namespace kdl::sema

@@ -28,14 +28,15 @@ bool Same(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
-/// Whether a range can have this extent. A range of a fn whose extent is not set yet can have any.
+/// Returns whether a range can have this extent. A range of a fn can have any extent as long as its own is
+/// not set.
 bool ExtentFits(FunctionState& state, const Entity* range, Size extent) {
   Size own = range->range.extent;
   if (own == nullptr) return Contains(state.fn.ranges, range);
   return Same(state, own, extent);
 }
 
-/// Sets the extents of a fn's ranges from the pipe positions that they are used for.
+/// Sets the extents of a fn's ranges from the pipe positions for which the ranges are used.
 void TakeExtents(const Entity* pipe, const Ranges& ranges) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     Size& extent = const_cast<Entity*>(ranges[i])->range.extent;
@@ -43,8 +44,8 @@ void TakeExtents(const Entity* pipe, const Ranges& ranges) {
   }
 }
 
-/// Finds assignments of candidates to positions, each used at most once and with the extent of its
-/// position. Stops at two, since the choice is then ambiguous.
+/// Finds assignments of candidate ranges to the pipe's positions. Each candidate is used at most once and
+/// must have the extent of its position. Stops after two assignments, because the choice is then ambiguous.
 void FindAssignments(FunctionState& state, const Entity* pipe, const Ranges& candidates,
                      Ranges& chosen, std::vector<Ranges>& found) {
   if (found.size() == 2) return;
@@ -67,7 +68,7 @@ std::string ExtentsText(const Entity* pipe) {
   return text;
 }
 
-/// Infers the ranges if the call does not give them.
+/// Infers the ranges of a push or pop that does not state them.
 std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const Entity* pipe,
                             const Ranges& candidates, bool pushes) {
   std::vector<Ranges> found;
@@ -93,8 +94,8 @@ std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const En
   return std::nullopt;
 }
 
-/// Checks one given position, or reports that it is not a range with the position's extent and
-/// returns null.
+/// Checks the range that is given for one position. If it is not a range with the position's extent,
+/// reports an error and returns null.
 const Entity* CheckPosition(FunctionState& state, const Entity* pipe, size_t position,
                             const Expr* expr) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
@@ -200,7 +201,8 @@ Type CheckPop(FunctionState& state, const CallExpr& call, const Entity* pipe, Pi
   return ValueType(pipe->type.scalar, std::move(ascending));
 }
 
-/// Records which stage uses this end. Reports a second stage, and a stage that uses both ends.
+/// Records the stage that uses this end of the pipe. Reports an error if a second stage uses the end, or if
+/// one stage uses both ends.
 void RecordEnd(FunctionState& state, const Entity* pipe, bool pushes, Span span) {
   StageState& stages = state.stages;
   StageUse& own = pushes ? stages.pushes[pipe] : stages.pops[pipe];
@@ -222,7 +224,7 @@ void RecordEnd(FunctionState& state, const Entity* pipe, bool pushes, Span span)
   if (own.stage == nullptr) own = {stages.current, span};
 }
 
-/// Returns the pipe `q` of `q.push(…)`, or reports an error and returns null.
+/// Returns the pipe `q` in `q.push(…)`, or reports an error and returns null.
 const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
   std::string_view operation = call.callee.name.text();
   bool known = operation == "push" || operation == "pop";
@@ -248,7 +250,7 @@ const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
   return nullptr;
 }
 
-/// Whether this end may be used here.
+/// Returns whether the current code may use this end of the pipe. Reports an error if not.
 bool MayUse(FunctionState& state, const Entity* pipe, bool pushes, Span span) {
   if (pipe->end != syntax::Direction::In) {
     bool fits = pushes == (pipe->end == syntax::Direction::Push);
@@ -307,7 +309,7 @@ void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
   const syntax::Attribute* asked = FindAttribute(stmt.attributes, "depth");
   Entity* entity = Declare(state, EntityKind::Pipe, stmt.name);
   state.fn.stmts[&stmt].entities = {entity};
-  // Without the attribute, a later pass finds the smallest depth that cannot block.
+  // If there is no `@depth`, a later pass finds the smallest depth with which no stage blocks forever.
   entity->depth = asked == nullptr ? 1 : AttributeNumber(state, *asked).value_or(1);
   if (ok && scalar) entity->type = std::move(type);
 }

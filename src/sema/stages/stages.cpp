@@ -20,7 +20,7 @@ using syntax::StmtKind;
 
 std::string_view Verb(bool writes) { return writes ? "writes" : "reads"; }
 
-/// Whether a let may be evaluated outside of the stages, because its value reads no tensor.
+/// Returns whether a let may be evaluated outside of the stages, because its value does not read a tensor.
 bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
   if (let.is_var || let.value == nullptr) return false;
   return !AnySubexpression(let.value, [&](const Expr* expr) {
@@ -29,8 +29,8 @@ bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
   });
 }
 
-/// Whether each core compares the range's length with its `max`. If the length is a size, the
-/// launch does so.
+/// Returns whether each core compares the range's length with its `max`. If the length is a size, the
+/// launch compares them instead.
 bool IsCheckedWhenRun(const FunctionState& state, const syntax::RangeStmt& range) {
   auto info = state.fn.exprs.find(range.extent);
   bool is_size = info == state.fn.exprs.end() || info->second.size != nullptr;
@@ -76,7 +76,7 @@ Outside JudgeOutside(const FunctionState& state, const Stmt* stmt) {
       return {false, "a block", kMove};
     case StmtKind::Sync:
       return {false, "`sync`", "use pipes to make stages wait for each other"};
-    case StmtKind::Call:  // these have reports of their own
+    case StmtKind::Call:  // these are reported elsewhere
     case StmtKind::Assert:
     case StmtKind::Print:
     case StmtKind::Launch:

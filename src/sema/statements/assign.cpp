@@ -26,7 +26,7 @@ using syntax::AssignStmt;
 using syntax::Direction;
 using syntax::Expr;
 
-/// Returns the name of the variable or tensor that is assigned, for messages.
+/// Returns the name of the variable or tensor to which a value is assigned, for messages.
 std::string_view TargetName(const AssignStmt& assign) {
   const Expr* target = assign.target;
   if (const auto* index = syntax::DynAs<syntax::IndexExpr>(target)) target = index->base;
@@ -34,8 +34,8 @@ std::string_view TargetName(const AssignStmt& assign) {
   return name != nullptr ? name->name.text() : "";
 }
 
-/// Checks the target `name`. It must be a `var`, and must not be declared outside an enclosing
-/// `spmd for`.
+/// Checks a target that is a name. It must name a `var`, and this `var` must not be declared outside an
+/// enclosing `spmd for`.
 Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax::NameExpr& name) {
   const Entity* entity = Resolve(state, name.name, name.span);
   ExprInfo& info = state.fn.exprs[assign.target];
@@ -93,8 +93,8 @@ std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
   return "put it inside `spmd for`, or under `if core_id == 0`";
 }
 
-/// Checks a tensor's element, of an `out` or `inout` parameter or of a tensor of the launch.
-/// Outside `spmd for`, only a single core may store to it.
+/// Checks a target that is an element of a tensor. The tensor must be an `out` or `inout` parameter or a
+/// tensor of the launch. Outside of `spmd for`, only a single core may store to it.
 Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
   ExprInfo info;
   info.type = CheckIndex(state, index, info, true);
@@ -140,8 +140,8 @@ Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
   return (state.fn.exprs[assign.target] = std::move(info)).type;
 }
 
-/// Returns what `op=` requires of both sides in addition to a common type, or an empty string if
-/// the type satisfies it.
+/// Returns a description of what `op=` requires of both sides in addition to a common type. Returns an
+/// empty string if the type satisfies this.
 std::string_view Wanted(AssignOp op, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (op) {
@@ -183,7 +183,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Help(fmt::format("reduce the value, for example {}, store it, or re-index it", reduced));
 }
 
-/// Suggests a declaration with all ranges of the value, if they exist before it.
+/// Suggests a declaration with all ranges of the value, if these ranges are declared before the variable.
 std::string TupleHelp(const Type& target, const Type& value, const Entity& variable) {
   Type wanted = target;
   for (size_t i = 0; i < target.parts.size(); ++i)
@@ -199,7 +199,8 @@ std::string TupleHelp(const Type& target, const Type& value, const Entity& varia
                      variable.name.text(), ToString(wanted));
 }
 
-/// Checks `m = (a, b);`. Each element must get a value of its type, without additional ranges.
+/// Checks an assignment such as `m = (a, b);`. The value of each element must have the type of the element,
+/// without additional ranges.
 void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type& target) {
   if (assign.op != AssignOp::Set) {
     state.diagnostics
@@ -243,8 +244,8 @@ void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
   const_cast<ReduceInfo*>(info.reduce)->in_place = true;
 }
 
-/// Suggests how to fix a value of another type than the target. A sum in a wider type rounds only
-/// once, when it is stored; a cast inside the loop rounds in every iteration.
+/// Suggests how to fix a value whose type differs from that of the target. A sum in a wider type rounds
+/// only once, when it is stored; a cast inside the loop rounds in every iteration.
 std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Scalar target,
                        Scalar value) {
   const Entity* entity = state.fn.exprs.at(assign.target).entity;
@@ -295,8 +296,8 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   if (assign.op == AssignOp::Rem && IsFloat(target.scalar) &&
       !BindFloatRemainder(state, target.scalar, assign.span, state.fn.exprs[assign.target]))
     return;
-  // An atomic store may have more ranges than its index: each element of the value is then a
-  // separate update.
+  // The value of an atomic store may have more ranges than the index of its target: each element of the
+  // value is then a separate update.
   bool may_lack = assign.mode == syntax::AssignMode::Atomic;
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
   if (!missing.empty() && !may_lack) return ReportMissingRanges(state, assign, target, missing);

@@ -69,7 +69,8 @@ std::string_view Describe(FunctionKind kind) {
   KDL_UNREACHABLE("function kind {}", static_cast<int>(kind));
 }
 
-/// Declares the names of a rejected statement as faulty.
+/// Declares the names that a rejected statement would declare as faulty, so that their uses are
+/// not reported.
 void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   if (const auto* domain = syntax::DynAs<syntax::DomainStmt>(stmt)) {
     DeclareFaulty(state, domain->name);
@@ -124,7 +125,7 @@ void CheckSync(FunctionState& state, const Stmt* stmt) {
                 : "end the loop before it, and start another one after it");
 }
 
-/// Whether the condition implies `core_id == 0`, also as an operand of `&&`.
+/// Returns whether the condition implies `core_id == 0`. That comparison may be an operand of `&&`.
 bool HoldsOnCoreZero(const FunctionState& state, const Expr* condition) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(condition);
   if (binary == nullptr) return false;
@@ -234,7 +235,7 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   if (block.unrolled) OpenLoop(state, false);
   for (const Stmt* stmt : block.stmts) {
     CheckStmt(state, stmt);
-    // An error in one copy of the body is an error in all.
+    // An error in one copy of the body occurs in all copies.
     if (block.unrolled && state.diagnostics.error_count() != errors) break;
   }
   if (block.unrolled) CloseLoop(state);

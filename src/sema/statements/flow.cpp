@@ -5,7 +5,7 @@
 #include "sema/walk/expr.h"
 #include "sema/walk/stmt.h"
 
-// `while`, `break` and `continue`.
+// The statements `while`, `break` and `continue`.
 
 namespace kdl::sema {
 
@@ -13,8 +13,8 @@ void OpenLoop(FunctionState& state, bool is_spmd) {
   state.loops.push_back({is_spmd, state.conditions.size(), state.influences.size(), {}, {}});
 }
 
-/// The conditions around jumps determine the values that the loop leaves in its variables. They
-/// also determine how often each core reaches a place in the loop.
+/// The conditions around jumps affect the values that variables have after the loop. They also affect how
+/// often each core reaches a place in the loop.
 void CloseLoop(FunctionState& state) {
   LoopState loop = std::move(state.loops.back());
   state.loops.pop_back();

@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Open and close the check of a loop's body, whose jumps refer to this loop. Its bounds or
-/// condition must have been recorded.
+/// OpenLoop and CloseLoop are called before and after the check of a loop's body; jumps in the body refer
+/// to this loop. The bounds or condition of the loop must already have been recorded.
 void OpenLoop(FunctionState& state, bool is_spmd);
 void CloseLoop(FunctionState& state);
 

@@ -21,7 +21,7 @@ using syntax::Expr;
 using syntax::FunctionKind;
 using syntax::LetStmt;
 
-/// Returns the type of a tile `f32[i, j]`, whose ranges must be in scope.
+/// Returns the type of a tile such as `f32[i, j]`, whose ranges must be in scope.
 std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
   Type type = ValueType(scalar.value_or(Scalar::F32));
@@ -44,8 +44,8 @@ std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   return ok ? std::optional(type) : std::nullopt;
 }
 
-/// Whether the brackets of a type contain sizes and not ranges: no dimension is a range or an
-/// unknown name.
+/// Returns whether the brackets of a type contain sizes and not ranges. This is so if no dimension is a
+/// range or an unknown name.
 bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   if (ref.dims.empty()) return false;
   for (const Expr* dim : ref.dims) {
@@ -58,8 +58,8 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   return true;
 }
 
-/// Whether a tensor may be declared here: in a program, or at a place in a kernel that all cores
-/// reach.
+/// Returns whether a tensor may be declared here. It may be in a program, and in a kernel at a place that
+/// all cores reach.
 bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   if (state.kind() == FunctionKind::Program) return true;
   if (state.kind() == FunctionKind::Fn) {
@@ -111,7 +111,7 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
   state.fn.stmts[&let].seed = call.args[1].value;
 }
 
-/// Checks the fill value of a tensor, which only a program can give.
+/// Checks the value with which a tensor is filled. Only a program may fill a tensor.
 bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
   if (let.is_var || state.kind() != FunctionKind::Program) {
     std::string_view name = let.name.name.text();
@@ -168,7 +168,7 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   return false;
 }
 
-/// Returns the tuple type `(f32, i64[i])`, or reports an error and returns an error type.
+/// Returns a tuple type such as `(f32, i64[i])`, or reports an error and returns an error type.
 Type DeclaredTuple(FunctionState& state, const syntax::TypeRef& ref) {
   Type type;
   type.kind = TypeKind::Tuple;
@@ -186,8 +186,8 @@ Type DeclaredTuple(FunctionState& state, const syntax::TypeRef& ref) {
   return type;
 }
 
-/// Returns the type of a variable whose value or declared type is a tuple. An element that is
-/// declared as a scalar gets the ranges of its value.
+/// Returns the type of a variable whose value or declared type is a tuple. If an element is declared as a
+/// scalar, it gets the ranges of its value.
 Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& value) {
   if (let.type == nullptr || value.is_error()) return value;
   Type declared = let.type->elements.empty() ? TileType(state, *let.type).value_or(Type{})
@@ -235,7 +235,8 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
     type = declared.value_or(Type{});
   }
-  bool faulty = let.type != nullptr && type.is_error();  // already reported
+  bool faulty = let.type != nullptr && type.is_error();  // the declared type has an error, which has been
+                                                         // reported
   if (let.value == nullptr && !faulty) {
     std::string_view type_text = let.type != nullptr ? state.Text(let.type->span) : "f32";
     state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())

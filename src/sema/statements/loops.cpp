@@ -46,8 +46,8 @@ Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFact
   return entity;
 }
 
-/// Requires a constant step. A fn may be mapped over elements, whose loops may have different
-/// bounds but must have the same step.
+/// Requires that the step is constant. A fn may be mapped over elements: the loops of different elements
+/// may have different bounds, but must have the same step.
 void CheckFnStep(FunctionState& state, const Expr* step) {
   if (step == nullptr || state.fn.exprs[step].type.is_error()) return;
   Size size = state.fn.exprs[step].size;
@@ -110,8 +110,8 @@ const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
   return entity != nullptr && entity->kind == EntityKind::Domain ? name : nullptr;
 }
 
-/// Returns the domain of the loop, which has a dimension for each binder, or reports an error and
-/// returns null.
+/// Returns the domain over which the loop iterates. It must have one dimension for each binder; otherwise,
+/// reports an error and returns null.
 const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
                             const syntax::NameExpr& name) {
   const Entity* domain = Resolve(state, name.name, name.span);
@@ -135,7 +135,8 @@ const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
   return domain;
 }
 
-/// Declares loop variables over a named domain: new ranges with the extents of its dimensions.
+/// Declares the variables of a loop over a named domain. They are new ranges with the extents of the
+/// domain's dimensions.
 std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
                                       const syntax::NameExpr& name, bool is_spmd) {
   const Entity* domain = ResolveDomain(state, loop, name);
@@ -155,7 +156,7 @@ std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
   return entities;
 }
 
-/// Declares loop variables with their own extents.
+/// Declares the variables of a loop in which each variable has its own extent.
 std::vector<const Entity*> BindEach(FunctionState& state, const ForStmt& loop, bool is_spmd) {
   std::vector<const Entity*> entities;
   for (const Binder& binder : loop.binders) {
@@ -195,7 +196,7 @@ std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
   return bounds;
 }
 
-/// Returns the first variable of another `spmd for` over the same domain, or null.
+/// Returns the first variable of another `spmd for` over the same domain, or null if there is none.
 const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
   if (binder.of == nullptr) return nullptr;
   for (const Entity* other : state.fn.entities) {
@@ -205,8 +206,8 @@ const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
   return nullptr;
 }
 
-/// Checks that bounds are the same on all cores if the cores share the iterations. Bounds that
-/// depend on another binder of the loop are exempt.
+/// If the cores share the iterations of the loop, checks that its bounds are the same on all cores. Bounds
+/// that depend on another binder of the loop are exempt.
 void CheckUniformBounds(FunctionState& state, const std::vector<const Expr*>& bounds,
                         const std::vector<const Entity*>& binders) {
   for (const Expr* bound : bounds) {

@@ -8,7 +8,7 @@ void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
 
-/// Decides which `@dynamic` loops use dynamic scheduling, when all loops are known.
+/// Decides which `@dynamic` loops use dynamic scheduling. Called when all loops are known.
 void SettleDynamic(FunctionState& state);
 
 }  // namespace kdl::sema

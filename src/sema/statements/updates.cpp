@@ -25,8 +25,8 @@ std::string_view Word(const AssignStmt& assign) {
   return assign.mode == AssignMode::Atomic ? "atomic" : "reduce";
 }
 
-/// Whether a `reduce` is allowed in a stage. The groups are reduced after all stages have ended, so
-/// the loop must run only once, over blocks that are known before the stages start.
+/// Returns whether a `reduce` is allowed in a stage. Groups are combined after all stages have ended. So
+/// the loop must be executed only once, and its blocks must be known before the stages start.
 bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
   const syntax::ForStmt& loop = *state.spmd_loop;
   const std::vector<const Entity*>& binders = state.fn.stmts[&loop].entities;
@@ -46,7 +46,7 @@ bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
-/// Checks that a `reduce` is inside a `spmd for`, over whose blocks it reduces.
+/// Checks that a `reduce` is inside a `spmd for`, because it reduces over the blocks of that loop.
 bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   if (state.spmd_loop != nullptr)
     return state.stages.stmt == nullptr || MayReduceAfterStages(state, assign);
@@ -55,7 +55,7 @@ bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
-/// Checks that the target is not a view, since partial results are kept for the tensor itself.
+/// Checks that the target is not a view, because partial results are kept for the tensor itself.
 bool NamesMemory(FunctionState& state, const AssignStmt& assign) {
   const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
   const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
@@ -67,8 +67,7 @@ bool NamesMemory(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
-/// Records the target of a `reduce`. Within one loop, all updates of a tensor must use the same
-/// operator.
+/// Records the target of a `reduce`. All updates of a tensor in one loop must use the same operator.
 void NoteReduced(FunctionState& state, const AssignStmt& assign) {
   const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
   const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
@@ -131,7 +130,7 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
 
 namespace {
 
-/// The initial value of the partial result of a group of blocks.
+/// The value with which the partial result of a group of blocks starts.
 enum class Identity : uint8_t { Zero, One, Lowest, Highest, AllBits };
 Identity UpdateIdentity(syntax::AssignOp op) {
   switch (op) {
@@ -148,8 +147,8 @@ Identity UpdateIdentity(syntax::AssignOp op) {
   }
 }
 
-/// An element that was never written starts as the operator's identity. All operators that update a
-/// tensor must therefore have the same one.
+/// An element that has never been written starts with the identity of the operator. So all operators that
+/// update a tensor must have the same identity.
 void CheckIdentities(FunctionState& state) {
   std::vector<std::pair<const AssignStmt*, const Entity*>> all;
   for (const auto& [loop, tensors] : state.reduced) {

@@ -4,16 +4,16 @@
 
 namespace kdl::sema {
 
-/// Checks the additional rules for `atomic` or `reduce` before an assignment. Returns false if it
-/// is not allowed here or has no meaning, which is reported.
+/// Checks the additional rules for an assignment with `atomic` or `reduce`. If it is not allowed here or
+/// has no meaning, reports an error and returns false.
 bool CheckUpdate(FunctionState& state, const syntax::AssignStmt& assign);
 
 /// Checks `where c` after a store or an update.
 void CheckStoreCondition(FunctionState& state, const syntax::AssignStmt& assign,
                          const Type& target);
 
-/// Decides, when all loops are known, which loops are distributed in groups of blocks: those that
-/// contain a `reduce`, and other loops over the same domain.
+/// Decides which loops are distributed in groups of blocks: loops that contain a `reduce`, and other loops
+/// over the same domain. Called when all loops are known.
 void SettleGroups(FunctionState& state);
 
 }  // namespace kdl::sema

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-// `view v: f32[N, 2, K] = x;`. irgen determines which dimensions it splits and merges; the launch
-// checks that the sizes agree.
+// Views, such as `view v: f32[N, 2, K] = x;`. irgen determines which dimensions a view splits and merges.
+// The launch checks that the sizes agree.
 
 #include "sema/accesses/slice.h"
 #include "sema/types/tensor_type.h"
@@ -22,7 +22,7 @@ bool HasCoreNum(Size size) {
   return size->lhs != nullptr && (HasCoreNum(size->lhs) || HasCoreNum(size->rhs));
 }
 
-/// Returns the tensor whose memory a view in a program shows, wholly or in part.
+/// Returns the tensor whose memory a view in a program shares, wholly or in part.
 const Entity* HostSource(FunctionState& state, const ViewStmt& view) {
   Type type = CheckTensor(state, view.source);
   if (type.is_tensor()) return state.fn.Info(view.source).entity;
@@ -32,7 +32,7 @@ const Entity* HostSource(FunctionState& state, const ViewStmt& view) {
   return nullptr;
 }
 
-/// Returns the tensor that is viewed, or reports an error and returns null.
+/// Returns the tensor that the source of a view names, or reports an error and returns null.
 const Entity* ViewedTensor(FunctionState& state, const ViewStmt& view) {
   if (state.kind() == syntax::FunctionKind::Program) return HostSource(state, view);
   const auto* name = syntax::DynAs<syntax::NameExpr>(view.source);

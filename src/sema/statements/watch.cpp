@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostPrintedRanges = 8;  // the maximum rank of a tensor
 
-/// Returns the part of the condition that is known only at run time, or null.
+/// Returns a part of the condition that is known only at run time, or null if there is none.
 const syntax::Expr* KnownWhenRun(const FunctionState& state, const syntax::Expr* condition) {
   const syntax::Expr* found = nullptr;
   AnySubexpression(condition, [&](const syntax::Expr* inner) {

@@ -14,11 +14,11 @@ namespace kdl::sema {
 
 namespace {
 
-/// The form of an attribute, whose arguments are numbers from 1 to `most`.
+/// The form of an attribute. Its arguments are numbers from 1 to `most`.
 struct Form {
   std::string_view name;
   size_t least_args, most_args;
-  std::string_view arg;  ///< name of the argument; empty if it has none
+  std::string_view arg;  ///< the name of the argument; empty if the argument has no name
   int64_t most;
   std::string_view example;
 };

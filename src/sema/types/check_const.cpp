@@ -11,7 +11,7 @@ namespace kdl::sema {
 
 namespace {
 
-/// Returns the declared type, or nothing if it is faulty.
+/// Returns the scalar type that is declared, or nothing if the declaration has an error.
 std::optional<Scalar> DeclaredScalar(FunctionState& state, const syntax::TypeRef& type) {
   if (!type.elements.empty()) {
     state.diagnostics.Report(diag::ConstType, type.span);

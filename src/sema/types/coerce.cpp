@@ -19,8 +19,8 @@ using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
 
-/// Suggests the negative number with the same bits for a literal that exceeds a signed type, as `1
-/// << 31` or `0xffffffff` for i32.
+/// For a literal that exceeds a signed type, suggests the negative number with the same bits. Examples are
+/// `1 << 31` and `0xffffffff` for i32.
 std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* expr,
                                         const Literal& literal, Scalar scalar) {
   const auto* shift = syntax::DynAs<syntax::BinaryExpr>(expr);
@@ -36,7 +36,7 @@ std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* 
   return fmt::format("write '{}', which has the same bits", value);
 }
 
-/// Returns the value that the low bits of a flipped literal have in this type.
+/// Returns the value of the low bits of a flipped literal in this type.
 int64_t LowBits(const Literal& literal, Scalar scalar) {
   int lost = 64 - Info(scalar).bits;
   uint64_t high = static_cast<uint64_t>(literal.integer) << lost;
@@ -72,7 +72,8 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
 }
 
-/// Visits the operands that get their type together with the expression.
+/// Visits the operands that have the same type as the expression, and so get it together with
+/// the expression.
 void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
   switch (expr->kind) {
     case ExprKind::Unary:
@@ -91,7 +92,7 @@ void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visi
   }
 }
 
-/// Whether a single pair of parentheses encloses the whole text.
+/// Returns whether one pair of parentheses encloses the whole text.
 bool IsParenthesized(std::string_view text) {
   if (!text.starts_with('(')) return false;
   int depth = 0;
@@ -108,7 +109,8 @@ bool NeedsParentheses(const Expr* expr, std::string_view text) {
   return loose && !IsParenthesized(text);
 }
 
-/// Whether the operation is done in a narrower integer type and may wrap where `scalar` would not.
+/// Returns whether the operation is computed in a narrower integer type, so that it may wrap where it would
+/// not wrap in `scalar`.
 bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   bool may_wrap = binary != nullptr && SizeKindOf(binary->op).has_value();  // + - * / %
@@ -118,14 +120,14 @@ bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
   return IsInteger(narrow) && IsInteger(scalar) && Info(narrow).bits < Info(scalar).bits;
 }
 
-/// Whether to convert to `a` and not to `b` if these types are mixed.
+/// Returns whether values of mixed types `a` and `b` should be converted to `a` and not to `b`.
 bool IsWider(Scalar a, Scalar b) {
   if (IsFloat(a) != IsFloat(b)) return IsFloat(a);
   return Info(a).bits > Info(b).bits;
 }
 
-/// Returns the declaration of a name that got its type from a literal, if this literal also fits
-/// the other type. Otherwise returns null.
+/// Returns the declaration of a name whose type comes from a literal, if that literal also fits the type
+/// `scalar`. Otherwise returns null.
 const syntax::LetStmt* LiteralDeclaration(const FunctionState& state, const Expr* expr,
                                           Scalar scalar) {
   auto known = state.fn.exprs.find(expr);
@@ -139,14 +141,14 @@ const syntax::LetStmt* LiteralDeclaration(const FunctionState& state, const Expr
   return scalar != Scalar::Bool && fits && known_value ? entity->of_literal : nullptr;
 }
 
-/// Whether the operation is a shift or rotation. These keep the type of their first operand, and
-/// use the count modulo its bits.
+/// Returns whether the operation is a shift or rotation. The result has the type of the first operand, and
+/// the count is used modulo the number of bits of that type.
 bool IsShift(std::string_view what) {
   return what == "<<" || what == ">>" || what == "rotl" || what == "rotr";
 }
 
-/// Suggests casts that lose nothing, for a signed integer and an unsigned one whose values it
-/// cannot represent.
+/// Suggests casts that lose nothing, if one type is signed and cannot represent all values of the other,
+/// unsigned type.
 std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, const Expr* b) {
   Scalar left = state.fn.exprs.at(a).type.scalar;
   Scalar right = state.fn.exprs.at(b).type.scalar;

@@ -16,10 +16,11 @@ namespace {
 using syntax::Expr;
 using syntax::Extent;
 
-/// Whether a block size or step may have this value.
+/// Returns whether a block size or step may have this value.
 bool IsBlockSize(int64_t value) { return value >= 1 && value <= INT32_MAX; }
 
-/// Whether the extent is meaningless because it is a list or a faulty name.
+/// Returns whether the extent has no meaning, because it is a list or a name whose declaration has
+/// an error.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
   if (extent.hi->kind == syntax::ExprKind::List) {
     state.diagnostics.Report(diag::ListPlace, extent.hi->span);

@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// Returns the type of an expression that is a literal, or is folded to one.
+/// Returns the type of an expression that is a literal or can be evaluated to one.
 Type LiteralType(bool is_float);
 
 /// Records the value of a literal and its size, and returns its type.

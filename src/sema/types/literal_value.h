@@ -7,8 +7,8 @@
 
 namespace kdl::sema {
 
-/// Evaluates an expression of literals and consts, such as a default or a choice. Reports other
-/// expressions.
+/// Evaluates an expression of literals and consts, such as a default value or one of the allowed values.
+/// Reports other expressions.
 std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr* expr,
                                        std::string_view what);
 

@@ -8,7 +8,7 @@ namespace {
 
 using syntax::BinaryOp;
 
-/// The coefficients of a sum of sizes. A size that is not a sum is a term by itself.
+/// The coefficient of each term in a sum of sizes. A size that is not a sum is a single term.
 using Linear = std::map<Size, uint64_t>;
 
 void AddTerms(SizeTable& sizes, Linear& sum, Size size, uint64_t factor) {
@@ -58,7 +58,7 @@ bool IsStatic(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Symbol) {
     const Entity* entity = state.scopes.Find(size->symbol);
     if (entity == nullptr) return false;
-    // A fn has no tensors, so its sizes are extents of pipes.
+    // In a fn, a size name is the extent of a pipe, because a fn has no tensors.
     bool extent = entity->kind == EntityKind::SizeName && state.kind() == syntax::FunctionKind::Fn;
     return extent || entity->kind == EntityKind::IntGeneric;
   }

@@ -67,7 +67,7 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
   return SizeOfEntity(state, Resolve(state, name.name, name.span), &name, what);
 }
 
-/// Returns the size that `nn.WIDTH` names.
+/// Returns the size that a name in another file refers to, such as `nn.WIDTH`.
 Size SizeOfField(FunctionState& state, const syntax::FieldExpr& field, std::string_view what) {
   const Entity* import = field.name ? ImportOf(state, field.base) : nullptr;
   if (import == nullptr) return ReportNoSize(state, &field, what);

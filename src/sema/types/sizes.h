@@ -7,13 +7,13 @@
 
 namespace kdl::sema {
 
-/// Evaluates an expression of sizes, constants and integer parameters to a size, or reports an
-/// error and returns null. Unlike ExprInfo::size, it may divide by symbols.
+/// Evaluates an expression of sizes, constants and integer parameters to a size, or reports an error and
+/// returns null. Unlike ExprInfo::size, the size may divide by symbols.
 Size CheckSize(FunctionState& state, const syntax::Expr* expr, std::string_view what);
 
-/// Does the same for a dimension of a tensor, which must not be negative.
+/// Like CheckSize, for a dimension of a tensor, which must not be negative.
 Size CheckDim(FunctionState& state, const syntax::Expr* expr);
-/// Whether the rank of a tensor type is at most the maximum. Reports an error if it is not.
+/// Returns whether the rank of a tensor type is at most the maximum. Reports an error if it is not.
 bool CheckRank(FunctionState& state, const syntax::TypeRef& type);
 
 }  // namespace kdl::sema

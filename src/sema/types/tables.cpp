@@ -13,7 +13,7 @@ namespace {
 
 using syntax::Expr;
 
-/// Returns the table's type, whose sizes must be positive constants.
+/// Returns the type of a table. Its sizes must be positive constants.
 std::optional<Type> TableType(FunctionState& state, const syntax::TypeRef& ref) {
   std::optional<Type> type = TensorType(state, ref);
   if (!type) return std::nullopt;
@@ -31,7 +31,7 @@ class TableReader {
   TableReader(FunctionState& state, const Entity& entity, const Type& type)
       : state_(state), entity_(entity), type_(type) {}
 
-  /// Reads the list for dimension `d`, or a single element if `d` is the rank.
+  /// Reads the list for dimension `d`. If `d` is the rank, reads a single element.
   bool Read(const Expr* expr, size_t d) {
     const auto* list = syntax::DynAs<syntax::ListExpr>(expr);
     if (d == type_.dims.size()) return list == nullptr ? ReadElement(expr) : TooDeep(expr);

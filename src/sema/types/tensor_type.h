@@ -6,8 +6,8 @@
 
 namespace kdl::sema {
 
-/// Returns the type `f32[M, 4]`, whose dimensions are sizes, or reports an error and returns
-/// nothing.
+/// Returns a type such as `f32[M, 4]`, whose dimensions are sizes. Returns nothing after reporting
+/// an error.
 std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref);
 
 }  // namespace kdl::sema

@@ -21,13 +21,13 @@ Type TupleOf(std::vector<Type> parts) {
   return type;
 }
 
-/// Returns the expressions of the elements if the tuple is written out, or null.
+/// Returns the expressions of the elements if `expr` is written as a tuple, otherwise null.
 const std::vector<const Expr*>* ElementExpressions(const Expr* expr) {
   const auto* tuple = syntax::DynAs<syntax::TupleExpr>(expr);
   return tuple != nullptr ? &tuple->elements : nullptr;
 }
 
-/// Updates the type of a tuple from the types that the expressions of its elements have now.
+/// Updates the type of a tuple after the types of its elements' expressions have changed.
 void Renew(FunctionState& state, const Expr* expr) {
   const std::vector<const Expr*>* parts = ElementExpressions(expr);
   if (parts == nullptr) return;
@@ -50,8 +50,8 @@ bool FitsParts(FunctionState& state, const Expr* expr, const Type& wanted) {
   return fits;
 }
 
-/// Returns the common tuple type of two branches: a literal element gets the type of the other
-/// branch, or its default.
+/// Returns the common tuple type of two branches. An element that is a literal gets the type of the other
+/// branch's element, or its default type.
 Type Agreed(const FunctionState& state, const Type& a, const Type& b) {
   Type agreed = a;
   for (size_t i = 0; i < a.parts.size(); ++i) {

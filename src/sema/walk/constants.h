@@ -6,11 +6,11 @@
 
 namespace kdl::sema {
 
-/// Returns the value of a `const` item. The first call evaluates it and sets the type and size of
-/// the entity. Returns nothing for a table, or after an error, which is reported only once.
+/// Returns the value of a `const` item. The first call evaluates the item and sets the type and size of the
+/// entity. Returns nothing for a table or after an error, which is reported only once.
 std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity);
 
-/// Does the same without a FunctionState, for the check of the items themselves.
+/// Like ConstValue, but without a FunctionState, because it is used when the items themselves are checked.
 std::optional<Literal> EvaluateConst(ModuleState& module, const Entity* entity);
 
 }  // namespace kdl::sema

@@ -4,11 +4,10 @@
 
 namespace kdl::sema {
 
-// Each function records its results in the function's table and reports errors. The type of a
-// faulty expression is an error type, which is compatible with everything.
+// Each of these functions records its results in the function's table and reports errors. An expression
+// with an error has an error type, which is compatible with every type.
 
-/// Checks any expression and returns its type. Literals have no final type until their context is
-/// known.
+/// Checks any expression and returns its type. A literal has no final type until its context is known.
 Type CheckExpr(FunctionState& state, const syntax::Expr* expr);
 
 /// Checks an expression that must be a value: a scalar, a tile or a literal.
@@ -17,14 +16,14 @@ Type CheckValue(FunctionState& state, const syntax::Expr* expr);
 /// Checks an expression that must be a value or a tuple.
 Type CheckAny(FunctionState& state, const syntax::Expr* expr);
 
-/// Checks a value, and gives literals their default type.
+/// Checks an expression that must be a value. A literal gets its default type.
 Type CheckFinalValue(FunctionState& state, const syntax::Expr* expr);
 
-/// Checks a scalar integer, such as a bound, a size or a number of cores. `what` describes it in
-/// messages.
+/// Checks an expression that must be a scalar integer, such as a bound, a size or a number of cores. `what`
+/// describes the expression in messages.
 Type CheckInteger(FunctionState& state, const syntax::Expr* expr, std::string_view what);
 
-/// Checks a bool. With `scalar`, it must have no ranges.
+/// Checks an expression that must be a bool. If `scalar`, the bool must have no ranges.
 Type CheckCondition(FunctionState& state, const syntax::Expr* expr, std::string_view what,
                     bool scalar);
 

@@ -18,8 +18,8 @@ namespace {
 /// If there are more names than this, no similar name is suggested.
 constexpr size_t kMostCandidates = 5000;
 
-/// Returns the builtin if the name is reserved. core_id and core_num are; builtin functions are
-/// reserved only as functions.
+/// Returns the builtin if the name is reserved. `core_id` and `core_num` are reserved; the names of builtin
+/// functions are reserved only for functions.
 const Builtin* BuiltinName(std::string_view name) {
   const Builtin* builtin = FindBuiltin(name);
   return builtin != nullptr && builtin->operands == Operands::None ? builtin : nullptr;
@@ -35,7 +35,7 @@ Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& na
   return entity;
 }
 
-/// Returns `f8e4m3, f8e5m2, f16, bf16, f32 and f64`, narrower types first.
+/// Returns the names of the float types, narrower types first: `f8e4m3, f8e5m2, f16, bf16, f32 and f64`.
 std::string FloatNames() {
   std::vector<ScalarInfo> floats;
   std::ranges::copy_if(kScalars, std::back_inserter(floats),
@@ -104,7 +104,7 @@ bool IsFaulty(const Entity& entity) {
 
 namespace {
 
-/// Returns what to write for a name of another language, or an empty string.
+/// Returns what to write instead of a name of another language, or an empty string.
 std::string HelpForForeign(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
 #define KDL_FOREIGN(name, help) {name, help},
@@ -116,8 +116,8 @@ std::string HelpForForeign(std::string_view name) {
   return "";
 }
 
-/// Suggests a declaration of a range over a size. If the size is known only at run time, the range
-/// needs a bound or blocks.
+/// Suggests the declaration of a range over a size. If the size is known only at run time, the range needs
+/// a bound or blocks.
 std::string RangeText(std::string_view name, std::string_view size) {
   if (size.find_first_not_of("0123456789") == std::string_view::npos)
     return fmt::format("`range {} in {};`", name, size);
@@ -126,7 +126,7 @@ std::string RangeText(std::string_view name, std::string_view size) {
       name, size);
 }
 
-/// Suggests a range for an unknown name `k` if K is a size.
+/// Suggests a range for an unknown name such as `k`, if K is a size.
 std::string HelpForRange(const FunctionState& state, std::string_view name) {
   std::string upper(name);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

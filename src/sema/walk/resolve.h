@@ -9,11 +9,11 @@
 
 namespace kdl::sema {
 
-/// Declares a new entity of the function in the innermost scope. Reports a name that is already
-/// used or is a builtin of the language; the new meaning then applies.
+/// Declares a new entity of the function in the innermost scope. Reports an error if the name is already
+/// used or is a builtin of the language; afterwards, the name has its new meaning.
 Entity* Declare(FunctionState& state, EntityKind kind, const syntax::Ident& name);
 
-/// Declares a name whose declaration has an error, so that its uses report nothing more.
+/// Declares a name whose declaration has an error, so that uses of the name are not reported.
 void DeclareFaulty(FunctionState& state, const syntax::Ident& name);
 
 /// Returns what the name refers to, or reports an error and returns null.
@@ -22,7 +22,7 @@ const Entity* Resolve(FunctionState& state, Name name, Span span);
 /// Returns the device with this name, or reports an error and returns null.
 const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 
-/// Whether the declaration of the entity has an error. Its uses then report nothing more.
+/// Returns whether the declaration of the entity has an error. Uses of the entity are then not reported.
 bool IsFaulty(const Entity& entity);
 
 /// Reports an unknown name, and suggests what may have been meant.
@@ -32,23 +32,23 @@ void ReportUnknown(FunctionState& state, std::string_view name, Span span);
 std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name);
 
 Type ValueType(Scalar scalar, std::vector<const Entity*> ranges = {});
-/// Returns the ranges of both without duplicates, in ascending order.
+/// Returns the ranges of `a` and `b` without duplicates, in ascending order.
 std::vector<const Entity*> UnionOf(const std::vector<const Entity*>& a,
                                    const std::vector<const Entity*>& b);
 bool Contains(const std::vector<const Entity*>& ranges, const Entity* range);
 /// Returns the ranges of `a` that are not in `b`.
 std::vector<const Entity*> Missing(const std::vector<const Entity*>& a,
                                    const std::vector<const Entity*>& b);
-/// Returns the names as a list: `'i' and 'j'`.
+/// Returns the names as a list for a message: `'i' and 'j'`.
 std::string Listed(const std::vector<const Entity*>& entities);
-/// Returns a phrase: `the range 'i'`, `the ranges 'i' and 'j'` or `no range`.
+/// Returns a phrase for a message: `the range 'i'`, `the ranges 'i' and 'j'` or `no range`.
 std::string RangesText(const std::vector<const Entity*>& ranges);
 /// Returns the names separated by commas: `i, j`.
 std::string Joined(const std::vector<const Entity*>& entities);
 
 /// Returns a count with its noun: `1 argument`, `3 arguments`.
 std::string Counted(size_t count, std::string_view what);
-/// Returns the text of a size, without parentheses around the whole.
+/// Returns the text of a size, without parentheses around the whole text.
 std::string SizeText(Size size);
 
 }  // namespace kdl::sema

@@ -14,10 +14,10 @@
 
 namespace kdl::sema {
 
-/// The items of a file: the compiled file, an imported file, or the whole library of elementary
-/// functions.
+/// The items of a file. The file is the compiled file, an imported file, or the whole library of
+/// elementary functions.
 struct FileState {
-  std::string prefix;  ///< of its functions' names, `std::nn::`; empty for the compiled file
+  std::string prefix;  ///< the prefix of its functions' names, such as `std::nn::`; empty for the compiled file
   Scope items;
 };
 
@@ -27,20 +27,20 @@ struct FunctionGroup {
   const syntax::FunctionItem* item = nullptr;
   const FileState* file = nullptr;
   bool signatures_done = false;
-  bool is_opaque = false;  ///< its parameters have errors, so the body is not checked
+  bool is_opaque = false;  ///< the body is not checked, because the parameters have errors
   std::vector<CheckedFunction*> instances;
-  std::vector<DiagnosticEngine*> reports;  ///< one for each instance, in the same order
-  /// The functions that the body calls, with the position of the first call.
+  std::vector<DiagnosticEngine*> reports;  ///< one for each instance, in the order of the instances
+  /// The functions that the body calls, each with the position of its first call.
   std::vector<std::pair<FunctionGroup*, Span>> calls;
 };
 
-/// A `const` and the file whose names its value may use.
+/// A `const`, and the file whose names its value may use.
 struct ConstSource {
   const syntax::ConstItem* item = nullptr;
   const FileState* file = nullptr;
 };
 
-/// State shared by the check of a module, including the parts of other files that it uses.
+/// The state while a module is checked, including the parts of other files that the module uses.
 struct ModuleState {
   ModuleState(Arena& a, SizeTable& z, const SourceManager& s, const CheckOptions& o,
               DiagnosticEngine& d)
@@ -56,27 +56,30 @@ struct ModuleState {
   std::unordered_map<const SourceFile*, FileState*> imported;
   std::unordered_map<std::string_view, const Entity*> library_by_text;
   std::unordered_map<const Entity*, ConstSource> const_items;
-  std::unordered_map<const Entity*, Literal> const_values;  ///< those evaluated so far
-  std::unordered_set<const Entity*> const_seen;             ///< those whose evaluation has begun
-  /// Those without a value because of an error.
+  std::unordered_map<const Entity*, Literal> const_values;  ///< the values of the constants that have been
+                                                            ///< evaluated so far
+  std::unordered_set<const Entity*> const_seen;             ///< the constants whose evaluation has begun
+  /// The constants that have no value because of an error.
   std::unordered_set<const Entity*> const_failed;
   std::unordered_map<const Entity*, FunctionGroup*> groups;
-  /// Functions whose bodies are used, from other files or excluded by -D.
+  /// Functions whose bodies must still be checked because something uses them. They come from other files
+  /// or are excluded by -D.
   std::vector<FunctionGroup*> pending_bodies;
   size_t errors_in_functions = 0;
-  bool has_stopped = false;  ///< because there were too many errors
+  bool has_stopped = false;  ///< the check has stopped because there were too many errors
 };
 
 /// The check of a file stops after this many errors.
 inline constexpr size_t kMaxErrors = 200;
 
-/// A dependence of a variable's value: on `value`, or on a condition around an assignment to it.
+/// A dependence of a variable's value on `value`, which is an assigned value or a condition around
+/// an assignment.
 struct Influence {
   const Entity* variable = nullptr;
   const syntax::Expr* value = nullptr;
 };
 
-/// The position of a `spmd for` or `sync`, and a condition around it.
+/// The position of a `spmd for` or `sync`, with a condition around it.
 struct UniformPlace {
   const syntax::Expr* condition = nullptr;
   Span span;
@@ -86,20 +89,20 @@ struct UniformPlace {
 /// A loop that encloses the current statement.
 struct LoopState {
   bool is_spmd = false;
-  /// Number of conditions around its body, including its own bounds.
+  /// The number of conditions around the loop's body, including the loop's own bounds.
   size_t conditions = 0;
-  size_t influences = 0;                   ///< number of influences recorded before it
-  std::vector<const syntax::Expr*> jumps;  ///< conditions inside it that enclose its jumps
-  std::vector<UniformPlace> places;        ///< places inside it that all cores must reach
+  size_t influences = 0;                   ///< the number of influences that were recorded before the loop
+  std::vector<const syntax::Expr*> jumps;  ///< conditions inside the loop that enclose a jump of the loop
+  std::vector<UniformPlace> places;        ///< places inside the loop that all cores must reach
 };
 
-/// An index of a dimension that is an index name, possibly plus a constant.
+/// An index that consists of an index name and possibly a constant.
 struct BareUse {
   const Entity* range = nullptr;
   const Entity* base = nullptr;
   size_t dim = 0;
   int64_t offset = 0;
-  /// Has an `else`; determines the name's extent only if no other use does.
+  /// Whether the access has an `else`. It then determines the name's extent only if no other use does.
   bool may_leave = false;
   Span span;
 };
@@ -108,13 +111,13 @@ struct ContractState {
   std::vector<BareUse> uses;
   std::vector<Entity*> free;
   std::vector<Entity*> over;                         ///< the names of `over` lists
-  std::vector<const Entity*> folded;                 ///< names that called fns reduce over
+  std::vector<const Entity*> folded;                 ///< the names over which called fns reduce
   std::unordered_map<const Entity*, Span> bound_at;  ///< the use that determined the extent
-  /// Number of scopes around that of the equation.
+  /// The number of scopes around the scope of the equation.
   size_t depth = 0;
-  /// Number of errors reported before the equation.
+  /// The number of errors that were reported before the equation.
   size_t errors_before = 0;
-  bool is_requirement = false;  ///< a `requires`: the state before the launch
+  bool is_requirement = false;  ///< a `requires`, which is about the state before the launch
 };
 
 /// A read of a tensor by a program.
@@ -123,16 +126,17 @@ struct TensorRead {
   Span span;
 };
 
-/// A read, inside a loop, of a tensor that was declared outside and has not been written so far.
+/// A read, inside a loop, of a tensor that was declared outside of the loop and has not been written
+/// so far.
 struct UndefinedRead {
   const Entity* tensor = nullptr;
   Span span;
-  std::string_view reader;  ///< a kernel or program; empty for the host
+  std::string_view reader;  ///< the name of a kernel or program; empty for the host
 };
 
-/// The stage and the position of some action.
+/// The position of a use, and the stage that contains it.
 struct StageUse {
-  const Entity* stage = nullptr;  ///< null if there is none
+  const Entity* stage = nullptr;  ///< null outside of stages
   Span span;
 };
 /// The uses of a tensor in stages: the first access and the first write.
@@ -142,16 +146,17 @@ struct TensorUses {
   StageUse written;
   bool reported = false;
 };
-/// What the stages of a kernel do, up to the current statement.
+/// What the stages of a kernel use, up to the current statement.
 struct StageState {
   const Entity* current = nullptr;                     ///< the enclosing stage, or null
-  const syntax::StageStmt* stmt = nullptr;             ///< the statement of that stage
-  std::unordered_map<const Entity*, StageUse> pushes;  ///< the first one for each pipe, as in pops
+  const syntax::StageStmt* stmt = nullptr;             ///< the statement that declares that stage
+  std::unordered_map<const Entity*, StageUse> pushes;  ///< the first push to each pipe; `pops` has the
+                                                       ///< first pop
   std::unordered_map<const Entity*, StageUse> pops;
   std::unordered_map<const Entity*, TensorUses> tensors;
 };
 
-/// The state of the check of one function.
+/// The state while one function is checked.
 struct FunctionState {
   FunctionState(ModuleState& m, FunctionGroup& g, CheckedFunction& f, DiagnosticEngine& d,
                 const Scope& items)
@@ -163,45 +168,45 @@ struct FunctionState {
   DiagnosticEngine& diagnostics;
   Scopes scopes;
   std::unordered_map<const syntax::Expr*, Literal> literals;
-  /// Operands of the dots that have been checked.
+  /// The operands of the dots that have been checked.
   std::unordered_set<const syntax::Expr*> dot_operands;
-  std::unordered_set<const Entity*> core_dependent;  ///< lets and vars that differ by core
-  std::vector<Influence> influences;                 ///< for the lets and vars of a kernel
+  std::unordered_set<const Entity*> core_dependent;  ///< lets and vars whose values differ between cores
+  std::vector<Influence> influences;                 ///< dependences of the lets and vars of a kernel
   std::vector<const syntax::Expr*> conditions;       ///< enclosing conditions and loop bounds
-  /// Lets and vars that differ by core, or come from memory that other cores may write.
+  /// Lets and vars whose values differ between cores, or come from memory that other cores may write.
   std::unordered_set<const Entity*> varying;
-  /// Conditions around places that every core must reach.
+  /// Places that every core must reach, each with a condition around it.
   std::vector<UniformPlace> uniform;
-  const syntax::ForStmt* spmd_loop = nullptr;  ///< the enclosing one, or null
-  /// For each `spmd for`: the tensors that it reduces into, with the first such statement.
+  const syntax::ForStmt* spmd_loop = nullptr;  ///< the enclosing `spmd for`, or null
+  /// For each `spmd for`: the tensors into which it reduces, each with the first `reduce` statement for it.
   std::unordered_map<const syntax::ForStmt*,
                      std::unordered_map<const Entity*, const syntax::AssignStmt*>>
       reduced;
-  std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for` with `@dynamic`
+  std::vector<const syntax::ForStmt*> dynamic;  ///< all `spmd for` loops with `@dynamic`
   std::unordered_set<const Entity*> written;    ///< tensors that may have been written
   std::vector<UndefinedRead> undefined_reads;
   std::vector<TensorRead> tensor_reads;  ///< reads of tensors whose elements start undefined
-  /// For local tensors: number of enclosing loops.
+  /// For local tensors: the number of loops that enclose the declaration.
   std::unordered_map<const Entity*, int> loop_depth_of;
-  /// For lets and vars: number of enclosing scopes.
+  /// For lets and vars: the number of scopes that enclose the declaration.
   std::unordered_map<const Entity*, size_t> depth_of;
   std::vector<LoopState> loops;       ///< enclosing loops, innermost last
   ContractState* contract = nullptr;  ///< null outside contracts
   StageState stages;
-  size_t block_depth = 0;  ///< number of enclosing blocks; 1 in the function's own
-  int range_values = 0;    ///< if above 0, a range means its indices
-  /// Parts of the current index that have been checked as values. Expressions that contain them do
-  /// not check them again.
+  size_t block_depth = 0;  ///< the number of enclosing blocks; 1 in the outermost block of the function
+  int range_values = 0;    ///< if above 0, a range means its absolute indices
+  /// Parts of the current index that have been checked as values. When an expression that contains such a
+  /// part is checked, the part is not checked again.
   std::unordered_set<const syntax::Expr*> index_parts;
-  /// The dimension that is being indexed, if the index is a single name; or null.
+  /// If the current index is a single name, the dimension that it indexes; otherwise null.
   Size indexed = nullptr;
   int loop_depth = 0;
-  bool has_stopped = false;  ///< because there were too many errors
-  int divergent = 0;         ///< number of enclosing ifs and loops that differ by core
-  int core_zero = 0;         ///< number of enclosing ifs that are true only on core 0
-  size_t spmd_depth = 0;     ///< number of scopes around the body of `spmd for`; 0 outside
+  bool has_stopped = false;  ///< the check has stopped because there were too many errors
+  int divergent = 0;         ///< the number of enclosing ifs and loops whose conditions differ between cores
+  int core_zero = 0;         ///< the number of enclosing ifs whose conditions are true only on core 0
+  size_t spmd_depth = 0;     ///< the number of scopes around the body of the enclosing `spmd for`; 0 outside
   bool in_const = false;
-  bool in_signature = false;  ///< while the sizes are being bound
+  bool in_signature = false;  ///< true while the sizes of the signature are being bound
 
   std::string_view Text(Span span) const { return module.sources.text(span); }
   syntax::FunctionKind kind() const {
