@@ -1,4 +1,4 @@
-"""NVIDIA's PTX assembler, which needs no GPU. `ptxas.path()` returns its path; the version is fixed, so that
+"""NVIDIA's PTX assembler, which needs no GPU. `ptxas.path()` returns its path. The version is fixed, so that
 its output is stable. `ptxas.disassembler()` returns the tool that disassembles its machine code.
 
 They are downloaded from PyPI when they are first needed, into a folder next to the builds; KDL_PTXAS and
@@ -28,7 +28,7 @@ def call(*words):
 
 
 def install(to):
-    """Extracts the only program from its package."""
+    """Extracts a package's only program."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         folder = pathlib.Path(folder)
         call("/usr/bin/python3", "-m", "venv", folder / "venv")

@@ -37,11 +37,11 @@ NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0
 ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
 ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py"]
 ENDLESS = ["contract_endless.kdl"]  # only ends at its limit of steps, which takes minutes there
-# Without the interpreter as a device: it has no threads and no locks, and building it takes half of this
+# The interpreter as a device is not built: it has no threads and no locks, and building it takes half of this
 # build's time.
 THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda"]
 SKIPPED = 77
-# These start first, slowest first, so that none runs alone at the end of a stage.
+# These start first, slowest first, so that none of them is the only one left at the end of a stage.
 SLOW = ["orchestration.py", "aarch64.py", "unit_codegen", "contracts.py", "passes_equal.py", "unit_targets", "compile_time.py",
         "cmake_project.py", "versions.py", "packages.py", "kernels.py", "cuda.py", "levels.py", "guard_pages.py", "pipes.py"]
 
@@ -129,7 +129,8 @@ def slowest_first(commands):
 
 
 def build(preset, targets=()):
-    """Configures and builds a preset and returns whether it was built. Only counted if it fails."""
+    """Configures and builds a preset and returns whether it was built. The build only counts as a test if it
+    fails."""
     only = ["--target", *targets] if targets else []
     return (stage(f"configure {preset}", [["cmake", "--preset", preset]], jobs=1) and
             stage(f"build {preset}", [["cmake", "--build", "--preset", preset, *only]], jobs=1,
@@ -154,7 +155,7 @@ def texts_fuzzed():
 
 
 def kernels_fuzzed(folder):
-    # A CUDA driver library that interprets PTX.
+    # This folder contains a CUDA driver library that interprets PTX.
     no_gpu = ["env", f"LD_LIBRARY_PATH={ROOT / folder / 'lib/fake'}"]
     programs = ["python3", "tests/fuzz/programs.py", "--kernels", "20", "--out", f"{folder}/found"]
     return [programs, [*no_gpu, *programs, "--target", "cuda"], [*programs, "--target", "cluster-riscv64"],
@@ -164,8 +165,8 @@ def kernels_fuzzed(folder):
 
 
 def proofs_fuzzed(folder):
-    """Random kernels that the proofs accept, run with checks for races and then compiled; then bugs planted
-    in the proofs."""
+    """Returns the commands that run random kernels that the proofs accept, first with checks for races and
+    then compiled, and the commands that plant bugs in the proofs."""
     fuzz = str(ROOT / folder / "bin/fuzz_proofs")
     compiled = [word for spec in ("host", "host?isa=x86-64-v2", "cluster-riscv64") for word in ("--target", spec)]
     return [[fuzz, "--kernels", "200000", "--seconds", "15"],
@@ -173,13 +174,13 @@ def proofs_fuzzed(folder):
 
 
 def golden_files(kernelc):
-    """Golden files; the other contracts are checked by tests/run/contracts.py."""
+    """Returns the command for the golden files. The other contracts are checked by tests/run/contracts.py."""
     return [[str(kernelc), "test", "tests/golden"]]
 
 
 def some_golden_files(kernelc):
-    """A selection that changes every day. The plain build runs all of them, and each takes a sixth of the
-    time there."""
+    """Returns the command for a selection of golden files that changes every day. The plain build runs all of
+    them, and each takes a sixth of the time there."""
     files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests/golden").rglob("*.k*")
                    if b"//! args" in p.read_bytes() and p.name not in ENDLESS)
     return [[str(kernelc), "test", *seeds.one_in(12, files)]]

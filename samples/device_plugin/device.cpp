@@ -1,6 +1,6 @@
-// A device as a plugin. It has its own memory, its own events, and its own thread, which orders the
-// operations that the runtime submits early. It runs host code to keep the sample simple; a real device would
-// load `image->payload`.
+// A device as a plugin. It has its own memory, events and thread. The thread orders the operations that the
+// runtime submits before they can run. To keep the sample simple, the device runs host code; a real device
+// would load `image->payload`.
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -14,7 +14,7 @@ namespace sample {
 
 namespace {
 
-const kdl_plugin_host* g_host = nullptr;  // valid as long as this object is loaded
+const kdl_plugin_host* g_host = nullptr;  // valid while this library is loaded
 
 // Places where a failure can be injected, to test how the runtime handles it.
 enum Site { kNowhere, kAllocate, kWrite, kRead, kCopy, kFill, kLoad, kLaunch };
@@ -39,7 +39,7 @@ struct Device {
 
   std::int64_t cores;
   Site fails_at;
-  Order order;  // last, because its thread uses the other members
+  Order order;  // declared last, because its thread uses the other members
 };
 
 kdl_error* Device::Execute(const kdl_submission& s) const {
@@ -138,7 +138,7 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
 
 void Release(void*, kdl_memory memory) { std::free(memory.handle); }
 
-// These operations are not ordered by a queue of this device; the runtime has already ordered them.
+// The operations below do not go through the device's queues; the runtime has already ordered them.
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
   kdl_error* error = DeviceFromHandle(device).Fails(kWrite);

@@ -27,8 +27,8 @@ std::int64_t RoundUp(std::int64_t bytes) {
   return (bytes + KDL_SCRATCH_ALIGNMENT - 1) / KDL_SCRATCH_ALIGNMENT * KDL_SCRATCH_ALIGNMENT;
 }
 
-// The memory that the cores of a launch use, and the launch's arguments converted to addresses of this
-// process.
+// The memory that the cores of a launch use, and the launch's arguments, whose addresses are converted to
+// addresses of this process.
 struct Bound {
   explicit Bound(const kdl_launch_request& request)
       : tensors(request.args->tensors, request.args->tensors + request.tensor_count),
@@ -66,7 +66,7 @@ std::int32_t CallCore(const kdl_launch_request& request, const Bound& bound, std
   core->version = KDL_ABI_VERSION;
   core->core_id = id;
   core->core_num = request.core_num;
-  core->slot = request.instances >= request.busy_cores ? id : 0;  // one core at a time
+  core->slot = request.instances >= request.busy_cores ? id : 0;  // else one core at a time
   core->launch = request.launch;
   if (variant.scratch_bytes > 0) core->scratch = bound.scratch.get();
   if (variant.frame_bytes > 0) core->frame = bound.frames.get() + id * bound.frame_bytes;
@@ -93,7 +93,7 @@ kdl_error* RunKernel(const kdl_plugin_host& host, const kdl_launch_request& requ
       at_barrier |= !done[index];
     }
   }
-  // Reports an error, so that operations that wait for this one do not start.
+  // A stopped launch reports an error, so that operations that wait for it do not start.
   return IsStopped(request) ? host.error_create(KDL_ERROR_CANCELLED, "the launch was stopped")
                             : nullptr;
 }

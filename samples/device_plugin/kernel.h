@@ -1,4 +1,4 @@
-// Runs a launch on the calling thread, one core after the other.
+// Runs a launch on the calling thread, one core after another.
 #pragma once
 
 #include "kdl/device_plugin.h"

@@ -1,4 +1,4 @@
-// The device's memory: blocks that the host cannot access at the addresses that kernels get.
+// The device's memory. It consists of blocks that the host cannot access at the addresses that kernels get.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline void* AllocateBlock(std::int64_t bytes) {
   return std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
 }
 
-// Calls run(to_offset, from_offset) for each run of the region.
+// Calls run(to_offset, from_offset) for each contiguous run of bytes in the region.
 template <class Run>
 void ForEachRun(const kdl_region& region, Run run) {
   std::int64_t index[8] = {};

@@ -1,4 +1,5 @@
-// The device's queues: one thread runs the submitted operations, each once its points have been reached.
+// The device's queues. One thread runs each submitted operation once all points that it waits for have been
+// reached.
 #pragma once
 
 #include <array>
@@ -34,9 +35,9 @@ class Order {
     std::array<const kdl_submission*, kMostWaiting> waiting;  // a ring buffer
     std::size_t first = 0;
     std::size_t count = 0;
-    std::uint64_t reached = 0;  // this device's event: all operations up to here have ended
-    // Whether operation `number % size` failed. An operation that waits for another only needs failures of
-    // operations that were here at the same time, so older ones may be overwritten.
+    std::uint64_t reached = 0;  // this queue's event: all operations up to this number have ended
+    // `failed[number % size]` says whether operation `number` failed. An operation only needs the failures of
+    // operations that were in the queue at the same time, so older ones may be overwritten.
     std::bitset<2 * kMostWaiting> failed;
   };
 
@@ -48,7 +49,7 @@ class Order {
 
   const kdl_plugin_host& host_;
   const Run run_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
   std::condition_variable has_room_;
   Queue queues_[kQueues];

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the .npy files of this folder from digits.csv.gz, whose rows have 64 pixel counts and the digit.
+"""Makes the .npy files of this folder from digits.csv.gz. Each of its rows contains 64 pixel counts and the
+digit.
 
 Only needed to recreate the committed files: `make_data.py digits.csv.gz` (see README.md for the source). A
 fifth of the rows, drawn with a fixed seed, is held out.

@@ -67,7 +67,8 @@ std::vector<double> Thresholds(const Format& format) {
   return list;
 }
 
-// Adds x = m 2^e close to multiples of pi / 2, for each e. The convergents of 2^e / (pi / 2) give m.
+// For each e, adds numbers x = m 2^e that are close to multiples of pi / 2. The convergents of 2^e / (pi / 2)
+// give m.
 void AddNearQuarterTurns(std::vector<double>& list, const Format& format) {
   mpfr_t ratio, whole;
   mpfr_inits2(2400, ratio, whole, mpfr_ptr{});
@@ -76,7 +77,7 @@ void AddNearQuarterTurns(std::vector<double>& list, const Format& format) {
     mpfr_const_pi(ratio, MPFR_RNDN);
     mpfr_ui_div(ratio, 2, ratio, MPFR_RNDN);
     mpfr_mul_2si(ratio, ratio, e, MPFR_RNDN);
-    // q is the denominator of a convergent p / q, so q 2^e is close to p quarter turns.
+    // `denominator` is the q of a convergent p / q, so q 2^e is close to p quarter turns.
     double last = 0;
     double denominator = 1;
     while (denominator < limit) {
@@ -120,7 +121,7 @@ std::vector<double> Arguments(const Format& format) {
     AddWithNeighbours(list, std::ldexp(std::sqrt(2.0), e), 1, format);
     for (int i = 0; i < 12; ++i) list.push_back(std::ldexp(random.Uniform(1, 2), e));
   }
-  for (int n = 0; n < format.exponent + format.digits; ++n) {  // between powers of 2 and of e
+  for (int n = 0; n < format.exponent + format.digits; ++n) {  // results of 2^(n + 1/2) and 2^n
     AddWithNeighbours(list, n + 0.5, 1, format);
     AddWithNeighbours(list, (n + 0.5) * std::numbers::ln2, 1, format);
     AddWithNeighbours(list, n * std::numbers::ln2, 1, format);
@@ -148,7 +149,7 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     if (i % 3 == 1) x = random.Uniform(0, 10);
     if (i % 3 == 2) x = 1 + random.Uniform(-1, 1) * std::exp2(random.Uniform(-format.digits, 0));
     x = Rounded(x, format);
-    // The power 2^to, up to slightly beyond the range of the format.
+    // `to` is the exponent of the result 2^to, which may be slightly beyond the range of the format.
     const double to = random.Uniform(lowest - 3, highest + 3);
     const double y = Rounded(to / std::log2(x), format);
     list.emplace_back(x, y);
@@ -156,14 +157,14 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     if (i % 8 == 0) list.emplace_back(x, Rounded(random.Uniform(-20, 20), format));
     if (i % 8 == 1) list.emplace_back(std::round(x), i % 64 * 0.5);
   }
-  // Pairs with quotients of every magnitude, and around 1/2, 1 and 2, of numbers of every magnitude.
+  // Pairs whose quotients have every magnitude or are around 1/2, 1 and 2; the numbers have every magnitude.
   for (int i = 0; i < 20000; ++i) {
     const double x = std::exp2(random.Uniform(lowest, highest));
     const double to = i % 2 == 0 ? random.Uniform(-4, 4) : random.Uniform(lowest, highest);
     const double y = x * std::exp2(to);
     list.emplace_back(y, i % 4 < 2 ? x : -x);
   }
-  // Pairs with results near the smallest normal and the largest number.
+  // Pairs whose results are near the smallest normal number or near the largest number.
   for (int i = 0; i < 4000; ++i) {
     const double x = Rounded(random.Uniform(0, 1000), format);
     const double to = i % 2 == 0 ? highest : 3 - highest - i % 4 / 2;

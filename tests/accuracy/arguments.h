@@ -1,4 +1,4 @@
-// Arguments for the tests of elementary functions; the same on every machine.
+// Arguments for the tests of elementary functions. They are the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ class Random {
   std::uint64_t state_;
 };
 
-// Returns numbers of the format, of both signs: those where the kind of result changes, all exponents with
-// many significands, dense intervals, and the limits of argument reductions with their neighbours.
+// Returns numbers of the format, of both signs: numbers at which the kind of result changes, all exponents
+// with many significands, dense intervals, and the limits of argument reductions with their neighbours.
 std::vector<double> Arguments(const Format& format);
 
-// Returns pairs for pow: combinations of special values, results of every magnitude, bases near 1.
+// Returns pairs for pow: combinations of special values, pairs with results of every magnitude, and bases
+// near 1.
 std::vector<std::pair<double, double>> Powers(const Format& format);
 
 }  // namespace accuracy

@@ -25,7 +25,7 @@ void Sigmoid(mpfr_t result, mpfr_t x, mpfr_t) {
 
 void ReciprocalRoot(mpfr_t result, mpfr_t x, mpfr_t) {
   mpfr_rec_sqrt(result, x, MPFR_RNDN);
-  if (mpfr_zero_p(x)) mpfr_set_inf(result, mpfr_signbit(x) ? -1 : 1);  // as 1 / sqrt(-0.0)
+  if (mpfr_zero_p(x)) mpfr_set_inf(result, mpfr_signbit(x) ? -1 : 1);  // like 1 / sqrt(-0.0)
 }
 
 void ArcTangent2(mpfr_t result, mpfr_t y, mpfr_t x) { mpfr_atan2(result, y, x, MPFR_RNDN); }
@@ -69,7 +69,7 @@ Reference ReferenceOf(const Function& function, double x, double y, const Format
 std::map<std::string, double> StatedBounds(const std::string& folder) {
   const std::regex bound(R"(error below ([\d.]+) ulp)");
   const std::regex head(R"(fn (\w+_f(?:32|64))\()");
-  std::map<std::string, double> bounds = {{"sqrt_f32", 0.5}, {"sqrt_f64", 0.5}};  // an instruction
+  std::map<std::string, double> bounds = {{"sqrt_f32", 0.5}, {"sqrt_f64", 0.5}};  // not in stdlib
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path());
     std::string comment;

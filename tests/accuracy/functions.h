@@ -11,8 +11,8 @@
 
 namespace accuracy {
 
-// Sets the first argument to the function of the others; the last one is only used by functions of two
-// arguments.
+// Sets the first argument to the function of the other two. The last argument is only used by functions of
+// two arguments.
 using Exact = void (*)(mpfr_t, mpfr_t, mpfr_t);
 
 struct Function {
@@ -23,7 +23,7 @@ struct Function {
   bool two_arguments = false;
 };
 
-// In the order of the report.
+// Returns the functions in the order of the report.
 const std::vector<Function>& Functions();
 
 Reference ReferenceOf(const Function& function, double x, double y, const Format& format);

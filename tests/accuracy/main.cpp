@@ -102,7 +102,7 @@ class Session {
     Report(function, kF32, narrow, Stated(function, kF32));
     Report(function, kF64, wide, Stated(function, kF64));
     if (function.two_arguments) return;
-    // Computed in f32 and rounded: half a unit plus the error of the f32 result.
+    // Results are computed in f32 and then rounded: half a unit plus the error of the f32 result.
     const double unit = Stated(function, kF32);
     Report(function, kF16, Every<kdl::F16>(function), 0.5 + unit * 0x1p-12);
     Report(function, kBf16, Every<kdl::Bf16>(function), 0.5 + unit * 0x1p-15);
@@ -114,7 +114,7 @@ class Session {
  private:
   double Stated(const Function& function, const Format& format) const {
     const auto found = bounds_.find(function.name + std::string("_") + format.name);
-    return found == bounds_.end() ? -1 : found->second;  // no bound stated: always fails
+    return found == bounds_.end() ? -1 : found->second;  // no stated bound: always fails
   }
 
   void Count(bool good) { ++(good ? passed_ : failed_); }
@@ -129,7 +129,7 @@ class Session {
                 good ? "" : "  <-- above the bound");
   }
 
-  // Returns the results of the first build; those of the others must agree.
+  // Returns the results of the first build. The other builds must give the same results.
   template <class T>
   std::vector<T> Results(const Function& function, std::vector<T>& x, std::vector<T>& y) {
     const std::vector<T> results = builds_[0]->Evaluate(function, x, y);
@@ -193,7 +193,8 @@ class Session {
     return Measured(function, x, y);
   }
 
-  // Compares f32 arguments `stride_` apart with the f64 kernel, and the worst of each batch with MPFR.
+  // Compares f32 results for arguments that are `stride_` apart with the f64 kernel, and the worst of each
+  // batch with MPFR.
   void Sweep(const Function& function, Worst& worst) {
     std::vector<float> suspects, none;
     std::vector<double> no_wide;
@@ -209,7 +210,8 @@ class Session {
       double most = -1;
       std::size_t at = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        // An ulp is at least 2^-24 of a normal number, so most arguments need no exact distance.
+        // An ulp of a normal number is at least 2^-24 times the number, so most arguments need no exact
+        // distance.
         const double size = std::fabs(want[i]);
         const bool normal = size >= kF32.least && size < 0x1p127;
         if (normal && std::fabs(got[i] - want[i]) <= most * size * 0x1p-24) continue;

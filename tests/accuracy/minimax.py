@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Computes minimax polynomials for stdlib/math, the lowest power first: minimax.py FUNCTION DEGREE
 
-Lawson's iteration: weighted least squares of the relative error, with weights that grow with the remaining
-errors. It computes in f64, so it is suitable for errors of 2^-44 and above, as in pow_f32, where rounding a
-coefficient to f64 loses nothing."""
+Uses Lawson's iteration: weighted least squares of the relative error, with weights that grow with the
+remaining errors. It computes in f64, so it is suitable for errors of 2^-44 and above, as in pow_f32, where
+rounding a coefficient to f64 loses nothing."""
 
 import sys
 

@@ -2,9 +2,9 @@
 """Computes coefficients of erf_f32: erf(x) / x - 1 / 4 as p(x²) / q(x²), the lowest power first, up to |x| =
 LIMIT.
 
-Lawson's iteration on p - q * want, with weights that follow q. Then simulated annealing moves the rounded
-coefficients by a few units in the last place, because rounding in the polynomials matters more than the
-approximation's error. The bound itself is measured by tests/run/math_accuracy.py --all --only erf."""
+Uses Lawson's iteration on p - q * want, with weights that follow q. Then simulated annealing moves the
+rounded coefficients by a few units in the last place, because rounding in the polynomials matters more than
+the approximation's error. The bound itself is measured by tests/run/math_accuracy.py --all --only erf."""
 
 import math
 
@@ -39,7 +39,7 @@ def fitted():
 
 
 def fma(a, b, c):
-    """Rounds twice, which almost never changes the result."""
+    """Returns a * b + c. It is rounded twice, which almost never changes the result."""
     return (a.astype(np.float64) * b + c).astype(np.float32)
 
 
@@ -55,8 +55,8 @@ def erf(x, coefficients):
 
 
 class Judge:
-    """Computes the largest error in ulps, plus a fraction of their higher mean. The result must never exceed
-    1 and must reach 1."""
+    """Computes a score from the largest error in ulps and from a higher mean of the errors. It is worse if
+    the result exceeds 1 anywhere, or does not reach 1."""
 
     def __init__(self):
         first, last = np.array([0.05, LIMIT], np.float32).view(np.int32)

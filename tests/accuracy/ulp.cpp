@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Returns the exponent of the ulp of numbers from 2^(exponent - 1) up to, but not including, 2^exponent.
+// Returns the exponent of the ulp of numbers in [2^(exponent - 1), 2^exponent).
 int UlpAt(int exponent, const Format& format) {
   return std::clamp(exponent - format.digits, format.least_ulp(), format.exponent - format.digits);
 }
@@ -19,7 +19,7 @@ Reference Marked(Reference reference, const Format& format) {
   const double limit = std::ldexp(1.0, format.digits - 1);
   reference.subnormal = reference.ulp == format.least_ulp() && std::fabs(reference.high) < limit;
   reference.above_half = reference.subnormal && std::fabs(reference.high) >= limit - 1;
-  // Numbers far above the largest one round to infinity, and 2^exponent represents them.
+  // Numbers far above the largest finite number round to infinity. 2^exponent represents all of them.
   const double top = std::ldexp(1.0, format.digits);
   if (std::isfinite(reference.high) && std::fabs(reference.high) >= top) {
     reference.high = std::copysign(top, reference.high);

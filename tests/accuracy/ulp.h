@@ -5,7 +5,7 @@
 
 namespace accuracy {
 
-// A binary format. The ulp of numbers below `least` is that of `least`.
+// A binary format. Numbers below `least` have the same ulp as `least`.
 struct Format {
   const char* name;
   int digits;    // digits of the significand, including the leading one
@@ -32,8 +32,8 @@ struct Reference {
 Reference ReferenceOf(mpfr_t value, const Format& format);
 Reference ReferenceOf(double value, const Format& format);
 
-// Returns the distance of `got` from the reference; infinity if it is of the wrong kind, such as a number
-// instead of NaN, or a zero of the wrong sign. If `flushes`, subnormal results must be zero.
+// Returns the distance of `got` from the reference. It is infinity if `got` is of the wrong kind, such as a
+// number instead of NaN, or a zero of the wrong sign. If `flushes`, subnormal results must be zero.
 double Distance(double got, const Reference& reference, const Format& format, bool flushes);
 
 }  // namespace accuracy

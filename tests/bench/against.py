@@ -4,9 +4,9 @@
 against.py OLD NEW [--filter TEXT] [--threads N]
 
 Each round starts both programs anew for one row (memory differs from process to process), and alternates
-between their kernels. Prints for each row the old time divided by the new one (more is better): the median of
-all quotients, their interquartile range divided by it, and each round's median. The exit code is 1 if a
-result is wrong.
+between their kernels. Prints for each row the old time divided by the new time (more is better): the median
+of all quotients, their interquartile range divided by this median, and the median of each round. The exit
+code is 1 if a result is wrong.
 """
 
 import argparse
@@ -14,11 +14,11 @@ import statistics
 import subprocess
 
 TURN = 4e-3  # minimum seconds for one timing
-TRIES = 2  # for each timing; other load only adds time, so the fastest counts
+TRIES = 2  # number of tries for each timing; other load only adds time, so the fastest counts
 
 
 class Server:
-    """One build's kernel for a row."""
+    """A process that runs one build's kernel for a row."""
 
     def __init__(self, program, row, threads):
         command = [program, "--serve", row, "--threads", str(threads)]
@@ -26,7 +26,7 @@ class Server:
         self.state = self.process.stdout.readline().strip() or "ended"
 
     def run(self, runs):
-        """Returns the seconds of one run."""
+        """Runs the kernel `runs` times and returns the seconds per run."""
         self.process.stdin.write(f"{runs}\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
@@ -41,7 +41,7 @@ class Server:
 
 
 def quotients(row, options, old_first):
-    """Returns the quotients of one round, or a text if a side is wrong."""
+    """Returns the quotients of one round, or an error text if the result of a side is wrong."""
     programs = [options.old, options.new]
     sides = {program: Server(program, row, options.threads) for program in (programs if old_first else programs[::-1])}
     old, new = (sides[program] for program in programs)

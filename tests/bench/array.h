@@ -1,4 +1,4 @@
-// Aligned memory for operands, the same for every side: inputs are shared, outputs have the same layout.
+// Aligned memory for operands. All sides share the inputs, and their outputs have the same layout.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ double ToDouble(T value) {
   }
 }
 
-// Converts a number in [-1, 1): unchanged for floats, scaled to the range for integers.
+// Converts a number in [-1, 1) to type T: floats are unchanged, integers are scaled to their range.
 template <class T>
 T FromUnit(float unit) {
   if constexpr (std::is_integral_v<T>) {
@@ -53,7 +53,7 @@ T FromUnit(float unit) {
   }
 }
 
-// An array as a tensor of a device; keeps its memory alive.
+// An array as a tensor of a device. Keeps the array's memory alive.
 class Operand {
  public:
   Operand(kdl::Tensor tensor, std::shared_ptr<void> memory)

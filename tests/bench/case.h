@@ -1,4 +1,4 @@
-// The parts of the benchmark: cases make tasks, whose sides take turns.
+// The parts of the benchmark. Cases make tasks, and the sides of a task take turns.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace bench {
 struct Work {
   double read_bytes = 0;
   double written_bytes = 0;
-  // f32 lanes of instructions that use the same units as fused multiply-adds: M * N * K for an f32 matmul,
-  // twice that for f64. Matrix instructions are not counted.
+  // Counted in f32 lanes of the instructions that compete with fused multiply-adds: M * N * K for an f32
+  // matmul, twice that for f64. Matrix instructions are not counted.
   double slots = 0;
   double divisions = 0;  // additional f32 divisions
 };
@@ -23,7 +23,7 @@ struct Work {
 // One of several implementations of the same work.
 using kdl::measure::Side;
 
-// What is wrong with our result, and with a peer's; "" means nothing. An inexact peer is timed nevertheless.
+// What is wrong with our result, and with a peer's result; "" means nothing. An inexact peer is still timed.
 struct Verdict {
   std::string wrong;
   std::string inexact;
@@ -32,7 +32,7 @@ struct Verdict {
 struct Task {
   std::function<void()> ours;  // keeps alive the operands that the peers share
   std::vector<Side> peers;
-  // Called after ours and a peer have run.
+  // Called after our side and one peer have run.
   std::function<Verdict()> judge;
 };
 

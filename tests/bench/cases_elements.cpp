@@ -15,7 +15,7 @@ namespace bench {
 
 namespace {
 
-// One size fits in the L2 cache, the other in no cache.
+// One size fits in the L2 cache; the other is too large for any cache.
 constexpr std::int64_t kCounts[] = {std::int64_t{1} << 17, std::int64_t{1} << 26};
 
 struct Shape {

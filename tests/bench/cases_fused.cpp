@@ -1,4 +1,5 @@
-// A layer as one kernel, against oneDNN with a pass for each step, and with as much as oneDNN can fuse.
+// A layer as one kernel, compared with oneDNN: once with a pass for each step, once with as much fused as
+// oneDNN can.
 #include "exact.h"
 #include "fused.h"
 #include "onednn.h"
@@ -26,7 +27,7 @@ struct Layer {
         theirs({s.m, s.n}) {
     x.Fill(1);
     w.Fill(2);
-    // Makes results small, where the activation is nonlinear.
+    // Makes the arguments of the activation small, where it is nonlinear.
     for (std::int64_t i = 0; i < w.count(); ++i) w[i] *= 0.0625f;
     b.Fill(3);
     r.Fill(4);
@@ -35,7 +36,7 @@ struct Layer {
   }
 };
 
-// Four passes, the later ones in place.
+// Returns four passes. All passes after the first work in place.
 std::vector<DnnlStep> Passes(const Layer& layer, const Shape& s) {
   const dnnl::memory y = DnnlMemory(layer.theirs);
   return {DnnlMatmul(DnnlMemory(layer.x), DnnlMemory(layer.w), y),

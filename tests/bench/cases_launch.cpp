@@ -16,7 +16,7 @@ namespace bench {
 
 namespace {
 
-constexpr std::int64_t kBlock = 8192;  // the block size of `nothing` and `busy`
+constexpr std::int64_t kBlock = 8192;  // the block size of the kernels `nothing` and `busy`
 constexpr std::int64_t kLittle = 64;   // too few elements to use another thread
 
 Array<float> Ones(std::int64_t size) {
@@ -46,7 +46,7 @@ Side EmptyOpenMp(const Host& host) {
   return {"openmp", [threads = host.threads] { EmptyRegion(threads); }};
 }
 
-// The kernel's own time: one call of its entry as the runtime makes it.
+// Measures the kernel without the runtime: calls its entry once, as the runtime does.
 class Entry {
  public:
   Entry(const kdl::Tensor& x, std::uint64_t features)
@@ -99,7 +99,8 @@ std::shared_ptr<const elements_kernels> OpenKernels(const Host& host) {
   return {kernels, CloseKernels()};
 }
 
-// Returns the peers of calls: the kernel's own time, the minimum of any call, and an OpenMP region.
+// Returns the peers for calls: the kernel without the runtime, the minimum cost of any call, and an OpenMP
+// region.
 std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
   const Operand t = x.On(host);
   const kdl::Tensor& tensor = t;
@@ -109,7 +110,8 @@ std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
           EmptyOpenMp(host)};
 }
 
-// Uses the C++20 tensors, on the calling thread. Few elements run only there, many use the pool.
+// Uses the C++20 tensors, on the calling thread. With few elements only this thread works; with many, the
+// pool does.
 Task MakeRun(const Host& host, std::int64_t size) {
   const Array<float> x = Ones(size);
   return Beside(
@@ -125,7 +127,7 @@ Task MakeLaunch(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
-// A program with one launch.
+// Calls a program with one launch.
 Task MakeProgram(const Host& host) {
   const Array<float> x = Ones(kLittle);
   return Beside(
@@ -150,7 +152,7 @@ Task MakeCall(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
-// The same, enqueued and waited for.
+// Like MakeCall, but enqueues the call and waits for it.
 Task MakeCallAsync(const Host& host) {
   const Array<float> x = Ones(kLittle);
   return Beside(
@@ -162,14 +164,14 @@ Task MakeCallAsync(const Host& host) {
       PeersOfCalls(host, x));
 }
 
-// Returns how many iterations of `work` take a millisecond.
+// Returns the number of iterations of `work` that take one millisecond.
 template <class Work>
 std::int64_t TurnsOfMillisecond(Work work) {
   using Clock = std::chrono::steady_clock;
   std::int64_t turns = 64;
   for (;;) {
     double seconds = 1;
-    for (int i = 0; i < 5; ++i) {  // other load on the machine only adds time
+    for (int i = 0; i < 5; ++i) {  // the minimum, because other load only adds time
       const Clock::time_point begin = Clock::now();
       work(turns);
       seconds = std::min(seconds, std::chrono::duration<double>(Clock::now() - begin).count());
@@ -179,7 +181,8 @@ std::int64_t TurnsOfMillisecond(Work work) {
   }
 }
 
-// Alternates kernels and regions of a millisecond each, against as many of only one sort.
+// Alternates kernels and OpenMP regions of a millisecond each. The peer runs as many of both, but grouped by
+// kind.
 Task MakeAlternating(const Host& host) {
   const Array<float> x = Ones(kBlock * host.threads);
   const Array<float> y = Ones(kBlock * host.threads);

@@ -1,4 +1,4 @@
-// f32 products, plain and with transposed operands, against oneDNN and OpenBLAS.
+// f32 products, plain and with transposed operands, compared with oneDNN and OpenBLAS.
 #include <cblas.h>
 
 #include "exact.h"
@@ -17,7 +17,7 @@ struct Shape {
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&,
                      const kdl::Tensor&);
 
-// A product; the left or right operand may be stored transposed.
+// A product whose left or right operand may be stored transposed.
 struct Product {
   const char* name;
   Run run;

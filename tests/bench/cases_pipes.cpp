@@ -1,4 +1,4 @@
-// Two stages connected by a pipe in memory, against the same stages fused and against two launches.
+// Two stages connected by a pipe in memory, compared with the same stages fused and with two launches.
 #include "array.h"
 #include "case.h"
 #include "exact.h"
@@ -14,7 +14,7 @@ struct Shape {
   std::int64_t m, n, k;
 };
 
-// The sizes of the samples matmul_residual and, in f32, down_proj.
+// The sizes of two samples: matmul_residual, and down_proj in f32.
 constexpr Shape kShapes[] = {{"matmul-residual", 512, 512, 512}, {"down-proj", 64, 4096, 11008}};
 
 Task MakePipes(const Host& host, const Shape& s) {
@@ -46,7 +46,7 @@ Task MakePipes(const Host& host, const Shape& s) {
   const Exact exact_product = ExactProduct(Matrix<float>{a}, Matrix<float>{b}, s.k, s.n);
   const auto exact = [=](std::int64_t i) { return exact_product(i) + r[i]; };
   task.judge = [=]() -> Verdict {
-    // Both are our kernels, so they must have the same bits.
+    // Both results are from our kernels, so they must have the same bits.
     for (std::int64_t i = 0; i < piped.count(); ++i)
       if (piped[i] != fused[i]) return {OffText(i, piped[i], fused[i]), ""};
     return Judge(piped, fused, {0x1p-23 * static_cast<double>(s.k)}, exact);

@@ -1,5 +1,5 @@
-// Results that all blocks share: a product split along k against the same summed by a loop, and histograms
-// against plain C++.
+// Results that all blocks share: a product split along k compared with a loop that sums it, and histograms
+// compared with plain C++.
 #include <algorithm>
 #include <vector>
 
@@ -40,7 +40,7 @@ Task MakeSplit(const Host& host) {
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-// Each thread has its own counts, which are then added up. A single thread counts directly in the result.
+// Each thread has its own counts, which are added at the end. A single thread counts directly in the result.
 void Count(int threads, const Array<int>& key, const Array<int>& count) {
   if (threads == 1) {
     for (std::int64_t n = 0; n < key.count(); ++n) ++count[key[n]];

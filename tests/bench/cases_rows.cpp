@@ -1,4 +1,5 @@
-// Kernels on rows of a matrix against oneDNN; sums also against OpenBLAS's product with a vector of ones.
+// Kernels on rows of a matrix, compared with oneDNN. Sums are also compared with OpenBLAS: a product with a
+// vector of ones.
 #include <cblas.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct Shape {
   std::int64_t rows, columns;
 };
 
-// One size fits in the L2 cache, the other in no cache.
+// One size fits in the L2 cache; the other is too large for any cache.
 constexpr Shape kShapes[] = {{256, 512}, {16384, 4096}};
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
@@ -126,14 +127,14 @@ struct Kernel {
   const char* name;
   Run run;
   Task (*make)(const Host&, Run, const Shape&);
-  bool writes_all;  // a result as large as the operand
-  double slots;     // for each element: see Work
+  bool writes_all;  // the result is as large as the operand
+  double slots;     // slots per element: see Work
 };
 
 constexpr Kernel kKernels[] = {
-    // Two exponentials of differences to the maximum, their sum, the product.
+    // Two exponentials of differences from the maximum, their sum, and a product.
     {"softmax", rows::softmax, MakeSoftmax, true, 2 * kExpSlots + 5},
-    // The mean, two differences, a square, two products, the shift.
+    // The mean, two differences, a square, two products, and the shift.
     {"layernorm", nullptr, MakeLayernorm, true, 6},
     {"row-sum", rows::row_sum, MakeRowSum, false, 1},
     {"column-sum", rows::column_sum, MakeColumnSum, false, 1},

@@ -1,4 +1,4 @@
-// Work inside one tile, of which each iteration changes a part, against plain C++.
+// Work inside one tile, of which each iteration changes a part. Compared with plain C++.
 #include <cmath>
 #include <vector>
 
@@ -26,7 +26,7 @@ constexpr std::int64_t kSize = 32;
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-// Fills symmetric matrices whose diagonal elements exceed the sum of the rest of their row.
+// Fills symmetric matrices in which each diagonal element exceeds the sum of the rest of its row.
 void FillDefinite(const Array<float>& a) {
   a.Fill(1);
   for (std::int64_t b = 0; b < kMatrices; ++b) {
@@ -88,7 +88,7 @@ struct Kernel {
 }  // namespace
 
 std::vector<Case> TileCases() {
-  // By rows, as vectors, and element by element.
+  // The first kernel works by rows, with vectors; the second works element by element.
   const Kernel kernels[] = {
       {"cholesky", tiles::cholesky, BestPlainLoops().cholesky},
       {"cholesky-elements", tiles::cholesky_elements, BestPlainLoops().cholesky_elements}};

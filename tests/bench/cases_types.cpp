@@ -70,7 +70,7 @@ Array<float> AsFloats(const Array<T>& array) {
   return floats;
 }
 
-// If oneDNN has no such products for this processor, it gets the same numbers as f32.
+// If oneDNN has no such products for this processor, it multiplies the same numbers as f32 instead.
 template <class T>
 Task MakeHalf(const Host& host, const Shape& s, double absolute) {
   const Product<T, T, float> product(s);
@@ -126,8 +126,8 @@ Task MakeVector(const Host& host, std::int64_t n, double absolute) {
 struct Type {
   const char* name;
   double bytes;        // size of an element of a and b
-  double slots;        // slots of a multiplication: see Work
-  double sum_epsilon;  // epsilon of the sums' type
+  double slots;        // slots per multiplication: see Work
+  double sum_epsilon;  // epsilon of the type of the sums
   double result_bytes;
   Task (*make)(const Host&, const Shape&, double absolute);
 };

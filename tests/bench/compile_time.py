@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures kernelc's compile time: against clang on a hand-written matmul, and as a file grows.
+"""Measures kernelc's compile time: compared with clang on a hand-written matmul, and as a file grows.
 
 Prints two lines. `--passes` also prints the passes that take most of the time for the large file, and how
 each grew. Uses processor time, which depends least on other programs on the machine; runs alternate.
@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = "host?isa=x86-64-v4"
 
-# One of every ten kernels is a product; the others alternate.
+# One of every ten kernels is a product. The others alternate between the two other kernels below.
 PRODUCT = """
 export kernel k{n}<BM: int = auto, BN: int = auto, BK: int = auto>(
     a: in f32[M, K], b: in f32[K, N], c: out f32[M, N])

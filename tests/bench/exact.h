@@ -1,4 +1,4 @@
-// Exact results, to tell which of two sides is wrong: computed here from the operands, in f64 or in integers.
+// Exact results, computed from the operands in f64 or in integers. They show which of two sides is wrong.
 #pragma once
 
 #include <algorithm>
@@ -33,11 +33,12 @@ inline std::string OffText(std::int64_t element, double value, double right) {
          std::to_string(right);
 }
 
-// Compares a thousand of our elements with the exact ones, and every element in which the two sides differ.
+// Compares about a thousand of our elements with the exact ones, and also every element in which the two
+// sides differ.
 template <class T>
 Verdict Judge(const Array<T>& ours, const Array<T>& theirs, Tolerance tolerance,
               const Exact& exact) {
-  const std::int64_t stride = ours.count() / 1000 | 1;  // odd: in different columns
+  const std::int64_t stride = ours.count() / 1000 | 1;  // odd, to reach different columns
   Verdict verdict;
   for (std::int64_t i = 0; i < ours.count(); ++i) {
     const double value = ToDouble(ours[i]);
@@ -51,7 +52,7 @@ Verdict Judge(const Array<T>& ours, const Array<T>& theirs, Tolerance tolerance,
   return verdict;
 }
 
-// A matrix indexed by rows and columns, whatever its storage order.
+// A matrix indexed by row and column, in any storage order.
 template <class T>
 struct Matrix {
   Array<T> array;
@@ -63,7 +64,7 @@ struct Matrix {
   }
 };
 
-// c[i, j] = sum of a[i, k] * b[k, j], where b has `columns` columns.
+// Returns c[i, j] = sum of a[i, k] * b[k, j], where b has `columns` columns.
 template <class A, class B>
 Exact ExactProduct(const Matrix<A>& a, const Matrix<B>& b, std::int64_t depth,
                    std::int64_t columns) {
@@ -75,7 +76,7 @@ Exact ExactProduct(const Matrix<A>& a, const Matrix<B>& b, std::int64_t depth,
   };
 }
 
-// The same for integers, all elements at once: a peer may be wrong in most of them.
+// Does the same for integers, but computes all elements at once, because a peer may be wrong in most of them.
 template <class A, class B>
 Exact ExactIntegers(const Array<A>& a, const Array<B>& b) {
   const std::int64_t depth = b.sizes()[0];

@@ -109,14 +109,14 @@ Host MakeHost(int threads) {
   }
   const kdl::Device device = context.Select(("host?threads=" + std::to_string(threads)).c_str());
   Host host = {std::move(context), device, device.queue(), threads};
-  // The first launch on all processors starts the device's threads.
+  // The first launch on all processors starts the threads of the device.
   const Array<float> x({std::int64_t{8192} * threads});
   elements::nothing(host.queue, KDL_CORES_AUTO, x.On(host));
   return host;
 }
 
-// Returns the ceiling of `work`, trial by trial, from the sides starting at `first`: two for arithmetic, then
-// streams.
+// Returns the ceiling of `work` for each trial. The sides for ceilings start at `first`: two for arithmetic,
+// then streams.
 Series Bound(const std::vector<Series>& series, std::size_t first, const Work& work, int threads) {
   Series bound;
   for (std::size_t trial = 0; trial < series[first].size(); ++trial) {
@@ -133,7 +133,7 @@ Series Bound(const std::vector<Series>& series, std::size_t first, const Work& w
   return bound;
 }
 
-// Returns a row for each peer, or a single one that says where our result is wrong.
+// Returns a row for each peer, or one row that says where our result is wrong.
 std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& limits) {
   Row row;
   row.name = c.name;
@@ -185,7 +185,7 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
 void Prepare(int threads) {
   if (threads == 1) return;
   PinThreads(threads);
-  // Until the previous side's threads have stopped spinning.
+  // Waits until the threads of the previous side have stopped spinning.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
@@ -244,7 +244,7 @@ int RunServe(const Options& options) {
 
 int main(int count, char** arguments) {
   bench::SetEnvironment(arguments);
-  // Keeps freed memory in the process: fresh pages are slow, and are assigned in another order.
+  // Keeps freed memory in the process, because fresh pages are slow and may be assigned in another order.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   bench::Options options;

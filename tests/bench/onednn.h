@@ -1,4 +1,5 @@
-// oneDNN's primitives as sides: created here, executed in the runs. Operands are row-major, like ours.
+// oneDNN's primitives as sides: created by these functions, executed in the runs. Operands are row-major,
+// like ours.
 #pragma once
 
 #include <dnnl.hpp>
@@ -25,8 +26,8 @@ constexpr dnnl::memory::data_type DnnlType() {
   if constexpr (std::is_same_v<T, std::int32_t>) return Type::s32;
 }
 
-// Makes an array a oneDNN memory, with its own sizes or with `sizes`, and with `strides` unless it is
-// row-major.
+// Makes a oneDNN memory from an array. It has the array's sizes unless `sizes` is given; `strides` are only
+// needed if it is not row-major.
 template <class T>
 dnnl::memory DnnlMemory(const Array<T>& array, std::vector<std::int64_t> sizes = {},
                         std::vector<std::int64_t> strides = {}) {
@@ -40,28 +41,28 @@ dnnl::memory DnnlMemory(const Array<T>& array, std::vector<std::int64_t> sizes =
 
 using DnnlArguments = std::unordered_map<int, dnnl::memory>;
 
-// Executes the primitives one after the other and waits. The arrays must outlive it: see Task.
+// Executes the primitives one after another and waits for them. The arrays must outlive the step: see Task.
 struct DnnlStep {
   dnnl::primitive primitive;
   DnnlArguments arguments;
 };
 std::function<void()> DnnlRun(std::vector<DnnlStep> steps);
 
-// c = a * b, and what the attributes fuse to it.
+// c = a * b, plus the operations that the attributes fuse into it.
 DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c,
                     const dnnl::primitive_attr& attributes = {});
-// Whether oneDNN supports such operands on this processor.
+// Returns whether oneDNN supports such operands on this processor.
 bool DnnlHasMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
-// c = a + b; the sizes of b are those of a, or 1.
+// c = a + b; each size of b is that of a, or 1.
 DnnlStep DnnlAdd(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
-// y = x times the normal distribution function at x.
+// y = x times the distribution function of the standard normal distribution at x.
 DnnlStep DnnlGelu(const dnnl::memory& x, const dnnl::memory& y);
 DnnlStep DnnlSoftmax(const dnnl::memory& x, const dnnl::memory& y);
 DnnlStep DnnlLayernorm(const dnnl::memory& x, const dnnl::memory& scale, const dnnl::memory& shift,
                        const dnnl::memory& y, float epsilon);
-// Sums over the dimensions that are 1 in y.
+// Sums over the dimensions whose size in y is 1.
 DnnlStep DnnlSum(const dnnl::memory& x, const dnnl::memory& y);
-// Copies; the layouts may differ.
+// Copies x to y; their layouts may differ.
 DnnlStep DnnlReorder(dnnl::memory x, dnnl::memory y);
 
 }  // namespace bench

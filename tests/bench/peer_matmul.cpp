@@ -1,5 +1,6 @@
-// A hand-written f32 matmul for clang, which compile_time.py uses as the baseline for compile time. Row-major
-// c[m, n] = a[m, k] * b[k, n]; operands in packed panels, blocks of 14 x 32 in 28 registers.
+// A hand-written f32 matmul for clang, which compile_time.py uses as the baseline for compile time. It
+// computes row-major c[m, n] = a[m, k] * b[k, n], with operands in packed panels and blocks of 14 x 32 in 28
+// registers.
 typedef float Vector __attribute__((vector_size(64)));
 typedef Vector Unaligned __attribute__((aligned(4)));
 typedef long Size;
@@ -15,7 +16,7 @@ constexpr Size kBlockK = 256;
 
 Size Min(Size a, Size b) { return a < b ? a : b; }
 
-// Packs panels of kRows rows, column by column; missing rows are filled with 0.
+// Packs panels of kRows rows, column by column; missing rows are filled with zeros.
 void PackA(float* to, const float* a, Size stride, Size rows, Size depth) {
   for (Size i = 0; i < rows; i += kRows) {
     const Size count = Min(kRows, rows - i);
@@ -27,7 +28,7 @@ void PackA(float* to, const float* a, Size stride, Size rows, Size depth) {
   }
 }
 
-// Packs panels of kColumns columns, row by row; missing columns are filled with 0.
+// Packs panels of kColumns columns, row by row; missing columns are filled with zeros.
 void PackB(float* to, const float* b, Size stride, Size depth, Size columns) {
   for (Size j = 0; j < columns; j += kColumns) {
     const Size count = Min(kColumns, columns - j);
@@ -50,7 +51,7 @@ struct Sums {
   Vector right[kRows];
 };
 
-// Multiplies two panels, entirely in registers.
+// Multiplies two panels and keeps all sums in registers.
 Sums Multiply(const float* a, const float* b, Size depth) {
   Sums sums = {};
   for (Size p = 0; p < depth; ++p) {
@@ -99,7 +100,7 @@ void MultiplyBlock(float* c, Size stride, const float* a, const float* b, Size r
 
 }  // namespace
 
-// `scratch` must be aligned to 64 bytes and have MatmulScratch() floats.
+// Returns the number of floats in `scratch`, which must be aligned to 64 bytes.
 extern "C" Size MatmulScratch() { return (kBlockM + kBlockN) * kBlockK; }
 
 extern "C" void Matmul(float* c, const float* a, const float* b, Size m, Size n, Size k,

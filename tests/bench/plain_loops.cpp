@@ -1,4 +1,4 @@
-// Compiled once for each processor level; KDL_LEVEL is the suffix of a table of plain_loops.h.
+// Compiled once for each processor level. KDL_LEVEL is the suffix of the level's table in plain_loops.h.
 #include "plain_loops.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What one would write in plain C++ for one thread, compiled once for each processor level.
+// Loops as one would write them in plain C++ for one thread, compiled once for each processor level.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct PlainLoops {
   void (*cholesky_elements)(const float* a, float* l, std::int64_t count);
 };
 
-// Returns the table for the highest level that the processor has.
+// Returns the table for the highest level that the processor supports.
 const PlainLoops& BestPlainLoops();
 
 extern const PlainLoops kPlainBase;

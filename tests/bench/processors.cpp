@@ -22,7 +22,7 @@ cpu_set_t AtStart() {
   return start;
 }
 
-// Returns `count` of the initial processors, starting with number `first`.
+// Returns `count` of the processors that the process had at its start, from number `first` on.
 cpu_set_t Processors(int first, int count) {
   const cpu_set_t all = AtStart();
   cpu_set_t chosen;
@@ -41,8 +41,8 @@ bool SetWhereUnset(const char* name, const char* value) {
   return true;
 }
 
-// Gets priority over other processes if permitted, because threads that wait for each other suffer from other
-// load.
+// Gets priority over other processes if permitted, because other load slows down threads that wait for each
+// other.
 bool RaisePriority() {
   constexpr int kHighest = -20;
   return getpriority(PRIO_PROCESS, 0) > kHighest && setpriority(PRIO_PROCESS, 0, kHighest) == 0;
@@ -52,8 +52,8 @@ bool RaisePriority() {
 
 void SetEnvironment(char** arguments) {
   bool changed = RaisePriority();
-  // Threads that keep spinning after a side's turn would take processors from the next side. A fraction of a
-  // millisecond is enough to keep them awake within a trial.
+  // Threads that keep spinning after their side has run would take processors from the next side. Spinning
+  // for a fraction of a millisecond is enough to keep them awake within a trial.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr)
     changed |= SetWhereUnset("GOMP_SPINCOUNT", "20000");
   changed |= SetWhereUnset("OPENBLAS_THREAD_TIMEOUT", "20");  // 2^20 cycles

@@ -4,18 +4,18 @@
 namespace bench {
 
 // Sets environment variables that OpenMP and OpenBLAS read when they are loaded, and the highest priority if
-// permitted. If anything changed, restarts the program. Values that the user has set are kept.
+// permitted. If this changes anything, restarts the program. Values that the user has set are kept.
 void SetEnvironment(char** arguments);
 
 int ProcessorCount();
 
-// Restricts the process to the first `threads` of its initial processors, and to as many threads in oneDNN,
-// OpenMP and OpenBLAS.
+// Restricts the process to the first `threads` of its initial processors. Restricts oneDNN, OpenMP and
+// OpenBLAS to as many threads.
 void UseThreads(int threads);
 
-// Pins this thread to the first of them and OpenMP's others to the next ones. Call it only after our device
-// has started its threads, which do the same. Otherwise two threads that wait for each other might stay on
-// the same processor.
+// Pins this thread to the first of these processors, and OpenMP's other threads to the next ones. Must only
+// be called after our device has started its threads, which pin themselves in the same way. Otherwise two
+// threads that wait for each other might stay on the same processor.
 void PinThreads(int threads);
 
 }  // namespace bench

@@ -11,14 +11,14 @@ struct Row {
   std::string dtype;
   std::string size;
   int threads = 1;
-  double ours = 0;  // seconds, median
+  double ours = 0;  // median time in seconds
   double peer = 0;
   std::string peer_name;
-  double ratio = 0;    // the peer's time divided by ours, median of the trials' quotients
-  double ceiling = 0;  // the ceiling's time divided by ours, computed the same way; 0: no ceiling
-  double spread = 0;   // interquartile range of the quotients of `ratio`, divided by their median
+  double ratio = 0;    // the peer's time divided by ours; median over the trials
+  double ceiling = 0;  // the ceiling's time divided by ours, also a median; 0: no ceiling
+  double spread = 0;   // interquartile range of the trials' ratios, divided by their median
   int trials = 0;
-  std::string wrong;    // where our result is wrong; then nothing was timed
+  std::string wrong;    // where our result is wrong; if set, nothing was timed
   std::string inexact;  // where the peer's result is wrong
 };
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures how good the selector's blocks for a product are, against the best of many random schedules.
+"""Compares the blocks that the selector chooses for a product with the best of many random schedules.
 
 Each schedule sets the constants that `kernelc explain --tiles` lists as open to other numbers. All schedules
 are compiled into one library and timed in turn, on shapes that were not used to develop the selector, on one
-thread, in processor time. The few fastest then alternate with the selector's choice until the result is
-clear. Prints a line for each shape with the selector's speed relative to the best (1 is the best), and the
-distribution.
+thread, in processor time. The few fastest schedules then alternate with the selector's choice until the
+result is clear. Prints a line for each shape with the selector's speed relative to the best (1 is the best),
+and the distribution.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def chosen(kernelc, source, kernel, target):
 
 
 def drawn(tiles, count, rng):
-    """Returns the selector's choice followed by others, without duplicates."""
+    """Returns the selector's choice followed by random schedules, without duplicates."""
     schedules = [tiles]
     while len(schedules) <= count:
         other = {name: max(2, int(value * rng.choice(STEPS)) // 2 * 2) for name, value in tiles.items()}
@@ -65,7 +65,8 @@ def drawn(tiles, count, rng):
 
 
 def library(options, folder, form, schedules):
-    """Builds a shared object with a function for each schedule; returns it with the number of its first one."""
+    """Builds a shared object with a function for each schedule, named by the schedule's number, and loads
+    it."""
     source = (HERE / "kernels" / form.source).read_text()
     base = form.kernel.split(".")[0]
     kernel = re.search(rf"^export kernel {base}\b.*?^}}\n(?=ensures)", source, re.MULTILINE | re.DOTALL)[0]
@@ -119,8 +120,8 @@ def repeats_of(call, seconds):
 
 
 def judged(calls, options):
-    """Returns the number of the best schedule, and the selector's relative speed, from timings that were not
-    used to find the best one."""
+    """Returns the number of the best schedule, and the relative speed of the selector's choice. The speed
+    comes from timings that were not used to find the best schedule."""
     repeats = repeats_of(calls[0], options.trial)
     rough = [min(timed(call, repeats) for _ in range(3)) for call in calls]
     finalists = sorted(range(1, len(calls)), key=lambda number: rough[number])[:options.finalists]
@@ -134,7 +135,7 @@ def judged(calls, options):
 
 
 def shapes_of(options, rng):
-    """Draws shapes uniformly in the logarithm, like users' sizes, so that a run takes at most some
+    """Draws shapes whose logarithms are uniform, like the sizes of users. A run takes at most some
     milliseconds."""
     found = []
     while len(found) < options.shapes:

@@ -5,8 +5,8 @@
 
 namespace bench {
 
-// Calls part(first, count) on each thread. Shares start at multiples of `grain`; a single grain is done by
-// the caller alone.
+// Calls part(first, count) on each thread. Shares start at multiples of `grain`. If there is only one grain,
+// the caller does all the work.
 template <class Part>
 void Share(int threads, std::int64_t count, std::int64_t grain, Part part) {
   if (count <= grain) return part(0, count);

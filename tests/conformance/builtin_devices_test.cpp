@@ -1,4 +1,4 @@
-// Runs the suite on the devices of every context, and on the sample of a loaded device.
+// Runs the suite on the devices that every context has, and on the sample of a plugin device.
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 

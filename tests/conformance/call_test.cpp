@@ -1,4 +1,4 @@
-// Kernels called with pointers: results, launch checks, concurrent callers, events.
+// Tests of kernels that are called with pointers: results, launch checks, concurrent callers, events.
 #include <cmath>
 #include <thread>
 
@@ -8,7 +8,7 @@
 namespace kdl::conformance {
 namespace {
 
-constexpr const kdl_image* kNoMore[] = {nullptr};  // the bench has registered the images
+constexpr const kdl_image* kNoMore[] = {nullptr};  // the test bench has registered the images
 constexpr const char* kNames[] = {"saxpy", "quads", "trap_at", "workspace"};
 enum { kSaxpy, kQuads, kTrapAt, kWorkspace };
 

@@ -1,5 +1,5 @@
-// Cluster machines: runs the suite, and checks the errors for a cluster's end, a wrong image and a wrong
-// description.
+// Runs the suite on cluster machines. Also checks the errors if a cluster ends, or if an image or a
+// description is wrong.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -51,7 +51,7 @@ void PrepareOfAnotherAbi(Context& context) {
   context.Register(kAll);
 }
 
-// Replaces `spin` by a kernel that leaves the scratchpad.
+// Replaces the kernel `spin` with one that accesses memory beyond the scratchpad.
 void PrepareOfStrays(Context& context) {
   static const WorkgroupImage kImage = [] {
     WorkgroupImage image("cluster", ImageBytes());

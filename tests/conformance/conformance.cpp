@@ -1,4 +1,4 @@
-// Also contains the main function of each executable that links the suite.
+// Code shared by all tests of the suite, and the main function of each executable that links the suite.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/conformance.h"
 

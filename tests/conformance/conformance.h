@@ -1,4 +1,4 @@
-// Shared by the conformance tests: the devices to test, and how to write a test.
+// Shared by the conformance tests: the devices under test, and the macro that defines a test.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,16 +12,16 @@
 
 namespace kdl::conformance {
 
-// A device to test. Each executable that links the suite lists its devices: the built-in ones here, others
-// elsewhere.
+// A device under test. Each executable that links the suite defines its own list of devices: built-in devices
+// in this folder, others elsewhere.
 struct DeviceUnderTest {
   std::string spec;
-  // Another device of the same kind, for tests that need two.
+  // Another device of the same kind, for tests that need two devices.
   std::string sibling;
   // Registers the device's kind and the suite's kernels (kernels.h) with a new context.
   void (*prepare)(Context& context);
-  // The tests that it cannot pass, and why: `{"Print", "has no host callbacks"}`. It is an error if one of
-  // them passes.
+  // The tests that the device cannot pass, and the reasons: `{"Print", "has no host callbacks"}`. It is an
+  // error if one of these tests passes.
   std::vector<std::pair<std::string, std::string>> unsupported;
 };
 
@@ -44,7 +44,7 @@ struct Bench {
   void (*prepare)(Context& context);
   Context context;
   Device device;
-  Device host;  // equal to `device` if that is the host
+  Device host;  // equal to `device` if `device` is the host
   Queue queue;
 
   // Makes a tensor with these elements on the device.
@@ -72,8 +72,8 @@ struct Bench {
   }
 };
 
-// Returns the code of what `call` throws, and stores its message in `message`. Returns KDL_OK if it does not
-// throw.
+// Returns the code of the error that `call` throws, and stores the error's message in `message`. Returns
+// KDL_OK if `call` does not throw.
 template <class Call>
 kdl_code CodeOf(Call call, std::string* message = nullptr) {
   try {
@@ -85,7 +85,7 @@ kdl_code CodeOf(Call call, std::string* message = nullptr) {
   }
 }
 
-// Set while a test runs on a device although the device's list says that it cannot pass.
+// This environment variable is set while a test runs on a device that, according to its list, cannot pass it.
 constexpr const char* kRunsUnsupported = "KDL_CONFORMANCE_UNSUPPORTED";
 
 // Runs `test` for each device, each in its own subcase.

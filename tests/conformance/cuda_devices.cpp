@@ -1,4 +1,4 @@
-// The CUDA devices of the machine, or of the fake driver.
+// Runs the suite on the CUDA devices of the machine, or of the fake driver.
 #include "conformance/conformance.h"
 #include "conformance/cuda_kernels.h"
 #include "conformance/kernels.h"
@@ -20,7 +20,7 @@ bool IsThere(const char* spec) {
   return CodeOf([&] { context.Select(spec); }) == KDL_OK;
 }
 
-// Tests that need two devices.
+// The tests that need two devices.
 constexpr const char* kOneDevice = "there is only one device";
 constexpr const char* kOfTwo[] = {"TensorsMustLiveOnTheDevice", "TwoDevicesOfAKindAtOnce"};
 

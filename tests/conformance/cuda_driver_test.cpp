@@ -1,4 +1,4 @@
-// How a CUDA device handles failures of its driver, and whether it leaks.
+// Tests how a CUDA device handles failures of its driver, and whether it leaks.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,7 +17,7 @@ void Prepare(Context& context) {
   context.Register(CudaImages());
 }
 
-// Returns the error of a launch, or of selecting its device, when the driver's function fails once.
+// Makes the driver's function fail once. Returns the error of a launch, or of the selection of its device.
 std::string Failure(const char* function, int status, kdl_code code) {
   std::string message;
   {
@@ -109,7 +109,7 @@ TEST_CASE("CUDA: a device that is lost says so, and says the same from then on")
       CHECK(first.find(row.says) != std::string::npos);
       CHECK(first.find("this process cannot use the device any more: restart it") !=
             std::string::npos);
-      // The driver would work again, but must not be asked.
+      // The driver would work again, but the runtime must not call it.
       const auto also = [&](const auto& call) {
         std::string text;
         CHECK(CodeOf(call, &text) == KDL_ERROR_DEVICE);
@@ -166,8 +166,8 @@ TEST_CASE("CUDA: where no pool can be made memory comes the driver's old way") {
 
 namespace {
 
-// Checks that data returns unchanged, for a tensor with more rows than the staging memory holds at once, and
-// for longer rows.
+// Checks that data is unchanged after copies to the device and back, for a tensor with more rows than the
+// staging memory holds at once, and for longer rows.
 void CheckCopies() {
   const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
   const Bench bench(device);
@@ -178,7 +178,7 @@ void CheckCopies() {
     std::iota(values.begin(), values.end(), columns);
     const Tensor all = bench.Upload(values, {rows, columns});
     CHECK(Bench::Download<std::int64_t>(all) == values);
-    // All columns except the last.
+    // The part contains all columns except the last.
     const Tensor part =
         bench.context.Allocate(bench.host, ElementOf<std::int64_t>(), {rows, columns}, "part");
     kdl_array from = all.array();
@@ -270,7 +270,7 @@ TEST_CASE("CUDA: what one GPU has goes to another without the host between them"
       Check(kdl_copy(bench.sibling().queue().get(), &left, &right, "test", nullptr, 0, nullptr));
       bench.sibling().queue().Wait();
     };
-    // If these were needed, they would fail.
+    // These calls would fail now, but the copy must not need them.
     fake_cuda_fail("cuMemHostAlloc", kInvalidValue);
     fake_cuda_fail("cuMemcpyDtoHAsync_v2", kInvalidValue);
     copy();

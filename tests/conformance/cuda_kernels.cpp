@@ -4,7 +4,7 @@
 
 #include "conformance/workgroup_image.h"
 
-// The PTX that clang has generated.
+// The PTX that clang has generated from the suite's kernels.
 extern "C" const char kdl_suite_ptx[];
 __asm__(
     ".section .rodata\n"

@@ -1,4 +1,4 @@
-// The suite's kernels for CUDA devices, except those about workspace and its slices.
+// The suite's kernels for CUDA devices, except the kernels that use the workspace or its slices.
 #pragma once
 
 #include "kdl/kernel_abi.h"

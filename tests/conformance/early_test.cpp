@@ -1,4 +1,5 @@
-// When a device that orders operations itself gets them; the test ends this device's operations by hand.
+// Tests when operations reach a device that orders them itself. The tests complete this device's operations
+// by hand.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -40,12 +41,12 @@ class ByHand {
     return device_.queue(queue).Fill(x_, std::int64_t{1}, after);
   }
 
-  // Returns the number of its operations.
+  // Returns the number of operations that the device has and that have not ended.
   std::size_t count() const {
     const std::lock_guard lock(mutex_);
     return taken_.size();
   }
-  // Ends the oldest of its operations, and returns whether there was one.
+  // Ends the oldest operation of the device. Returns false if there is none.
   bool End(kdl_error* error = nullptr) {
     kdl_completion done = {};
     {
@@ -64,7 +65,7 @@ class ByHand {
       if (!End()) std::this_thread::yield();
     }
   }
-  // Whether the device had each point's operation when the operation that waits for it arrived.
+  // Returns whether, for each operation, the device had already been given all operations that it waits for.
   bool KnowsAllPoints() const {
     const std::lock_guard lock(mutex_);
     return knows_all_points_;
@@ -87,7 +88,7 @@ class ByHand {
   kdl_device_ops ops_ = {};
   Device device_;
   Tensor x_;
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards all members below
   std::vector<kdl_submission> taken_;
   std::vector<kdl_point> given_;
   bool knows_all_points_ = true;
@@ -102,15 +103,15 @@ TEST_CASE("Early: what is given after the report does not wait for what fails in
   device.Fail();
   CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
   const Event fresh = device.Give(0);
-  CHECK(device.count() == 1);  // otherwise the device would fail it, too
+  CHECK(device.count() == 1);  // otherwise the device would let `fresh` fail, too
   device.Fail();
   device.EndUntil(fresh);
   fresh.Wait();
   CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
 }
 
-// If an operation is cancelled before it has started, the device never gets it, nor anything that waits for
-// it.
+// If an operation is cancelled before it has started, the device receives neither this operation nor any
+// operation that waits for it.
 TEST_CASE("Early: nothing waits for an operation that the device was not given") {
   for (int round = 0; round < 20; ++round) {
     Context context;
@@ -142,7 +143,7 @@ TEST_CASE("Early: a wait runs nothing that comes after what it waits for") {
   std::atomic<bool> has_waited = false;
   std::atomic<bool> ran_in_wait = false;
   const std::thread::id here = std::this_thread::get_id();
-  // One thread both enqueues and waits, so that no other can have started the call.
+  // This thread both enqueues and waits, so no other thread can have started the call.
   const Event call = host.Call(
       [&] {
         ran_in_wait = std::this_thread::get_id() == here && !has_waited;

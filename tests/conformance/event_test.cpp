@@ -1,4 +1,4 @@
-// Queues, events, timelines: order, waiting before signalling, threads, failures.
+// Tests queues, events and timelines: ordering, waits before signals, threads, failures.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -96,7 +96,7 @@ CONFORMANCE_TEST(WaitsWithTheLongestTimeoutEnd) {
   other.join();
 }
 
-// Every order in which three operations can become ready, where b waits for a, and c waits for both.
+// Tests every order in which three operations can become ready, where b waits for a, and c waits for both.
 CONFORMANCE_TEST(EventsInAllOrders) {
   std::vector<int> order = {0, 1, 2};
   do {
@@ -140,7 +140,7 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   bench.queue.Call(journal.Note(2)).Wait();
   bench.queue.Wait();
   CHECK(journal.notes() == std::vector<int>{2});
-  // The events stay failed, and so does everything that waits for them.
+  // The events remain failed, and so does everything that waits for them.
   CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
   const Event again = bench.queue.Call(journal.Note(3), {failed});
   CHECK(CodeOf([&] { again.Wait(); }) == KDL_ERROR_DEVICE);
@@ -148,8 +148,8 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   CHECK(journal.notes() == std::vector<int>{2, 4});
 }
 
-// Being told by an event of another queue is not being told of this queue's failure, however late that
-// occurs.
+// A wait for an event of another queue reports that event's failure. It does not count as a report of this
+// queue's own failure, even if that occurs later.
 CONFORMANCE_TEST(EachQueueTellsOfItsOwnFailures) {
   for (const bool is_late : {true, false}) {
     CAPTURE(is_late);
@@ -167,7 +167,7 @@ CONFORMANCE_TEST(EachQueueTellsOfItsOwnFailures) {
     CHECK(CodeOf([&] { other.Wait(); }) == KDL_ERROR_DEVICE);
     other.Wait();
     bench.queue.Wait();
-    // Being told a second time does not affect what was enqueued since.
+    // A second report of the same failure does not affect operations that were enqueued after the first.
     const Timeline second = bench.context.MakeTimeline();
     other.Call(Explode, {second.At(1)});
     CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
@@ -197,7 +197,8 @@ CONFORMANCE_TEST(WhatIsGivenAfterTheReportRuns) {
   }
 }
 
-// Two callers share one order, but neither fails with the other or is told of the other's failures.
+// The operations of two callers are ordered together, but neither caller fails because of the other, or gets
+// the other's errors.
 CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
   Journal journal;
   const Timeline gate = bench.context.MakeTimeline();
@@ -224,7 +225,7 @@ CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 4));
 }
 
-// Neither an enqueued operation nor a run waits any longer once one of its events has failed.
+// Once one of its events has failed, neither an enqueued operation nor a run waits any longer.
 CONFORMANCE_TEST(AFailedEventEndsAllWaiting) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   const Timeline never = bench.context.MakeTimeline();
@@ -301,7 +302,7 @@ CONFORMANCE_TEST(LongChainsDoNotRecurse) {
   CHECK(count == kLength);
 }
 
-// All threads enqueue work in all queues, and each item waits for its thread's previous one.
+// All threads enqueue work in all queues. Each item waits for the previous item of its thread.
 CONFORMANCE_TEST(ManyThreadsShareTheQueues) {
   constexpr int kThreads = 4;
   constexpr int kItems = 200;
@@ -352,7 +353,7 @@ CONFORMANCE_TEST(EventsOfAnotherContextAreRefused) {
 
 CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   std::atomic<bool> ran = false;
-  // What outlives the context may only be freed.
+  // Objects that outlive the context can only be freed.
   Event waiting;
   Tensor tensor;
   Timeline gate = bench.context.MakeTimeline();
@@ -367,13 +368,13 @@ CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   CHECK_FALSE(ran);
 }
 
-// Neither a kernel that would run forever nor an operation that waits for it blocks anyone.
+// A cancellation ends a kernel that would run forever, and nothing that waits for the kernel blocks.
 CONFORMANCE_TEST(CancelEndsWhatRuns) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   for (const std::int64_t cores : {1, 3}) {
     const Event running = bench.queue.Launch("spin", cores, {y});
     const Event after = bench.queue.Launch("mark", 3, {y});
-    // Long enough for it to start even on a busy machine.
+    // This is long enough for the kernel to start even on a busy machine.
     CHECK(CodeOf([&] { Check(kdl_event_wait(running.get(), 50000000)); }) == KDL_ERROR_TIMEOUT);
     running.Cancel();
     CHECK(CodeOf([&] { running.Wait(); }) == KDL_ERROR_CANCELLED);

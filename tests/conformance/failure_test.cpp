@@ -1,4 +1,4 @@
-// Failures around a device: each of its calls that can fail does so in turn, and the process forks.
+// Tests failures around a device: each device call that can fail does so in turn, and the process forks.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 namespace kdl::conformance {
 namespace {
 
-// Decides which of all calls fails.
+// Counts calls, and decides which one fails.
 class Calls {
  public:
   explicit Calls(int failing) : failing_(failing) {}
@@ -30,7 +30,8 @@ class Calls {
   std::atomic<int> made_ = 0;
 };
 
-// The device under test as another kind, which does the same except for the call that fails.
+// Wraps the device under test as a device of another kind. It behaves the same, except for the call that
+// fails.
 class Failing {
  public:
   Failing(const runtime::Device& device, Calls& calls)
@@ -69,7 +70,8 @@ class Failing {
     if (it.calls_.Fails()) return done.call(done.context, it.calls_.Failure());
     it.ops().launch(it.state(), request, done);
   }
-  // For a device that orders: it does the work in its time, and then reports a failure.
+  // If the device orders operations itself, the operation still runs when it is due, and then reports a
+  // failure.
   struct Spoilt {
     kdl_submission submission;
     kdl_completion done;
@@ -96,7 +98,7 @@ class Failing {
   static void Release(void* self, kdl_memory memory) {
     FromHandle(self).inner_.memory_ops().release(FromHandle(self).state(), memory);
   }
-  // write, read, copy and fill end with their completion.
+  // write, read, copy and fill report their end through their completion.
   template <auto function, class... Arguments>
   static void Move(void* self, Arguments... arguments, kdl_completion done) {
     Failing& it = FromHandle(self);
@@ -140,7 +142,7 @@ class Failing {
   const kdl_device_ops ops_;
 };
 
-// Memory from the application; an allocation also counts as a call.
+// Provides memory from the application. An allocation also counts as a call that can fail.
 void* Lend(void* calls, std::size_t bytes, std::size_t alignment) {
   if (static_cast<Calls*>(calls)->Fails()) return nullptr;
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -189,10 +191,10 @@ CONFORMANCE_TEST(EachCallFailsInTurn) {
       CHECK(failing > 3);
       return;
     }
-    if (code != KDL_ERROR_OUT_OF_MEMORY) {  // the error for the application's memory
+    if (code != KDL_ERROR_OUT_OF_MEMORY) {  // that code is for the application's memory
       CHECK(code == KDL_ERROR_DEVICE);
       CHECK(message.find(calls.cause()) != std::string::npos);
-      CHECK(message.find(calls.cause()) == message.rfind(calls.cause()));  // occurs once
+      CHECK(message.find(calls.cause()) == message.rfind(calls.cause()));  // occurs only once
     }
     for (const Device& each : {device, inner, host}) {
       if (each.get() == nullptr) continue;
@@ -209,7 +211,7 @@ bool IsRefused(kdl_error* error) {
   return is_right;
 }
 
-// Checks all functions on the parent's context that are not in UseInChild.
+// Checks that the parent's context refuses all functions in the child except those that UseInChild tests.
 bool RefusesAllElse(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   kdl_context* context = bench.context.get();
   kdl_device* device = bench.device.get();
@@ -248,7 +250,8 @@ bool RefusesAllElse(const Bench& bench, const Tensor& x, const kdl_function* mar
   return std::ranges::all_of(errors, IsRefused);
 }
 
-// Checks a child of a process that has used a device; the bits of its exit code say what is wrong.
+// Uses the context in a child of a process that has used a device. The bits of the child's exit code say what
+// is wrong.
 int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   const kdl_arg arg = {&x.array(), 0, 0, {}};
   kdl_queue* queue = bench.queue.get();
@@ -264,7 +267,7 @@ int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   kdl_buffer_retain(x.array().buffer);
   kdl_buffer_free(x.array().buffer);
   kdl_context_destroy(bench.context.get());
-  // A context of its own works.
+  // A context that the child creates itself works.
   Context own;
   own.Register(kImages);
   const Device host = own.Select("host?threads=1");

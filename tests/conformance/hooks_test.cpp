@@ -1,4 +1,4 @@
-// Memory and threads that the application provides.
+// Tests memory and threads that the application provides.
 #include <atomic>
 #include <cfenv>
 #include <cstddef>
@@ -70,7 +70,7 @@ TEST_CASE("Hooks: a device works in memory and on threads that are lent, and giv
       const Tensor y = context.Allocate(host, i64, {kMany}, "y");
       const Tensor z = context.Allocate(host, i64, {kMany}, "z");
       host.queue().Launch("exchange", 7, {y, z}).Wait();
-      CHECK(lender.runs > 2);  // once for each barrier
+      CHECK(lender.runs > 2);  // one run for each barrier
       host.queue().Copy(away, x, "out").Wait();
       const auto there = Bench::Download<std::int64_t>(away);  // staged in the application's memory
       CHECK(there.back() == kMany + 1);
@@ -103,7 +103,7 @@ TEST_CASE("Hooks: threads that are lent compute in the default floating-point st
   host.queue().Fill(y, 0x1p-24f).Wait();
   host.queue().Run("saxpy", 9, {1.0f, x, y});
   CHECK(lender.runs == 1);
-  for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // a tie, rounds to even
+  for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // ties round to even
 }
 
 TEST_CASE(
@@ -119,7 +119,7 @@ TEST_CASE(
     std::fesetround(FE_UPWARD);
     return nullptr;
   };
-  // With one timeout the waiting thread runs it, with the other a thread of the runtime.
+  // With the first timeout the waiting thread runs the call, with the second a thread of the runtime does.
   for (const std::int64_t timeout : {std::int64_t{-1}, std::int64_t{1'000'000'000}}) {
     host.queue().Fill(y, 0x1p-24f).Wait();
     kdl_event* changed = nullptr;
@@ -133,10 +133,10 @@ TEST_CASE(
     CHECK(tie == 1.0f);
     CHECK(Bench::Download<float>(y)[0] == 1.0f);
   }
-  std::fesetround(FE_TONEAREST);  // also changes the x87, which our code does not use
+  std::fesetround(FE_TONEAREST);  // also sets the x87, which our code does not use
 }
 
-// A kind of device with its own memory that records functions which were called in a floating-point state
+// A kind of device with its own memory. It records which functions were called in a floating-point state
 // other than the default.
 class FloatWatcher {
  public:
@@ -286,7 +286,7 @@ TEST_CASE("Hooks: tables of other sizes, and half of a pair") {
   CHECK(refusal(hooks) ==
         "kdl_context_create_with: one of allocate and release is NULL; give both or neither");
   hooks = lender.Hooks();
-  hooks.size = offsetof(kdl_hooks, run);  // an older caller, who only provides memory
+  hooks.size = offsetof(kdl_hooks, run);  // an older caller, which only provides memory
   CHECK(refusal(hooks).empty());
   kdl_context_destroy(context);
 }

@@ -30,7 +30,7 @@ constexpr kdl_param_desc ScalarParam(const char* name, int element) {
   return param;
 }
 
-// Makes the next dimension the constant 4.
+// Appends a dimension with the constant size 4.
 constexpr kdl_param_desc LastIsFour(kdl_param_desc param) {
   param.dim_symbol[param.rank] = KDL_DIM_CONST;
   param.dim_const[param.rank++] = 4;
@@ -88,7 +88,7 @@ T Scalar(const kdl_args* args, int scalar) {
   return value;
 }
 
-// Calls body(n) for those blocks n of `count` that are assigned to this core.
+// Calls body(n) for each block n below `count` that is assigned to this core.
 template <class Body>
 void ForMyBlocks(const kdl_core* core, std::int64_t count, Body body) {
   for (std::int64_t n = core->core_id; n < count; n += core->core_num) body(n);
@@ -301,7 +301,7 @@ constexpr kdl_variant kTrapAt[] = {Variant("trap_at", TrapAt, kTrapParams, kN,
 
 // ---- barriers ----
 
-// What a core keeps across barriers.
+// The values that a core keeps across barriers.
 struct Frame {
   std::int64_t step;
   std::int64_t check;
@@ -316,7 +316,7 @@ std::int32_t Exchange(const kdl_args* args, kdl_core* core) {
     *frame = {1, core->core_id + 100};
     return KDL_BARRIER;
   }
-  // With another core's frame the result would be wrong.
+  // The result would be wrong if the core got another core's frame.
   const std::int64_t error = frame->check - core->core_id - 100;
   ForMyBlocks(core, n,
               [&](std::int64_t i) { Elements<std::int64_t>(args, 1)[i] = x[(i + 1) % n] + error; });
@@ -400,7 +400,7 @@ constexpr kdl_variant kWorkspace[] = {
     Variant("workspace", Workspace, kI64Out, kN,
             {.footprint_bytes = kSliceBytes, .shared_bytes = SharedBytes})};
 
-/// Fills its slice with its slot's number, and stores that number.
+/// Fills the core's slice with the number of its slot, and stores that number in y.
 std::int32_t Slices(const kdl_args* args, kdl_core* core) {
   std::memset(core->workspace, static_cast<int>(core->slot % 100), kSliceBytes);
   if (core->core_id < args->dims[0]) Elements<std::int64_t>(args, 0)[core->core_id] = core->slot;

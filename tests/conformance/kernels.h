@@ -1,12 +1,13 @@
-// The kernels of the suite, written by hand with the ABI of compiled kernels. A device that runs another kind
-// of image provides the same kernels in that kind.
+// The kernels of the suite, written by hand with the ABI of compiled kernels. For a device that runs another
+// kind of image, the same kernels exist in that kind.
 #pragma once
 
 #include "kdl/kernel_abi.h"
 
 namespace kdl::conformance {
 
-// A null-terminated list of images of kind "host". The kernels, where N and so on are sizes:
+// A null-terminated list of images of kind "host". They contain these kernels, where capital letters are
+// sizes:
 //
 //   saxpy(a: f32, x: in f32[N], y: inout f32[N])        y = fma(a, x, y), blocks of 64
 //   saxpy(a: f64, x: in f64[N], y: inout f64[N])

@@ -1,5 +1,5 @@
-// Launches: numbers of cores, kinds of arguments, what cores receive, and that results never depend on how
-// cores are run.
+// Tests launches: numbers of cores, kinds of arguments, what cores receive, and that results never depend on
+// how the cores run.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ CONFORMANCE_TEST(Saxpy) {
   }
 }
 
-// Returns the device's count with this name, or nothing if it has none.
+// Returns the device's count with this name, or nullopt if there is none.
 std::optional<std::int64_t> FindCount(const Device& device, std::string_view name) {
   std::vector<kdl_count> counts(
       static_cast<std::size_t>(kdl_device_get_counts(device.get(), nullptr, 0)));
@@ -68,7 +68,7 @@ CONFORMANCE_TEST(TimeInKernels) {
   }
   bench.Upload(std::vector<std::int64_t>(64, 0), "z");
   CHECK(*FindCount(bench.device, KDL_COUNT_KERNEL_TIME) == before);
-  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(64, 4 * 64));  // each adds
+  CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(64, 4 * 64));  // 4 launches
 }
 
 CONFORMANCE_TEST(EmptyTensors) {
@@ -184,7 +184,7 @@ CONFORMANCE_TEST(OuterStridesAreFree) {
     expected.push_back(sum);
   }
   CHECK(launch() == expected);
-  rows.view.stride[0] = 0;  // an input may repeat a row
+  rows.view.stride[0] = 0;  // stride 0: an input may repeat a row
   CHECK(launch() == std::vector<float>(5, expected[0]));
 }
 
@@ -241,7 +241,7 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, 1000, &arg, 1, &bytes));
   const std::int64_t instances = bench.device.Instances(1000);
   CHECK(bytes == 8000 + instances * 256);
-  // Sizes are computed in 64 bits; the memory itself is not needed.
+  // Sizes are computed in 64 bits. Only the size is requested here, so the memory is not needed.
   constexpr std::int64_t kMany = 20'000'000;
   std::int64_t many_bytes = 0;
   Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, kMany, &arg, 1, &many_bytes));
@@ -262,7 +262,7 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   };
   launch_with(bytes);
   CHECK(Bench::Download<std::int64_t>(y) == expected);
-  // It is enough to have room for the slices.
+  // The memory only needs room for the slices.
   const std::int64_t slices = instances * 256;
   for (const std::int64_t size : {slices, bytes - 1}) {
     bench.queue.Fill(y, std::int64_t{-1}).Wait();
@@ -277,8 +277,8 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   CHECK(message.find("at most " + std::to_string(KDL_LARGEST_SIZE)) != std::string::npos);
 }
 
-// Slices are contiguous, and the memory between and after them is unchanged. (The kernel traps if another
-// core writes to its slice.)
+// Slices are contiguous, and launches do not change the memory between and after them. (The kernel traps if
+// another core writes to its slice.)
 CONFORMANCE_TEST(SlicesOfTheWorkspaceAreApart) {
   constexpr std::int64_t kGuard = 4096;
   constexpr std::uint8_t kPoison = 0xD5;
@@ -310,7 +310,7 @@ CONFORMANCE_TEST(SlicesOfTheWorkspaceAreApart) {
   }
 }
 
-// Cores without blocks are not run, so they need no slices.
+// Cores without blocks do not run, so they need no slices.
 CONFORMANCE_TEST(SlicesOnlyForBusyCores) {
   constexpr std::int64_t kBusy = 3;
   const kdl_function* kernel = nullptr;
@@ -369,7 +369,7 @@ CONFORMANCE_TEST(Print) {
   CHECK(printed == "x is [1.5, -0.1, 3e+10], N is 3\n");
 }
 
-// Makes standard output fail during its lifetime, as a full disk would.
+// While this object exists, standard output fails as if the disk were full.
 class FullOutput {
  public:
   FullOutput() : own_(dup(STDOUT_FILENO)) {

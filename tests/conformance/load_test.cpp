@@ -1,4 +1,4 @@
-// Kernels from shared objects.
+// Tests kernels in shared objects.
 #include "conformance/conformance.h"
 
 namespace kdl::conformance {
@@ -7,7 +7,7 @@ namespace {
 TEST_CASE("Load: a shared object's kernels run like linked ones") {
   Context context;
   context.Load(KDL_CONFORMANCE_MODULE);
-  context.Load(KDL_CONFORMANCE_MODULE);  // the same images again, without effect
+  context.Load(KDL_CONFORMANCE_MODULE);  // loads the same images again, which has no effect
   const Device host = context.Select("host");
   std::vector<std::int64_t> values = {1, 1, 1};
   const Tensor y = context.Wrap(host, values.data(), {3}, "y");

@@ -1,4 +1,4 @@
-// Allocation, copies, fills, maps.
+// Tests allocations, copies, fills and maps.
 #include <array>
 #include <chrono>
 #include <memory>
@@ -12,7 +12,7 @@ extern "C" kdl_error* kdl_conformance_fill_from_c(kdl_device* device, float valu
 namespace kdl::conformance {
 namespace {
 
-// Returns a view of part of an array, which shares its buffer without a reference.
+// Returns a view of part of an array. It shares the array's buffer, but holds no reference to it.
 kdl_array Part(const Tensor& tensor, std::int64_t offset, std::vector<std::int64_t> sizes,
                std::vector<std::int64_t> strides) {
   kdl_array part = tensor.array();
@@ -126,7 +126,7 @@ CONFORMANCE_TEST(CopiesFollowStrides) {
   const std::vector<std::uint8_t> source = Counting(120);
   const Tensor from = bench.Upload(source);
   const Tensor to = bench.Upload(std::vector<std::uint8_t>(200, 0));
-  // A transposition of a 4 x 5 x 6 block, a repeated row, and rows with gaps.
+  // Copies a transposed 4 x 5 x 6 block, a repeated row, and rows with gaps.
   CopyNow(bench, Part(to, 0, {6, 5, 4}, {20, 4, 1}), Part(from, 0, {6, 5, 4}, {1, 6, 30}));
   CopyNow(bench, Part(to, 120, {3, 4}, {4, 1}), Part(from, 50, {3, 4}, {0, 1}));
   CopyNow(bench, Part(to, 140, {4, 3}, {10, 1}), Part(from, 0, {4, 3}, {30, 2}));
@@ -154,7 +154,7 @@ CONFORMANCE_TEST(CopiesBetweenDevices) {
   bench.queue.Copy(back, at_host, "back");
   bench.queue.Wait();
   CHECK(Bench::Download<std::uint8_t>(back) == source);
-  // Columns of one tensor to rows of the other, between the two memories.
+  // Copies columns of one tensor to rows of the other, between the two memories.
   CopyNow(bench, Part(there, 0, {10, 10}, {10, 1}), Part(here, 0, {10, 10}, {1, 10}));
   const std::vector<std::uint8_t> turned = Bench::Download<std::uint8_t>(there);
   for (int i = 0; i < 100; ++i) REQUIRE(turned[i] == source[i % 10 * 10 + i / 10]);
@@ -198,7 +198,7 @@ CONFORMANCE_TEST(ImpossibleCopiesAreErrors) {
   CHECK(copy(Part(a, 1, {4, 4}, {4, 1}), b.array()) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message.find("it needs 64") != std::string::npos);
   CHECK(copy(Part(a, -1, {2}, {1}), Part(b, 0, {2}, {1})) == KDL_ERROR_INVALID_ARGUMENT);
-  // Interleaved halves share no element.
+  // The two views are interleaved, but share no element.
   CHECK(copy(Part(a, 0, {4, 2}, {4, 1}), Part(a, 2, {4, 2}, {4, 1})) == KDL_OK);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("Copies: one of nothing tells the host nothing of what ran before it")
   queue.Fill(x, 1.0f);
   queue.Copy(empty, other, "of nothing");
   std::this_thread::sleep_for(
-      std::chrono::milliseconds(100));  // asking whether it has ended would count as being told
+      std::chrono::milliseconds(100));  // sleeps: a query would count as a wait
   std::string message;
   CHECK(CodeOf([&] { x.Map<float>(KDL_MAP_READ); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message.find("the host must wait") != std::string::npos);

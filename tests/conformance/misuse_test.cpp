@@ -1,11 +1,12 @@
-// Invalid handles, arrays and memory: each gives an error that says which one, before any effect.
+// Tests invalid handles, arrays and memory. Each use gives an error that names the invalid object, before any
+// effect.
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 
 namespace kdl::conformance {
 namespace {
 
-// Returns the message of a call that must be refused as a mistake of the caller.
+// Returns the message of a call that must be rejected as a mistake of the caller.
 std::string RefusalOf(kdl_error* error) {
   REQUIRE(error != nullptr);
   CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
@@ -101,7 +102,7 @@ CONFORMANCE_TEST(WrappedMemoryIsMemory) {
   kdl_array_free(&array);
   Check(wrap(bytes + 3, KDL_U8));
   kdl_array_free(&array);
-  // Without elements there need be no address.
+  // If there are no elements, the address may be null.
   const std::int64_t none[] = {0};
   Check(kdl_array_wrap(bench.device.get(), nullptr, KDL_F64, 1, none, nullptr, "v", &array));
   kdl_array_free(&array);
@@ -168,7 +169,7 @@ CONFORMANCE_TEST(WorkspacesHoldNoArgument) {
     return kdl_launch_kernel(bench.queue.get(), Find(bench, kernel), 2, &arg, 1, workspace, nullptr,
                              0, nullptr);
   };
-  // Also if the kernel needs no workspace: how much it needs differs between targets.
+  // This also applies to a kernel that needs no workspace, because the need differs between targets.
   for (const char* kernel : {"slices", "mark"}) {
     CHECK(RefusalOf(launch(kernel, slots, memory.array().buffer)) ==
           "launch of '" + std::string(kernel) + "': its workspace, 'memory' on " +

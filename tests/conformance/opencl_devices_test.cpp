@@ -1,4 +1,4 @@
-// Runs the suite on the first OpenCL device of this machine; without one, nothing runs.
+// Runs the suite on the first OpenCL device of this machine. If there is none, nothing runs.
 #include <stdlib.h>  // setenv
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ bool IsThere(const char* spec) {
   return CodeOf([&] { context.Select(spec); }) == KDL_OK;
 }
 
-// Tests that need two devices.
+// The tests that need two devices.
 constexpr const char* kOneDevice = "there is only one device";
 constexpr const char* kOfTwo[] = {"TensorsMustLiveOnTheDevice", "TwoDevicesOfAKindAtOnce"};
 
@@ -32,7 +32,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       context.Register(OpenclImages());
     };
     std::vector<DeviceUnderTest> devices;
-    setenv("POCL_DEVICES", "pthread basic", 0);  // the processor, as two devices
+    setenv("POCL_DEVICES", "pthread basic", 0);  // makes the processor appear as two devices
     if (!IsThere("opencl")) return devices;
     const bool has_two = IsThere("opencl[1]");
     devices.push_back({"opencl",

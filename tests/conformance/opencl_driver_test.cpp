@@ -1,4 +1,4 @@
-// How an OpenCL device handles a driver that gives up a device, and kernels that need too much memory.
+// Tests how an OpenCL device handles a driver that loses the device, and kernels that need too much memory.
 #include <stdlib.h>  // setenv
 
 #include "conformance/conformance.h"
@@ -59,7 +59,7 @@ TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on
     int times;
     const char* says;
   };
-  // If a wait reports that resources ran out, the device asks once more.
+  // If a wait reports that resources ran out, the runtime waits a second time.
   constexpr Row kRows[] = {
       {"clEnqueueReadBuffer", kNotAvailable, 1,
        "OpenCL: running mark failed: CL_DEVICE_NOT_AVAILABLE (-2)"},
@@ -83,7 +83,7 @@ TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on
     };
     fake_opencl_fail(row.function, row.status, row.times);
     says_it(all);
-    // The driver would work again, but must not be asked.
+    // The driver would work again, but the runtime must not call it.
     says_it([&] { place.Launch(); });
     says_it([&] { place.context.Allocate(place.device, ElementOf<std::int64_t>(), {8}, "z"); });
     says_it([&] { place.device.queue().Copy(place.here, place.y).Wait(); });

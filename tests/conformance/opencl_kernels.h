@@ -1,4 +1,4 @@
-// The suite's kernels for OpenCL devices, except those about workspace and its slices.
+// The suite's kernels for OpenCL devices, except the kernels that use the workspace or its slices.
 #pragma once
 
 #include "kdl/kernel_abi.h"

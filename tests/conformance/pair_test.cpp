@@ -1,5 +1,5 @@
-// Two devices at once: a pipeline on both gives the results of one device, reports what was moved, and
-// overlaps.
+// Tests two devices at once: a pipeline on both gives the results of a single device, reports which data was
+// moved, and overlaps work.
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -33,7 +33,7 @@ std::vector<float> Numbers(std::int64_t seed) {
   return numbers;
 }
 
-// Runs layer 1 of all batches on one device and layer 2 on the other, each as soon as possible.
+// Runs layer 1 of all batches on one device and layer 2 on the other. Each layer starts as soon as possible.
 class Pipeline {
  public:
   Pipeline(const Context& context, const Device& first, const Device& second)
@@ -101,12 +101,12 @@ TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names wh
       CHECK(transfer.count == kBatches);
       bytes += transfer.bytes;
     }
-    // With common memory nothing is moved.
+    // If the devices share memory, nothing is moved.
     CHECK(bytes == (first.SharesMemoryWith(second) ? 0 : kBatches * kSize * kSize * 4));
   }
 }
 
-// Each of two kernels only ends once the other has started, or traps after a long time.
+// Each of two kernels ends after the other has started, or traps after a long time.
 std::atomic<int> g_begun = 0;
 
 std::int32_t Meet(const kdl_args*, kdl_core* core) {

@@ -1,4 +1,4 @@
-// Loaded devices, and structs of other sizes and versions.
+// Tests plugin devices, and structs of other sizes and versions.
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -61,8 +61,8 @@ TEST_CASE("Plugin: operations go to the device before what they wait for has end
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 1 + 3 * 101));
 }
 
-// Fails at each place in turn: there must be one error with its cause, nothing hangs, all memory is released,
-// and other devices work.
+// Makes the device fail at each site in turn. There must be one error that contains the cause, nothing may
+// hang, all memory must be released, and other devices must work.
 TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
   for (const char* site : {"allocate", "write", "read", "copy", "fill", "load", "launch"}) {
     CAPTURE(site);
@@ -114,7 +114,7 @@ TEST_CASE("Plugin: a launch with the device is cancelled, and what comes after i
   device.queue().Launch("mark", 3, {x}).Wait();
 }
 
-// Provides the facts that an older plugin knows; the runtime must fill in the others.
+// Provides only the facts that an older plugin knows; the runtime must fill in the others.
 void FewFacts(void*, kdl_device_facts* facts) {
   facts->cores = 3;
   facts->image_kind = "host";

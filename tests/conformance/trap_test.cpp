@@ -1,4 +1,4 @@
-// Traps: their messages, their scope, and that the device stays usable.
+// Tests traps: their messages, their scope, and that the device remains usable.
 #include "conformance/conformance.h"
 
 namespace kdl::conformance {

@@ -1,5 +1,5 @@
-// Runs each test that a device's list says it cannot pass, in its own process. A test that passes must be
-// removed from the list.
+// Runs each test that, according to a device's list, the device cannot pass. Each test runs in its own
+// process. A test that passes must be removed from the list.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,10 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Some of them never end.
+// The time limit for a test; some of these tests never end.
 constexpr std::chrono::seconds kMost{10};
 
-// Whether the test passes on the device this time.
+// Returns whether the test passes on the device this time.
 bool PassesOnce(const std::string& test, const std::string& spec) {
   std::string only_test = "-tc=" + test;
   std::string only_device = "-sc=" + spec;

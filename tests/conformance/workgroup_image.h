@@ -1,4 +1,4 @@
-// The suite's tables for devices that find their kernels in a text (kdl/workgroup_abi.h).
+// The suite's tables for devices whose kernels come from a text (kdl/workgroup_abi.h).
 #pragma once
 
 #include <deque>
@@ -9,7 +9,8 @@
 
 namespace kdl::conformance {
 
-// An image of the host's kernels without code; a text contains the code under the variants' symbols.
+// An image with the host's kernels but without their code. A text contains the code, under the symbols of the
+// variants.
 struct WorkgroupImage {
   std::string text;
   std::deque<std::string> symbols;

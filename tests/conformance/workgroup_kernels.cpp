@@ -1,6 +1,6 @@
-// The suite's kernels for devices whose cores are workgroups, here of one thread. clang compiles them to PTX,
-// and to code for clusters. KERNEL(NAME, numbers of a launch, each tensor's memory) starts a kernel, BEGIN
-// its body.
+// The suite's kernels for devices whose cores are workgroups; here each workgroup has one thread. clang
+// compiles the kernels to PTX, and to code for clusters. KERNEL(NAME, number of values in `launch`, the
+// memory of each tensor) starts a kernel, and BEGIN starts its body.
 #ifdef __NVPTX__
 #include "conformance/workgroup_kernels_ptx.h"
 #else
@@ -130,7 +130,7 @@ KERNEL(endless, 14, TENSOR(x)) {
   if (CORE == 0 && PART == 2) Trap(record, 4, 0, 0, CORE);
 }
 
-// Nothing stops it.
+// Nothing stops this kernel.
 KERNEL(spin, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(volatile long, y, 5);

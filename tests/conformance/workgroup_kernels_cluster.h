@@ -1,4 +1,5 @@
-// How clang declares kernels for clusters (kdl/cluster_abi.hpp), and their table: a core has one worker.
+// Macros that declare kernels for clusters (kdl/cluster_abi.hpp) when clang compiles them, and the table of
+// these kernels. A core has one worker.
 #pragma once
 
 #include "kdl/cluster_abi.hpp"
@@ -22,7 +23,7 @@ static inline void Enter(void (*body)(const long*, long, char*, char*, long*, lo
   Call(body, numbers, memories, worker, __make_integer_seq<Sequence, int, sizeof...(T)>());
 }
 
-// The rows of a section are contiguous, in the order of this file.
+// The entries in a section are contiguous, in the order of this file.
 #define ENTRY [[gnu::used, gnu::section("kdl_entries")]] static const kdl_cluster_entry
 #define KERNEL(NAME, NUMBERS, ...)                                                    \
   static void NAME##_body(const long* launch, long block, char* memory, char* shared, \
@@ -38,7 +39,7 @@ static inline void Enter(void (*body)(const long*, long, char*, char*, long*, lo
   do {        \
   } while (false)
 
-// Only for clusters: accesses the last byte of the scratchpad, and then the byte after it.
+// Only for clusters. Accesses the last byte of the scratchpad, and then the byte after it.
 extern "C" inline void strays(const int64_t*, const int64_t*, kdl_cluster_worker* worker) {
   constexpr uint64_t kScratchpadBytes = 4 << 20;
   volatile char* const end = worker->scratchpad + kScratchpadBytes;

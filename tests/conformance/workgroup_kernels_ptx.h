@@ -1,4 +1,4 @@
-// How clang declares kernels that it compiles to PTX: a core is a block of one thread.
+// Macros that declare kernels when clang compiles them to PTX. A core is a block of one thread.
 #pragma once
 
 template <int count>

@@ -31,7 +31,7 @@ constexpr int kMostWorkgroup = 227 << 10;
 constexpr int kWorkgroupOfText = 48 << 10;
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kMemory = std::size_t{1} << 30;
-// Marks device addresses, which the host cannot use.
+// A tag that marks device addresses, so that the host cannot use them.
 constexpr Address kTag = Address{1} << 62;
 
 [[noreturn]] void Misused(const std::string& what) {
@@ -55,12 +55,12 @@ struct Block {
 struct Stream {
   Context* context;
   std::deque<std::function<void()>> waiting;
-  std::size_t done = 0;  // pieces of work already done
+  std::size_t done = 0;  // number of work items already done
 };
 struct Event {
   Context* context;
-  Stream* stream = nullptr;  // null: not recorded
-  std::size_t place = 0;     // the event is after this much of the stream's work
+  Stream* stream = nullptr;  // null if the event is not recorded
+  std::size_t place = 0;     // the event comes after this number of the stream's work items
   bool is_timed = true;
 };
 constexpr int kHostMemory = 1;
@@ -95,7 +95,7 @@ struct CopyPeer {
 };
 struct Function {
   const ptx::Kernel* kernel;
-  int workgroup_bytes = kWorkgroupOfText;  // the most that a launch may request
+  int workgroup_bytes = kWorkgroupOfText;  // the largest size that a launch may request
 };
 struct LoadedModule {
   Context* context;
@@ -104,7 +104,7 @@ struct LoadedModule {
   std::map<std::string, Function> functions;
 };
 
-// The state of the driver. Kernels run without the mutex.
+// The state of the driver. The mutex guards it, but is not held while kernels run.
 std::mutex mutex;
 Context contexts[kDevices];
 std::map<Address, Block> blocks;
@@ -139,12 +139,12 @@ Context& Current() {
   return *current.back();
 }
 
-// Returns host memory for `bytes` starting at the address. The mutex must be held.
+// Returns the host memory for the `bytes` bytes that start at the address. The mutex must be held.
 char* Host(Address address, std::size_t bytes) {
   auto behind = blocks.upper_bound(address);
   if (behind == blocks.begin()) Misused("an address that is none");
   auto& [start, block] = *std::prev(behind);
-  // Updates of narrow elements access the whole word around them.
+  // An update of a narrow element accesses the whole word that contains it.
   const std::size_t words = (block.size + 3) / 4 * 4;
   if (address + bytes > start + words) Misused("a range that leaves its memory");
   return block.bytes.get() + (address - start);
@@ -161,7 +161,7 @@ void Check(Stream* stream) {
   if (stream->context != &Current()) Misused("a stream of another context");
 }
 
-// Enqueues work on `bytes` starting at the address; checks the range now, and runs the work later.
+// Enqueues work on the `bytes` bytes that start at the address. Checks the range now; the work runs later.
 Status Later(Stream* stream, Address address, std::size_t bytes, std::function<void(char*)> work) {
   Check(stream);
   LockedHost(address, bytes);
@@ -169,7 +169,7 @@ Status Later(Stream* stream, Address address, std::size_t bytes, std::function<v
   return kSuccess;
 }
 
-// Runs the stream's work up to its first `count` pieces in all.
+// Runs the stream's work until `count` items of it have been done in all.
 void RunUntil(Stream& stream, std::size_t count) {
   while (stream.done < count) {
     const std::function<void()> work = std::move(stream.waiting.front());
@@ -217,8 +217,8 @@ void Free(Context& context, Address address) {
   blocks.erase(block);
 }
 
-// Removes the barrier whose number, from 0, is in FAKE_CUDA_DROP, so that a test can check that this is
-// noticed. FAKE_CUDA_DROPPED names another instruction to remove instead.
+// FAKE_CUDA_DROP is the number of a barrier, from 0. Removes this barrier from the PTX, so that tests can
+// check that its absence is noticed. FAKE_CUDA_DROPPED names another instruction to remove instead.
 void DropBarrier(std::string& text) {
   const char* number = std::getenv("FAKE_CUDA_DROP");
   if (number == nullptr) return;
@@ -230,7 +230,7 @@ void DropBarrier(std::string& text) {
   if (at != std::string::npos) text.erase(at, text.find(';', at) + 1 - at);
 }
 
-// Returns the kernels of a PTX text, or null if it is invalid.
+// Returns a module with the kernels of a PTX text, or null if the text is invalid.
 std::unique_ptr<LoadedModule> ModuleOf(Context& context, std::string text) {
   DropBarrier(text);
   if (text.find(".version") == std::string::npos) return nullptr;
@@ -250,7 +250,7 @@ std::unique_ptr<LoadedModule> ModuleOf(Context& context, std::string text) {
   return module;
 }
 
-// Runs all blocks of a launch, one after the other. Memory that they access must not be freed meanwhile.
+// Runs all blocks of a launch, one after another. Meanwhile, the memory that they access must not be freed.
 void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsigned blocks_x,
                const ptx::BlockSize& size_of_each) {
   Address start = 0;
@@ -398,7 +398,7 @@ Status cuMemPoolTrimTo(Pool* pool, std::size_t) {
   const std::lock_guard lock(mutex);
   return pools.contains(pool) ? kSuccess : kInvalidValue;
 }
-// The address is known at once, but another stream must wait for this one before using it.
+// The address is available at once, but another stream must wait for this stream before it uses the memory.
 Status cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, Pool* pool, Stream* stream) {
   FAIL_IF_TOLD();
   Check(stream);
@@ -574,7 +574,7 @@ Status cuEventSynchronize(Event* event) {
   return kSuccess;
 }
 
-// One millisecond for each operation in between.
+// Counts one millisecond for each operation between the events.
 Status cuEventElapsedTime(float* ms, Event* begin, Event* end) {
   FAIL_IF_TOLD();
   const std::lock_guard lock(mutex);
@@ -643,7 +643,8 @@ Status cuFuncSetAttribute(Function* function, int what, int value) {
   function->workgroup_bytes = value;
   return kSuccess;
 }
-// As strict as the real driver, for the supported subset: tensor tiles with swizzled rows of 128 bytes.
+// Accepts only what the real driver accepts, within the supported subset: tensor tiles with swizzled rows of
+// 128 bytes.
 Status cuTensorMapEncodeTiled(ptx::TensorMap* map, int kind, std::uint32_t rank, void* address,
                               const std::uint64_t* sizes, const std::uint64_t* strides,
                               const std::uint32_t* box, const std::uint32_t* steps, int interleave,
@@ -690,7 +691,7 @@ Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned,
   if (blocks_x == 0 || threads == 0 || threads > kernel.threads)
     Misused("a launch of a size that is none");
   if (workgroup_bytes > static_cast<unsigned>(function->workgroup_bytes)) return kInvalidValue;
-  // Arguments are copied now.
+  // The arguments are copied now; the kernel runs later.
   std::vector<char> params(kernel.param_bytes);
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(params.data() + kernel.params[i].at, given[i], kernel.params[i].bytes);

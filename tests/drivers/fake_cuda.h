@@ -1,21 +1,21 @@
-// A CUDA driver library without a GPU: it uses host memory and interprets the kernels' PTX (ptx_machine.h).
-// Misuse (a dead handle, a range beyond its memory, a thread without a context) ends the process. A stream's
-// work runs only when the stream, or an event after it, is waited for. The environment variable
-// FAKE_CUDA_DROP=N removes a barrier from the PTX, or with FAKE_CUDA_DROPPED=TEXT an instruction with this
-// text.
+// A CUDA driver library that needs no GPU. It uses host memory and interprets the kernels' PTX
+// (ptx_machine.h). Misuse (a dead handle, a range beyond its memory, a thread without a context) ends the
+// process. A stream's work only runs when the stream, or an event after the work, is waited for. The
+// environment variable FAKE_CUDA_DROP=N removes a barrier from the PTX, or an instruction that contains TEXT
+// if FAKE_CUDA_DROPPED=TEXT is set.
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
 
-// Makes the next call of the function, such as `cuMemAlloc_v2`, return this status.
+// Makes the next call of a driver function, such as `cuMemAlloc_v2`, return this status.
 void fake_cuda_fail(const char* function, int status);
 
 // Returns the number of live allocations, streams, events, modules and contexts.
 std::size_t fake_cuda_live();
 
-// Sets whether devices opened from now on have stream-ordered memory pools. The default is that they have.
+// Sets whether devices that are opened from now on have stream-ordered memory pools. By default they have.
 void fake_cuda_pools(bool has);
 
 // Returns the number of copies so far to or from unpinned host memory.

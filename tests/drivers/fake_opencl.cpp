@@ -22,7 +22,7 @@ struct Failure {
   int times = 0;
 };
 
-std::mutex mutex;  // guards the rest
+std::mutex mutex;  // guards all variables below
 std::map<std::string, Failure> failing;
 std::map<std::string, int> counted;
 std::uint64_t workgroup_bytes = 0;
@@ -42,7 +42,7 @@ void Count(const char* name) {
   ++counted[name];
 }
 
-// Whether the call fails, and with which status.
+// Returns whether the call fails. If so, stores its status.
 bool Fails(const char* name, std::int32_t* status) {
   const std::lock_guard lock(mutex);
   const auto found = failing.find(name);
@@ -66,7 +66,8 @@ constexpr const char* kFunctionNames[] = {
 template <Name name, class Function>
 struct Stub;
 
-// Functions that create an object return their status through the last argument.
+// Functions that create an object return their status through their last argument. They cannot be made to
+// fail.
 template <Name name, class Result, class... Arguments>
 struct Stub<name, Result(Arguments...)> {
   static Result Call(Arguments... arguments) {
@@ -76,7 +77,7 @@ struct Stub<name, Result(Arguments...)> {
     Count(kFunctionNames[static_cast<int>(name)]);
     if constexpr (std::is_same_v<Result, std::int32_t>) {
       if (Fails(kFunctionNames[static_cast<int>(name)], &status)) {
-        if constexpr (name == Name::Finish) own(arguments...);  // nothing still runs after it
+        if constexpr (name == Name::Finish) own(arguments...);  // so that nothing still runs
         return status;
       }
     }

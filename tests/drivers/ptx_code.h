@@ -9,7 +9,7 @@
 namespace ptx {
 
 struct Type {
-  char kind = 'b';  // u, s, b, f; p: a predicate
+  char kind = 'b';  // 'u', 's', 'b', 'f', or 'p' for a predicate
   int bits = 64;
 };
 
@@ -30,7 +30,7 @@ enum class Op : std::uint8_t {
   CopyAwait,
   CopyClose,
   Bfe,
-  Bfi,  // the offset gives the number of bits
+  Bfi,  // the number of bits is in `offset`
   Bra,
   Cvt,
   Div,
@@ -78,7 +78,7 @@ enum class Op : std::uint8_t {
 };
 
 enum class Space : std::uint8_t { Global, Shared, Local, Param };
-// The generic address at which a thread's local memory starts; other memories are below.
+// The generic address at which a thread's local memory starts. The other memories are at lower addresses.
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 63;
 
 enum class Compare : std::uint8_t { None, Eq, Ne, Lt, Le, Gt, Ge, Nan, Num };
@@ -89,20 +89,20 @@ using Compute = std::uint64_t (*)(const Instruction&, std::uint64_t, std::uint64
 
 struct Instruction {
   Op op = Op::Ret;
-  Type type;             // the operands' type
-  Type result;           // if it differs
-  std::string_view how;  // a rounding, or an update; for warpgroups both factors' types, `s8.u8`
+  Type type;             // the type of the operands
+  Type result;           // the type of the result, if it differs
+  std::string_view how;  // a rounding or an update; for warpgroups both factors' types, `s8.u8`
   Space space = Space::Global;
   Compare compare = Compare::None;
-  bool unordered = false;     // a comparison is true if an operand is NaN
-  Compute compute = nullptr;  // for ops that only compute
-  Operand to;                 // in a store: the value
+  bool unordered = false;     // the comparison is true if an operand is NaN
+  Compute compute = nullptr;  // set for ops that only compute
+  Operand to;                 // the destination; in a store the value
   Operand a, b, c;
   std::int64_t offset = 0;    // offset from the address in `a`
-  std::size_t aligned = 1;    // required alignment; the first element of a vector has the vector's
+  std::size_t aligned = 1;    // required; for a vector's first element, that of the vector
   std::vector<Operand> many;  // the registers of a warp-wide instruction
   bool transposed = false;
-  int guard = -1;  // a predicate; -1: none
+  int guard = -1;  // number of a predicate register; -1: none
   bool unless = false;
   std::size_t target = 0;
 };
@@ -124,7 +124,7 @@ struct Kernel {
   std::size_t shared_bytes = 0;
   std::size_t local_bytes = 0;
   std::size_t registers = 0;
-  unsigned threads = 1024;  // the most in a block
+  unsigned threads = 1024;  // maximum number of threads in a block
 };
 
 constexpr unsigned kWarp = 32;

@@ -6,7 +6,7 @@
 #include "drivers/ptx_machine.h"
 #include "drivers/ptx_values.h"
 
-// Instructions that only compute.
+// The instructions that only compute.
 
 namespace ptx {
 
@@ -50,7 +50,7 @@ std::uint64_t Arithmetic(const Instruction& i, std::uint64_t x, std::uint64_t y,
         return Bits<T>(a / b);
       case Op::Rcp: {
         const T inverse = T{1} / a;
-        // The result of a real machine differs slightly.
+        // The result of a real machine also differs slightly from the exact inverse.
         constexpr T kFar = std::numeric_limits<T>::infinity();
         return Bits<T>(i.how != "approx" ? inverse
                                          : std::nextafter(inverse, (x & 1) != 0 ? kFar : T{0}));
@@ -106,7 +106,7 @@ std::uint64_t Arithmetic(const Instruction& i, std::uint64_t x, std::uint64_t y,
         const auto by = std::min<std::uint32_t>(static_cast<std::uint32_t>(y), 8 * sizeof(T));
         return Extended(static_cast<T>(static_cast<Wide<T>>(a) >> by));
       }
-      case Op::Bfi: {  // insert x into y at bit z
+      case Op::Bfi: {  // inserts x into y at bit z
         const auto at = static_cast<std::uint32_t>(z) & 255;
         const auto bits = static_cast<std::uint64_t>(i.offset);
         if (bits == 0 || at + bits > 8 * sizeof(T) || bits > 32) Unknown(i);
@@ -163,7 +163,7 @@ bool Compared(const Instruction& i, T a, T b) {
   }
 }
 
-// Rounds as the `how` of a conversion says, to an integer or to a float of the same width.
+// Rounds to an integer, or to a float of the same width, in the way that the `how` of a conversion says.
 double Rounded(const Instruction& i, double value) {
   if (i.how == "rni") return std::nearbyint(value);
   if (i.how == "rzi") return std::trunc(value);
@@ -194,7 +194,7 @@ std::uint64_t Converted(const Instruction& i, std::uint64_t x) {
     if (i.result.bits == 16) {
       if (of_float || i.type.bits > 32)
         return i.type.bits == 32 ? Bits(static_cast<_Float16>(As<float>(x))) : (Unknown(i), 0);
-      return With(i, i.type, [&](auto of) {  // exact in a double
+      return With(i, i.type, [&](auto of) {  // the value is exact as a double
         return Bits(static_cast<_Float16>(static_cast<double>(As<decltype(of)>(x))));
       });
     }
@@ -245,7 +245,7 @@ std::uint64_t UpperHalf(const Instruction& i, std::uint64_t a, std::uint64_t, st
 std::uint64_t Packed(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t) {
   return (b & LowerHalf(i)) << i.type.bits / 2 | (a & LowerHalf(i));
 }
-// Returns the upper half of both words after a left shift, or the lower half after a right shift.
+// Shifts a pair of words. Returns the upper word after a left shift, or the lower word after a right shift.
 std::uint64_t ShiftedPair(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   if (i.type.bits != 32) Unknown(i);
   const std::uint64_t pair = b << 32 | (a & 0xffffffff);

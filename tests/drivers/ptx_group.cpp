@@ -4,8 +4,8 @@
 #include "drivers/ptx_machine.h"
 #include "drivers/ptx_values.h"
 
-// Asynchronous operations: tile copies of tensors to shared memory, and matrix instructions of warpgroups,
-// which read it.
+// Asynchronous operations: tile copies from tensors to shared memory, and the matrix instructions of
+// warpgroups, which read that memory.
 
 namespace ptx {
 
@@ -14,17 +14,17 @@ namespace {
 constexpr unsigned kGroup = 128;
 constexpr unsigned kGroupRows = 64;
 constexpr std::uint64_t kRowBytes = 128;
-constexpr unsigned kStepBytes = 32;  // bytes of a row of terms in one instruction
+constexpr unsigned kStepBytes = 32;  // bytes of one row's terms in one instruction
 
-// Bits 4 to 6 of an address are XORed with bits 7 to 9.
+// XORs bits 4 to 6 of an address with bits 7 to 9.
 std::uint64_t Swizzled(std::uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
 
-// The location of a factor's elements, as given by a descriptor.
+// The location of a factor's elements in shared memory, as described by a matrix descriptor.
 struct Descriptor {
   std::uint64_t start;
   std::uint64_t leading;
   std::uint64_t stride;
-  bool turned;  // rows run along the kept dimension, not along the terms
+  bool turned;  // contiguous elements are in the kept dimension, not in the terms
   std::uint64_t bytes;
 
   Descriptor(std::uint64_t bits, bool is_turned, unsigned element_bytes)
@@ -77,7 +77,7 @@ namespace {
 
 bool IsInteger(std::string_view type) { return type == "s8" || type == "u8"; }
 
-// Returns an integer's value, or the bits of a float as an f32.
+// Returns the value of an integer, or the bits of a float that has been converted to f32.
 std::uint32_t Taken(std::string_view type, std::uint64_t bits) {
   const auto byte = static_cast<std::uint8_t>(bits);
   if (type == "u8") return byte;
@@ -103,8 +103,8 @@ std::uint32_t GroupTerms(std::string_view type, std::uint32_t sum, const std::ui
 
 }  // namespace
 
-// In the result, lane l of warp w has rows 16 w + l / 4 and that plus 8, and columns 2 (l % 4) and the next
-// one of every 8 columns.
+// Lane l of warp w has rows 16 w + l / 4 and 16 w + l / 4 + 8 of the result. Of every 8 columns, it has
+// columns 2 (l % 4) and 2 (l % 4) + 1.
 void MultiplyOfGroup(const Instruction& i, std::uint64_t a_bits, std::uint64_t b_bits,
                      const SharedElement& element, const GroupRegister& accs) {
   const std::string_view of_rows = i.how.substr(0, i.how.find('.'));

@@ -41,7 +41,7 @@ std::uint64_t Updated(const Instruction& i, char* memory, std::uint64_t b, std::
 }
 
 constexpr std::size_t kCopyBytes = 16;
-constexpr std::uint32_t kComing = 0x7fc05a5a;  // in a register that waits for a result
+constexpr std::uint32_t kComing = 0x7fc05a5a;  // marks a register that waits for a result
 
 enum class State : std::uint8_t { Runs, Gathers, AtGate, Waits, Left };
 
@@ -53,13 +53,13 @@ struct Thread {
     std::uint64_t from;
     std::uint64_t group;
   };
-  std::vector<Copy> copies;  // started
-  std::uint64_t groups = 0;  // committed
-  // Results of asynchronous matrix instructions. A register that waits for one has its index here in its
-  // upper 32 bits; its value is undefined until then.
+  std::vector<Copy> copies;  // copies that have been started
+  std::uint64_t groups = 0;  // number of committed groups
+  // Results of asynchronous matrix instructions. A register that waits for a result has the result's index
+  // here in its upper 32 bits. The register's value is undefined until the result arrives.
   std::vector<std::uint32_t> coming;
   std::vector<std::size_t> ends;    // the size of `coming` when each group was committed
-  std::vector<std::size_t> stored;  // ranges of shared memory without a fence since the store
+  std::vector<std::size_t> stored;  // ranges of shared memory stored without a fence since
   std::size_t at = 0;
   State state = State::Runs;
 };
@@ -91,7 +91,7 @@ class BlockRun {
   }
 
  private:
-  // Runs warp-wide instructions that all threads of a warp have reached. Returns false if there is none.
+  // Runs warp-wide instructions that all threads of a warp have reached. Returns false if there are none.
   bool Gather() {
     bool any = false;
     for (std::size_t first = 0; first < threads_.size(); first += kWarp) {
@@ -102,7 +102,7 @@ class BlockRun {
         alike +=
             threads_[t].state == State::Gathers && threads_[t].at == threads_[first].at ? 1 : 0;
       }
-      // If some threads have just passed an mbarrier, the others wait for them.
+      // If some threads of the warp have just passed an mbarrier and still run, the others wait for them.
       if (here == 0 || alike != kWarp) continue;
       if (kernel_.code[threads_[first].at].op == Op::GroupStep) {
         any |= TakeGroupStep(first);
@@ -140,7 +140,7 @@ class BlockRun {
     std::uint64_t bytes;
     std::uint64_t phase;
     std::uint64_t maker;
-    std::uint64_t barrier;  // the block barrier after which it was initialized
+    std::uint64_t barrier;  // number of the block barrier after which the mbarrier was initialized
   };
   struct Box {
     TensorMap map;
@@ -184,7 +184,7 @@ class BlockRun {
     }
   }
 
-  // The parity tells whether a phase has completed.
+  // Returns whether the phase has completed for which the thread waits, given by its parity.
   bool IsOver(const Thread& thread) {
     const Instruction& i = kernel_.code[thread.at];
     const Gate& gate = GateOf(thread, Value(thread, i.a) + static_cast<std::uint64_t>(i.offset));
@@ -221,7 +221,7 @@ class BlockRun {
     boxes_.push_back(std::move(box));
   }
 
-  // Delivers the tile copy that was started last, when all threads only wait for such copies.
+  // Delivers the tile copy that was started last. Called when all threads only wait for such copies.
   bool Deliver() {
     if (boxes_.empty()) return false;
     const Box box = std::move(boxes_.back());
@@ -235,14 +235,15 @@ class BlockRun {
     return true;
   }
 
-  // Returns the index in `coming` for a register that waits for a result, or 0 for others. Integers may have
-  // their sign in the upper half.
+  // If a register waits for a result, returns the result's index in `coming`, otherwise 0. The upper half of
+  // an integer's register may contain sign bits.
   static std::size_t ComingIn(const Thread& thread, std::uint64_t bits) {
     const std::uint64_t number = bits >> 32;
     return (bits & 0xffffffff) == kComing && number <= thread.coming.size() ? number : 0;
   }
 
-  // Runs an instruction of a warpgroup. Returns false if not all of its four warps have arrived.
+  // Runs an instruction of a warpgroup. Returns false if some of the warpgroup's four warps have not reached
+  // it.
   bool TakeGroupStep(std::size_t any) {
     constexpr std::size_t kGroup = 128;
     const std::size_t first = any / kGroup * kGroup;
@@ -281,7 +282,7 @@ class BlockRun {
     return true;
   }
 
-  // Moves the results of completed groups to the registers.
+  // Moves the results of completed groups to their registers.
   static void MmaWait(Thread& thread, std::uint64_t ahead) {
     if (thread.ends.size() <= ahead) return;
     const std::size_t end = thread.ends[thread.ends.size() - 1 - ahead];
@@ -292,7 +293,7 @@ class BlockRun {
     thread.ends.erase(thread.ends.begin(), thread.ends.end() - static_cast<std::ptrdiff_t>(ahead));
   }
 
-  // Marks a thread's store as invisible to asynchronous operations until a fence.
+  // Marks a thread's store as not visible to asynchronous operations until a fence.
   void Hide(Thread& thread, const Instruction& i) {
     const std::uint64_t first = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
     for (std::size_t byte = first; byte < first + static_cast<std::size_t>(i.type.bits) / 8;
@@ -308,7 +309,7 @@ class BlockRun {
     thread.stored.clear();
   }
 
-  // Returns false unless all threads have reached the same barrier; false, too, when all have exited.
+  // Returns false if not all threads have reached the same barrier, or if all have exited.
   bool Meet() {
     std::uint64_t any = 0;
     for (const Thread& thread : threads_) {
@@ -339,7 +340,7 @@ class BlockRun {
     thread.registers[static_cast<std::size_t>(to.reg)] = value;
   }
 
-  // Who has accessed a byte of shared memory since the last barrier.
+  // The threads that have accessed a byte of shared memory since the last barrier.
   struct Touched {
     std::uint64_t barrier = 0;
     std::uint64_t thread = 0;
@@ -379,8 +380,8 @@ class BlockRun {
     return space.data() + address;
   }
 
-  // Completes the copies of all groups except the last ones, whose number the instruction gives; without a
-  // number, all copies.
+  // Completes the copies of all groups except the last N, where N is given by the instruction. If it gives no
+  // number, completes all copies.
   void AwaitCopies(Thread& thread, const Instruction& i) {
     auto ends = [&](const Thread::Copy& copy) {
       return i.many.empty() || copy.group + i.many[0].value < thread.groups;
@@ -491,7 +492,7 @@ class BlockRun {
   std::vector<Touched> touched_;
   std::vector<bool> hidden_ = std::vector<bool>(shared_.size());
   std::map<std::uint64_t, Gate> gates_;
-  std::vector<Box> boxes_;  // in progress
+  std::vector<Box> boxes_;  // copies in progress
   std::uint64_t barriers_ = 1;
   std::vector<Thread> threads_;
 };

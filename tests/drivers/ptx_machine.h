@@ -1,6 +1,7 @@
-// Interprets PTX on the host thread by thread, as far as LLVM uses it for our kernels. It reports errors that
-// a GPU would ignore: threads of a block wait at different barriers, or after others have exited; they race
-// in shared memory between two barriers; threads of a warp reach different warp-wide instructions.
+// Interprets PTX on the host thread by thread, to the extent that LLVM uses it for our kernels. Reports
+// errors that a GPU would ignore: threads of a block that wait at different barriers, or after others have
+// exited; data races in shared memory between two barriers; threads of a warp that reach different warp-wide
+// instructions.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,21 @@
 
 namespace ptx {
 
-// Returns the register of a lane for an operand of a warp-wide instruction.
+// Returns the register that a lane uses for an operand of a warp-wide instruction.
 using WarpRegister = std::function<std::uint64_t&(unsigned lane, const Operand& operand)>;
-// Returns eight 2-byte elements of shared memory at the address that a lane gives.
+// Returns the eight 2-byte elements of shared memory at the address that a lane provides.
 using WarpRow = std::function<std::vector<std::uint16_t>(unsigned lane)>;
 void LoadMatrices(const Instruction& instruction, const WarpRegister& at, const WarpRow& row);
 void MultiplyMatrices(const Instruction& instruction, const WarpRegister& at);
 
-// `type` is named as in instructions: bf16, f16, tf32, e4m3, e5m2.
+// `type` is a type name as in instructions: bf16, f16, tf32, e4m3, e5m2.
 float WidenedElement(std::string_view type, std::uint64_t bits);
 float MatrixStep(float sum, const float* a, const float* b, unsigned terms);
 
-// The result of the tests' cuTensorMapEncodeTiled; dimensions start with the innermost one.
+// The result of the tests' cuTensorMapEncodeTiled. Dimensions start with the innermost dimension.
 struct alignas(64) TensorMap {
   std::uint64_t address;
-  std::uint64_t strides[4];  // bytes
+  std::uint64_t strides[4];  // in bytes
   std::uint32_t sizes[5];
   std::uint32_t box[5];
   std::uint32_t rank;
@@ -37,17 +38,17 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128);
 
-// Reads an element of shared memory of so many bytes; returns the accumulator bits of a thread of a
-// warpgroup.
+// SharedElement reads an element of `bytes` bytes from shared memory. GroupRegister returns the bits of an
+// accumulator of a thread of a warpgroup.
 using SharedElement = std::function<std::uint32_t(std::uint64_t address, unsigned bytes)>;
 using GroupRegister = std::function<std::uint32_t&(unsigned thread, unsigned number)>;
 void MultiplyOfGroup(const Instruction& instruction, std::uint64_t a, std::uint64_t b,
                      const SharedElement& element, const GroupRegister& accs);
 
-// Finds the function that computes the instruction, if it only computes.
+// If the instruction only computes, finds the function that computes it.
 void Resolve(Instruction& instruction);
 
-// Provided by the caller: returns host memory for a device address.
+// The caller provides this function, which returns the host memory for a device address.
 using HostOf = std::function<char*(std::uint64_t address, std::size_t bytes)>;
 
 std::uint64_t TileBytes(const TensorMap& map);
@@ -59,7 +60,7 @@ class Module {
   // `allocate` returns device memory for a constant. Throws std::runtime_error if the text is not supported.
   Module(std::string text, const std::function<std::uint64_t(const std::string& bytes)>& allocate);
   const Kernel* Find(const std::string& name) const;
-  // Returns its address, or null if there is no constant of that name.
+  // Returns the address of a constant, or null if there is no constant with that name.
   const std::uint64_t* FindConstant(const std::string& name) const;
 
  private:
@@ -73,7 +74,7 @@ struct BlockSize {
   std::size_t workgroup_bytes;  // dynamic shared memory of the launch
 };
 
-// Runs one block. Throws std::runtime_error at an error.
+// Runs one block. Throws std::runtime_error on error.
 void RunBlock(const Kernel& kernel, const std::vector<char>& params, unsigned block,
               const BlockSize& size, const HostOf& host_of);
 

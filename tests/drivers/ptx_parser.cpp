@@ -58,7 +58,7 @@ std::int64_t NumberIn(std::string_view text) {
   return std::strtoll(std::string(text).c_str(), nullptr, 0);
 }
 
-// Parses `name[16]` into the name and the count, which is one without brackets.
+// Parses `name[16]` into the name and the count. Without brackets, the count is 1.
 std::pair<std::string, std::size_t> Array(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos) return {std::string(text), 1};
@@ -79,7 +79,7 @@ constexpr Row kRows[] = {{"abs", Op::Abs},   {"add", Op::Add}, {"and", Op::And},
                          {"setp", Op::Setp}, {"shf", Op::Shf}, {"shl", Op::Shl}, {"shr", Op::Shr},
                          {"sqrt", Op::Sqrt}, {"st", Op::St},   {"sub", Op::Sub}, {"xor", Op::Xor}};
 
-// Reads the body of a kernel.
+// Parses the body of a kernel.
 class Reader {
  public:
   Reader(Kernel& kernel, const std::map<std::string, std::uint64_t>& constants)
@@ -108,7 +108,7 @@ class Reader {
     scopes_.emplace_back();
     for (std::size_t at = 0; at < text.size();) {
       std::size_t end = text.find_first_of(";{}:", at);
-      while (end != std::string_view::npos && text.substr(end, 2) == "::")  // part of a name
+      while (end != std::string_view::npos && text.substr(end, 2) == "::")  // `::` in a name
         end = text.find_first_of(";{}:", end + 2);
       if (end == std::string_view::npos) break;
       std::size_t next = end + 1;
@@ -120,7 +120,7 @@ class Reader {
       } else if (text[end] == '}') {
         scopes_.pop_back();
       } else {
-        if (text[end] == '{') next = text.find(';', end) + 1;  // braces among the operands
+        if (text[end] == '{') next = text.find(';', end) + 1;  // the operands contain braces
         statement = Trimmed(text.substr(at, next - 1 - at));
         if (!statement.empty()) Statement(statement);
       }
@@ -180,7 +180,7 @@ class Reader {
           static_cast<int>(registers_++);
   }
 
-  // `.shared .align 64 .b8 name[64]`
+  // Parses `.shared .align 64 .b8 name[64]`.
   void Memory(std::string_view text, std::size_t& bytes) {
     const std::vector<std::string_view> words = Words(text);
     const auto [name, count] = Array(words.back());
@@ -203,8 +203,8 @@ class Reader {
     }
     const auto symbol = symbols_.find(std::string(text));
     if (symbol != symbols_.end()) return {-1, symbol->second};
-    // The launch's dynamic shared memory. Kernels that use it have no other shared memory.
-    if (text.ends_with("_workgroup") && kernel_.shared_bytes == 0) return {-1, 0};
+    // This is the launch's dynamic shared memory. Kernels that use it have no other shared memory.
+    if (text.ends_with("_near") && kernel_.shared_bytes == 0) return {-1, 0};
     if (text.starts_with("0f") || text.starts_with("0d"))
       return {-1, std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16)};
     if (text.empty() || (text[0] != '-' && std::isdigit(static_cast<unsigned char>(text[0])) == 0))
@@ -215,7 +215,7 @@ class Reader {
                     : std::strtoull(number.c_str(), nullptr, 0)};
   }
 
-  // `[%rd1+8]`
+  // Parses `[%rd1+8]`.
   void Address(Instruction& instruction, std::string_view text) {
     text = text.substr(1, text.size() - 2);
     const std::size_t plus = text.find('+');
@@ -272,15 +272,16 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // Parses `cvta.local.u64 %rd1, %rd2`, from a local address to a generic one, and `cvta.to.local.u64`, the
-  // reverse.
+  // Parses `cvta.local.u64 %rd1, %rd2`, which converts a local address to a generic one, and
+  // `cvta.to.local.u64`, which does the reverse.
   static void Convert(Instruction& instruction, const std::vector<std::string_view>& words) {
     if (instruction.space != Space::Local) return;
     instruction.op = words[1] == "to" ? Op::Sub : Op::Add;
     instruction.b = {-1, kLocalWindow};
   }
 
-  // `cp.async.cg.shared.global [%r1], [%rd2], 16`, `cp.async.commit_group`, `cp.async.wait_group 1`, `cp.async.wait_all`
+  // Parses `cp.async.cg.shared.global [%r1], [%rd2], 16`, `cp.async.commit_group`, `cp.async.wait_group 1`
+  // and `cp.async.wait_all`.
   void Copy(Instruction instruction, std::string_view name,
             const std::vector<std::string_view>& given) {
     constexpr int kBits = 128;
@@ -300,7 +301,7 @@ class Reader {
     if (begins) {
       if (NumberIn(given[2]) != kBits / 8) Unknown(given[2]);
       Address(instruction, given[1]);
-      instruction.b = instruction.a;  // the address
+      instruction.b = instruction.a;  // the source address
       instruction.c = {-1, static_cast<std::uint64_t>(instruction.offset)};
       instruction.offset = 0;
       Address(instruction, given[0]);
@@ -308,7 +309,8 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `mbarrier.init.shared.b64 [%r1], 2`, `mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 1024`, …
+  // Parses `mbarrier.init.shared.b64 [%r1], 2`, `mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 1024`, and
+  // other instructions on mbarriers.
   void Gate(Instruction instruction, std::string_view name,
             const std::vector<std::string_view>& given) {
     instruction.space = Space::Shared;
@@ -333,7 +335,7 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `cp.async.bulk.tensor.2d.… [%r1], [%rd2, {%r3, %r4}], [%r5]`
+  // Parses `cp.async.bulk.tensor.2d.… [%r1], [%rd2, {%r3, %r4}], [%r5]`.
   void Box(Instruction instruction, const std::vector<std::string_view>& given) {
     instruction.op = Op::TileCopy;
     const std::vector<std::string_view> parts = Parts(given[1].substr(1, given[1].size() - 2), ',');
@@ -345,7 +347,8 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {…}, %rd1, %rd2, 1, 1, 1, 0, 1`, `wgmma.wait_group.sync.aligned 1`
+  // Parses `wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {…}, %rd1, %rd2, 1, 1, 1, 0, 1` and
+  // `wgmma.wait_group.sync.aligned 1`.
   void Group(Instruction instruction, const std::vector<std::string_view>& words,
              const std::vector<std::string_view>& given) {
     if (words[1] == "fence") {
@@ -360,8 +363,8 @@ class Reader {
       const bool of_integers = narrow == "s8" || narrow == "u8";
       const bool of_pairs = narrow == "bf16" || narrow == "f16";
       const std::string_view depth = narrow == "tf32" ? "k8" : of_pairs ? "k16" : "k32";
-      // Requires that the instruction accumulates and, for floats, that no sign is inverted. For 2-byte
-      // floats there are also flags for transposed factors.
+      // The instruction must accumulate and, for floats, must not invert a sign. For 2-byte floats there are
+      // also flags for transposed factors.
       const std::size_t modifiers = of_integers ? 1 : of_pairs ? 5 : 3;
       if (words[1] != "mma_async" || words[5] != (of_integers ? "s32" : "f32") ||
           words[4].substr(words[4].find('k')) != depth || given.size() != 3 + modifiers)
@@ -381,8 +384,8 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {…}, {…}, {…}, {…}`,
-  // `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {…}, [%rd1]`
+  // Parses `mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {…}, {…}, {…}, {…}` and
+  // `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {…}, [%rd1]`.
   void Together(Instruction instruction, const std::vector<std::string_view>& words,
                 const std::vector<std::string_view>& given) {
     const bool multiplies = words[0] == "mma";
@@ -410,8 +413,8 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // Parses `ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]` into one access for each element, the first of
-  // which checks the alignment.
+  // Parses `ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]` into one access per element. The first access
+  // checks the alignment.
   void Elements(Instruction instruction, const std::vector<std::string_view>& given) {
     const bool stores = instruction.op == Op::St;
     const std::string_view list = given[stores ? 1 : 0];
@@ -443,7 +446,7 @@ class Reader {
       else if (instruction.op == Op::Cvt && i + 2 == words.size())
         instruction.result = TypeOf(word);
       else if (word == "ftz" && words[i - 1] == "approx" && instruction.op == Op::Rcp)
-        continue;  // no integer is that close to zero
+        continue;  // nothing to do: no integer is that close to zero
       else if (word == "ftz" || word == "sat" || (word == "approx" && instruction.op != Op::Rcp))
         Unknown(word);
       else if (word == "wrap" && instruction.op == Op::Shf)
@@ -460,7 +463,7 @@ class Reader {
     }
   }
 
-  // Parses `lt`, or `ltu`, which is also true if an operand is NaN.
+  // Parses `lt`, or `ltu`; the latter is also true if an operand is NaN.
   static void SetCompare(Instruction& instruction, std::string_view word) {
     constexpr std::pair<std::string_view, Compare> kCompares[] = {
         {"eq", Compare::Eq}, {"ne", Compare::Ne}, {"lt", Compare::Lt},   {"le", Compare::Le},
@@ -523,10 +526,10 @@ class Reader {
   std::vector<std::map<std::string, int>> scopes_;
   std::map<std::string, std::size_t> labels_;
   std::vector<std::pair<std::size_t, std::string>> jumps_;
-  std::size_t registers_ = 3;  // after the special ones
+  std::size_t registers_ = 3;  // the first 3 are the special registers
 };
 
-// Returns the bytes of `.global .align 64 .b8 W[16] = {0, 128}`.
+// Parses the values of `.global .align 64 .b8 W[16] = {0, 128}` and returns their bytes.
 std::string ParseBytes(std::string_view values, Type type, std::size_t count) {
   std::string bytes(count * static_cast<std::size_t>(type.bits) / 8, '\0');
   std::size_t at = 0;

@@ -30,7 +30,7 @@ std::uint64_t Bits(T value) {
                            " ." + i.type.kind + std::to_string(i.type.bits));
 }
 
-// Calls f(T{}) with the C++ type for a PTX type; untyped bits are unsigned.
+// Calls f(T{}), where T is the C++ type for a PTX type. Untyped bits are unsigned.
 template <class F>
 auto With(const Instruction& i, Type type, const F& f) -> decltype(f(std::uint64_t{})) {
   const bool is_signed = type.kind == 's';
@@ -53,7 +53,7 @@ auto With(const Instruction& i, Type type, const F& f) -> decltype(f(std::uint64
   }
 }
 
-// Extends a narrower integer to a register, with its sign or with zeros.
+// Extends a narrower integer to a register: with its sign if it is signed, else with zeros.
 template <class T>
 std::uint64_t Extended(T value) {
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)

@@ -4,14 +4,14 @@
 
 #include "drivers/ptx_machine.h"
 
-// Warp-wide instructions on matrices whose parts are in the registers of the threads.
+// The warp-wide instructions on matrices. The registers of the threads contain parts of the matrices.
 
 namespace ptx {
 
 namespace {
 
 constexpr unsigned kSide = 8;    // rows and columns of a loaded matrix
-constexpr unsigned kTerms = 16;  // the most terms of an instruction on floats
+constexpr unsigned kTerms = 16;  // maximum number of terms in an instruction on floats
 constexpr unsigned kByteTerms = 32;
 
 }  // namespace
@@ -31,7 +31,7 @@ float WidenedElement(std::string_view type, std::uint64_t bits) {
     std::memcpy(&value, &narrow, sizeof value);
     return static_cast<float>(value);
   }
-  // The last 13 bits of a tf32 are ignored.
+  // The last 13 bits of a tf32 value are ignored.
   const auto wide = static_cast<std::uint32_t>(type == "tf32" ? bits & 0xffffe000 : bits << 16);
   float value = 0;
   std::memcpy(&value, &wide, sizeof value);
@@ -54,8 +54,8 @@ std::uint64_t RawBits(float value) {
 
 }  // namespace
 
-// A model, because the machines' order of additions is not documented. The compiler's table of instructions
-// uses the same model.
+// This is a model, because the order in which real machines add is not documented. The compiler's table of
+// instructions uses the same model.
 float MatrixStep(float sum, const float* a, const float* b, unsigned count) {
   float terms[kByteTerms];
   for (unsigned k = 0; k < count; ++k) terms[k] = a[k] * b[k];
@@ -67,7 +67,7 @@ float MatrixStep(float sum, const float* a, const float* b, unsigned count) {
 
 namespace {
 
-// m16n8k32 on bytes: like the float instruction, with two bytes for each float. Sums wrap.
+// Executes m16n8k32 on bytes. It is like the float instruction, with two bytes for each float. Sums wrap.
 void MultiplyBytes(const Instruction& i, const WarpRegister& at) {
   std::int32_t a[16][kByteTerms];
   std::int32_t b[kSide][kByteTerms];
@@ -102,8 +102,8 @@ void MultiplyBytes(const Instruction& i, const WarpRegister& at) {
 
 }  // namespace
 
-// Lane l gives the address of row l % 8 of matrix l / 8. From each matrix it gets two neighbours of row l / 4
-// or, transposed, of column l / 4.
+// Lane l provides the address of row l % 8 of matrix l / 8. From each matrix it gets two neighbouring
+// elements of row l / 4 or, if transposed, of column l / 4.
 void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& row) {
   for (unsigned matrix = 0; matrix < i.many.size(); ++matrix) {
     std::vector<std::vector<std::uint16_t>> rows;
@@ -118,11 +118,11 @@ void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& r
   }
 }
 
-// m16n8k16, and m16n8k8 for tf32. In the result, lane l has rows l / 4 and l / 4 + 8, and columns 2 (l % 4)
-// and the next one.
+// Executes m16n8k16, or m16n8k8 for tf32. In the result, lane l has rows l / 4 and l / 4 + 8, and columns 2
+// (l % 4) and 2 (l % 4) + 1.
 void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
   if (i.how == "s8" || i.how == "u8") return MultiplyBytes(i, at);
-  const unsigned parts = i.how == "tf32" ? 1 : 2;  // elements in a register
+  const unsigned parts = i.how == "tf32" ? 1 : 2;  // number of elements in a register
   const unsigned bits = 32 / parts;
   float a[16][kTerms];
   float b[kSide][kTerms];

@@ -1,6 +1,6 @@
-// Truncated and corrupted mailboxes of clusters. Whatever a cluster writes to its mailbox and however it
-// ends, the host must report at most one error, and the next clusters that it starts must work, with both
-// transports. This program also plays the cluster.
+// Tests truncated and corrupted mailboxes of clusters. Whatever a cluster writes to its mailbox, and however
+// it ends, the host must report at most one error. The next clusters that the host starts must work, with
+// both transports. This program also plays the cluster.
 //
 //   fuzz_cluster_mailbox [seconds] [seed] [most mutations] [the one mutation to repeat]
 #include <sys/mman.h>
@@ -56,7 +56,7 @@ void Truncate(std::mt19937_64& random, unsigned char* bytes, std::size_t count) 
   std::memset(bytes + left, random() % 2 == 0 ? 0 : 0xff, count - left);
 }
 
-// Writes word by word in a random order, so that a polling host sees incomplete answers.
+// Writes the words one by one in a random order, so that a polling host sees incomplete answers.
 void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
                    const kdl_cluster_mailbox& from) {
   constexpr std::size_t kWords = sizeof from / sizeof(std::uint64_t);
@@ -69,11 +69,11 @@ void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
   for (const std::size_t word : order) __atomic_store_n(at + word, words[word], __ATOMIC_SEQ_CST);
 }
 
-// Any function that does not announce the answer.
+// Used instead of a function that announces the answer.
 void SayNothing() {}
 
-// Serves one call. A `call` of 0 asks for a correct answer; anything else is the seed of a wrong one. `tell`
-// is called after writing.
+// Serves one call. If `call` is 0, the answer is correct; otherwise `call` is the seed of a wrong answer.
+// `tell` is called after writing the answer.
 void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
   kdl_cluster_mailbox answer = mailbox;
   answer.done = answer.number;
@@ -95,10 +95,10 @@ void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
       ::close(kBell);
       std::exit(0);
     case 2:
-      Answer();  // a second time, or for the first time
+      Answer();  // announces a second time, or for the first time
       break;
     case 3:
-      if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would lose its memory, too
+      if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would then lose its memory, too
   }
   tell();
 }
@@ -141,7 +141,7 @@ class Host {
     if (polls) description_.transport = kdl::ClusterTransport::Polling;
     description_.clusters = 1;
     description_.scratchpad_bytes = description_.stack_bytes = 1 << 16;
-    description_.deadline_seconds = polls ? 1 : 5;  // while polling, silence looks like work
+    description_.deadline_seconds = polls ? 1 : 5;  // a polling host cannot tell silence from work
     description_.run = {self, polls ? "--polls" : "--rings"};
     if (ClusterMemory::Make(kMemoryBytes, description_.alignment, &memory_)) std::exit(2);
   }
@@ -164,7 +164,7 @@ class Host {
     return true;
   }
 
-  // Returns whether a correct answer arrives; on a busy machine that may take several attempts.
+  // Returns whether a correct answer arrives. On a busy machine this may take several attempts.
   bool Works() {
     constexpr int kTries = 10;
     for (int number = 0; number < kTries; ++number) {
@@ -179,7 +179,7 @@ class Host {
     const kdl::runtime::Error error = ClusterProcess::Start(description_, *memory_, kImage, 0,
                                                             kMostEvents, &clusters_.emplace_back());
     if (error) Wrong(0, "it does not start");
-    // A late one has a deadline for each call, too.
+    // A cluster that is late also has a deadline for each call.
     if (const kdl::runtime::Error late = ClusterProcess::WaitForAll(clusters_, "booted")) {
       if (kdl_error_code(late.get()) != KDL_ERROR_TIMEOUT) Wrong(0, kdl_error_message(late.get()));
       clusters_.clear();
@@ -187,11 +187,11 @@ class Host {
     }
   }
 
-  static constexpr int kImage = 1;  // any file: the cluster does not read it
+  static constexpr int kImage = 1;  // any file, because the cluster does not read it
   kdl::ClusterDescription description_;
   std::unique_ptr<ClusterMemory> memory_;
   std::vector<std::unique_ptr<ClusterProcess>> clusters_;
-  bool late_ = false;  // the last error was a missed deadline
+  bool late_ = false;  // whether the last error was a missed deadline
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-"""Random kernels with one convolution each: any number of windows, steps, bounds modes, types and orders of
-dimensions."""
+"""Random kernels with one convolution each, with any number of windows, steps, bounds modes, types and orders
+of dimensions."""
 
 import collections
 import dataclasses
@@ -9,7 +9,7 @@ from names import Range, Scope, Tensor, Value
 from stages import Stages
 from tree import statements, text
 
-MOST_TERMS = 150000  # the sum over all elements
+MOST_TERMS = 150000  # limit on the sum over all elements
 CHANNELS = [1, 3, 16, 17, 32, 33, 64]
 COLUMNS = [1, 2, 5, 7, 9, 14, 17, 33]
 FOLDED = [0, 1, 3, 8, 16, 31, 48]
@@ -20,12 +20,12 @@ TYPES = {"f32": "f32", "f64": "f64", "f16": "f32", "bf16": "f32", "i8": "i32", "
 class Window:
     """How a range of the output maps to a dimension of the input."""
     dim: str  # a dimension of the input
-    over: str  # the range that is reduced
+    over: str  # the reduced range
     out: Range
     taps: int
     step: int
     spread: int
-    before: int  # elements of padding
+    before: int  # number of padding elements
 
     def index(self):
         walked = self.out.name if self.step == 1 else f"{self.step} * {self.out.name}"
@@ -36,7 +36,7 @@ class Window:
 class Convolutions(Stages):
 
     def convolution(self, name):
-        """Draws the kernel of this name."""
+        """Draws a kernel with this name."""
         self.sizes, self.scalars, self.generics = {}, [], []
         windows = self.windows()
         channels, folded = (self.dealt("o", "O", CHANNELS), Range("c", "C", True, extent=self.block_size()))
@@ -108,7 +108,7 @@ class Convolutions(Stages):
         return text(f"spmd for {heads} {{\n", loop, "}\n")
 
     def convolved(self, dealt, windows, folded, weight, seen, type_):
-        """Draws the loops: first the accumulation, then an expression of its result."""
+        """Draws the loops: first the accumulation, then an expression of the accumulated value."""
         acc = TYPES[type_]
         scope = Scope()
         scope.ranges, scope.tensors = list(dealt), list(self.tensors)

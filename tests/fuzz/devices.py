@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Random programs for several devices: tensors with and without `on`, launches on queues of any device,
-parts, copies, swaps, elements that the host reads and writes, loops and branches. Each program runs on
-random devices (hosts, debug devices and the interpreter). Its results must be those of a model in Python,
-which knows only one memory and no devices, and no device memory may leak. The debug device checks order
-and memory whenever one is used.
+parts, copies, swaps, elements that the host reads and writes, loops and branches. Each program runs on random
+devices (hosts, debug devices and the interpreter). Its results must equal those of a model in Python, which
+knows only one memory and no devices, and no device memory may leak. If a debug device is used, it checks
+ordering and memory.
 
 tests/fuzz/devices.py --kernels 10000    # any number of programs; --first SEED repeats one
 tests/fuzz/devices.py --kernels 100 --c    # run the programs' C, NAME.orch.c
@@ -30,7 +30,7 @@ ROWS, COLUMNS = 3, 40
 MOST_DEVICES = 4
 BATCH = 25  # programs in one file, built once
 C_CALLER = pathlib.Path(__file__).resolve().parent / "devices_caller.c"
-LIMIT_S = 600  # for one program; generous, for a machine that is busy
+LIMIT_S = 600  # for one program; long, because the machine may be busy
 KERNELS = """
 kernel fill(c: i32, y: out i32[M, N]) {
     spmd for i in 0..M, j in N by 16 { y[i, j] = c; }
@@ -113,7 +113,7 @@ class Draw:
         if pick < 0.4:
             return self.launch("row_bump", [y], [self.row(depth)])
         if pick < 0.5:
-            # Two rows of one tensor, or of two.
+            # Uses two rows of one tensor, or a row of each of two tensors.
             if x and self.random.random() < 0.7:
                 return self.launch("row_scale", [x, y], [self.row(depth), self.row(depth)])
             return self.launch("row_scale", [y, y], [(row + 1) % ROWS, row])
@@ -247,7 +247,7 @@ def fault(command, place, draw, arrays):
 
 
 def file_of(programs, devices):
-    """Returns a file with these texts of programs."""
+    """Returns the text of a file that contains these programs."""
     return "".join(f'device d{n} = target("host");\n' for n in range(devices)) + KERNELS + "\n".join(programs)
 
 
@@ -257,7 +257,7 @@ class Programs:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.built = {}  # by batch
+        self.built = {}  # executables by batch
 
     def command(self, folder, seed):
         """Returns the command that runs the program of a seed."""
@@ -280,7 +280,7 @@ class Programs:
 
 
     def arguments(self, draw):
-        """Returns the arguments for sizes, files of parameters and devices."""
+        """Returns the arguments that give sizes, the files of parameters, and devices."""
         words = ["--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
         for name, direction in draw.params.items():
             words += ["--arg", f"{name}=@{name}.npy"] if direction != "out" else []
@@ -291,16 +291,16 @@ class Programs:
 
 
 class CPrograms(Programs):
-    """The same as C, using only the runtime, which has no interpreter. With `tsan`, the folder of a runtime
-    built with the thread sanitizer, all code of an executable except its kernels is instrumented. C++
-    library functions from an uninstrumented library would hide their atomics from the sanitizer, which
+    """The same programs as C. They use only the runtime, which has no interpreter. With `tsan`, the folder of
+    a runtime built with the thread sanitizer, all code of an executable except its kernels is instrumented.
+    C++ library functions from an uninstrumented library would hide their atomics from the sanitizer, which
     would then report false races."""
 
     def __init__(self, tsan):
         super().__init__()
         self.libraries = pathlib.Path(tsan).resolve() if tsan else pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib"
         self.sanitizer = ["-fsanitize=thread"] if tsan else []
-        self.folders = {}  # by seed
+        self.folders = {}  # folders by seed
 
     def command(self, folder, seed):
         return [super().command(folder, seed)[0], str(seed)]

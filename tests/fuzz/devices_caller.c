@@ -1,7 +1,7 @@
-// Runs one of the programs that devices.py draws, as C: caller NUMBER DEVICE... (NAME DIRECTION DEVICE)... A
-// parameter's elements are read from NAME.npy and written to NAME_out.npy. At the end no device memory may be
-// left. First, the program is called with one tensor for two parameters, which it must refuse if it writes
-// one of them.
+// Runs one of the programs that devices.py draws, as C: caller NUMBER DEVICE... (NAME DIRECTION DEVICE)...
+// The elements of a parameter are read from NAME.npy and written to NAME_out.npy. First, the program is
+// called with one tensor for two parameters, which it must refuse if it writes one of them. At the end no
+// device memory may be in use.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void Exchange(const kdl_array* array, const char* name, const char* endin
   char path[64];
   snprintf(path, sizeof path, "%s%s.npy", name, ending);
   FILE* file = fopen(path, writes ? "wb" : "rb");
-  if (file == NULL) return;  // for a parameter that is only written
+  if (file == NULL) return;  // if the parameter is only written
   void* data;
   Check(kdl_buffer_map(array->buffer, writes ? KDL_MAP_READ : KDL_MAP_WRITE, &data));
   static const char kMagic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, kHeader - 10, 0};

@@ -92,7 +92,8 @@ def caller(kernel, name, header):
 
 
 def write_inputs(kernel, tensors, seed, folder):
-    """Writes the input files for both, and returns the interpreter's arguments for them."""
+    """Writes the input files for the caller and the interpreter, and returns the interpreter's arguments for
+    them."""
     words = []
     random_ = np.random.default_rng(seed)
     for tensor in tensors:

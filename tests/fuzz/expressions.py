@@ -1,4 +1,4 @@
-"""Random expressions of a given type, which only have the allowed ranges."""
+"""Random expressions of a given type, which only use the allowed ranges."""
 
 from names import FLOATS, INTEGERS, NUMBERS
 from reductions import Reductions
@@ -13,9 +13,9 @@ MOST_DEPTH = 4
 
 
 class Expressions(Reductions):
-    """For a file. Subclasses provide `random`, `shows` (counts of what was drawn), `names`, `sizes`,
-    `extents` (of names that a program computes), `fns` and `tile_fns`. `choices` counts the enclosing
-    branches, in which no fn of tiles is called, and `indices` the enclosing brackets."""
+    """Draws expressions for a file. Subclasses provide `random`, `shows` (counts of what was drawn), `names`,
+    `sizes`, `extents` (of names that a program computes), `fns` and `tile_fns`. `choices` counts the
+    enclosing branches, in which no fn of tiles is called. `indices` counts the enclosing brackets."""
 
     def chance(self, share):
         return self.random.random() < share
@@ -100,7 +100,7 @@ class Expressions(Reductions):
         return f"({sign}{self.pick([0, 1, 2, 3, 7, 31, 100, 127])} as {type_})"
 
     def load(self, tensor, allowed, scope):
-        """Draws a load with an index for each dimension, and an `else` if one may be outside."""
+        """Draws a load with an index for each dimension, and an `else` if an index may be out of bounds."""
         indices, inside = [], True
         of_rows = len(tensor.dims) > 1 and self.indices == 0 and self.chance(0.1)
         for d, dim in enumerate(tensor.dims):
@@ -117,7 +117,7 @@ class Expressions(Reductions):
         return expr(tensor.type, allowed, *parts, "]", own=own)
 
     def index(self, dim, allowed, scope):
-        """Returns (an index, the ranges that it uses, whether it is certainly inside)."""
+        """Returns (an index, the ranges that it uses, whether it is certainly in bounds)."""
         fits = [r.name for r in scope.ranges if r.size == dim and (not r.blocked or r.name in allowed)]
         if fits and self.chance(0.6):
             name = self.pick(fits)
@@ -174,8 +174,8 @@ class Expressions(Reductions):
         return expr(type_, allowed, "(if ", parts[0], " then ", parts[1], " else ", parts[2], ")")
 
     def least(self, type_, allowed, scope, depth):
-        """Draws a choice between two compared values, perhaps converted, or with a zero of the other sign:
-        compilers turn such code into minima."""
+        """Draws a choice between two compared values, perhaps converted, or with a zero of the other sign.
+        Compilers turn such code into minima."""
         from_ = self.pick([type_, type_, self.pick(NUMBERS)])
         self.choices += 1
         one = self.expression(from_, allowed, scope, depth)
@@ -230,7 +230,7 @@ class Expressions(Reductions):
         return expr("bool", allowed, "(", one(type_), f" {op} ", one(type_), ")")
 
     def both_compared(self, op, allowed, one):
-        """Draws comparisons of two numbers with the same third one."""
+        """Draws comparisons of two numbers with the same third number."""
         type_ = self.pick(NUMBERS)
         third, order = one(type_), self.pick(["<", "<=", ">", ">="])
         self.shows["two compared with a third"] += 1
@@ -252,7 +252,7 @@ class Expressions(Reductions):
         return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(count)]), ")")
 
     def beside_integer(self, op, type_, allowed, one):
-        """Draws the minimum or maximum of a possible NaN and an integer, which is never one, so that
+        """Draws the minimum or maximum of a possible NaN and an integer. The integer is never a NaN, so
         compilers need fewer checks."""
         from_ = self.pick(INTEGERS)
         self.shows[f"{op} of {type_} and {from_}"] += 1
@@ -261,7 +261,7 @@ class Expressions(Reductions):
         return expr(type_, allowed, f"{op}(", *self.listed(operands), ")")
 
     def bits(self, type_, allowed, one):
-        """Draws a changed bit pattern of a float; the pattern of a NaN is the canonical one."""
+        """Draws a changed bit pattern of a float. If the float is a NaN, its pattern is the canonical one."""
         if type_ not in ("f32", "f64"):
             return one(type_)
         pattern = {"f32": "i32", "f64": "i64"}[type_]

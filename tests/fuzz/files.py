@@ -11,7 +11,8 @@ LARGE = [31, 33, 63, 64, 65, 100]
 
 
 class File(Programs):
-    """`tree` is the file's text, `tensors` and `sizes` belong to what is run, and `shows` counts constructs."""
+    """`tree` is the file's text. `tensors` and `sizes` are those of the kernel or program that runs. `shows`
+    counts constructs."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

@@ -40,7 +40,7 @@ class Functions:
         return text(f"fn {fn.name}(p0: {type_}, p1: {type_}) -> {type_} {{\n", body, "return (", *results, ");\n}\n")
 
     def tile_function(self):
-        """Draws a function of tiles, whose ranges the call names."""
+        """Draws a function of tiles. A call names the function's ranges."""
         ranges = ("i", "j")[:self.random.randint(1, 2)]
         params = [(self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
                   for _ in range(self.random.randint(0, 1))]
@@ -80,8 +80,8 @@ class Functions:
         return text(*parts, " else {\n", self.steps(scope, depth), "}\n") if self.chance(0.5) else text(*parts, "\n")
 
     def fn_loop(self, scope, depth):
-        """Draws a loop of a few iterations, whose number depends on the element; sometimes with break and
-        continue."""
+        """Draws a loop of a few iterations. Their number depends on the element; sometimes there are break
+        and continue."""
         name = self.fresh("n")
         inner = Scope(scope)
         turns = text("(", self.expression("i64", frozenset(), scope, 2), " % 6)")

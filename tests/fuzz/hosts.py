@@ -1,5 +1,5 @@
 """Random programs: launches, copies, swaps and calls with tensors of equal shapes, and computations on the
-host in between."""
+host between them."""
 
 import dataclasses
 
@@ -21,11 +21,11 @@ class Callee:
 
 
 class Programs(Kernels):
-    """For a file: `callees` are its kernels and programs, `device` is the name of its only device, if it
-    declares one."""
+    """Draws programs for a file. `callees` are the file's kernels and programs, and `device` is the name of
+    its only device, if it declares one."""
 
     def program(self, name):
-        """Draws the program of this name; afterwards `tensors` and `scalars` are its parameters."""
+        """Draws a program with this name. Afterwards, `tensors` and `scalars` are its parameters."""
         self.tensors, self.extents, self.named = [], {}, {}
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.random.randint(0, 2))]
         scope = Scope()
@@ -48,7 +48,7 @@ class Programs(Kernels):
         way = self.pick(ways)
         return way(scope) if way in (self.let, self.var, self.assign_or_let, self.leave) else way(scope, depth)
 
-    # Tensors. The scope contains those that may be read at a place.
+    # Tensors. The scope contains the tensors that may be read at a place.
 
     def shape(self, tensor):
         return tensor.type, tuple(self.extents.get(dim, self.sizes.get(dim)) for dim in tensor.dims)
@@ -103,7 +103,7 @@ class Programs(Kernels):
     def call_of(self, scope, depth):
         callee = self.pick(self.callees)
         how = self.launch(scope) if callee.launched else []
-        args, lets, read, changed = [], [], set(), set()  # an `in` tensor may overlap another `in`
+        args, lets, read, changed = [], [], set(), set()  # an `in` tensor may overlap another `in` tensor
         for param in callee.tensors:
             if param.direction == "in":
                 tensor = self.read(param, scope, changed)
@@ -154,7 +154,7 @@ class Programs(Kernels):
         return text(f"swap({one.name}, {other.name});\n")
 
     def host_store(self, scope, depth):
-        """Draws a store to an element, if there is one."""
+        """Draws a store to an element, if a writable tensor has one."""
         own = [t for t in scope.tensors if t.direction != "in" and all(self.shape(t)[1])]
         if not own:
             return self.host_copy(scope, depth)

@@ -11,10 +11,11 @@ from tree import statements, text
 
 
 class Kernels(Layers):
-    """For a file; `kernel` draws one kernel."""
+    """Draws kernels for a file; `kernel` draws one of them."""
 
     def kernel(self, name):
-        """Draws the kernel of this name; afterwards `tensors`, `scalars` and `sizes` describe its parameters."""
+        """Draws a kernel with this name. Afterwards, `tensors`, `scalars` and `sizes` describe its
+        parameters."""
         self.tensors = [self.tensor(self.fresh("x"), "in") for _ in range(self.random.randint(1, 3))]
         self.sizes = {name: self.sizes[name] for name in sorted({dim for t in self.tensors for dim in t.dims})}
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.pick([0, 0, 0, 1, 2]))]
@@ -67,7 +68,7 @@ class Kernels(Layers):
         return text(f"view {view.name}: {view.type}[{', '.join(dims)}] = {tensor.name};\n")
 
     def block_size(self):
-        """Draws a number, or an integer parameter, which the compiler may choose."""
+        """Draws a number, or an integer parameter, whose value the compiler may choose."""
         size = super().block_size()
         if self.chance(0.9):
             return size
@@ -83,8 +84,8 @@ class Kernels(Layers):
         return statements([self.dealt_loop(scope) for _ in range(self.random.choice([1, 1, 1, 2]))])
 
     def phases(self, scope):
-        """Draws loops and code that each core runs by itself, separated by `sync`, after which everything
-        written before is read."""
+        """Draws phases that are separated by `sync`: loops, and code that each core runs by itself. After a
+        `sync`, everything written before it is read."""
         self.shared = True
         parts = []
         for number in range(self.random.randint(2, 4)):
@@ -112,7 +113,7 @@ class Kernels(Layers):
             self.shows["for around sync"] += 1
             return text(f"for {turn} in 0..{turns} {{\n", statements(parts), "}\n")
         self.shows["while around sync"] += 1
-        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]  # perhaps no iteration
+        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]  # the loop may not run
         return text(f"var {turn}: i64 = 0;\nwhile {turn} < {turns} {{\n{turn} += 1;\n", statements(parts), "}\nsync;\n")
 
     def sync(self, scope):
@@ -148,8 +149,8 @@ class Kernels(Layers):
         return text(f"spmd for {', '.join(heads)}{hint} {{\n", statements(body), "}\n")
 
     def over_domain(self, outer):
-        """Draws two loops over one domain. In the second one a core reads what it has written in the first,
-        without a `sync`."""
+        """Draws two loops over one domain. In the second loop a core reads what it has written in the first
+        loop, without a `sync`."""
         name = self.fresh("d")
         dims = [(self.pick(self.sizes), self.block_size() if self.chance(0.8) else "") for _ in range(self.pick([1, 2]))]
         places = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
@@ -189,7 +190,7 @@ class Kernels(Layers):
         return text("if core_id == 0 {\n", statements(body), "}\n")
 
     def each_core(self, scope):
-        """Draws statements that every core runs on inputs, and whose values are read by later loops."""
+        """Draws statements on inputs that every core runs. Later loops read their values."""
         self.shows["code of every core"] += 1
         all_, scope.tensors = scope.tensors, [t for t in scope.tensors if t.direction == "in"]
         body = [self.statement(scope, 0) for _ in range(self.random.randint(1, 3))]

@@ -8,8 +8,8 @@
 #include "target.h"
 #include "targets/builtin.h"
 
-// If the parser accepts a KIR text, the printed text must be accepted, too, and print the same. Then the
-// passes run. Text at tile level also goes through them as untrusted text.
+// Fuzzes KIR texts. If the parser accepts a text, the printed module must be accepted, too, and must print
+// the same. Then the passes run. A text at tile level also goes through the passes as an untrusted text.
 namespace kdl::fuzz {
 
 const std::string_view kEnding = ".kir";

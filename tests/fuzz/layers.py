@@ -1,5 +1,5 @@
-"""Random kernels whose blocks have their own layers, which they load, store and update in any order and at
-any place. A loaded value must not change with later stores."""
+"""Random kernels whose blocks have their own layers. A block loads, stores and updates its layers in any
+order and at any place. A loaded value must not change with later stores."""
 
 from names import FLOATS, NUMBERS, Range, Scope, Tensor, Value
 from products import Products
@@ -12,7 +12,7 @@ MOST_PARTS = 6
 class Layers(Products):
 
     def layers(self, name):
-        """Draws the kernel of this name."""
+        """Draws a kernel with this name."""
         self.edge = self.pick(EDGES)
         self.sizes, self.scalars, self.generics = {"G": self.pick([1, 2, 3])}, [], []
         self.layer_range = Range("g", "G", self.chance(0.3), extent=self.pick("123"))
@@ -107,7 +107,7 @@ class Layers(Products):
         return text(f"{var.name} {self.pick(['=', '+='])} ", self.expression(var.type, var.ranges, scope, 1), ";\n")
 
     def layer_product(self, scope):
-        """Adds to the sums products of what was loaded before and of what is in memory now."""
+        """Adds products to the sums. The factors were loaded before, or are loaded now."""
         over = [r.name for r in scope.blocked() if r.name not in "ijg"]
         var = scope.vars[0]
         if not over:

@@ -47,15 +47,15 @@ def open_tensors(kernel):
 
 
 def outputs(file, kernel, cores, inputs, folder):
-    """Runs a file in the interpreter and returns (exit code, {tensor: file's bytes}, output)."""
+    """Runs a file in the interpreter and returns (exit code, {tensor: bytes of its file}, output)."""
     tensors = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
     named = {dim for tensor in tensors for dim in tensor.dims}
     words = ["run", file, "--target", "reference", "--core-num", cores]
     words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
         words += ["--arg", f"{tensor.name}={inputs}:{seed}"]
-    # Missing inputs are drawn to suit the kernel's loops, which the two texts write differently, so give all
-    # of them.
+    # Give all inputs. Missing inputs would be drawn to suit the kernel's loops, which the two texts write
+    # differently.
     for seed, scalar in enumerate(kernel.scalars, len(tensors)):
         words += ["--arg", f"{scalar.name}=random:{seed}"]
     written = [t.name for t in tensors if t.direction != "in"]

@@ -19,7 +19,7 @@ class Range:
     part_of: str = ""
     extent: str = ""  # the size of a block
     whole: bool = True  # ranges over the whole dimension
-    room: int = 0  # from its last index to that of the dimension
+    room: int = 0  # distance from its last index to the last index of the dimension
     with_whole: bool = False  # tiles may have both this part and the range that contains it
 
 
@@ -48,7 +48,7 @@ class Fn:
 
 @dataclasses.dataclass(frozen=True)
 class TileFn:
-    """A function on tiles. Its parameters and its result are (type, names of the fn's own ranges)."""
+    """A function on tiles. Each parameter, and the result, is (type, names of the fn's own ranges)."""
     name: str
     ranges: tuple
     params: tuple
@@ -63,7 +63,7 @@ class Scope:
         self.lets = list(outer.lets) if outer else []
         self.vars = list(outer.vars) if outer else []
         self.tensors = list(outer.tensors) if outer else []  # tensors that may be read at any index
-        self.split = list(outer.split) if outer else []  # vars with the range whose part a loop uses
+        self.split = list(outer.split) if outer else []  # (variable, range, part of it that a loop uses)
         self.in_loop = outer.in_loop if outer else False  # whether `break` is allowed
         self.launch = list(outer.launch) if outer else []  # which of core_num and core_id may be read
 

@@ -7,7 +7,7 @@ from names import SUMS, Range, Scope, Tensor, Value
 from convolutions import Convolutions
 from tree import statements, text
 
-MOST_STEPS = 300000  # for all products together
+MOST_STEPS = 300000  # limit on the steps of all products together
 LAYERS = 3
 TYPES = [("bf16", "bf16")] * 4 + [("f16", "f16"), ("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("f8e4m3", "f8e5m2"), ("f8e5m2", "f8e5m2"),
                                   ("f32", "f32"), ("f32", "f32"), ("f64", "f64")]
@@ -18,7 +18,7 @@ TERMS = [0, 1, 5, 16, 31, 32, 48, 64, 72, 128, 136, 200]
 class Products(Convolutions):
 
     def matrices(self, name):
-        """Draws the kernel of this name."""
+        """Draws a kernel with this name."""
         self.sizes, self.scalars, self.generics, self.tensors = {}, [], [], []
         self.sizes["M"], self.sizes["N"], self.sizes["K"] = self.pick(KEPT), self.pick(KEPT), self.pick(TERMS)
         while math.prod(self.sizes.values()) > MOST_STEPS:
@@ -113,7 +113,7 @@ class Products(Convolutions):
         return self.pick([f"acc += {dot};\n"] * 5 + [f"acc = acc * 2 + {dot};\n", f"let s = {dot};\nacc = acc + s * 2;\n"])
 
     def second(self, acc, before, in_turn, factors):
-        """Draws another product with one of the factors."""
+        """Draws another product that shares a factor."""
         self.shows["two products"] += 1
         before.append(f"var more: {acc}[i, j] = 0;\n")
         other = self.loaded("c", self.of[1], Range("j", "N", True))
@@ -123,7 +123,7 @@ class Products(Convolutions):
         in_turn.append(self.pick(["", "acc = acc + more;\n"]))
 
     def hand_on(self, acc, before, in_turn, after):
-        """Makes the sum of an iteration outlive it."""
+        """Stores the sum of an iteration in a variable that outlives the iteration."""
         self.shows["sum handed on"] += 1
         before.append(f"var last: {acc}[i, j] = 1;\n")
         in_turn.append(self.pick(["last = acc;\n", "if d.index == 1 { last = acc; }\n", "let t = last; last = acc; acc = t;\n"]))

@@ -34,14 +34,14 @@ LIMIT_S = 60  # processor time, so that a busy machine causes no failures; STUCK
 STUCK_S = 600
 SKIPPED = 77
 INPUTS = ["random", "special"]
-LISTED = 8  # one of so many kernels also prints its KIR after these passes
+LISTED = 8  # one of this many kernels also prints its KIR after the passes below
 LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "cache-windows", "fuse-elementwise",
                 "expand-tiles"]
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
 # Results that are not compared on a GPU, whose matrix instructions add in another order; the tests' driver
 # uses the interpreter's order.
 UNCOMPARED = None if os.environ.get("KDL_CUDA") else "matrix units add in an order of their own"
-TOO_LARGE = re.compile(r"\[E0437\]|not enough device memory for \d+ bytes")  # of a machine that has little
+TOO_LARGE = re.compile(r"\[E0437\]|not enough device memory for \d+ bytes")  # on a machine with little memory
 EDGE = re.compile(r"edge = (\w+)")
 
 
@@ -97,12 +97,12 @@ class Way:
     target: list
     pipes: list
     is_exe: bool  # compile the program to C++, rather than execute it in `kernelc run`
-    inputs: str  # how they are drawn: random, or including special values; empty: only build
+    inputs: str  # how inputs are drawn: random, or including special values; empty: only build
 
 
 def ways(seed, is_program, target, only_build):
-    """Returns two ways, for a program one of them as C++. For a given target returns one, because its driver
-    chooses how to compile."""
+    """Returns two ways; if the file is a program, one of them is C++. For a given target, returns one way,
+    because the target's driver chooses how to compile."""
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
@@ -110,7 +110,7 @@ def ways(seed, is_program, target, only_build):
         inputs = "" if only_build else draw.choice(INPUTS)
         return [Way(f"-O{draw.choice([0, 1, 2, 2, 2, 3])}", cores, ["--target", target], pipes, False, inputs)]
     kinds = [[], [], [], ["--target", "debug"]]
-    if not is_program:  # ignored in executables
+    if not is_program:  # executables ignore this option
         kinds.append(["--target", "host?engines=split"])
     target = draw.choice(kinds)
     pipes = draw.choice([[], ["--pipes", "buffered"]])
@@ -121,7 +121,7 @@ def ways(seed, is_program, target, only_build):
 
 
 def driver_lines(source, way):
-    """Returns how many lines of OpenCL C a driver is given."""
+    """Returns the number of lines of OpenCL C that a driver gets."""
     folder = source.with_suffix(".cl")
     run(["kernelc", "build", str(source), *way.pipes, *way.target, "--emit", "ocl", "-o", str(folder)])
     lines = sum(len(text.read_text().splitlines()) for text in folder.glob("*.cl"))
@@ -179,7 +179,8 @@ def report(folder, out, kernel, seed, way, what, output, whole):
 
 
 def print_coverage(shows, ops, edges):
-    """Prints a table of constructs by type, then KIR's ops, including those that no listed kernel had."""
+    """Prints a table of constructs by type. Then prints KIR's ops, including ops that no listed kernel
+    contained."""
     rows = collections.defaultdict(list)
     for name, count in sorted(shows.items()):
         stem, of, type_ = name.partition(" of ")

@@ -1,4 +1,4 @@
-"""Shrinks a failing kernel as long as it fails in the same way."""
+"""Shrinks a failing kernel while it still fails in the same way."""
 
 from tree import Node
 
@@ -6,7 +6,8 @@ MOST_TRIES = 600
 
 
 def smaller(tree, fails):
-    """Shrinks `tree` in place; `fails(tree)` says whether it still fails. The number of attempts is bounded."""
+    """Shrinks `tree` in place. `fails(tree)` says whether the tree still fails. The number of attempts is
+    bounded."""
     tries = [0]
 
     def attempt(node, parts):
@@ -41,7 +42,8 @@ def drop_statements(node, attempt):
 
 
 def replace_expression(node, attempt):
-    """Replaces an expression by a number, or by a part of it that has its type and only its ranges."""
+    """Replaces an expression with a number, or with one of its parts that has the same type and no additional
+    ranges."""
     if len(node.parts) == 1 and not isinstance(node.parts[0], Node):
         return
     literal = "true" if node.type == "bool" else f"(1 as {node.type})"

@@ -40,7 +40,7 @@ class Reductions:
         return value
 
     def truths(self, type_, allowed, scope, depth):
-        """Draws any or all."""
+        """Draws a reduction with `any` or `all`."""
         over = self.pick(self.folded(scope, allowed)).name
         op = self.pick(["any", "all"])
         self.shows[op] += 1
@@ -48,7 +48,7 @@ class Reductions:
         return Reduced("bool", allowed, [f"{op}(", value, f" over {over})"], [over])
 
     def position(self, type_, allowed, scope, depth):
-        """Draws argmax, argmin or mean."""
+        """Draws a reduction with `argmax`, `argmin` or `mean`."""
         over = self.pick(self.folded(scope, allowed)).name
         op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
         of = self.pick({"f32": NARROW_FLOATS + ["f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
@@ -73,7 +73,7 @@ class Reductions:
                                         self.literal(type_), ")"], [over])
 
     def tile_fold(self, fn, type_, allowed, scope, depth):
-        """Draws a reduction with a fn of tiles over one range, the only other range of the operand."""
+        """Draws a reduction over one range with a fn of tiles. The operand has only one other range."""
         over, kept = self.pick(self.folded(scope, allowed)).name, self.pick(sorted(allowed))
         value = self.over([over, kept], type_, self.expression(type_, frozenset([over, kept]), scope, depth))
         self.shows[f"reduce with a fn of tiles of {type_}"] += 1
@@ -114,14 +114,14 @@ class Reductions:
         if of == "f32" and self.chance(0.2):
             self.shows["dot of tf32"] += 1
             a, b = (expr(of, ranges, "(", operand, ") as tf32") for operand in (a, b))
-        if of in NARROW_FLOATS and self.chance(0.7):  # otherwise a computed one makes both f32
+        if of in NARROW_FLOATS and self.chance(0.7):  # otherwise a computed operand makes both operands f32
             self.shows[f"dot of rounded {of}"] += 1
             a, b = (expr(of, ranges, "(", operand, f") as {of}") for operand in (a, b))
         return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)
 
     def tile_call(self, type_, allowed, scope, depth):
-        """Draws a call of a fn of tiles. Its ranges are bound to live ones, and its result has the required
-        ranges."""
+        """Draws a call of a fn of tiles. The fn's ranges are bound to ranges in scope, and its result has the
+        required ranges."""
         fns = [fn for fn in self.tile_fns if fn.result[0] == type_]
         fn = self.pick(fns)
         kept = self.random.sample(sorted(allowed), min(len(allowed), len(fn.result[1])))

@@ -22,7 +22,7 @@ def is_nan(type_, bits):
 
 
 def floats(random, type_):
-    """Returns bit patterns of a float type."""
+    """Returns special bit patterns of a float type."""
     form = FORMATS[type_]
     fraction = form.fraction
     one, most = 1 << fraction, (1 << form.exponent) - 1

@@ -1,4 +1,5 @@
-"""Random kernels with stages. All stages follow one plan of pushes and pops, so that none waits forever."""
+"""Random kernels with stages. All stages follow one plan of pushes and pops, so that no stage waits
+forever."""
 
 import dataclasses
 
@@ -24,8 +25,8 @@ class Pipe:
 
 @dataclasses.dataclass(frozen=True)
 class Walk:
-    """A loop, or with a condition a branch, around a part of the plan. It occurs in each stage that has a
-    pipe's end inside."""
+    """A loop, or with a condition a branch, around a part of the plan. It occurs in each stage that has an
+    end of one of its pipes."""
     head: str
     place: int
     items: tuple
@@ -36,8 +37,8 @@ class Walk:
 
 
 class Stages(Stores):
-    """For a file, `helpers` are its functions. For a kernel, `places` has (size, extent; '' for a scalar) for
-    each binder of its plan."""
+    """Draws stages. `helpers` are the functions of the file. `places` has (size, extent; '' for a scalar) for
+    each binder of a kernel's plan."""
 
     def staged_body(self, scope):
         count = self.pick([2, 2, 2, 3])
@@ -45,7 +46,7 @@ class Stages(Stores):
         self.places = list(dims)
         self.pipes = []
         plan = self.plan(tuple(range(len(dims))), count, 0)
-        for number in range(1, count):  # each stage has an end of some pipe
+        for number in range(1, count):  # each stage must have an end of some pipe
             if number not in set().union(*(item.ends() for item in plan)):
                 plan.append(self.pipe(tuple(range(len(dims))), number - 1, number))
         if 0 not in set().union(*(item.ends() for item in plan)):
@@ -58,7 +59,7 @@ class Stages(Stores):
         return text(f"domain blocks = ({domain});\n", *pipes, *stages)
 
     def parts(self, plan):
-        """Puts the plan into one loop over the domain, or into two, one after the other."""
+        """Puts the plan into one loop over the domain, or into two consecutive loops."""
         if len(plan) < 2 or not self.chance(0.3):
             return [plan]
         self.shows["two loops over a domain"] += 1
@@ -135,7 +136,7 @@ class Stages(Stores):
         return range_.name
 
     def walked(self, items, number, scope, names):
-        """Writes the part of a stage in the plan, with statements in between."""
+        """Writes a stage's part of the plan, with statements between the transfers."""
         parts = []
         for item in items:
             if self.chance(0.3):
@@ -146,7 +147,7 @@ class Stages(Stores):
                 parts.append(self.push(item, scope, names) if item.source == number else self.pop(item, scope, names))
                 continue
             inner = Scope(scope)
-            inner.in_loop = False  # must have as many iterations as in the other stage
+            inner.in_loop = False  # the loop must have as many iterations as in the other stage
             head = f"if {item.condition}"
             if not item.condition:
                 size, extent = self.places[item.place]
@@ -170,7 +171,7 @@ class Stages(Stores):
         return text(f"{pipe.name}.push(", value, f"{self.at(pipe, names)});\n")
 
     def sender(self, pipe):
-        """Returns (the name of a fn that takes the end of such a pipe, its own ranges)."""
+        """Returns (the name of a fn that accepts an end of such a pipe, the fn's own ranges)."""
         name = self.fresh("send")
         own = ["i", "j", "h"][:len(pipe.places)]
         scope = Scope()

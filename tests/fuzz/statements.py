@@ -7,10 +7,10 @@ from names import FLOATS, NARROW_FLOATS, NUMBERS, Range, Scope, Value
 from expressions import Expressions
 from tree import Reduced, expr, statements, text
 
-MOST_POINTS = 40000  # for the loops around a statement
-MOST_POINTS_OF_SQUARES = 4000  # if tiles have both a range and a part of it
+MOST_POINTS = 40000  # limit on the points of the loops around a statement
+MOST_POINTS_OF_SQUARES = 4000  # the same limit if tiles have both a range and a part of it
 BLOCKS = [1, 3, 4, 8, 16, 17, 32, 64]
-LONG = "200"  # terms of a product; too many to keep a cache line for each in L1
+LONG = "200"  # number of terms of a product: too many to keep a cache line for each in L1
 MOST_DEPTH = 2
 
 
@@ -55,7 +55,8 @@ class Statements(Expressions, Functions):
         return text(f"let {name}{': ' + tile_type(type_, ranges) if typed else ''} = ", value, ";\n")
 
     def tuple_let(self, scope):
-        """Draws a tuple: of separate parts, chosen from two, or the result of reducing with a fn of tuples."""
+        """Draws a tuple: separate parts, a choice between two tuples, or the result of a reduction with a fn
+        of tuples."""
         fns = [fn for fn in self.fns if isinstance(fn.result, tuple)]
         ranges = self.some_ranges(scope, 2)
         over = [r.name for r in self.folded(scope, ranges)]
@@ -123,7 +124,8 @@ class Statements(Expressions, Functions):
         return text(f"{var.name} {op} ", self.expression(var.type, var.ranges, scope, 0), ";\n")
 
     def assign_element(self, scope, var, op):
-        """Draws an assignment to a subtile at a number, guarded so that the block contains the element."""
+        """Draws an assignment to the subtile at a number. A guard ensures that the block contains the
+        element."""
         over = self.pick(sorted(var.ranges))
         at = self.expression("i64", frozenset(), scope, 3)
         value = self.expression(var.type, var.ranges - {over}, scope, 1)
@@ -132,7 +134,7 @@ class Statements(Expressions, Functions):
                     value, "; }\n")
 
     def assign_part(self, scope):
-        """Draws an assignment to a subtile, for the range that a loop splits into parts."""
+        """Draws an assignment to a subtile, in a loop that splits the range into parts."""
         var, whole, part = self.pick(scope.split)
         self.shows["part of a tile at a range"] += 1
         value = self.expression(var.type, (var.ranges - {whole}) | {part}, scope, 1)
@@ -155,7 +157,7 @@ class Statements(Expressions, Functions):
     # Loops and branches.
 
     def binder(self, scope, dim, blocked, parts=False):
-        """Draws a binder for the dimension, or with `parts` perhaps for a part of it."""
+        """Draws a binder for the dimension. With `parts`, it may be for a part of the dimension."""
         extent = self.block_size() if blocked else ""
         if blocked and parts and self.chance(0.08) and all(r.extent != LONG for r in scope.blocked()):
             self.shows["long block"] += 1
@@ -189,7 +191,7 @@ class Statements(Expressions, Functions):
         return f" {hint}"
 
     def extent_names(self, scope):
-        """Returns what a loop may range over: sizes, and terms of the dimensions of views."""
+        """Returns the extents over which a loop may range: sizes, and terms of the dimensions of views."""
         return list(self.sizes) * 2 + [dim for t in scope.tensors if t.direction == "view" for dim in t.dims]
 
     def block_size(self):

@@ -6,8 +6,8 @@ from tree import statements, text
 
 
 class Stores(Statements):
-    """For a kernel: `tensors` are its tensors; those in `done` have been written and may be read after a
-    `sync`."""
+    """Draws the stores of a kernel. `tensors` are its tensors; the tensors in `done` have been written and
+    may be read after a `sync`."""
 
     def output(self, scope, dealt, single=False):
         """Draws a store that writes all of a tensor: an index for each distributed range, and loops over the
@@ -44,8 +44,9 @@ class Stores(Statements):
         return text(*heads, statements(stores), "}\n" * len(heads))
 
     def spread(self, scope, dealt):
-        """Draws stores whose indices are sums: shifted, reversed, or with a step, in which case there are as
-        many stores as cover everything. They write one row, or several, each selected by number."""
+        """Draws stores whose indices are sums: shifted, reversed, or with a step. With a step, there are
+        enough stores to cover everything. They write one row, or several rows, each of which is selected by
+        number."""
         dims, forms, steps = [], [""], 1
         if self.chance(0.3):
             rows = self.random.randint(2, 5)
@@ -106,7 +107,7 @@ class Stores(Statements):
         return value
 
     def written_again(self, ranges):
-        """Returns a tensor of an earlier loop, which nothing reads until the next `sync`."""
+        """Returns a tensor that an earlier loop has written, and that nothing reads until the next `sync`."""
         sizes = sorted(r.size for r in ranges)
         fitting = [t for t in self.rewritten if sorted(t.dims) == sizes and t.type != "bool"]
         if not fitting:
@@ -125,8 +126,8 @@ class Stores(Statements):
         return ordered
 
     def update(self, scope):
-        """Draws an atomic update whose result does not depend on the order, or one whose result is open and
-        never read."""
+        """Draws an atomic update whose result does not depend on the order, or whose result is unspecified
+        and never read."""
         dims = [dim for dim in self.sizes if self.sizes[dim]]
         if not dims:
             return self.let(scope)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs fuzz_source or fuzz_kir under libFuzzer: on every text of the repository, then on mutations of them
-for some time. Failing texts, and what the fuzzer has learned, are kept in FOUND."""
+"""Runs fuzz_source or fuzz_kir under libFuzzer: on every text of the repository, then on mutations of these
+texts for some time. Failing texts, and what the fuzzer has learned, are kept in FOUND."""
 
 import argparse
 import os

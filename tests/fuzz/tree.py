@@ -6,8 +6,8 @@ import dataclasses
 
 @dataclasses.dataclass
 class Node:
-    """A node, whose `parts` are texts and nodes. An expression has a type and the ranges that it may have;
-    statements are in lists."""
+    """A node, whose `parts` are texts and nodes. An expression has a type and the ranges that it may have.
+    Statements are in nodes of kind `list`."""
     parts: list
     kind: str = "text"  # text, expr, list
     type: str = ""
@@ -36,12 +36,12 @@ def expr(type_, ranges, *parts, own=()):
 
 
 class Reduced(Node):
-    """An expression whose value lacks ranges that its parts have."""
+    """An expression whose value does not have all ranges of its parts."""
 
     def __init__(self, type_, ranges, parts, over, own=()):
         super().__init__(list(parts), "expr", type_, frozenset(ranges))
         self.over = frozenset(over)
-        self.result = frozenset(own)  # its ranges, whatever its parts have
+        self.result = frozenset(own)  # ranges that it has regardless of its parts
 
     def has(self):
         return (super().has() - self.over) | self.result

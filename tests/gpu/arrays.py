@@ -1,4 +1,4 @@
-"""Tensors on the GPU: by torch, which provides memory and reference kernels, or by using only NumPy and the
+"""Tensors on the GPU. They use torch, which provides memory and reference kernels, or only NumPy and the
 driver.
 
 Both have the same methods. `wide` returns f64 arrays, on which references are computed with functions that
@@ -128,7 +128,7 @@ class NumpyArrays:
         return self.upload("u8", numpy.zeros(count, numpy.uint8))
 
     def one(self):
-        """Not needed; this and the next one are only for torch's own functions."""
+        """Not needed: this method and `cross` are only for torch's own functions."""
 
     def cross(self):
         pass
@@ -165,7 +165,7 @@ class NumpyArrays:
         self.driver.cuStreamSynchronize(self.stream_handle)
 
 
-# The values of f8e4m3 without sign; the last one is NaN.
+# The values of f8e4m3 without sign. The last value is NaN.
 E4M3 = numpy.array([math.nan if bits == 0x7F
                     else (bits & 7) * 2.0 ** -9 if bits < 8
                     else (8 + (bits & 7)) * 2.0 ** ((bits >> 3) - 10) for bits in range(0x80)])

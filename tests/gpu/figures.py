@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Figures that need no GPU: registers, memory, occupancy and machine code of the important kernels, with the
-fraction of a machine's peak that they allow. They are copied into NOTES.md by hand, not by CI, until
+"""Computes figures that need no GPU: registers, memory, occupancy and machine code of the important kernels,
+with the fraction of a machine's peak that they allow. They are copied into NOTES.md by hand, not by CI, until
 measurements replace them.
 
 The prediction ignores latency. It is the highest fraction of the peak that the counted instructions and bytes
@@ -81,8 +81,8 @@ WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 
 @dataclasses.dataclass
 class Tile:
-    """A product's tile: its blocks, the instruction of a step, that instruction's rate relative to bf16's (0:
-    f32 FMAs), bytes of an element."""
+    """A product's tile: the extents of its blocks, the instruction of a step, the rate of this instruction
+    relative to that for bf16 (0: f32 FMAs), and the bytes of an element."""
     rows: int
     columns: int
     terms: int
@@ -107,14 +107,14 @@ class Code:
                                    if not any(a <= i <= b for a, b in without))
 
     def guarded(self):
-        """Returns the spans that handle single elements of incomplete blocks: innermost spans in which the
-        lanes of a warp diverge."""
+        """Returns the spans that handle single elements of incomplete blocks. These are the innermost spans
+        in which the lanes of a warp diverge."""
         opens = [i for i, (name, _) in enumerate(self.ops) if name.split(".")[0] in ("BSSY", "BSYNC")]
         return [(a, b) for a, b in zip(opens, opens[1:])
                 if self.ops[a][0].startswith("BSSY") and self.ops[b][0].startswith("BSYNC") and b - a < 100]
 
     def called(self):
-        """Returns the spans for quotients of subnormal numbers, up to the branch before a call."""
+        """Returns the spans that handle quotients of subnormal numbers, up to the branch before a call."""
         spans = []
         for at, (name, _) in enumerate(self.ops):
             if name.startswith("CALL"):
@@ -128,10 +128,10 @@ class Code:
                 if name.split(".")[0] in ("LDG", "STG", "LDS", "STS") and "128" in name.split(".")}
 
     def streams(self):
-        """Returns the loops over elements. If some move 16 bytes at once, only those count, and 16-byte
-        accesses outside innermost loops: the other loops replace them for unaligned rows, or reduce values
-        across lanes. Of consecutive loops with the same accesses, only the one that moves most counts,
-        because the others handle its remainder."""
+        """Returns the loops over elements. If some loops move 16 bytes at once, only these loops and 16-byte
+        accesses outside innermost loops count. The other loops replace them for unaligned rows, or reduce
+        values across lanes. Of consecutive loops with the same accesses, only the loop that moves most
+        counts, because the others handle its remainder."""
         inner = self.inner()
         loops = [loop for loop in inner if any(self.count(*loop)[op] for op in ("LDG", "STG", "LDS", "STS"))]
         alone = [run for run in runs_of(self) if not any(a <= run[1] and run[0] <= b for a, b in inner)]
@@ -140,7 +140,7 @@ class Code:
         return [max(group, key=lambda piece: sum(self.moved(op, *piece) for op in self.wide(piece))) for group in groups] or loops
 
     def moved(self, name, first, last):
-        """Returns the bytes that a thread's instructions of a kind move."""
+        """Returns how many bytes a thread moves with its instructions of one kind."""
         dots = [self.ops[i][0].split(".") for i in range(first, last + 1)]
         return sum(next((WIDTHS[d] for d in op[1:] if d in WIDTHS), 4) for op in dots if op[0] == name)
 
@@ -171,9 +171,9 @@ def straight_run(code, name):
 
 
 def product(machine, code, workers, blocks, tile, shape):
-    """Returns the fraction of time that the matrix engine is busy, limited by the engine itself, by
-    instruction issue, by the code after a block's loop and by incomplete waves of blocks; and by memory,
-    if everything is read and written once."""
+    """Returns the fraction of time that the matrix engine is busy. It is limited by the engine itself, by
+    instruction issue, by the code after a block's loop, and by incomplete waves of blocks. Memory also limits
+    it, if everything is read and written once."""
     m, k, n = shape
     unit = tile.rate * machine.matrix or 2 * machine.fma
     run = straight_run(code, tile.step)
@@ -203,7 +203,7 @@ def product(machine, code, workers, blocks, tile, shape):
 
 def attention(machine, code, workers, blocks, *_):
     """Returns the fraction of an iteration's time that the matrix engine or instruction issue takes,
-    whichever is longer: other blocks multiply while one computes exponentials."""
+    whichever is longer. Other blocks multiply while one block computes exponentials."""
     name = "HGMMA" if machine.level == "sm_90a" else "HMMA"
     loop = min((each for each in code.loops if code.count(*each)[name] == code.count(0, len(code.ops) - 1)[name]),
                key=lambda each: each[1] - each[0])
@@ -220,8 +220,8 @@ def attention(machine, code, workers, blocks, *_):
 
 
 def stream(machine, code, workers, blocks, *_):
-    """Returns the fraction of the peak allowed by the bytes in flight, with a latency of 0.6 us, or by issue
-    slots for each f32, in the loops together."""
+    """Returns the fraction of the peak that the bytes in flight allow at a latency of 0.6 us, or that the
+    issue slots for each f32 allow, over all loops together."""
     loops = code.streams()
     loads = [code.moved("LDG", *loop) for loop in loops if code.count(*loop)["LDG"]] or [code.moved("LDG", 0, len(code.ops) - 1)]
     under_way = max(loads) * workers * blocks

@@ -24,16 +24,16 @@ import rows
 from ptx_kernel import RECORD_NUMBERS, Driver, Kernel
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIMIT_S = 40  # the most for a row
+LIMIT_S = 40  # limit for one row
 BLOCKS = [132, 264, 528, 1056, 2112]
 SMALL_BLOCKS = 2
 RECORD_BYTES = 8 * RECORD_NUMBERS
 TRIES = 5
-LEAST_S = 0.06  # the least for a trial
+LEAST_S = 0.06  # minimum for one trial
 
 
 def clock(torch, function):
-    """Returns the seconds of a call by the device's clock, the median of several trials."""
+    """Returns how many seconds a call takes by the device's clock: the median of several trials."""
     function()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     count, found = 1, []
@@ -125,7 +125,7 @@ def main():
     options = parser.parse_args()
     os.environ.setdefault("CUDA_CACHE_PATH", str(HERE / "cache"))
     if not options.small:
-        import torch  # noqa: F401: before the rows' processes, which get it with their memory
+        import torch  # noqa: F401: imported before the rows' processes are forked, which share its memory
     end = time.monotonic() + options.seconds
     log = pathlib.Path(os.environ.get("OUT", ".")) / "first.jsonl"
     count = len(list(rows.makers(None, rows.SMALL if options.small else rows.FULL)))

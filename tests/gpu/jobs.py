@@ -7,7 +7,7 @@ Writes a line of JSON for each job, to the output and to jobs.jsonl.
 python3 jobs.py 230                      # ends after 230 seconds; JOBS=4 sets how many run at once
 python3 jobs.py 60 --only 'devices|groups'
 
-Running more at once needs more memory than a GPU has: of 22 jobs none could create a context.
+More jobs at once need more memory than a GPU has: of 22 concurrent jobs, none could create a context.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def sanitizers(tool):
 
 
 def jobs():
-    """Yields jobs in the order in which they start. The first one runs alone, because it briefly uses all of
+    """Yields jobs in the order in which they start. The first job runs alone, because it briefly uses all of
     the memory."""
     yield Job("conformance", 100, ["gpu_conformance_cuda"])
     yield Job("devices", 30, ["sh", "-c", "kernelc devices cuda && kernelc targets --device cuda"])
@@ -82,7 +82,7 @@ def jobs():
 
 def unpack():
     """Unpacks the tools once, into a temporary folder that is then renamed, so that an incomplete attempt is
-    not mistaken for all of them."""
+    not mistaken for a complete one."""
     if TOOLS.exists():
         return
     part = HERE / "tools.part"
@@ -101,7 +101,7 @@ def environment():
 
 
 def outcome(job, end):
-    """Returns (code, output); the code is a word if the job was not completed."""
+    """Returns (code, output). The code is a word if the job was not completed."""
     left = end - LAST_S - time.monotonic()
     if left < LEAST_S:
         return "not begun", ""
@@ -121,7 +121,7 @@ def outcome(job, end):
 
 
 def run(job, end, log):
-    """Runs a job and returns its line, which is also written."""
+    """Runs a job, writes its line and returns the line."""
     begin = time.monotonic()
     code, said = outcome(job, end)
     good = code == 0

@@ -1,7 +1,7 @@
 """Launches kernels as written by `kernelc build --emit ptx,header`, using only NVIDIA's driver.
 
-The kernel's arguments are described in include/kdl/workgroup_abi.h. The runtime passes the same ones, with more
-checks.
+The kernel's arguments are described in include/kdl/workgroup_abi.h. The runtime passes the same arguments,
+with more checks.
 """
 
 import ctypes
@@ -106,8 +106,8 @@ class Kernel:
         self.function = self.load(path, text)
 
     def check_body(self, body):
-        """Checks that the kernel needs nothing that this launcher lacks: it provides no memory that cores
-        share and none for prints, and passes the numbers that `bind` makes."""
+        """Checks that the kernel does not need what this launcher lacks: memory that cores share, memory for
+        prints, or numbers that `bind` does not pass."""
         for number, what in [(2, "memory that cores share"), (4, "room for prints")]:
             if re.search(rf"ld\.param\.u64\s+%rd\d+, \[{self.entry}_param_{number}\]", body):
                 raise ValueError(f"{self.entry} needs {what}, which only the runtime gives")
@@ -133,9 +133,9 @@ class Kernel:
         return function
 
     def bind(self, sizes, given, workspace, record, cores):
-        """Prepares launches. `sizes` are given by name. `given` has by name the (address, bytes of an
-        element) of a dense tensor, or a number. `workspace` is the address of `core_bytes` for each core,
-        `record` that of RECORD_NUMBERS zeros. Returns how many tensor maps could be made."""
+        """Prepares launches. `sizes` maps names to sizes. `given` maps names to the (address, bytes of an
+        element) of a dense tensor, or to a number. `workspace` is the address of `core_bytes` for each core,
+        and `record` the address of RECORD_NUMBERS zeros. Returns how many tensor maps could be made."""
         numbers = [cores, 0, 0, 0] + [sizes[name] for name in size_names(self.params)]
         memories, tensors = [workspace, record, record, record], []
         for param in self.params:
@@ -156,8 +156,8 @@ class Kernel:
         return sum(made for _, _, made in maps)
 
     def make_map(self, need, address, element_bytes, shape, strides):
-        """Returns (memory, address of the map in it, whether the driver could make it). The driver refuses
-        unaligned memory."""
+        """Returns (memory, address of the map in it, whether the driver could make the map). The driver
+        refuses unaligned memory."""
         rank = len(shape)
         tile = [need.rows if d == need.row_dimension else 1 for d in range(rank)]
         tile[-1] = need.columns

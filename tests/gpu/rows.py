@@ -1,4 +1,5 @@
-"""The rows of first.py: a kernel with sizes, inputs, expected results, and torch's own function for the same."""
+"""The rows of first.py: a kernel with sizes, inputs and expected results, and torch's own function for the
+same work."""
 
 import dataclasses
 import typing
@@ -8,8 +9,8 @@ HEAD = 128  # columns of attention
 
 @dataclasses.dataclass
 class Row:
-    """One measurement. `most_error` bounds the norm of the difference from `reference`, relative to the
-    reference's."""
+    """One measurement. `most_error` bounds the norm of the difference from the reference, divided by the norm
+    of the reference."""
     what: str
     level: str
     module: str
@@ -18,12 +19,12 @@ class Row:
     tensors: dict
     out: str
     reference: typing.Callable  # returns f64, for all of `out` or for its first part along dimension 1
-    baseline: typing.Callable   # torch's version, called with torch only
+    baseline: typing.Callable   # torch's version; only called if torch is used
     most_error: float
-    operations: float = 0       # for the rate; 0: the rate counts bytes
+    operations: float = 0       # used for the rate; 0: the rate counts bytes
     bytes: float = 0
     scalars: dict = dataclasses.field(default_factory=dict)
-    entry: str = ""             # if the kernel's name in PTX contains the values of its generics
+    entry: str = ""             # the kernel's name in PTX, if it contains the values of generics
 
 
 def matmul_bf16(a, level, m, k, n):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if the compiler names a kind of device spec outside src/targets. Other code uses targets/kinds.h, by
-purpose.
+"""Fails if the compiler names a kind of device spec outside src/targets. Other code finds kinds by their
+purpose, with targets/kinds.h.
 
 `families.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
@@ -10,7 +10,7 @@ import re
 import sys
 
 FAMILIES = "src/targets"
-ALLOWED = ("src/passes/resolve_devices.cpp",)  # a module that declares no device gets one
+ALLOWED = ("src/passes/resolve_devices.cpp",)  # a module that declares no device gets a device
 # A row of the table of a family's kinds.
 ROW = re.compile(r'^\s*\{"([\w-]+)", [^,]+, [^,]+, \w+,?$', re.MULTILINE)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if an #include creates a dependency between folders that is not allowed below, and on cycles.
+"""Fails if an #include creates a dependency between folders that is not allowed below. Also fails on cycles.
 
 `includes.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
@@ -61,7 +61,7 @@ ONLY_IN.update({name: "src/support runtime/system tests/drivers tests/conformanc
 
 TYPES_ALONE = "sys/types.h"  # required by ANTLR's interface
 
-# Files outside the families' folders that may include from them.
+# Files outside the families' folders that may include the families' headers.
 FAMILIES = "src/targets"
 LIST_FAMILIES = [pathlib.PurePath(f"src/targets/{name}") for name in ("builtin.cpp", "builtin_instructions.h")]
 # Families that run passes of another family.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on knots: parts that include each other, directly or indirectly. A part is a header together with its
-source file. Also fails if a room, which is a subfolder of a large folder, includes one that comes after it
-in the folder's list.
+source file. Also fails if a room (a subfolder of a large folder) includes a room that comes after it in the
+list of the large folder.
 
 `knots.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
@@ -12,7 +12,7 @@ import sys
 
 import includes
 
-# From the bottom up: a room may include those before it.
+# Rooms from the bottom up: a room may include the rooms before it.
 ROOMS = {
     "src/sema": ["model", "walk", "types", "functions", "stages", "accesses", "expressions", "programs", "contracts",
                  "statements"],
@@ -44,7 +44,7 @@ def edges_of(found, root):
 
 
 def knots_of(edges):
-    """Returns the sets of parts that reach each other, with Tarjan's algorithm without recursion."""
+    """Returns the sets of parts that reach each other. Uses Tarjan's algorithm without recursion."""
     order, low, on_stack, stack, knots = {}, {}, set(), [], []
     for start in sorted(edges):
         if start in order:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Fails on names that are defined in two files of a folder. Such files are compiled together, in batches that
-change with every new file. Mostly it is the same thing, defined twice.
+change with every new file. Usually the same thing is defined twice.
 
-`names.py [ROOT]` checks the tree at ROOT, by default the project's own. A folder is one in src, runtime or
-tests that has a CMakeLists.txt. Files that CMake compiles separately are skipped, and in tests/unit each
-first word of a file name is a separate program. Functions may share a name if their parameter types differ.
+`names.py [ROOT]` checks the tree at ROOT, by default the project's own. Only folders in src, runtime or tests
+that have a CMakeLists.txt are checked. Files that CMake compiles separately are skipped, and in tests/unit
+each first word of a file name is a separate program. Functions may share a name if their parameter types
+differ.
 """
 
 import collections
@@ -22,8 +23,8 @@ ALONE = re.compile(r"set_source_files_properties\(([^)]*?)PROPERTIES SKIP_UNITY_
 
 
 def given(text):
-    """Yields (name, identity) for all that a file defines. A function's name includes its parameter types.
-    Two files may define the same alias."""
+    """Yields (name, identity) for everything that a file defines. A function's name includes its parameter
+    types. Two files may define the same alias."""
     for name in [*TYPE.findall(text), *CONSTANT.findall(text)]:
         yield name, object()
     for name, meaning in ALIAS.findall(text):

@@ -18,7 +18,7 @@ IS_NAME = re.compile(r"[\w:]+")
 
 
 def find(root, name, folder):
-    """Returns the file or folder of that name, or None."""
+    """Returns the file or folder with that name, or None."""
     places = [root / "src", root / "include", root] + ([folder] if folder and "/" not in name else [])
     return next((place / name for place in reversed(places) if (place / name).exists()), None)
 

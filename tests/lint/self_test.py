@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the lints on small trees with mistakes, each with the complaint that it must cause."""
+"""Tests the lints on small trees that contain mistakes, and checks the complaint that each mistake must
+cause."""
 
 import pathlib
 import tempfile

@@ -10,7 +10,7 @@ import sys
 LINES = {".h": 300, ".hpp": 300, ".cpp": 800, ".c": 800, ".g4": 800, ".py": 400}
 README_LINES = 40
 GOLDEN_LINES = 120
-# Folders in which every child is a folder of its own kind.
+# Folders in which every child folder has its own purpose.
 PARENTS = ["src", "src/codegen", "runtime", "stdlib", "samples", "tests"]
 SINGLE = ["grammar", "include/kdl"]
 NOT_OURS = ("build", ".")  # prefixes of names that are skipped

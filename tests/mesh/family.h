@@ -4,8 +4,8 @@
 
 namespace mesh {
 
-/// An invented machine. Its cores have four threads with workgroup memory and a memory of their own each, and
-/// a matrix instruction that multiplies f16 in steps of eight terms, which it adds in pairs.
+/// An invented machine. Each core has four threads, with workgroup memory and with memory of its own. A
+/// matrix instruction multiplies f16 in steps of eight terms, which it adds in pairs.
 extern const kdl::targets::Family kFamily;
 
 }  // namespace mesh

@@ -2,9 +2,9 @@
 """Compiles kernels in one build for x86-64 and for aarch64, and runs them here and in an emulator with the
 runtime for aarch64, with and without SVE vectors. Results must be the interpreter's, bit for bit.
 
-The samples' kernels and the programs below, one of which has stages and pipes, are in one file. Its objects,
-its generated C++ and aarch64_caller.cpp are linked into one program. shared/aarch64_units.py tests products
-that use instructions of certain levels. A few random kernels come from tests/fuzz/emulated.py.
+The samples' kernels and the programs below, one of which has stages and pipes, are in one file. The file's
+objects, its generated C++ and aarch64_caller.cpp are linked into one program. shared/aarch64_units.py tests
+products that use instructions of certain levels. A few random kernels come from tests/fuzz/emulated.py.
 
 aarch64.py [shapes of each pair of types and level, 1] [seed, 1] [--all: each pair, not just half of them,
 selected anew each day]"""
@@ -82,7 +82,7 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
     spmd(core_num = cores) matmul(a, b, c);
 }
 """
-TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both, because the interpreter runs on this machine
+TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # same tiles for both: the interpreter runs on this machine
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
 HALF = "host?isa=armv8-a-fp16"
 SCALABLE = "host?isa=armv8-a-sve256&dot=portable"
@@ -118,8 +118,8 @@ def build_units(folder):
 
 
 def entry_faults(folder):
-    """Runs the caller of entries.py in the emulator: overlapping memory, and the caller's floating-point
-    state."""
+    """Runs the caller of entries.py in the emulator, which checks overlapping memory and the caller's
+    floating-point state."""
     call("kernelc", "build", ROOT / "tests/run/entries.kdl", "--target", "host?isa=armv8-a", "--emit", "header,c,orch-c,obj", "-o", "entries",
          "--path-prefix-map", f"{entries.HERE}=.", folder=folder)
     for source in (ROOT / "tests/run/entries_caller.c", "entries/entries.c", "entries/entries.orch.c"):

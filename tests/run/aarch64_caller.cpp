@@ -1,5 +1,5 @@
-// Runs one program of the file that aarch64.py generates: PROGRAM CORES SIZE..., with tensors read from
-// NAME.in and written to NAME.out.
+// Runs one program of the file that aarch64.py generates. Its arguments are PROGRAM CORES SIZE...; tensors
+// are read from NAME.in and written to NAME.out.
 #include <cstdlib>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Runs one program of the file that shared/aarch64_units.py generates: PROGRAM DEVICE CORES M N K, with
-// tensors read from NAME.in and written to NAME.out.
+// Runs one program of the file that shared/aarch64_units.py generates. Its arguments are PROGRAM DEVICE CORES
+// M N K; tensors are read from NAME.in and written to NAME.out.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

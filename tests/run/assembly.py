@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A matmul's innermost loop on each processor level: all accumulators stay in registers.
+"""Checks a matmul's innermost loop on each processor level: all accumulators must stay in registers.
 
-It contains one full-width fused multiply-add, or dot, for each vector of the register block, and does not
-access the stack. Dots find their factors in the right layout: nothing is interleaved or moved in the loop.
-f16 operations that are rounded one by one use f16 instructions on levels that have them, without conversions.
-On processors without masks for narrow elements, the elements at an edge are handled in a loop, not with a
-branch for each. A convolution handles three terms together, whose rows share elements: these are loaded
-again, and the accumulators stay in registers there, too."""
+The loop contains one full-width fused multiply-add, or dot, for each vector of the register block, and does
+not access the stack. Dots find their factors in the right layout: nothing is interleaved or moved in the
+loop. f16 operations that are rounded one by one use f16 instructions on levels that have them, without
+conversions. On processors without masks for narrow elements, the elements at an edge are handled in a loop,
+not with a branch for each. A convolution handles three terms together, whose rows share elements. These
+elements are loaded again, and the accumulators stay in registers there, too."""
 
 import dataclasses
 import pathlib
@@ -31,7 +31,7 @@ MOVES = r"v(perm|punpck|shuf|insert|extract|pins|zip)|\bmov\tv"
 class Level:
     isa: str
     arch: str
-    fma: str  # full width
+    fma: str  # pattern of a full-width instruction
     count: int
     stack: str
     types: tuple = ("f32", "f32", "f32")

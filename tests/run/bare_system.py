@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds programs with only the Debian packages, on a bare Debian 12 system that mmdebstrap creates.
 
-Builds a CMake project in C++ as in the installed README, two in C (with a kernel and with a program), and a
-program by calling the compiler directly. Purging the packages must leave nothing.
+Builds a CMake project in C++ as in the installed README, two CMake projects in C (one with a kernel, one with
+a program), and a program by calling the compiler directly. Purging the packages must leave nothing.
 
 Takes three minutes and needs Debian's mirror, so it only runs with `--trial`. Skipped otherwise, and without
 mmdebstrap or root."""
@@ -21,7 +21,8 @@ from shared import checks
 
 MIRROR = "deb.debian.org"
 SOURCES = [f"deb http://{MIRROR}/debian bookworm main", f"deb http://{MIRROR}/debian-security bookworm-security main"]
-# The project that README.md shows, with the kernel at the start of the other README.
+# The project that the installed README.md shows, with the kernel from the start of the repository's
+# README.md.
 APP = """
 #include <cstdio>
 #include <vector>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`kernelc bench`: the counts for kernels whose work is known; that rows, JSON and picture agree; and what it
-refuses. Times are not checked, because they depend on the machine's load."""
+"""Tests `kernelc bench`: the counts for kernels whose work is known; that rows, JSON and picture agree; and
+what it refuses. Times are not checked, because they depend on the machine's load."""
 
 import json
 import pathlib
@@ -70,7 +70,7 @@ def check_rows(source, folder):
         checks.expect(f"operations of {row['kernel']}", row["operations"] == operations, str(row))
         checks.expect(f"bytes of {row['kernel']}", row["bytes"] == moved, str(row))
         checks.expect(f"times of {row['kernel']}", row["median"] > 0 and row["trials"] == 3 and row["peak"] > 0, str(row))
-        # On a busy machine there may be no ceiling even if the work is known.
+        # On a busy machine there may be no ceiling even for known work.
         checks.expect(f"no ceiling of {row['kernel']}, where its work is not known",
                       row["ceiling"] is None or operations is not None, str(row))
     checks.expect("ceilings", any(row["ceiling"] is not None for row in rows), str(rows))

@@ -56,7 +56,7 @@ export program far(x: in f32[M, N], y: out f32[M, N], rows: i64, columns: i64) {
     spmd on npu twice(all[rows - M..rows, columns - N..columns], y);
 }
 """
-# Products in two parts of a launch, and in a stage: there, too, copies start iterations ahead.
+# Products in two parts of a launch, and in a stage. In all of them, copies start iterations ahead.
 PARTS = """
 export kernel parts(x: in f32[M, K], w: in f32[K, N], v: in f32[N, N], h: inout f32[M, N], y: out f32[M, N]) {
     spmd for i in M by 16, j in N by 16 {
@@ -106,8 +106,8 @@ export kernel spin(x: in i32[N], y: out i32[N]) { spmd for i in N by 1 { y[i] = 
 
 
 def same_bits(folder):
-    """Checks that sums in sequential order do not depend on where a core runs, and neither do counts that
-    clusters share."""
+    """Checks that sums in sequential order do not depend on where a core runs, and that counts that clusters
+    share do not, either."""
     (folder / "product.kdl").write_text(PRODUCT)
     sizes = ["--set", "M=100", "--set", "N=77", "--set", "K=65"]
     results = []
@@ -121,7 +121,7 @@ def same_bits(folder):
 
 
 def far_memory(folder):
-    """Checks offsets of more than 32 bits, and rows that are as far apart."""
+    """Checks offsets of more than 32 bits, and rows whose distance has more than 32 bits."""
     (folder / "far.kdl").write_text(FAR)
     spec = describe(folder, "far", memory_bytes=16 << 30)
     for name, rows, columns in [("elements", 60000000, 20), ("rows", 3, 1100000000)]:
@@ -131,7 +131,7 @@ def far_memory(folder):
 
 
 def shared_counts(folder):
-    """Checks clusters that update the same elements concurrently."""
+    """Checks that clusters can update the same elements concurrently."""
     (folder / "count.kdl").write_text(COUNTS)
     done = teams.kernelc("run", folder / "count.kdl", "--target", KIND, "--set", "N=40000", "--set", "M=2", "--arg", "at=zeros",
                          "--arg", "hits=zeros", "--arg", "weights=zeros")
@@ -148,8 +148,8 @@ def predicted(file, kernel, sizes, *more):
 
 
 def copies(folder):
-    """Checks that the device counts the bytes of the formula, for different sizes, and that results are the
-    interpreter's."""
+    """Checks that the device counts as many bytes as the formula gives, for different sizes, and that results
+    are the interpreter's."""
     attention = (teams.ROOT / "tests/run/families/attention.kdl").read_text()
     (folder / "attention.kdl").write_text(attention[:attention.index("\n// Query i")])
     (folder / "shifted.kdl").write_text(SHIFTED)
@@ -173,8 +173,8 @@ def copies(folder):
 
 
 def overlaps(file):
-    """Returns during how many copies some worker reached a barrier, according to the device's own order of
-    events."""
+    """Returns the number of copies during which some worker reached a barrier, according to the order of the
+    device's own events."""
     begun, passed = {}, set()
     for line in file.read_text().splitlines():
         place, event = line.split(": ")
@@ -191,7 +191,8 @@ def overlaps(file):
 
 
 def ahead(folder):
-    """Checks that copies continue while workers compute, and that each is awaited before it is used."""
+    """Checks that copies continue while workers compute, and that each copy is awaited before its data is
+    used."""
     (folder / "ahead.kdl").write_text(PRODUCT.replace("by 16 {", "by 16 @pipelined(2) {"))
     for name, more in [("product", []), ("ahead", []), ("parts", []), ("staged", ["--pipes", "buffered"])]:
         events = folder / f"{name}.events"
@@ -204,7 +205,7 @@ def ahead(folder):
 
 def faults(folder):
     """Checks the errors, with source lines, for a worker that leaves the scratchpad, and for an instruction
-    that its core lacks."""
+    that the worker's core lacks."""
     (folder / "strays.kdl").write_text(STRAYS)
     done = teams.kernelc("build", folder / "strays.kdl", "--target", KIND, "--emit", "ir", "--stop-after", "check-scratch", "--locs",
                          "-o", folder)
@@ -243,7 +244,8 @@ def children(process):
 
 
 def emulators(process):
-    """Returns the processes that run clusters, among those started by a process, directly or indirectly."""
+    """Returns the processes that run clusters and that a given process has started, directly or
+    indirectly."""
     found = []
     for child in children(process):
         name = pathlib.Path(f"/proc/{child}/comm").read_text().strip()
@@ -303,7 +305,7 @@ def failures(folder):
         begin = time.monotonic()
         while len(started := emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
             time.sleep(0.05)
-        time.sleep(0.5)  # clusters are running
+        time.sleep(0.5)  # by now clusters are running
         process.kill()
         process.wait()
         begin = time.monotonic()

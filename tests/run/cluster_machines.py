@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Cluster machines described by files. Each way to generate code and each kind of machine gives the
-interpreter's bits. Mistakes in a description or a tool are reported; products use vectors; times of an
-emulator are never presented as those of a device."""
+"""Tests cluster machines that are described by files. Each way to generate code and each kind of machine
+gives the interpreter's bits. Mistakes in a description or a tool are reported; products use vectors; times of
+an emulator are never presented as times of a device."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ BY_CLANG = f"[clang-19, {RISCV}, {OF_C}, -ffp-contract=off, -c, '{{source}}', -o
 BY_GCC = f"[gcc, -O1, {OF_C}, -c, '{{source}}', -o, '{{object}}']"
 OF_IR = f"[clang-19, {RISCV}, -Xclang, -disable-llvm-passes, -Wno-override-module, -c, '{{source}}', -o, '{{object}}']"
 
-# Zeros that are compared and selected, bools with arbitrary bytes, and masked loads.
+# Kernels with zeros that are compared and selected, bools with arbitrary bytes, and masked loads.
 SPECIAL = {"zeros_compared": ["--set", "N=67", "--arg", "i=iota"],
            "special_argument": ["--set", "N=67", *(word for name in "xhiub" for word in ("--arg", f"{name}=special:1"))],
            "bool_bytes_updated": ["--set", "N=12", *(word for name in "xao" for word in ("--arg", f"{name}=special:3"))],
@@ -90,9 +90,9 @@ def products_in_vectors(folder):
 
 
 def vectors_of_one(folder):
-    """Checks cores with one worker, whose loops LLVM itself vectorizes with any vector length, for a machine
-    with vectors by `features` and by `cpu`."""
-    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen=512', '{image}']"  # like that processor
+    """Checks cores with one worker. LLVM itself vectorizes their loops, with any vector length, if `features`
+    or `cpu` says that the machine has vectors."""
+    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen=512', '{image}']"  # vlen as in sifive-x280
     named = {"features": "[+m, +a, +f, +d, +c, +zfhmin, +v]"}
     for name, keys in [("one", {"cores": 1, **named}), ("each", {"blocks": "core", **named}),
                        ("known", {"cores": 1, "cpu": "sifive-x280", "features": "[-zba, -zbb, -zfh, -zvfh]"})]:
@@ -104,8 +104,8 @@ def vectors_of_one(folder):
 
 
 def own_tools(folder):
-    """Fills in the template as a vendor would: C for its own compiler, its own boot code, a mailbox that is
-    polled."""
+    """Fills in the template as a vendor would: with C for the vendor's own compiler, with its own boot code,
+    and with a mailbox that is polled."""
     flags = RISCV.replace(",", "").split()
     done = subprocess.run(["clang++-19", *flags, "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-builtin", "-I",
                            teams.ROOT / "include", "-c", teams.ROOT / "runtime/cluster/guest/boot.cpp", "-o", folder / "own_boot.o"],
@@ -128,7 +128,8 @@ def own_tools(folder):
 
 
 def compilers(folder):
-    """Checks that GCC accepts the C as it is, and that mistakes with compilers and boot code are reported."""
+    """Checks that GCC accepts the generated C as it is, and that mistakes with compilers and boot code are
+    reported."""
     copies = "[sh, -c, 'cp $1 $0', '{image}', '{objects}']"
     taken = describe(folder, "taken", code="c", compile=BY_GCC, link=copies)
     for file in ("samples/digits/digits.kdl", "tests/run/families/elementwise.kdl"):
@@ -159,9 +160,9 @@ def compilers(folder):
 
 
 def files(folder):
-    """Checks that the build rule contains everything that a build reads, and that paths in a description are
-    relative to its folder, wherever a build runs. Outputs must be reproducible, and must not contain
-    mapped paths."""
+    """Checks that the build rule contains everything that a build reads. Paths in a description must be
+    relative to its folder, wherever a build runs. Outputs must be reproducible, and must not contain mapped
+    paths."""
     home = folder / "home"
     (home / "bin").mkdir(parents=True)
     for name, words in [("cc", BY_CLANG.split(", '{source}'")[0][1:].replace(",", "")),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The installed CMake package: a library is compiled only once, and find_package finds the existing
-components."""
+"""Tests the installed CMake package: a library is compiled only once, and find_package finds the components
+that exist."""
 
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ from shared import checks
 
 
 def check_one_compile(root, package):
-    """Checks that everything in a library comes from one run of kernelc."""
+    """Checks that all files of a library come from one run of kernelc."""
     root.mkdir()
     counter = root / "kernelc"
     counter.write_text(f'#!/bin/sh\necho run >>{root}/runs\nexec {shutil.which("kernelc")} "$@"\n')

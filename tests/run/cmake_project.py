@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A user's CMake project with the installed package: libraries from files of the same name, for two host
-architectures, can be linked and run; one without code for this processor gives an error that says so.
-Projects only in C work as well, and one in C++17 without exceptions; a library that contains kernels can
-be installed and found."""
+"""Tests a user's CMake project with the installed package. Libraries from files of the same name, for two
+host architectures, can be linked and run. A library without code for this processor gives an error that says
+so. Projects that are only in C work, too, and so does a project in C++17 without exceptions. A library that
+contains kernels can be installed and found."""
 
 import pathlib
 import platform
@@ -94,8 +94,8 @@ C_PROGRAMS = C_CALL + """
   kdl_context_destroy(context);
 }
 """
-# Results that change if the host's compiler fuses or reorders: (1 + 2^-12)^2 - (1 + 2^-11) with rounding in
-# between is 0.
+# These results change if the host's compiler fuses or reorders operations: (1 + 2^-12)^2 - (1 + 2^-11) is 0
+# if the product is rounded first.
 EXACT = {"numbers.kdl": """
 export program mix(x: inout f32[N], a: f32) {
     let p = x[0] * a;
@@ -141,7 +141,7 @@ int main() {
 }
 """
 CPP_17_PROJECT = C_PROJECT.replace("app C)", "app CXX)").replace("app.c)", "app.cpp)\nset_target_properties(app PROPERTIES CXX_STANDARD 17 CXX_EXTENSIONS OFF)\ntarget_compile_options(app PRIVATE -fno-exceptions)")
-# A static library for others, as installed, and a project that finds it. Warnings in their own sources are
+# A static library, as installed for others, and a project that finds it. Warnings in their own sources are
 # errors.
 VENDOR_PROJECT = """
 cmake_minimum_required(VERSION 3.25)
@@ -189,7 +189,8 @@ int main(void) {
   printf("%g %g\\n", y[0], y[1]);
 }
 """
-# Two vendors' static libraries, from files, targets and kernels of the same name, in one application.
+# The static libraries of two vendors in one application. Their files, targets and kernels have the same
+# names.
 OWN_PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project({vendor} C)
@@ -301,14 +302,14 @@ def check_installed_library(root, package):
         installed = call("cmake", "--install", "build", "--prefix", prefix, folder=own)
         checks.expect(f"a library in {language}: built and installed", built.returncode == installed.returncode == 0,
                       built.stdout + built.stderr + installed.stderr)
-        shutil.rmtree(own)  # nothing in it is needed any more
+        shutil.rmtree(own)  # nothing in it is needed from here on
         check_runs(f"a library in {language}, found", root / f"finder{ending}", f"{package};{prefix}",
                    {"app.c": FINDER, "CMakeLists.txt": FINDER_PROJECT}, "2 4\n")
 
 
 def check_two_vendors(root, package):
-    """Checks that neither vendor gets the other's functions: the linker reports duplicates, and with
-    different module names everything works."""
+    """Checks that neither vendor gets the other's functions. The linker reports duplicates; with different
+    module names, everything works."""
     for module, expected in (("numbers", None), ("more", "4 6\n")):
         prefix = root / f"vendors_{module}"
         for vendor, factor, name in (("acme", "2.0", "numbers"), ("bolt", "3.0", module)):
@@ -329,9 +330,9 @@ def check_two_vendors(root, package):
 
 
 def check_two_shared(root, package):
-    """Checks two vendors' shared libraries with functions of the same name, used by libraries of their own:
-    each gets its vendor's. If the libraries themselves have the same name, the linker finds only one of
-    them, and reports what is missing in it."""
+    """Checks two vendors' shared libraries with functions of the same name. A library of each vendor uses
+    them, and must get its own vendor's functions. If the libraries themselves have the same name, the linker
+    finds only one of them, and reports what is missing in it."""
     for names, expected in ((("numbers_a", "numbers_b"), "4 6\n"), (("numbers", "numbers"), r"undefined reference to `numbers_\w+@(acme|bolt)_numbers'")):
         prefix = root / f"shared_{names[0]}"
         for vendor, factor, name in zip(("acme", "bolt"), ("2.0", "3.0"), names):
@@ -352,8 +353,8 @@ def check_two_shared(root, package):
 
 
 def check_uninstall(package, own):
-    """Does what the uninstall target does, with a list of this installation's files; the build folder's list
-    belongs to its last installation."""
+    """Does what the uninstall target does, with a list of the files of this installation, because the build
+    folder's list belongs to its last installation."""
     files = [path for path in package.rglob("*") if not path.is_dir() or path.is_symlink()]
     others = package / "lib/other.txt"
     others.write_text("stays")

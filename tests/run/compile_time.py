@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compile time grows with the file: four hundred kernels take at most 44 times the time of ten, and the
-passes of a block with 4,000 statements take at most 10 times those of a block with 500.
+"""Checks how compile time grows with the file: four hundred kernels take at most 44 times the time of ten,
+and the passes of a block with 4,000 statements take at most 10 times those of a block with 500.
 
 Sixty values in a row, each used twice by the next, and indices nested two hundred deep take at most seconds:
 code that revisits every use would never end. Chains of files that import each other may be longer than the
 stack allows for recursion.
 
-Processor time counts, both user and system. For the small file it is the median of several runs before and
-after the large one, because other load slows both."""
+Processor time counts, both user and system. For the small file, the median of several runs before and after
+the large file counts, because other load slows both."""
 
 import pathlib
 import platform
@@ -65,7 +65,7 @@ def seconds(source, level, emit="obj", *words):
 
 
 # Blocks of many statements, compiled up to LLVM. Each statement loads the same element, or uses the previous
-# value.
+# statement's value.
 STATEMENTS = {
     "values that follow from each other": ("let t0 = x[i];", "let t{n} = t{before} * 0.5 + {n}.0;", "y[i] = t{last};"),
     "loads": ("var v: f32[i] = 0;", "v += x[i] * {n}.0;", "y[i] = v;"),
@@ -92,7 +92,7 @@ def passes_grow_linearly(folder, kind):
     return False
 
 
-# How each value of a chain is computed, with two uses of the previous one.
+# How each value of a chain is computed from two uses of the previous value.
 TWICE = ["{p} + {p}", "{p} * 3 - {p}", "({p} + 7) / ({p} * {p} + 1)", "({p} + 5) % ({p} * {p} + 3)", "min({p} + 1, {p} * 2)", "-{p} - {p}",
          "if {p} > 3 then {p} + 1 else {p} * 2"]
 TWICE_BOOLS = ["{p} && !{p}", "{p} || {p}", "{p} == ({p} || a > 7)"]

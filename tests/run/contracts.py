@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests every kernel with a contract, in the samples, the library and the families next to this file: random
-shapes, inputs and numbers of cores. A contract that would accept an output of zeros, of ones, or a copy of
-an input is too weak, and fails here, too, unless a list below gives a reason. By default a third of the
-files, selected anew each day; `contracts.py --all` tests all."""
+"""Tests every kernel with a contract, in the samples, the library and the families next to this file, with
+random shapes, inputs and numbers of cores. A contract that would accept an output of zeros, of ones, or a
+copy of an input is too weak, and fails here, too, unless a list below gives a reason. By default a third of
+the files is tested, selected anew each day; `contracts.py --all` tests all."""
 import pathlib
 import re
 import subprocess
@@ -12,7 +12,7 @@ from shared import contracts, seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["samples", "stdlib", "tests/run/families", "tests/bench/kernels"]
-# (file, kernel): why it accepts such outputs.
+# (file, kernel): the reason why the contract accepts such outputs.
 ACCEPTING = {}
 
 
@@ -24,7 +24,8 @@ def files_with_contracts():
 
 
 def kernels_without_contract():
-    """Yields kernels of the samples, the library and the families that nothing tests."""
+    """Yields kernels of the samples, the library and the families that have no contract and that nothing
+    tests."""
     for folder in FOLDERS[:3]:
         for path in sorted((ROOT / folder).rglob("*.kdl")):
             for name, has_contract in contracts.kernels(path):
@@ -33,7 +34,8 @@ def kernels_without_contract():
 
 
 def complaints(output):
-    """Yields what the output of a test over several files says about contracts that accept too much."""
+    """Yields the lines of a test's output, over several files, that are about contracts that accept too
+    much."""
     path = ""
     for line in output.splitlines():
         if (ROOT / line).is_file():
@@ -48,7 +50,7 @@ def main():
     files = seeds.one_in(3, [str(path.relative_to(ROOT)) for path in files_with_contracts()])
     if len(files) < 8:
         faults.append(f"only {len(files)} files with contracts were found")
-    # A single call, which runs the files in parallel.
+    # All files are in a single call, which runs them in parallel.
     process = subprocess.run(["kernelc", "test", *files], cwd=ROOT, capture_output=True, text=True, check=False)
     if process.returncode != 0:
         faults += [part for part in re.split(r"(?m)^(?=\S+\.kdl$)", process.stdout) if "FAILED" in part]

@@ -4,10 +4,10 @@
 Samples and families are compared with their contracts and the interpreter, in a random order, until the time
 is over. Further checks: traps with their locations; a barrier of the launch in a loop.
 
-Without a GPU a driver of the tests (tests/drivers/fake_cuda.h) is used, which interprets the PTX thread by
-thread. This tests the text, not what NVIDIA's compiler and machines make of it, but it notices each barrier
-that is removed. KDL_CUDA=1 uses the machine's own driver, whose matrix instructions add in another order:
-results that depend on it are compared with the reference device within a tolerance.
+Without a GPU, the tests' own driver (tests/drivers/fake_cuda.h) interprets the PTX thread by thread. This
+tests the text, not what NVIDIA's compiler and machines make of it, but it notices each barrier that is
+removed. KDL_CUDA=1 uses the machine's own driver, whose matrix instructions add in another order: results
+that depend on this order are compared with the reference device within a tolerance.
 """
 
 import os
@@ -43,7 +43,7 @@ def barriers():
     del os.environ["FAKE_CUDA_DROP"]
 
 
-# From the tests' driver.
+# The description of the device of the tests' driver.
 DESCRIBED = """\
 cuda, as the runtime sees it:
   cores of a launch                           32
@@ -83,17 +83,17 @@ def described():
     checks.expect("the one that is asked for is there alone", levels == expected[2:], done.stdout)
 
 
-EQUAL = "equal to the reference, bit for bit\n"  # matrix units, too: the tests' have the order of the interpreter's model
+EQUAL = "equal to the reference, bit for bit\n"  # matrix instructions, too: the tests' driver has the interpreter's order
 OPEN = re.compile(r"bit for bit, but for ['\w, ]+: the device's matrix instructions add in an order of their own\n")
-MOST_ERROR = 1e-5  # of sums of f32, by the norm
-# Where sums are narrower: of products of f8, and of factors that are rounded sums.
+MOST_ERROR = 1e-5  # limit for sums of f32, by the norm
+# Limits where sums are narrower: for products of f8, and for factors that are rounded sums.
 MOST_ERROR_OF_F8 = 1e-3
 MOST_ERROR_OF_TURNS = 4e-3
 
 
 def expect_equal(what, words, out, most_error=MOST_ERROR):
     """Checks that `kernelc run WORDS` gives the interpreter's results. `out` is the tensor that may depend on
-    the matrix instructions' order."""
+    the order in which matrix instructions add."""
     with tempfile.TemporaryDirectory() as folder:
         got, wanted = (pathlib.Path(folder) / name for name in ["got.npy", "wanted.npy"])
         done = teams.kernelc("run", *words, "--verify", "--out", f"{out}=@{got}")
@@ -119,8 +119,8 @@ export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, 
 
 
 def groups():
-    """Checks products by warpgroups, with tile copies of their factors where possible and without. Removing a
-    wait is noticed."""
+    """Checks products by warpgroups, with tile copies of their factors if possible, and without them. Also
+    checks that the removal of a wait is noticed."""
     target = ["--target", "cuda?isa=sm_90a"]
     given = ["--arg", "a=random:1", "--arg", "b=random:2", "--core-num", "1"]
     with tempfile.TemporaryDirectory() as folder:
@@ -133,7 +133,7 @@ def groups():
         for sizes in [fits, odd, empty]:
             expect_equal(f"layers {sizes}", [*run, *sizes], "c")
         if not OWN_DRIVER:
-            # Of the first two fences, one is the last before the only iteration.
+            # The first two fences include the last fence before the only iteration.
             turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
             for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1),
                                        (turn, "fence.proxy.async", 2)]:
@@ -149,7 +149,7 @@ def groups():
 
 
 def byte_groups(target):
-    """Checks the same for bytes; rows of 331 bytes cannot be copied as tensor tiles."""
+    """Checks products by warpgroups for bytes. Rows of 331 bytes cannot be copied as tensor tiles."""
     floats = [["floats", "-D", f"A={a}", "-D", f"B={b}"] for a in ["f8e4m3", "f8e5m2"] for b in ["f8e4m3", "f8e5m2"]]
     for kernel in [["signed"], ["unsigned"], ["mixed"], *floats]:
         for sizes in [["M=70", "N=9", "K=336"], ["M=3", "N=261", "K=331"]]:
@@ -170,7 +170,7 @@ def tf32_products(drawn):
 
 
 def kept_products(target):
-    """Checks sums of warpgroups that are also needed outside their registers."""
+    """Checks products whose sums are also needed outside the registers of warpgroups."""
     for kernel in ["through", "started", "bytes", "far", "seen"]:
         more = ["--arg", "z=zeros"] if kernel == "seen" else []
         expect_equal(f"kept product '{kernel}'", ["tests/run/kept_products.kdl", "--kernel", kernel, *target, *more, "--set", "M=70",
@@ -178,7 +178,7 @@ def kept_products(target):
 
 
 def turn_groups(target):
-    """Checks products in loops that do more; with 3 columns no tensor tile can be copied."""
+    """Checks products in loops that do more than multiply. With 3 columns, no tensor tile can be copied."""
     runs = [
         ["attention", ["-D", "T=f16", "-D", "D=64"], "q k v", "o", ["B=1", "H=2", "L=130", "S=70"], ["--arg", "scale=0.125"]],
         ["causal", ["-D", "D=128"], "q kv", "o", ["L=70", "S=72"], []],
@@ -195,7 +195,8 @@ def turn_groups(target):
 
 
 def wide_pipes(target):
-    """Checks slots of pipes that are written and read as vectors; with 61 columns also element by element."""
+    """Checks pipes whose slots are written and read as vectors. With 61 columns, some are accessed element by
+    element."""
     for kernel in ["even", "odd"]:
         for columns in ["M=144", "M=61"]:
             expect_equal(f"pipes of {kernel} rows, {columns}", [

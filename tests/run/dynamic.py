@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`spmd for … @dynamic`: blocks of very different cost, distributed to whichever core is free, give the same
-bits as the same kernels without it, for every number of cores, of workers, -O and device, and the
-interpreter's bits."""
+"""Tests `spmd for … @dynamic`: blocks of very different cost are distributed to whichever core is free. The
+bits must be those of the interpreter, and of the same kernels without @dynamic, for every number of cores,
+number of workers, -O and device."""
 
 import itertools
 import pathlib
@@ -56,7 +56,7 @@ def call(*words, folder):
 
 
 def outputs(folder, source, kernel, shape, options):
-    """Returns what one `kernelc run` writes, as bytes by tensor, or None after a failure."""
+    """Returns what one `kernelc run` writes, as {tensor: bytes}, or None after a failure."""
     global checks
     checks += 1
     results = ["y", "z"] if kernel == "turns" else ["y"]
@@ -83,11 +83,11 @@ def check_bits(folder):
 
 
 def check_claims(folder):
-    """Checks that the hint is obeyed: loops take numbers from counters, four in all."""
+    """Checks that the hint is obeyed: loops take numbers from counters. There are four such loops in all."""
     for name, counters in (("dynamic", 4), ("static", 0)):
         done = call("kernelc", "build", f"{name}.kdl", "--emit", "llvm", "--target", "host?isa=x86-64-v3", "-o", name, folder=folder)
         text = "".join(path.read_text() for path in sorted((folder / name).glob("*.ll")))
-        # A loop takes its first number and the following ones in two places.
+        # A loop takes its first number in one place, and the following numbers in another.
         found = text.count("atomicrmw add") // 2
         if done.returncode or found != counters:
             failures.append(f"{name}.kdl takes from {found} counters, not {counters}; {done.stderr}")

@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
-# How to compile the programs, the flags for everything, and the flags for linking: fast-math there changes
-# the process's state.
+# For each way: how to compile the programs, the optimization level, and flags for linking. There, fast-math
+# changes the state of the process.
 WAYS = [(("g++", "-std=c++20", "entries.orch.cpp"), "-O0", []), (("g++", "-std=c++20", "entries.orch.cpp"), "-O2", []),
         (("gcc", "-std=c11", "entries.orch.c"), "-O2", ["-ffast-math"])]
 PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed as 'y', which is written, and shares elements with the argument for 'x'"

@@ -33,7 +33,7 @@ class Body:
         self.names = 0
         self.vars = []  # may be assigned
         self.lets = []  # parameters and other constants
-        self.left = rng.randint(4, 14)  # statements
+        self.left = rng.randint(4, 14)  # number of statements left
 
     def line(self, kdl, python):
         self.kdl.append("    " * self.indent + kdl)
@@ -77,7 +77,7 @@ class Body:
     def condition(self):
         (a, pa), (b, pb) = self.value(1), self.atom()
         sign = self.rng.choice(COMPARISONS)
-        if self.rng.random() < 0.25:  # the right side must not run if the left one decides
+        if self.rng.random() < 0.25:  # the right side must not run if the left side decides
             word, python, test = self.rng.choice([("&&", "and", "!="), ("||", "or", "==")])
             return (f"({b} {test} 0 {word} {a} / {b} {sign} {b})", f"({pb} {test} 0 {python} W({pa} // {pb}) {sign} {pb})")
         return f"({a} {sign} {b})", f"({pa} {sign} {pb})"
@@ -200,7 +200,7 @@ class Program:
         given = self.rng.sample(given, count)
         call = f"{name}({', '.join(k for k, _ in given)})"
         python_call = f"{name}({', '.join(p for _, p in given)})"
-        if self.rng.random() < 0.4:  # only called for some elements
+        if self.rng.random() < 0.4:  # the fn is only called for some elements
             call, python_call = f"if x[i] > a[i] then {call} else a[i]", f"({python_call} if x > a else a)"
         body = Body(self.rng, self.type, 2, self.functions)
         body.lets = ["x1", "a1"]

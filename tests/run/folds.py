@@ -72,7 +72,7 @@ def scanned(operate, reverse, exclusive, start):
 
 
 class Kernel:
-    """A kernel that reduces over some dimensions. Those in `folded` are whole ranges; the others are
+    """A kernel that reduces over some dimensions. The dimensions in `folded` are whole ranges; the others are
     distributed in blocks."""
 
     def __init__(self, seed):
@@ -201,7 +201,8 @@ class Kernel:
         return result.transpose([kept.index(dim) for dim in self.output])
 
     def draw(self, order, values):
-        """Draws from few numbers, so that some are equal; sums of all of them are exact in f16."""
+        """Draws from a few numbers, so that some elements are equal. Sums of all elements are exact in
+        f16."""
         shape = [self.sizes[dim] for dim in order]
         if self.random.random() < 0.5 or not is_float(self.type):
             return values.integers(0, 4, shape).astype(TYPES[self.type])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tests/bench/frameworks: its rows agree with NumPy, which also is one of the frameworks; a wrong kernel is
-reported. Times are not checked."""
+"""Tests the folder tests/bench/frameworks: its rows agree with NumPy, which is also one of the frameworks,
+and a wrong kernel is reported. Times are not checked."""
 
 import json
 import pathlib

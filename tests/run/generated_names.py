@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Generated headers, C and C++ compile for any names in the source. Every keyword of C and C++, every macro
-of the headers that generated code includes, and the names that it uses itself are tried as kernels,
-programs, parameters, sizes, variables and devices. One in 20 of the names that the C library declares is
-also tried as a module, and as a module and a kernel together."""
+"""Checks that generated headers, C and C++ compile for any names in the source. Every keyword of C and C++,
+every macro of the headers that generated code includes, and the names that it uses itself are tried as
+kernels, programs, parameters, sizes, variables and devices. One in 20 of the names that the C library
+declares is also tried as a module, and as a module and a kernel together."""
 
 import pathlib
 import re
@@ -48,8 +48,8 @@ def macros_of(folder):
 
 
 def words_to_try(macros):
-    """Returns all names that may keep their spelling, and one in 40 of those that get a `_`: no macro that
-    ends in `_` starts without one."""
+    """Returns all names that may keep their spelling, and one in 40 of the names that get a `_`. Also checks
+    that each macro that ends in `_` starts with `_`, too."""
     ends = [name for name in macros if name.endswith("_") and not name.startswith("_")]
     checks.expect("no macro ends in '_'", not ends, str(ends))
     kept = [name for name in macros if re.match("[a-z]|[A-Z]([a-z]|[0-9]*$)", name)]
@@ -93,7 +93,7 @@ def compile_all(what, folder, calls=True):
 
 
 def kernels_and_programs(words, kinds):
-    """Tries the names for kernels or programs."""
+    """Tries the names as names of kernels or programs."""
     scale = "kernel scale_(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     kernel = "export kernel {}(x: in f32[N], y: out f32[N]) {{ spmd for i in N by 8 {{ y[i] = x[i]; }} }}\n"
     program = "export program {}(x: in f32[N], y: out f32[N]) {{ spmd scale_(x, y); }}\n"
@@ -101,7 +101,7 @@ def kernels_and_programs(words, kinds):
 
 
 def parameters(words):
-    """Tries the names for parameters, sizes and variables of kernels and programs."""
+    """Tries the names as names of parameters, sizes and variables of kernels and programs."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     for number in range(0, len(words), 24):
         part = words[number:number + 24]
@@ -125,7 +125,7 @@ def parameters(words):
 
 
 def devices(words):
-    """Tries the names for devices."""
+    """Tries the names as names of devices."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     text += "".join(f'device {word} = target("host");\n' for word in words)
     for number in range(0, len(words), 50):
@@ -136,7 +136,7 @@ def devices(words):
 
 
 def globals_of(folder):
-    """Returns the names that the global scope already has, so that they cannot be namespaces."""
+    """Returns the names that the global scope already contains, so that they cannot be namespaces."""
     text = "".join(output_of([*c, "-E", "-P", "-I", ROOT / "include", "names.orch.cpp"], folder) for c in CPP_20)
     names = sorted(set(re.findall(r"\b[A-Za-z]\w*", text)) - set(KEYWORDS))
     (folder / "spaces.cpp").write_text('#include "names.orch.cpp"\n' + "".join(f"namespace {name} {{ }}\n" for name in names))
@@ -147,7 +147,7 @@ def globals_of(folder):
 
 
 def check_modules(what, folder, modules):
-    """Checks headers of modules with such names, with kernels, all included together."""
+    """Checks that the headers of modules with these names and kernels can be included together."""
     headers = []
     for module, kernels in modules.items():
         place = folder / f"{module}.{what}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests kernelc test itself: it must fail where it should, and --update must change what it may change, and
-nothing else."""
+"""Tests kernelc test itself: it must fail where it should, and --update must change only what it may
+change."""
 
 import pathlib
 import subprocess
@@ -44,7 +44,7 @@ def test(folder, *options):
 
 
 def expect(what, folder, text, code, *parts, options=()):
-    """Writes the golden file, runs it, and checks the exit code and parts of the output."""
+    """Writes a golden file, runs it, and checks the exit code and parts of the output."""
     file = folder / "t.kdl"
     file.write_text(text)
     got, output = test(folder, *options)
@@ -62,7 +62,7 @@ def runs(pid):
 
 
 def ended_with_it(folder):
-    """Returns whether everything ends when `kernelc test` is killed."""
+    """Returns whether all processes end when `kernelc test` is killed."""
     (folder / "slow.kdl").write_text(SLOW)
     begun = subprocess.Popen(["kernelc", "test", folder / "slow.kdl", "--target", "reference"], stdout=subprocess.DEVNULL)
     children = []

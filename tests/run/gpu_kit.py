@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The kit for machines with a GPU (tests/gpu/pack.sh) works from a bare folder, with the driver that
-interprets PTX: every row of its numbers is right for tiny sizes, a wrong one is found, and its tools run
-with their own libraries."""
+"""Tests the kit for machines with a GPU (tests/gpu/pack.sh) in a bare folder, with the driver that interprets
+PTX: every row of its numbers is right for tiny sizes, a wrong row is found, and its tools run with their own
+libraries."""
 
 import json
 import os

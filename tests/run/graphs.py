@@ -2,7 +2,7 @@
 """Tests random kernels with stages and pipes.
 
 An accepted kernel must run to completion for any depths, sizes and numbers of cores, with the results of the
-interpreter and of a model in Python that ignores blocks and cores. A refused one must get an error about
+interpreter and of a model in Python that ignores blocks and cores. A refused kernel must get an error about
 pipes. Some of the kernels are correct by construction, and 99 of 100 of those must be accepted.
 
 tests/run/graphs.py --graphs 10000    # any number of kernels; --first SEED repeats one
@@ -50,7 +50,7 @@ class Draw:
                 self.spoil(self.random.choice(self.bodies))
 
     def pipe(self, number):
-        # The first pipes connect all stages in a row; the others connect any two stages, also backwards.
+        # The first pipes connect consecutive stages; the others connect any two stages, in either direction.
         source, sink = number, number + 1
         if sink >= self.stages:
             source, sink = self.random.sample(range(self.stages), 2)
@@ -90,7 +90,7 @@ class Draw:
         return part
 
     def spoil(self, body):
-        """Changes the order, removes or adds a transfer, somewhere in one stage."""
+        """Changes the order of transfers, or removes or adds a transfer, somewhere in one stage."""
         if not body:
             return
         at = self.random.randrange(len(body))
@@ -180,8 +180,8 @@ class Model:
         self.moved = False
 
     def run(self):
-        """Returns the outputs, or None if stages deadlock even with unlimited pipes, or leave something in
-        one."""
+        """Returns the outputs, or None if stages deadlock even with unlimited pipes, or leave something in a
+        pipe."""
         waiting = [self.statements(s, body) for s, body in enumerate(self.draw.bodies)]
         while waiting:
             before, self.moved = len(waiting), False
@@ -273,7 +273,7 @@ def main():
     failed = seen["wrong", True] + seen["wrong", False]
     for right, kind in ((True, "written to be right"), (False, "spoilt")):
         print(f"{kind}: {seen['accepted', right]} accepted, {seen['refused', right]} refused")
-    # The random kernels are useful: correct ones are accepted, and most spoiled ones are not.
+    # The kernels are only useful if correct ones are accepted, and most spoiled ones are refused.
     if seen["refused", True] * 100 > seen["accepted", True]:
         print("refused what is right")
         failed += seen["refused", True]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that compiled kernels access nothing outside their tensors, not even to read.
 
-Kernels with a contract, selected anew each day, run on tensors that end at an inaccessible page; those with
-windows also run on tensors that start at one. Unchecked kernels that leave their tensors must be stopped by
-these pages.
+Kernels with a contract, selected anew each day, run on tensors that end at an inaccessible page. Kernels with
+windows also run on tensors that start at such a page. Unchecked kernels that leave their tensors must be
+stopped by these pages.
 
 tests/run/guard_pages.py --seconds 10000    # all kernels
 """
@@ -37,7 +37,7 @@ def kept(case, _):
 
 
 def faulted(file, guard, at):
-    """Returns what is wrong with a read `at` elements outside, or None."""
+    """Returns what is wrong with a read `at` elements outside the tensor, or None."""
     target = f"debug?guard={guard}&threads=1"
     done = subprocess.run(["kernelc", "run", "--unchecked", "--target", target, str(file), "--set", "N=1024", "--arg", "x=iota",
                            "--arg", f"at={at}"], capture_output=True, text=True, timeout=60)

@@ -1,5 +1,5 @@
-// How the header's functions get integer parameters: those of `scale` by value, that of `sums` from a
-// dimension.
+// Tests how the header's functions get integer parameters: those of `scale` are passed by value, that of
+// `sums` follows from a dimension.
 #include <array>
 #include <cstdio>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Applies what a diagnostic's help suggests and compiles the result. Each help in the golden files that
-contains text to type is applied to its file. The diagnostic must disappear, and no other may appear. A
-help that starts with `write` but contains no such text is listed in PROSE."""
+contains text to type is applied to its file. The diagnostic must disappear, and no other diagnostic may
+appear. A help that starts with `write` but contains no such text is listed in PROSE."""
 
 import json
 import pathlib
@@ -50,7 +50,7 @@ def unwrapped(text):
 
 
 def original(written, line):
-    """Returns the part of the line that the text with its casts replaces."""
+    """Returns the part of the line that the text to type, which contains casts, replaces."""
     bare = re.sub(r" as \w+", "", written)
     last = re.sub(r" as \w+$", "", written)
     single = re.sub(r"\((-?[^()]*)\)", r"\1", bare)  # without parentheses around one operand

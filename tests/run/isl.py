@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Proofs do not depend on the version of isl. kernelc uses Debian's, although libLLVM exports a copy of its
-own. With that copy preloaded, the proofs must give the same answers for each random kernel, word for word."""
+"""Checks that proofs do not depend on the version of isl. kernelc uses Debian's isl, although libLLVM exports
+a copy of its own. With that copy preloaded, the proofs must give the same answers for each random kernel,
+word for word."""
 
 import os
 import pathlib

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""saxpy, matmul and softmax on edge-case shapes: compares compiled code with the interpreter bit for bit (run
---verify), and with NumPy in float64 within the language's default tolerance.
+"""Tests saxpy, matmul and softmax on edge-case shapes: compares compiled code with the interpreter bit for
+bit (run --verify), and with NumPy in float64 within the language's default tolerance.
 
-Each edge case runs with each -O and device, and with each number of cores; `--all` combines all three. The
-same kernels must then give the same bits at every -O, on every processor level, on any number of cores, and
-with any tiles that the language allows to vary."""
+Each edge case runs with each -O and device, and with each number of cores; `--all` combines all three. Each
+kernel must then give the same bits at every -O, on every processor level, on any number of cores, and with
+any tiles that the language allows to vary."""
 
 import itertools
 import pathlib
@@ -42,7 +42,8 @@ def run(folder, sample, arguments, outputs, options):
 
 
 def compare(result, reference, magnitude, terms):
-    """Allows 4 eps |ref| + max(4, sqrt(n)) eps A, where A is the sum of the magnitudes that were added."""
+    """Compares with a tolerance of 4 eps |ref| + max(4, sqrt(n)) eps A. A is the sum of the magnitudes that
+    were added."""
     if result is None:
         return
     (got,), command = result
@@ -98,8 +99,8 @@ def levels():
 
 
 def bits_stay(folder, random):
-    """Checks that each kernel gives one result for every -O, level and tiles, with a varying number of cores.
-    softmax is online over its columns, so its column block does change bits."""
+    """Checks that each kernel gives the same bits for every -O, level and tiles, with a varying number of
+    cores. softmax is online over its columns, so its column block does change bits and is not varied."""
     m, n, k = 37, 101, 83
     cases = [
         ("saxpy", {"a": 2.5, "x": random.standard_normal(5 * n), "y": random.standard_normal(5 * n)}, "y",

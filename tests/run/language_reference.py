@@ -39,8 +39,8 @@ def run(command, folder, **options):
 
 
 def example(body, used, folder):
-    """Returns what is wrong with an example, or None, and whether it compiled. `used` says whether a command
-    that uses it follows."""
+    """Returns what is wrong with an example, or None, and whether the example compiled. `used` says whether a
+    command that uses the example follows."""
     named = NAME.match(body)
     name = named.group(1) if named else "example.kdl"
     (folder / name).write_text(body)
@@ -50,7 +50,7 @@ def example(body, used, folder):
             return f"exit code {tested.returncode}\n{tested.stdout}{tested.stderr}", False
     if used:
         return None, True
-    # Whatever an example's devices are, it is compiled for this one.
+    # The example is compiled for `host`, whatever its devices are.
     devices = [f"--device={device}=host" for device in DEVICE.findall(body)]
     done = run(["kernelc", "build", "--emit", "header", "-o", "out", *devices, name], folder)
     if done.returncode == 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Memory shared by the cores of a launch: atomic updates, barriers, tensors of a launch, reductions over
-groups. Every kernel of launch_memory.kdl runs with sizes around its blocks, on 1 core and on more cores
+"""Tests memory shared by the cores of a launch: atomic updates, barriers, tensors of a launch, reductions
+over groups. Every kernel of launch_memory.kdl runs with sizes around its blocks, on 1 core and on more cores
 than blocks, unoptimized and optimized, on the host and on the debug device. Compares the results with the
 interpreter bit for bit, and with NumPy."""
 
@@ -133,8 +133,8 @@ def run(kernel, seed, length, cores, place):
 def cases():
     for number, kernel in enumerate(KERNELS):
         for n, length in enumerate(LENGTHS):
-            # The last length runs with every number of cores; the others run with two of them each, in turn,
-            # in one place each.
+            # The last length runs with every number of cores. Each other length runs with only two numbers of
+            # cores, each in one place.
             many = range(len(CORES)) if length == LENGTHS[-1] else (n, n + 2)
             for c in many:
                 place = PLACES[(number + n + c) % len(PLACES)]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""KIR text can be processed further from where it was printed: after any pass, the remaining passes give the
-same result.
+"""Checks that KIR text can be processed further from where it was printed: after any pass, the remaining
+passes give the same result.
 
-Every sample is stopped after half of its passes for one target, selected anew each day, or after all with
-`--all`, and is built from the text. The result must be the KIR of the whole pipeline. After some passes the
-text is also run, and must give the source's bits.
+For one target, every sample is stopped after half of its passes, selected anew each day, or after each pass
+with `--all`. It is then built from the printed text. The result must be the KIR of the whole pipeline. After
+some passes the text is also run, and must give the same bits as the source.
 """
 
 import pathlib
@@ -50,8 +50,8 @@ def results(file, inputs, output, folder):
 
 
 def functions(text):
-    """Returns each function's text by its name. The text before them says how far the whole module has been
-    processed."""
+    """Returns each function's text by its name. The text before the functions says how far the module has
+    been processed."""
     found = re.split(r"^(?=(?:kernel|fn|program) @)", text, flags=re.MULTILINE)
     return {part.split("(")[0].split(" {")[0]: part.strip() for part in found[1:]}
 

@@ -39,8 +39,8 @@ def build(folder, source, *options):
 
 
 def kernels_of(folder):
-    """Returns the kernels that have code in the object, as `here.x86-64-v3`; names of constants start with a
-    dot."""
+    """Returns the kernels that have code in the object, as `here.x86-64-v3`. Names of constants start with a
+    dot and are skipped."""
     names = [line.split()[-1] for line in call("llvm-nm-19", "kernels.x86-64.o", folder=folder).splitlines()]
     return {".".join(name.split(".")[-2:]) for name in names if not name.startswith(".")}
 
@@ -67,7 +67,7 @@ def main():
             check(b"/kernels.kdl" not in near[file], f"{file} holds a path")
         check(b"x[at[i]]" in near["kernels.host.o"], "the host's object says what a trap is about")
 
-        # Sources and builds in other folders, named by their full paths as build systems do.
+        # Builds in other folders name their sources by full paths, as build systems do.
         for place in ("b", "deeper/c"):
             folder = root / place
             folder.mkdir(parents=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares the elementary functions of stdlib/math with correctly rounded results (tests/accuracy). Each must
-stay within the bound that its comment states, with the same bits at every -O and instruction set, which
-are the interpreter's. Options are passed to math_accuracy: --all, --only sin."""
+"""Compares the elementary functions of stdlib/math with correctly rounded results (tests/accuracy). Each
+function must stay within the bound that its comment states. Its bits must be the same at every -O and
+instruction set, and in the interpreter. Options are passed to math_accuracy: --all, --only sin."""
 
 import pathlib
 import shutil
@@ -34,7 +34,8 @@ def targets():
 
 
 def arguments(kind):
-    """Returns a few numbers of every magnitude, and special ones; more would take the interpreter too long."""
+    """Returns a few numbers of every magnitude, and special numbers. More would take the interpreter too
+    long."""
     random = np.random.RandomState(7)
     info = np.finfo(kind)
     exponents = np.arange(info.minexp - info.nmant, info.maxexp)
@@ -46,7 +47,7 @@ def arguments(kind):
 
 
 def check_interpreter(folder):
-    """Compares every bit with the interpreter by `run --verify`."""
+    """Compares every bit with the interpreter, using `run --verify`."""
     for kind in (np.float32, np.float64):
         x = arguments(kind)
         np.save(folder / "x.npy", x)

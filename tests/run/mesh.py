@@ -52,7 +52,7 @@ def drawn(folder):
 
 
 def steps(a, b):
-    """Returns the matrix instruction's results: f32 products, of which eight at a time are added in pairs of
+    """Returns the matrix instruction's results: f32 products, eight of which at a time are added in pairs of
     neighbours."""
     depth, blocks = 8, -(-a.shape[1] // 8)
     wide = np.zeros((a.shape[0], blocks * depth), np.float32), np.zeros((blocks * depth, b.shape[1]), np.float32)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Tests random elementwise kernels.
 
-It varies which loops distribute blocks, which run inside, which split a block, and in which order loads and
-the store name their dimensions. Results are compared with the interpreter, bit for bit, and with NumPy.
+The kernels differ in which loops distribute blocks, which run inside, which split a block, and in which order
+loads and the store name their dimensions. Results are compared with the interpreter, bit for bit, and with
+NumPy.
 
 tests/run/nests.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
@@ -21,7 +22,8 @@ SIZES = [1, 2, 3, 5, 8, 16, 17, 33, 64, 70]
 
 
 class Kernel:
-    """A random kernel. `dims` are names of dimensions; each one's index is bound by its innermost loop."""
+    """A random kernel. `dims` are names of dimensions; the index of each dimension is bound by its innermost
+    loop."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

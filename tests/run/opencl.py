@@ -3,8 +3,8 @@
 
 Samples and families are compared with their contracts and the interpreter, in a random order, until the time
 is over. Further checks: traps with their locations; a barrier of the launch in a loop; errors on a machine
-without OpenCL; additional barriers without which PoCL miscompiles conditions; barriers in one or both ways of
-branches; the text for a device without f64 and without 64-bit atomics.
+without OpenCL; additional barriers without which PoCL miscompiles conditions; barriers on one or both sides
+of branches; the text for a device without f64 and without 64-bit atomics.
 
 Skipped if no OpenCL driver is installed.
 """
@@ -78,12 +78,12 @@ export kernel steps(x: inout f32[N], y: inout f32[N]) {
     spmd for i in N by 64 { y[i] = x[i] + (count[iota(i) & 7] as f32); }
 }
 """
-MOST_SYNCS_S = 20  # the most processor time
+MOST_SYNCS_S = 20  # limit on processor time
 
 
 def syncs():
-    """Checks that PoCL's compile time for several `sync`s grows linearly, not exponentially; the optimizer is
-    on."""
+    """Checks that PoCL's compile time for several `sync`s grows linearly, not exponentially, with its
+    optimizer enabled."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "syncs.kdl"
         file.write_text(SYNCS)
@@ -107,7 +107,8 @@ export kernel rows(x: in f32[N], y: out f32[16, N]) {{
 
 
 def rows():
-    """Checks that the rows of one tensor that a block stores are one loop without barriers, here and in PTX."""
+    """Checks that the rows of one tensor that a block stores form one loop without barriers, in OpenCL C and
+    in PTX."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "rows.kdl"
         file.write_text(ROWS.format(" ".join(f"y[{row}, i] = v * {row}.5;" for row in range(16))))
@@ -135,8 +136,8 @@ export kernel ways(x: in f32[H, C, W], w: in f32[O, 4, C], y: out f32[OH, OW, O]
 
 
 def ways():
-    """Checks a barrier on a branch with different loops on both ways: for rows of whole vectors, and for
-    others."""
+    """Checks a barrier on a branch whose two sides have different loops: for rows of whole vectors, and for
+    other rows."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "ways.kdl"
         file.write_text(WAYS)
@@ -163,8 +164,8 @@ EXTENSIONS = ["cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended
 
 
 def lacking():
-    """Checks that a driver's compiler that only knows the remaining extensions accepts the text and finds
-    these kernels."""
+    """Checks that the compiler of a driver that only knows the remaining extensions accepts the text and
+    finds these kernels."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "lacking.kdl"
         file.write_text(LACKING)
@@ -196,7 +197,7 @@ def driverless():
     checks.expect("the next of a list is taken", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
-# 80,000 bytes and 8 bytes.
+# Tables of 80,000 bytes and of 8 bytes.
 TABLES = """
 const LARGE: f32[20000] = [{}];
 const SMALL: f32[2] = [3.0, 5.0];
@@ -206,8 +207,8 @@ export kernel small(x: out f32[N]) {{ spmd for i in N by 64 {{ x[i] = SMALL[i % 
 
 
 def tables():
-    """Checks tables that are too large for some devices. Where they fit, results are as elsewhere; else there
-    is an error, and other kernels still run."""
+    """Checks tables that are too large for some devices. Where they fit, results are the same as elsewhere.
+    Otherwise there is an error, and other kernels still run."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "tables.kdl"
         file.write_text(TABLES.format(", ".join(f"{number}.25" for number in range(20000))))

@@ -3,7 +3,8 @@
 
 Without a row of ir/ops.def, or of a table that is checked against it, the code must not compile. Without a
 function that a phase has for each op (KDL_TYPE_RULE, KDL_EMIT, KDL_WRITE), there must be an undefined
-reference. By default as many as fit into twelve seconds, selected anew each day; `--all` tries every one.
+reference. By default tries as many as fit into twelve seconds, selected anew each day; `--all` tries every
+one.
 """
 
 import argparse
@@ -25,11 +26,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
 OPS, SHAPES = SRC / "ir/ops.def", SRC / "ir/op_shapes.def.in"
 SCALAR_OPS = ROOT / "include/kdl/scalar_ops.def"
-# Files that are checked against the rows of scalar_ops.def: against the names of ops, and against their
-# expressions.
+# Files that are checked against the rows of scalar_ops.def: one against the names of ops, the other against
+# their expressions.
 OF_NAMES, OF_TEXTS = SRC / "codegen/orchestration/expression.cpp", SRC / "codegen/opencl/arithmetic.cpp"
 SECONDS = 12
-# The file in which each phase refers to the functions of all ops, by the macro that defines one.
+# For each phase, given by the macro that defines a function for an op: the file that refers to these
+# functions of all ops.
 TABLES = {"KDL_TYPE_RULE": SRC / "ir/verify/verify_types.cpp", "KDL_EMIT": SRC / "codegen/llvm/emitter.cpp",
           "KDL_WRITE": SRC / "codegen/opencl/control.cpp"}
 
@@ -73,7 +75,7 @@ def removals():
 
 class Build:
     """Provides the compile commands and macros of the build. The build compiles several files at once; here
-    each is compiled alone."""
+    each file is compiled alone."""
 
     def __init__(self, folder):
         self.commands = {}  # by file: the folder and the command without input and output

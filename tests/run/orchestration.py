@@ -3,8 +3,9 @@
 launches, transfers, results and errors.
 
 Both compile without warnings, like the header, and name each statement's line once. A third of the sources,
-selected anew each day, are also compiled with a second compiler; the first one's programs are run. By default
-half of the sources are tested, selected anew each day; `orchestration.py --all` tests all."""
+selected anew each day, are also compiled with a second compiler; only the programs from the first compiler
+are run. By default half of the sources are tested, selected anew each day; `orchestration.py --all` tests
+all."""
 
 import dataclasses
 import itertools
@@ -25,7 +26,7 @@ HERE = ROOT / "tests/run"
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
 COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
-# The programs in both languages, by executable; the value is the object that is not linked.
+# The executables for both languages. The value is the object that is not linked.
 PROGRAMS = {"program": "orch_c.o", "program_c": "orch.o"}
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # The devices that a source is built with. Keys that only the compiler reads must not reach the runtime.
@@ -101,7 +102,8 @@ CASES = [
 
 
 def source_name(name):
-    """Returns the source's name of a parameter; keywords of C++ have an underscore in the generated code."""
+    """Returns the name of a parameter in the source. In generated code, keywords of C++ have an underscore
+    appended."""
     return name.rstrip("_")
 
 
@@ -168,7 +170,8 @@ class Project:
             call(c, "-std=c11", "-Wpedantic", *WARNINGS, f"{self.name}.orch.c", *as_object, "orch_c.o", folder=self.folder)
 
     def compilers(self):
-        """Returns the compilers; the second one is only for a third of the sources, selected anew each day."""
+        """Returns the compilers. The second compiler is only used for a third of the sources, selected anew
+        each day."""
         drawn = random.Random(f"{seeds.of_today()} {self.source.name}").randrange(3) == 0
         return COMPILERS if drawn else COMPILERS[:1]
 
@@ -251,7 +254,7 @@ def compare(project, case, target):
     words = {name: target or spec for name, spec in project.devices} | case.sizes | case.scalars
     text = caller_text(project, case.program, params, words)
     caller = project.folder / "caller.cpp"
-    if not caller.exists() or caller.read_text() != text:  # cases differ only in the arguments
+    if not caller.exists() or caller.read_text() != text:  # cases may differ only in their arguments
         caller.write_text(text)
         project.link("g++", caller.name, project.precompiled["g++"])
     problems = []

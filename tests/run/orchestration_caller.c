@@ -45,7 +45,7 @@ int main(void) {
   my_mod_close(kernels);
   my_mod_close(NULL);
   Failed(my_mod_open(NULL, "hots", &kernels));
-  // Runs on a device with its own memory and in its own context, which copies the data there and back.
+  // Runs in its own context on a device with its own memory. The call copies the data there and back.
   if (Failed(my_mod_open(NULL, "debug", &kernels))) return 1;
   if (Failed(my_mod_scale_f32(kernels, 3, x, y, 5))) return 1;
   printf("%g %g %g\n", y[0], y[1], y[2]);

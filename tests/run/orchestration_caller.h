@@ -1,5 +1,5 @@
-// Shared by the callers that orchestration.py writes: tensors read from files and written to files, and the
-// lines of `kernelc run -v`.
+// Shared by the callers that orchestration.py writes. Reads tensors from files, writes them to files, and
+// prints the lines of `kernelc run -v`.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 enum class Direction { In, Out };
 
-// Calls `use(data, bytes)` with the tensor's memory, unless the tensor is empty.
+// Calls `use(data, bytes)` with the memory of the tensor, unless the tensor is empty.
 template <class Use>
 void WithBytes(const kdl::Tensor& tensor, kdl_map_access access, Use use) {
   kdl_buffer* buffer = tensor.array().buffer;
@@ -23,7 +23,7 @@ void WithBytes(const kdl::Tensor& tensor, kdl_map_access access, Use use) {
   kdl::Check(kdl_buffer_unmap(buffer));
 }
 
-// Makes a parameter's tensor as `kernelc run` does: filled from NAME.in unless it is an output.
+// Makes the tensor for a parameter as `kernelc run` does: filled from NAME.in unless it is an output.
 inline kdl::Tensor MoveIn(const kdl::Context& context, const char* device, kdl::Element element,
                           const std::vector<std::int64_t>& sizes, const std::string& name,
                           Direction direction) {
@@ -42,7 +42,7 @@ inline void MoveOut(const kdl::Tensor& tensor, const std::string& name) {
             [&](const char* data, std::int64_t bytes) { file.write(data, bytes); });
 }
 
-// Prints the counts of each device once, then what was moved from where to where and why.
+// Prints the counts of each device once, then which data was moved, from where, to where and why.
 inline void PrintStatistics(const kdl::Context& context, const std::vector<const char*>& specs) {
   std::set<kdl_device*> seen;
   for (const char* spec : specs) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The Debian packages contain what users need: when unpacked, the compiler builds programs, projects find it,
-and man and bash read its pages. A project that contains the sources builds the runtime with only a C++
-compiler and CMake."""
+"""Checks that the Debian packages contain what users need: when unpacked, the compiler builds programs,
+projects find it, and man and bash read its pages. A project that contains the sources builds the runtime with
+only a C++ compiler and CMake."""
 
 import pathlib
 import re
@@ -47,7 +47,7 @@ def call(*words, folder):
 
 
 def succeed(what, *words, folder):
-    """Returns the output of a command; a failure is a failed check."""
+    """Returns the output of a command. If the command fails, records a failed check."""
     done = call(*words, folder=folder)
     checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
     return done.stdout

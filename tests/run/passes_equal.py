@@ -34,7 +34,7 @@ SEVERAL = "[E0976]"  # a text for several targets cannot be run
 KERNEL = re.compile(r'^kernel @("?)([\w.\-]+)\1 (?:types\(.*?\) )?(?:dims\((.*?)\) )?(?:\{.*?\} )?\((.*)\) \{$', re.MULTILINE)
 PARAM = re.compile(r"%(\w+): tensor<\w+,\[[^\]]*\]> (inout|in|out)")
 AXIS = re.compile(r"^ *axis (\S+) = \S+ by (\d+)$", re.MULTILINE)
-WHOLE = re.compile(r"make_block %\w+, %(\w+), %\w+ : block<(\S+)>")  # all of a dimension is one block
+WHOLE = re.compile(r"make_block %\w+, %(\w+), %\w+ : block<(\S+)>")  # a whole dimension is one block
 STOP = re.compile(r"--stop-after=([\w-]+)")
 
 
@@ -111,11 +111,11 @@ def compare(golden, scratch):
             watched = target + ("&" if "?" in target else "?") + "sanitize=races+init"
             first = kernel.run(before, seed, pathlib.Path(f"{folder}.watched"), watched)
             if RACE in first[2]:
-                continue  # its result is unspecified
-            if first[0] != 0:  # a sanitized run stops at more than that
+                continue  # the kernel's result is unspecified
+            if first[0] != 0:  # a sanitized run may also stop where others do not
                 first = kernel.run(before, seed, pathlib.Path(f"{folder}.before"), target)
             if first[0] != 0 and not first[1]:
-                continue  # it needs other sizes or data
+                continue  # the kernel needs other sizes or data
             second = kernel.run(after, seed, pathlib.Path(f"{folder}.after"), target)
             if SEVERAL in second[2]:
                 continue

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A product and its residual in two stages, with every way of passing tiles, compared with the same kernel
+"""Tests a product and its residual in two stages, with every way of passing tiles, against the same kernel
 without stages. Every way, number of cores, -O and device must give the same bits, which must also be the
 interpreter's."""
 
@@ -45,7 +45,8 @@ export kernel piped<BM: int = 16, BN: int = 24, BK: int = 40>(
 }
 """
 
-# Back and forth: the second stage scales what the first has computed, and the first adds the residual.
+# Tiles go back and forth: the second stage scales what the first has computed, and the first adds the
+# residual.
 OPPOSITE = """
 fn send(q: push f32[E, F], t: f32[i, j]) { q.push(t, i, j); }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A plugin says which images its devices run: kernelc generates those, or reports that it cannot. Code that
-only a source names must not run: neither a plugin's constructor nor the tools of a machine."""
+"""Tests that kernelc generates the images that a plugin says its devices run, or reports that it cannot. Code
+that only a source names must not run: neither a plugin's constructor nor the tools of a machine."""
 import pathlib
 import re
 import shutil
@@ -49,7 +49,7 @@ def make_plugin(folder, images, compiler="gcc"):
 
 
 def of_source(folder):
-    """Returns what is wrong with code that only a source names, a text or none for each case."""
+    """Checks code that only a source names. Returns what is wrong, or nothing, for each case."""
     (folder / "machine.yaml").write_text(re.sub(r"(?m)^link:.*$", 'link: [touch, ran, "{image}", "{objects}"]', MACHINE))
     ran = folder / "ran"
 

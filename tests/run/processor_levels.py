@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Code for `host` contains every processor level. The runtime uses the best level that the processor has, or
-the one that `isa` names.
+"""Checks that code for `host` contains every processor level, and that the runtime uses the best level that
+the processor has, or the level that `isa` names.
 
 The bits computed by processor_levels.kdl differ between levels if its tile is open, and are the same if the
 tile is given. This shows which code was run."""
@@ -68,7 +68,7 @@ def check_objects(folder):
     call("kernelc", "build", SOURCE, "--emit", "obj,asm,shared,exe", "-o", ".", folder=folder)
     name = SOURCE.stem
     for file, symbol in itertools.product([f"{name}.x86-64.o", f"{name}.so", name], LEVELS):
-        # A hash of the file's contents is between the two.
+        # Between the name of the file and that of the kernel there is a hash of the file's contents.
         found = re.search(rf"\b{name}\.[0-9a-f]+\.blocks\.{symbol}\b", call("nm", file, folder=folder))
         expect(found, f"{file} lacks {symbol}")
     text = (folder / f"{name}.x86-64.s").read_text()
@@ -78,8 +78,8 @@ def check_objects(folder):
 
 
 def check_choice(folder, has_v4):
-    """Checks that `run`, which compiles only for the target, and the program, which chooses among several
-    levels, agree."""
+    """Checks that `run`, which compiles only for the target, agrees with the program, which chooses among
+    several levels."""
     program = [f"./{SOURCE.stem}"]
     run = ["kernelc", "run", SOURCE]
     best = LEVELS[-1] if has_v4 else LEVELS[0]
@@ -99,8 +99,9 @@ def check_choice(folder, has_v4):
 
 
 def check_unit(folder, flags):
-    """Checks a level that adds an instruction for products: kernels with such products have code for it, with
-    the same bits as on the levels without. Integer results are checked by units.py."""
+    """Checks a level that adds an instruction for products. Kernels with such products must have code for the
+    level, with the same bits as on the levels without the instruction. Integer results are checked by
+    units.py."""
     (folder / "products.kdl").write_text(PRODUCTS)
     call("kernelc", "build", "products.kdl", "--emit", "obj,asm", "-o", ".", folder=folder)
     symbols = call("nm", "products.x86-64.o", folder=folder)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The disk cache of programs that OpenCL drivers have compiled. A second process compiles nothing; a damaged
-file is compiled again and replaced; several processes may run at once; another driver, other options or
-other text mean another program; a folder may be unwritable.
+"""Tests the disk cache of programs that OpenCL drivers have compiled. A second process compiles nothing; a
+damaged file is compiled again and replaced; several processes may run at once. Another driver, other options
+or another text give another program. A folder may be unwritable.
 
 Skipped if no OpenCL driver is installed.
 """
@@ -19,7 +19,8 @@ KERNEL = "export kernel k(x: in f32[N], y: out f32[N]) { spmd for i in N by 16 {
 
 
 class Place:
-    """A source file, a folder for programs, and the driver's own cache, which is empty for each process."""
+    """A source file, a folder for programs, and the driver's own cache, which is empty at the start of each
+    process."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)

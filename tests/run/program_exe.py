@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of `--emit exe` accept the arguments of `kernelc run` and give the same output, bit for bit."""
+"""Checks that programs of `--emit exe` accept the arguments of `kernelc run` and give the same output, bit
+for bit."""
 
 import pathlib
 import subprocess

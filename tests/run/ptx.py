@@ -41,25 +41,27 @@ DEFINES = {
 }
 # More values, for which the files' kernels must also keep their values in registers.
 MORE_DEFINES = {"tests/run/turn_products.kdl": ["T=bf16 D=128"]}
-# Products as in the samples: the least number of steps in the loop over terms, in all and for each read of
+# Products as in the samples: the minimum number of steps in the loop over terms, in all and for each read of
 # shared memory.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
-# Products with matrix instructions: the least number of instructions, in all and for each read of shared
-# memory, in the loop over terms.
+# Products with matrix instructions: the minimum number of these instructions in the loop over terms, in all
+# and for each read of shared memory.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
-# The same with factors that threads convert while copying them to shared memory; warps multiply separately.
+# Like MATRIX_PRODUCTS, for factors that threads convert while copying them to shared memory. Warps multiply
+# separately.
 ROUNDED_PRODUCTS = {"tests/run/tf32_products.kdl": [("kdl_rows_", 128, 3), ("kdl_columns_", 128, 3)]}
 # Products with warpgroup instructions: the number of tile copies for both factors before the blocks, in the
-# loop, and after it for the next block. If b's columns are contiguous, it has four panels.
+# loop, and after it for the next block. If the columns of b are contiguous, b has four panels.
 GROUP_PRODUCTS = {
     "samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 15), ("kdl_matmul_f16_", 15)],
     "tests/run/byte_products.kdl": [("kdl_signed_", 6), ("kdl_unsigned_", 6), ("kdl_mixed_", 6)],
 }
-# The same where 128 terms at a time are summed separately and threads add these sums to the result.
+# Like GROUP_PRODUCTS, but 128 terms at a time are summed separately, and threads add these sums to the
+# result.
 APART_PRODUCTS = {"tests/run/byte_products.kdl": [("kdl_floats_", 6)]}
 GROUP_LEVEL = "sm_90a"
-# The same in loops that do more: the steps of each product, and the number of tile copies, which is 0 for
-# factors that threads convert.
+# Like GROUP_PRODUCTS, in loops that do more: the number of steps of each product, and the number of tile
+# copies, which is 0 for factors that threads convert.
 TURN_PRODUCTS = {
     "tests/run/tf32_products.kdl": [("kdl_rows_", [4], 0), ("kdl_columns_", [4], 0)],
     "tests/run/turn_products.kdl": [("kdl_attention_bf16_", [4, 4], 4), ("kdl_causal_", [4, 4], 4), ("kdl_weighed_", [4], 4)],
@@ -124,7 +126,7 @@ def kernelc(*arguments):
 
 def built(file, level, folder, values):
     """Returns the PTX, the PTX without LLVM's passes, and the KIR that both are made from. Returns None if
-    the file is not a valid source of kernels, as some golden files."""
+    the file is not a valid source of kernels, like some golden files."""
     defines = [f"-D{define}" for define in values.split()]
     target = ["--target", f"cuda?isa={level}"]
     done = kernelc("build", file, "-o", folder, "--emit", "ptx", *target, *defines)
@@ -163,7 +165,7 @@ def check_text(file, level, text, literal, lowered):
         source = sources[re.fullmatch(r"kdl_(.*)_\d+", entry)[1]]
         barriers = [source["barrier"], literal[entry], count_barriers(body)]
         checks.expect(f"{what} has its barriers: {barriers}", barriers[0] == barriers[1] >= barriers[2])
-        # An fma_flush consists of two.
+        # An fma_flush consists of two fma.
         most = source["fma"] + 2 * source["fma_flush"]
         fused = len(re.findall(r"\bfma\.rn\.f(?:32|64)", body))
         checks.expect(f"{what} fuses no more than the source: {fused}, not {most}", fused <= most)
@@ -187,7 +189,7 @@ def assembled(file, level, text):
 
 
 def check_product(file, level, text, used):
-    """Checks the loop over a product's terms: the straight run of instructions with the most steps for each
+    """Checks the loop over a product's terms. It is the straight run of instructions with the most steps per
     read."""
     name, least, a_read = PRODUCTS[file]
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
@@ -199,8 +201,8 @@ def check_product(file, level, text, used):
 
 
 def check_mma(file, level, text, used, product):
-    """Checks the loop over matrix instructions: the straight run with the most of them. No access in it may
-    test which memory an address belongs to."""
+    """Checks the loop over matrix instructions. It is the straight run that contains most of them. No access
+    in it may test which memory an address belongs to."""
     name, least, a_read = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bmma\.sync", run)))
@@ -214,18 +216,18 @@ def check_mma(file, level, text, used, product):
 
 
 def check_matrix_product(file, level, text, used, product):
-    """Checks that the product's factors are loaded by copies that bypass the registers."""
+    """Checks that the factors of a product are loaded with copies that bypass the registers."""
     name = product[0]
     body = check_mma(file, level, text, used, product)
     copies = len(re.findall(r"\bcp\.async\.cg\.shared\.global", body))
     checks.expect(f"{name} of {file} copies past its registers ({level})", copies > 0, body[:500])
-    # Each iteration waits for its own group, with one barrier after that.
+    # Each iteration waits for its own group of copies, and has one barrier after this wait.
     waits = re.findall(r"\bcp\.async\.(wait_\w+\s+\d+;\s+bar\.sync|wait_all)", body)
     checks.expect(f"{name} of {file} awaits a turn's copies alone ({level})", len(waits) == 1 and "wait_group" in waits[0], str(waits))
 
 
 def check_group_product(file, level, text, used, product):
-    """Checks that the loop over terms has four instructions in one group and no memory accesses of its own.
+    """Checks that the loop over terms has four instructions in one group and does not access memory itself.
     Tile copies use tensor maps, and mbarriers signal their completion."""
     name, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
@@ -251,7 +253,7 @@ def check_group_product(file, level, text, used, product):
 
 
 def check_apart_product(file, level, text, used, product):
-    """Checks that the instructions of an iteration are one group, which is awaited before each thread adds
+    """Checks that the instructions of an iteration form one group. It must be awaited before each thread adds
     its 64 sums to its registers."""
     name, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
@@ -270,8 +272,8 @@ def check_apart_product(file, level, text, used, product):
 
 
 def check_turn_products(file, level, text, product):
-    """Checks that each product in the loop is one group of instructions, from one fence to one wait, without
-    memory accesses of its own."""
+    """Checks that each product in the loop is one group of instructions, from one fence to one wait, that
+    does not access memory itself."""
     name, steps, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     runs = [run for run in JUMP.split(body) if "wgmma.mma_async" in run]
@@ -287,8 +289,8 @@ def check_turn_products(file, level, text, product):
 
 
 def check_spills(file, level, used, values=""):
-    """Checks the list of spills, in which the file's name is followed by the values if these are not those of
-    DEFINES."""
+    """Checks the list of spills. In the list, the file's name is followed by the values of generics if these
+    are not those of DEFINES."""
     if file.startswith("tests/golden"):
         return
     for row in used:

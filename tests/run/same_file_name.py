@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Libraries from files with the same name, with kernels of the same name, can be used in one program, both as
-archives and as shared objects."""
+"""Checks that libraries from files with the same name, with kernels of the same name, can be used in one
+program, both as archives and as shared objects."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
-# The source of vendor NAME's library: ops.kdl, and a function that hides it.
+# The source of the library of vendor NAME: ops.kdl, and a function that hides it.
 SOURCE = """kernel apply(x: in f32[N], y: out f32[N]) {{
     spmd for i in N by 64 {{ y[i] = {factor} * x[i]; }}
 }}

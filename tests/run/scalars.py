@@ -105,7 +105,7 @@ def edges(name):
 
 
 def of_f32(name, result):
-    """Narrow floats compute in f32."""
+    """Rounds an f32 result to the type. Narrow floats compute in f32."""
     return rounded(float(np.float32(result)), name) if name in ("f16", "bf16") else float(result)
 
 
@@ -204,7 +204,7 @@ def program(name):
     outputs, tiles, scalars = [], [], []
     for number, (text, to, _) in enumerate(columns):
         held = "f32" if to == "bf16" else to
-        store = f"v{number} as f32" if to == "bf16" else f"v{number}"  # a `let` rounds
+        store = f"v{number} as f32" if to == "bf16" else f"v{number}"  # the `let` has rounded the value
         outputs += [f"t{number}: out {held}[N]", f"s{number}: out {held}[N]"]
         tiles.append(f"        let v{number} = {text};\n        t{number}[i] = {store};")
         scalars.append(f"        let v{number} = {text};\n        s{number}[r] = {store};")
@@ -253,7 +253,7 @@ def check(folder, name, level):
 
 
 def check_division(folder, name):
-    """Checks that a division by zero stops the core, wherever in a vector it is."""
+    """Checks that a division by zero stops the core, at any place in a vector."""
     wrong = []
     folder = folder / f"{name}_division"
     folder.mkdir()

@@ -25,13 +25,13 @@ FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a
 class Row:
     what: str
     devices: str
-    answer: str  # "on URI" if it runs, else the message
+    answer: str  # "on URI" if the program runs, else the message
     place: str = "npu"
     options: tuple = ()
 
 
 def bound(what, spec, answer, *others):
-    """Returns a row with a promise that the command line binds to a spec."""
+    """Returns a row whose file promises a device, which the command line binds to a spec."""
     return Row(what, "device npu;", answer, options=("--device", f"npu={spec}", *others))
 
 
@@ -42,7 +42,7 @@ def has_cuda():
         return False
 
 
-# Where the driver is, it is taken.
+# These rows only apply where the driver is missing.
 NO_CUDA = "CUDA is not available: libcuda.so.1 cannot be loaded; install NVIDIA's driver"
 WITHOUT_CUDA = [] if has_cuda() else [
     Row("a device whose driver is missing", 'device npu = target("cuda");', f"kernelc: error: {NO_CUDA} [E0982]"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shared libraries in a user's CMake project: they export only what their headers declare, can be unloaded,
-coexist with another copy of the runtime, and refuse its objects."""
+"""Tests shared libraries in a user's CMake project. They export only what their headers declare, can be
+unloaded, coexist with another copy of the runtime, and refuse its objects."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ export program twice(x: in f32[N], y: out f32[N]) {
     spmd scale(t, y);
 }
 """
-# A vendor's own interface, with kernels and runtime inside.
+# A vendor's own interface, whose library contains the kernels and the runtime.
 VENDOR = """
 #include "inner.h"
 static kdl::Context own;
@@ -154,7 +154,7 @@ target_link_libraries(kept PRIVATE inner_of_kept)
 add_executable(closer closer.c)
 target_link_libraries(closer ${CMAKE_DL_LIBS})
 """
-# From a file whose namespace is named like a C function.
+# A caller of a library from a file whose namespace is named like a C function.
 CALLER = """
 #include <cstdio>
 #include "log.h"
@@ -191,8 +191,8 @@ def call(*words, folder):
 
 
 def shown(library):
-    """Returns the names that a library exports, without parameters, hashes and the version, which is a
-    symbol, too."""
+    """Returns the names that a library exports, without parameters and hashes. The version, which is also a
+    symbol, is omitted."""
     lines = call("nm", "-DC", "--defined-only", library, folder=".").stdout.splitlines()
     names = (re.sub(r"(\[abi:\w+\])?\(.*|@@.*", "", line.split(maxsplit=2)[2]) for line in lines if line.split()[1] != "A")
     return {re.sub(r"^(kdl_images_\w+_)[0-9a-f]{8}$", r"\1", name) for name in names}
@@ -227,8 +227,8 @@ def main():
         for device in ("host", "opencl"):
             ran = call("build/closer", root / "build/libkept.so", device, folder=root)
             checks.expect(f"closed on {device} before its end", ran.returncode == 0 and ran.stdout == "1 calls\n", f"{ran}")
-        # The order of destruction would be unknown, and a program's own destructors may still need these
-        # objects.
+        # If the runtime destroyed objects at exit, the order would be unknown, and a program's own
+        # destructors may still need these objects.
         undefined = call("nm", "-u", own / "lib/libkdl_runtime.a", folder=root).stdout
         checks.expect("the runtime destroys nothing at the end", "__cxa_atexit" not in undefined and "_Znwm" in undefined, undefined)
         flags = call("pkg-config", "--cflags", "--libs", root / "kdl/lib/pkgconfig/kdl.pc", folder=root).stdout.split()

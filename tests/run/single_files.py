@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles each source of the compiler and of the runtime alone, like the preset `dev`, to check that it
-includes what it uses. By default one in twenty-five, selected anew each day; `--all` compiles all, which
-takes ten minutes."""
+includes what it uses. By default it compiles one file in twenty-five, selected anew each day; `--all`
+compiles all files, which takes ten minutes."""
 
 import concurrent.futures
 import json
@@ -20,7 +20,8 @@ BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 
 
 def configured(folder):
-    """Returns the commands that compile one file of the compiler each. Generated files come from the build."""
+    """Returns commands, each of which compiles one file of the compiler. Generated files come from the
+    build."""
     subprocess.run(["cmake", "--preset", "dev", "-B", folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     text = (folder / "compile_commands.json").read_text().replace(f"-I{folder}/", f"-I{BUILD}/").replace(
         f"-isystem {folder}/", f"-isystem {BUILD}/")

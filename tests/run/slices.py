@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Each core only uses its own slice of the workspace: all other memory is poisoned before the core runs, and
-must be unchanged afterwards. Tests compiled kernels, on devices where every core has a slice and on
-devices where every worker has one."""
+"""Checks that each core only uses its own slice of the workspace: all other memory is poisoned before the
+core runs, and must be unchanged afterwards. Tests compiled kernels on devices where every core has a slice,
+and on devices where every worker has one."""
 
 import pathlib
 import re

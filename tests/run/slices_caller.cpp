@@ -1,5 +1,6 @@
-// Runs every kernel of a shared object in part of a larger workspace. Before each core all of the memory is
-// poisoned; after it, everything outside the core's own slice must still be. SHARED CORES SPEC
+// Runs every kernel of a shared object in part of a larger workspace: SHARED CORES SPEC. Before each core
+// runs, all of the memory is poisoned. After it, everything outside the core's own slice must still be
+// poisoned.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -80,8 +81,7 @@ std::vector<float> Result(const kdl::Tensor& y) {
 std::string Check(const kdl_image& image, std::int64_t cores, const char* spec) {
   constexpr std::int64_t kRows = 201;
   constexpr std::int64_t kColumns = 77;
-  constexpr std::int64_t kBlocks =
-      26 * 5;  // blocks of 8 rows by 16 columns; further cores need not run
+  constexpr std::int64_t kBlocks = 26 * 5;  // blocks of 8 x 16; cores beyond these need not run
   kdl::Context context;
   context.Register(std::array<const kdl_image*, 2>{&image, nullptr}.data());
   const kdl::Device device = context.Select(spec);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Removes one transfer, move or event at a time from programs for two devices, as KIR text.
 
-The debug device must report each that is missing, or the results must differ. Complete programs must run
-clean, so that nothing is reported without reason.
+If a transfer, move or event is missing, the debug device must report it, or the results must differ. Complete
+programs must run clean, so that nothing is reported without reason.
 
 tests/run/transfers.py            # all of tests/run/transfers.kdl
 tests/run/transfers.py --show     # what is removed, and the resulting message
@@ -29,7 +29,8 @@ def kernelc(folder, *arguments):
 
 
 def without_value(lines, name, other):
-    """Returns the text with a value replaced by `other`, or without it where it is waited for."""
+    """Returns the text with a value replaced by `other`. Where the value is waited for, it is removed
+    instead."""
     word = re.compile(re.escape(name) + r"(?![\w.])")
     kept = []
     for line in lines:
@@ -77,8 +78,8 @@ def parts(lines, program):
     return lines[:begin], lines[begin:end], lines[end:]
 
 
-# The devices of a caller's tensors, for parameters without `on`; they differ from the device of the first
-# use.
+# The devices of a caller's tensors, for parameters without `on`. They differ from the device that uses them
+# first.
 ELSEWHERE = {"lent": ["  lives %x on @one", "  lives %y on @two"]}
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`kernelc tune`: which tiles it tries and records, that it resumes after being stopped, that builds use the
-file, and that no bit depends on it. Times are not checked, because they depend on the machine's load."""
+"""Tests `kernelc tune`: which tiles it tries and records, that it resumes after being stopped, that builds
+use the file, and that no bit depends on it. Times are not checked, because they depend on the machine's load.
+"""
 
 import pathlib
 import re
@@ -22,7 +23,7 @@ export kernel product<BM: int = auto, BN: int in {64, 128, 256} = auto, BK: int 
     }
 }
 """
-# The selector chooses less than this with AVX2 and with AVX-512, and twice its choice is more.
+# With AVX2 and with AVX-512, the selector chooses less than this, and twice its choice is more than this.
 HIGHEST = 400
 SIZES = ["--set", "M=37", "--set", "N=101", "--set", "K=53"]
 QUICK = ["--trials", "3", "--seconds", "1"]
@@ -83,8 +84,8 @@ def check_resumed(source, tuned, kernel):
 
 
 def check_taken(source, folder, kernel, trials):
-    """Checks that builds with the file, and with each of two other choices, give the same bits as with the
-    selector's choice."""
+    """Checks that builds with the file, and with each of two other choices, give the same bits as builds with
+    the selector's choice."""
     outputs = []
     worst = folder / "worst.tuned"
     level = re.search(rf"^kernel {re.escape(kernel)} on (\S+)", (folder / "p.tuned").read_text(), re.MULTILINE)[1]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A vendor's library and an application with its own kernels, built by two versions of kernelc. A shared
-library that contains its own runtime works whatever the versions are. A static one works if the ABI is the
-same; otherwise an error names both versions.
+"""Tests a vendor's library and an application with its own kernels that are built by two versions of kernelc.
+A shared library that contains its own runtime works whatever the versions are. A static library works if the
+ABI is the same; otherwise an error names both versions.
 
-The other version is this one, installed, with another number, other class layouts in its headers and another
-hash of the ABI: exactly what a change of abi.def and a release change in compiler, runtime and headers."""
+The other version is a copy of this version, installed, with another number, other class layouts in its
+headers and another hash of the ABI. This is exactly what a change of abi.def and a release change in
+compiler, runtime and headers."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Wrong inputs that a golden file cannot contain. Each gives one located, numbered error; nothing crashes,
-and no file is left.
+"""Tests wrong inputs that a golden file cannot contain. Each gives one located, numbered error; nothing
+crashes, and no output file is left.
 
 A case is (name, command line, the file's bytes, exit code, text in standard error).
 """
@@ -116,7 +116,7 @@ def prints_and_writes(folder):
 
 
 def links_to_itself(folder):
-    """Checks files that import each other through links to their own folder, which gives infinitely many
+    """Checks files that import each other through links to their own folder, which give them infinitely many
     names."""
     (folder / "f.kdl").write_text("import a.f;\nimport b.f;\n")
     for name in "ab":
@@ -126,7 +126,7 @@ def links_to_itself(folder):
 
 
 def times_that_nobody_gets(folder):
-    """Checks that times are simply lost if standard error cannot be written."""
+    """Checks that the times are lost, without an error, if standard error cannot be written."""
     (folder / "scale.kdl").write_bytes(KERNEL)
     with open("/dev/full", "wb") as full:
         done = subprocess.run(["kernelc", *"build scale.kdl -o out --time-passes".split()], cwd=folder, stderr=full, timeout=300)
@@ -135,8 +135,8 @@ def times_that_nobody_gets(folder):
 
 
 def depends_on_odd_names(folder):
-    """Checks dependency files: characters that would end a name are escaped for make and ninja; other
-    backslashes stay."""
+    """Checks dependency files. Characters that would end a name must be escaped for make and ninja; other
+    backslashes must stay."""
     name = "a b\\c:d\\#e$.kdl"
     (folder / name).write_bytes(KERNEL)
     subprocess.run(["kernelc", "build", name, "--module", "m", "--emit", "deps,header", "-o", "."], cwd=folder, timeout=300)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Inputs too long or too deep for a golden file, and truncated files. Each must give a numbered error with
-exit code 1, within a second or two, and leave no output file."""
+"""Tests inputs that are too long or too deep for a golden file, and truncated files. Each must give a
+numbered error with exit code 1, within a second or two, and leave no output file."""
 
 import pathlib
 import re

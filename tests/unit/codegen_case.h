@@ -1,6 +1,6 @@
 #pragma once
 
-// Test values for elementwise ops, and the results that ir/eval/eval.h expects.
+// Test values for elementwise ops, and the results that ir/eval/eval.h computes for them.
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +21,8 @@ namespace kdl::codegen {
 
 inline constexpr auto kScalars = ByScalar([]<Scalar scalar>() { return scalar; });
 
-/// `kind` on operands of type `operand` gives a `result`; the first operand of select is a bool.
+/// An op of `kind` on operands of type `operand`, with a result of type `result`. The first operand of select
+/// is a bool.
 struct Case {
   ir::OpKind kind;
   Scalar operand;
@@ -106,7 +107,7 @@ inline void AddFloats(Scalar scalar, std::vector<uint64_t>& values) {
       values.push_back(ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(value)));
     }
   }
-  for (double infinity : {INFINITY, -INFINITY}) {  // signalling NaNs, except in f8e4m3
+  for (double infinity : {INFINITY, -INFINITY}) {  // adds signalling NaNs, except for f8e4m3
     uint64_t bits = ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(infinity));
     values.push_back(bits | 1);
   }
@@ -127,7 +128,7 @@ inline std::vector<uint64_t> TestValues(Scalar scalar, std::mt19937_64& random) 
       for (int64_t workgroup : {-1025, -1, 0, 1, 1024, 1025}) {
         values.push_back((uint64_t{1} << shift) + static_cast<uint64_t>(workgroup));
       }
-      values.push_back(uint64_t{0x181} << (shift < 56 ? shift : 55));  // half way between two bf16
+      values.push_back(uint64_t{0x181} << (shift < 56 ? shift : 55));  // halfway between two bf16
     }
   }
   for (int i = 0; i < 30; ++i) values.push_back(random());
@@ -137,8 +138,8 @@ inline std::vector<uint64_t> TestValues(Scalar scalar, std::mt19937_64& random) 
   return values;
 }
 
-/// Returns operands to test, a column for each. A single operand takes all values and many random ones;
-/// several operands take combinations of values.
+/// Returns the operands to test, one column per operand. An op with one operand gets all test values and many
+/// random ones; an op with several operands gets combinations of test values.
 inline std::vector<std::vector<uint64_t>> TestPoints(const Case& c) {
   std::mt19937_64 random(7);
   std::vector<std::vector<uint64_t>> columns(c.arity);
@@ -187,7 +188,7 @@ inline bool SameValue(Scalar scalar, uint64_t a, uint64_t b) {
   return is_nan(a) && is_nan(b);
 }
 
-/// Returns the expected results and removes the points at which the op traps.
+/// Returns the expected results, and removes from `columns` the points at which the op traps.
 inline std::vector<uint64_t> Expected(const Case& c, std::vector<std::vector<uint64_t>>& columns) {
   std::vector<uint64_t> expected;
   std::vector<std::vector<uint64_t>> kept(c.arity);

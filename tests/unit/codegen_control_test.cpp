@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
-/// Writes the number of iterations and the wrapping sum of the indices.
+/// Writes the number of iterations, and the wrapping sum of the indices.
 constexpr std::string_view kLoop =
     R"(kernel @count (%lo: i64, %hi: i64, %step: i64, %y: tensor<i64,[2]> out) {
   %0 = const 0 : i64
@@ -126,7 +126,7 @@ constexpr std::string_view kTraps = R"(kernel @traps dims(%N) (%d: i64, %y: tens
 }
 )";
 
-/// Calls a kernel for each core, each on its own thread.
+/// Calls a kernel once per core, each core on its own thread.
 void RunOnThreads(const kdl_variant& variant, const Call& call) {
   std::vector<int64_t> dynamic_counters(static_cast<size_t>(variant.dynamic_counter_count));
   kdl_launch launch = {};

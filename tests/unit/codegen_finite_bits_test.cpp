@@ -9,8 +9,8 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Returns the result for the only to_bits of a kernel, whose body is `body`: it starts from an f32 %x and
-/// defines %y.
+/// Reads a kernel whose body is `body`, which starts from an f32 %x and defines %y. Returns the result of
+/// CountsOnlyFinite for its only to_bits.
 bool Holds(const std::string& body) {
   ir::ReadText text(R"(kernel @k dims(%N) (%in: tensor<f32,[N]> in, %out: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -58,7 +58,7 @@ TEST_CASE("bits that something else sees too may be those of a NaN") {
 
 TEST_CASE("one bound is too few") {
   CHECK_FALSE(Holds(kWithin + kPolynomial + kScaled + "  %f = from_bits %sum : f32\n" + kChosen));
-  // "Not below" is also true for a NaN.
+  // One comparison does not exclude NaNs: for a NaN, %below is false.
   CHECK_FALSE(Holds(kBelow + kPolynomial + kScaled + kFlushed + "  %y = add %f, %one : f32\n"));
 }
 

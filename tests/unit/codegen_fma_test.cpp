@@ -8,8 +8,9 @@
 
 #include "codegen_run.h"
 
-// FMAs for processors without them, in cases where one and two roundings differ: sums that nearly cancel,
-// that end half way between two numbers or just next to it, that are subnormal, or that overflow.
+// Tests FMAs on processors that have no such instruction. One rounding and two roundings differ in these
+// cases: sums that nearly cancel, that are subnormal or overflow, or that are at or next to the midpoint of
+// two numbers.
 
 namespace kdl::codegen {
 
@@ -35,7 +36,7 @@ template <>
 struct Format<float> {
   using Bits = uint32_t;
   static constexpr int digits = 24;
-  static constexpr int least = -149;  ///< exponent of the smallest number
+  static constexpr int least = -149;  ///< exponent of the smallest subnormal number
   static constexpr const char* type = "f32";
 };
 template <>
@@ -51,8 +52,9 @@ struct Triple {
   T x, y, z;
 };
 
-/// Draws factors with few significant digits, with all of them, or next to a power of two, and with a product
-/// in a given range; and a summand near the product, near half an ulp of it, or near its last digit.
+/// Draws two factors and a summand. The factors have few or all significant digits, or are next to a power of
+/// two, and their product is in a given range. The summand is near the product, near half an ulp of the
+/// product, or near the product's last digit.
 template <class T>
 class Draw {
  public:

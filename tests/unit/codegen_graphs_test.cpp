@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Returns the text of a trap, as the runtime words it after "error: ".
+/// Returns the prefix of messages about a location: `FILE:LINE:COLUMN: `.
 std::string PlaceOf(const kdl_variant& variant, int32_t location) {
   const kdl_location& place = variant.locations[location];
   return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
@@ -46,7 +46,8 @@ struct Results {
       : y({cores, test::kMostStages}, -1), z({cores, test::kMostStages, test::kLanes}, -1) {}
 };
 
-/// Checks one launch of a kernel against the interpreter: results to the bit, traps to the word.
+/// Compares one launch of a kernel with the interpreter: results must have the same bits, and traps the same
+/// text.
 void CheckGraph(const interp::TestModule& reference, const LoadedModule& compiled, size_t kernel,
                 int64_t blocks, int64_t cores) {
   const std::string name = reference.function(kernel).name.str();

@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// y[j, i] = x[i, j] + x[i, j - 1 + 1] for strided tensors: offsets, coefficients and outer strides.
+/// y[j, i] = x[i, j] + x[i, j - 1 + 1] for strided tensors. Covers offsets, coefficients and outer strides.
 constexpr std::string_view kStrided =
     R"(kernel @strided dims(%M, %N) (%x: tensor<i32,[M,N]> in, %y: tensor<i32,[N,M]> out) {
   %0 = const 0 : i64
@@ -31,7 +31,7 @@ constexpr std::string_view kStrided =
 }
 )";
 
-/// Rows merged into one dimension and split again, for tensors that are not dense.
+/// Merges rows into one dimension and splits them again, for tensors that are not dense.
 constexpr std::string_view kViews =
     R"(kernel @views dims(%N, %M, %K) (%x: tensor<i32,[N,M,K]> in, %y: tensor<i32,[N,(M*K)]> out) {
   %v = view %x {dimension = 1} : tensor<i32,[N,(M*K)]>
@@ -53,8 +53,8 @@ constexpr std::string_view kViews =
 }
 )";
 
-/// Two buffers with disjoint lifetimes that share memory, one that lives across both, and small ones on the
-/// stack.
+/// Has two buffers with disjoint lifetimes that share memory, a buffer that lives during both lifetimes, and
+/// small buffers on the stack.
 constexpr std::string_view kBuffers =
     R"(kernel @buffers dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -107,7 +107,7 @@ constexpr std::string_view kBuffers =
 }
 )";
 
-/// A kernel that reads every scalar type from its slot and stores it, and reads sizes.
+/// Returns a kernel that reads a scalar of each type from its slot, stores it, and reads sizes.
 std::string ScalarsText() {
   std::string params;
   std::string stores;
@@ -123,7 +123,7 @@ std::string ScalarsText() {
          "return\n}\n";
 }
 
-/// b = a + 1, then c = b * 2, element by element; b and c do not overlap, like any parameters.
+/// b = a + 1, then c = b * 2, element by element. Like any two parameters, b and c do not overlap.
 constexpr std::string_view kInOut =
     R"(kernel @steps dims(%N) (%a: tensor<f32,[N]> in, %b: tensor<f32,[N]> inout, %c: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -192,11 +192,11 @@ TEST_CASE("views follow the strides, and a launch is refused where these do not 
       return code == KDL_DONE ? 0 : trap.index * 1000 + trap.bound;
     };
     CHECK(check() == 0);
-    call.tensors[0].stride[1] = 10;  // only every other row
+    call.tensors[0].stride[1] = 10;  // uses only every other row
     CHECK(check() == 10 * 1000 + 5);
     call.tensors[0].size[1] = call.dims[1] = 1;
     call.tensors[1].size[1] = 5;
-    CHECK(check() == 0);  // a single row has no overlap with neighbours
+    CHECK(check() == 0);  // with a single row, its stride does not matter
   }
 }
 
@@ -204,7 +204,8 @@ TEST_CASE("buffers keep their contents as long as their block, and share memory 
   for (int opt_level : {0, 1, 2, 3}) {
     CAPTURE(opt_level);
     LoadedModule module(std::string(kBuffers), opt_level);
-    // keep: 3 * 300 floats, then the larger of the two that share memory: 400 floats.
+    // `keep` has 3 * 300 floats. It is followed by the larger of the two buffers that share memory, with 400
+    // floats.
     CHECK(module.variant("buffers").scratch_bytes == 3648 + 1600);
     std::array<float, 300> x;
     std::iota(x.begin(), x.end(), 1.0F);

@@ -62,7 +62,7 @@ TEST_CASE("every elementwise op computes what eval.h says, at every -O") {
   REQUIRE(cases.size() > 300);
   std::string text;
   for (const Case& c : cases) text += KernelText(c);
-  for (int opt_level : {0, 1, 3}) {  // 2 runs almost the same passes as 3
+  for (int opt_level : {0, 1, 3}) {  // -O2 runs almost the same passes as -O3
     CAPTURE(opt_level);
     LoadedModule module(text, opt_level);
     for (const Case& c : cases) Compare(module, c);

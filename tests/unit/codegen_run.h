@@ -32,7 +32,7 @@ inline Processor X86Processor() {
   return processor;
 }
 
-/// Returns a processor without FMAs and conversions of f16.
+/// Returns a processor that has neither FMAs nor conversions of f16.
 inline Processor OldProcessor() {
   Processor processor = X86Processor();
   processor.level = processor.cpu = "x86-64-v2";
@@ -56,8 +56,8 @@ inline Processor Arm64Processor() {
   return processor;
 }
 
-/// Runs a program with these arguments, with its output sent to `output` unless that is empty. Returns its
-/// exit status.
+/// Runs the program words[0] with these arguments. Its output goes to the file `output`, unless that name is
+/// empty. Returns the exit status.
 inline int RunProgram(std::vector<std::string> words, const std::string& output = "") {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -85,7 +85,7 @@ inline std::vector<const ir::Function*> KernelsOf(const ir::Module& module) {
   return kernels;
 }
 
-/// Compiles the kernels of a module for the backend's own processor.
+/// Compiles the kernels of a module for the processor of the backend.
 inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
                                              const CompileOptions& options) {
   KernelSource source{&module, KernelsOf(module), &backend.processor()};
@@ -111,7 +111,7 @@ inline std::string UndefinedSymbols(const std::string& object) {
   return *ReadFile(listing, 1 << 20);
 }
 
-/// Objects linked into a shared object and loaded.
+/// Links objects into a shared object and loads it.
 class SharedObject {
  public:
   explicit SharedObject(const std::vector<std::string>& objects) {
@@ -171,7 +171,7 @@ struct Outcome {
   bool stopped = false;  ///< the final value of kdl_launch.stop
 };
 
-/// Returns the start of an aligned block in memory with 64 bytes to spare.
+/// Returns the first address in `memory` that is a multiple of 64. The memory must have 64 bytes to spare.
 inline char* Aligned(std::vector<char>& memory) {
   auto address = reinterpret_cast<uintptr_t>(memory.data());
   return memory.data() + (64 - address % 64) % 64;
@@ -202,7 +202,7 @@ inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
   return outcome;
 }
 
-/// A module of kernels at loop level, compiled and loaded.
+/// A compiled and loaded module of loop-level kernels.
 class LoadedModule {
  public:
   LoadedModule(std::string text, int opt_level, const Processor& processor = X86Processor())

@@ -68,7 +68,7 @@ void Try(OpKind kind, Scalar operand, Scalar result, const Apply& apply) {
   CHECK_MESSAGE(wrong == 0, c.name());
 }
 
-// Tests a row of scalar_ops.def, or a hand-written function, on the types that have it.
+// Tests a row of scalar_ops.def, or a hand-written function, on the types for which it is defined.
 #define KDL_TRY_1(Name)                                                                        \
   if constexpr (requires(T a) { kdl::Name(a); }) {                                             \
     Try(OpKind::Name, scalar, scalar, [&](auto x) { return Bits(kdl::Name(From<T>(x(0)))); }); \
@@ -124,7 +124,7 @@ TEST_CASE("scalars of programs compute what eval.h says") {
     bool through_f32 = IsNarrowFloat(c.operand) && !Converts(c.kind);
     bool logical = c.operand == Scalar::Bool && (c.kind == OpKind::Min || c.kind == OpKind::Max);
     bool of_instruction = c.kind == OpKind::Flush || c.kind == OpKind::FmaFlush ||
-                          c.kind == OpKind::Tf32;  // programs contract nothing
+                          c.kind == OpKind::Tf32;  // programs have no contractions
     if (is_plain_cpp || through_f32 || logical || of_instruction) continue;
     CHECK_MESSAGE(Covered().contains(c.name()), c.name());
   }

@@ -10,7 +10,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// y = x + 1 with tiles of 64, in two stages. The second one traps on an element that is not below `bad`.
+/// y = x + 1 with tiles of 64, in two stages. The second stage traps on an element that is not below `bad`.
 constexpr std::string_view kTwoStages =
     R"kir(kernel @k dims(%M) (%x: tensor<i64,[M]> in, %bad: i64, %y: tensor<i64,[M]> out, %ws: workspace) {
   %q = pipe in %ws {name = "q", depth = 2, from = "make", to = "use", header = 64, slot = 576, offset = 128} : pipe<i64,[64]>
@@ -57,8 +57,8 @@ constexpr std::string_view kTwoStages =
 }
 )kir";
 
-/// Two stages, each with a small buffer that lives across its waits and a large one. The first stage writes
-/// both of its buffers before the second one runs. Then a stage without a pipe.
+/// Has two stages, each with a large buffer, and with a small buffer that lives across the stage's waits. The
+/// first stage writes both of its buffers before the second stage runs. A third stage has no pipe.
 constexpr std::string_view kStagesWithScratch =
     R"(kernel @k (%y: tensor<i64,[3]> out, %ws: workspace) {
   %q = pipe in %ws {name = "q", depth = 1, from = "a", to = "b", header = 64, slot = 128, offset = 0} : pipe<i64,[1]>
@@ -136,7 +136,7 @@ TEST_CASE("what an image says of a kernel with stages") {
     CHECK(variant.footprint_bytes == 128 + 64 + 2 * 576);
     CHECK(variant.param_count == 3);  // the runtime provides the workspace
     CHECK(variant.scratch_bytes >= 128);
-    if (opt_level > 0) CHECK(variant.scratch_bytes <= 256);  // two frames of scalars
+    if (opt_level > 0) CHECK(variant.scratch_bytes <= 256);  // only scalars, in two frames
     CHECK(UndefinedSymbols(module.compiled().object).empty());
   }
 }

@@ -8,7 +8,7 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// Vectors in memory: accesses with masks of every kind, at the edge of accessible memory.
+// Tests vector loads and stores with masks of every kind, at the edge of accessible memory.
 
 namespace kdl::codegen {
 
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kLanes[] = {4, 8, 16, 64};
 
-/// Elements between two inaccessible pages, at the end or at the start of the memory between them.
+/// A buffer of elements between two inaccessible pages. It ends at the second page, or starts after the first
+/// page if `at_start`.
 class Fenced {
  public:
   Fenced(Scalar scalar, const std::vector<uint64_t>& patterns, bool at_start = false)
@@ -46,7 +47,7 @@ class Fenced {
   char* data_ = nullptr;
 };
 
-/// Returns patterns that differ, as far as the scalar type has enough of them.
+/// Returns `count` bit patterns, all different if the scalar type has enough of them.
 std::vector<uint64_t> Different(Scalar scalar, int64_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> patterns;
@@ -59,8 +60,8 @@ std::string KernelName(std::string_view stem, Scalar scalar, int64_t lanes) {
   return fmt::format("{}_{}_{}", stem, Spelling(scalar), lanes);
 }
 
-/// Returns a kernel for each scalar type and number of lanes. In the text, {0} is its name, {1} the scalar
-/// type, {2} the lanes.
+/// Returns a kernel for each scalar type and number of lanes. In `text`, {0} is replaced by the kernel's
+/// name, {1} by the scalar type, and {2} by the number of lanes.
 std::string ForAll(std::string_view stem, std::string_view text) {
   std::string all;
   for (Scalar scalar : kScalars) {
@@ -71,7 +72,7 @@ std::string ForAll(std::string_view stem, std::string_view text) {
   return all;
 }
 
-/// y = x in those leading lanes of each vector that exist; z = x where the mask m of any pattern is true.
+/// y = x in the lanes of each vector that are in bounds; z = x where m is true, for a mask m of any pattern.
 constexpr std::string_view kMasked =
     R"(kernel @{0} dims(%N) (%x: tensor<{1},[N]> in, %m: tensor<bool,[N]> in, %y: tensor<{1},[N]> out, %z: tensor<{1},[N]> inout) {{
   %0 = const 0 : i64
@@ -91,8 +92,8 @@ constexpr std::string_view kMasked =
 }}
 )";
 
-/// y = x with a vector whose first two lanes are before both tensors; then one that is far outside, with no
-/// active lane.
+/// Copies x to y with a vector whose first two lanes are before both tensors, then with a vector that is far
+/// out of bounds and has no active lane.
 constexpr std::string_view kBefore =
     R"(kernel @{0} dims(%N) (%x: tensor<{1},[N]> in, %y: tensor<{1},[N]> out) {{
   %0 = const 0 : i64
@@ -109,7 +110,8 @@ constexpr std::string_view kBefore =
 }}
 )";
 
-/// Through scratch: y = x; z and q = u where m is true, else x, by a masked store and by a masked load.
+/// Copies through a buffer: y = x; z and q are u where m is true, else x. z uses a masked store, and q a
+/// masked load.
 constexpr std::string_view kScratch =
     R"(kernel @{0} dims(%N) (%x: tensor<{1},[N]> in, %u: tensor<{1},[N]> in, %m: tensor<bool,[N]> in, %y: tensor<{1},[N]> out, %z: tensor<{1},[N]> out, %q: tensor<{1},[N]> out) {{
   %0 = const 0 : i64

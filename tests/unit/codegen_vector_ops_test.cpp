@@ -3,8 +3,8 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// Compares every elementwise op on vectors of every scalar type, with some operands scalar, with
-// ir/eval/eval.h.
+// Compares every elementwise op on vectors of every scalar type with ir/eval/eval.h. Some operands are
+// scalars.
 
 namespace kdl::codegen {
 
@@ -14,7 +14,7 @@ namespace {
 struct VectorCase {
   Case scalar;
   size_t lanes;
-  size_t spread;  ///< the operand that is a scalar; the arity if none
+  size_t spread;  ///< index of the scalar operand; the arity if there is none
 
   std::string name() const { return fmt::format("x{}_{}_{}", lanes, spread, scalar.name()); }
   std::string type(size_t operand) const {
@@ -24,8 +24,8 @@ struct VectorCase {
   }
 };
 
-/// Returns each op with only vectors, and with one operand scalar. Which operand that is varies from op to
-/// op, and between 4 and 8 lanes of the same op.
+/// Returns each op twice: with only vectors, and with one scalar operand. Which operand is scalar varies
+/// between ops, and for the same op between 4 and 8 lanes.
 std::vector<VectorCase> VectorCases(size_t lanes) {
   std::vector<VectorCase> cases;
   for (size_t turn = lanes / 4; const Case& c : AllCases()) {

@@ -8,28 +8,28 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// Ops that move lanes: splats, halves, transpositions, carried vectors. Also checks which instructions they
-// become.
+// Tests ops that move lanes (splats, halves, transpositions) and vectors that loops carry. Also checks which
+// instructions these ops become.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// Returns "s0, s1, …" for `count` values.
+/// Returns "s0, s1, …" with `count` values, where s is `stem`.
 std::string List(std::string_view stem, int64_t count) {
   std::string list;
   for (int64_t i = 0; i < count; ++i) list += fmt::format("{}{}{}", i ? ", " : "", stem, i);
   return list;
 }
 
-/// Returns "type, type, …".
+/// Returns "type, type, …" with `count` types.
 std::string Times(std::string_view type, int64_t count) {
   std::string list;
   for (int64_t i = 0; i < count; ++i) list += fmt::format("{}{}", i ? ", " : "", type);
   return list;
 }
 
-/// Returns patterns that differ, as far as the scalar type has enough of them.
+/// Returns `count` bit patterns, all different if the scalar type has enough of them.
 std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   std::mt19937_64 random(1);
   std::vector<uint64_t> patterns;
@@ -38,7 +38,7 @@ std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   return patterns;
 }
 
-/// y is x transposed; each row is loaded in `parts` parts.
+/// Returns a kernel that transposes x into y; each row is loaded in `parts` parts.
 std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
   std::string type = fmt::format("vec<{} x {}>", Spelling(scalar), n);
   std::string loads;
@@ -55,7 +55,8 @@ std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
       parts);
 }
 
-/// y is x reversed; each scalar is extracted by taking halves of the whole vector.
+/// Returns a kernel that reverses x into y. To extract a scalar, it repeatedly takes halves of the whole
+/// vector.
 std::string HalvesText(Scalar scalar, int64_t lanes) {
   std::string text = fmt::format(
       "kernel @halves_{0}_{1} (%x: tensor<{0},[{1}]> in, %y: tensor<{0},[{1}]> out) {{\n"
@@ -99,7 +100,7 @@ void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n, int64_
 
 constexpr int64_t kSizes[] = {2, 4, 8, 16, 32};
 
-/// Returns the numbers of parts in which a row of n elements may be loaded.
+/// Returns the numbers of parts in which a row of n elements can be loaded.
 std::vector<int64_t> PartsOf(int64_t n) {
   std::vector<int64_t> parts = {1};
   if (n == 8 || n == 16) parts.insert(parts.end(), {2, 4});
@@ -178,7 +179,8 @@ void CheckCarry(const LoadedModule& module, int64_t count) {
   CHECK(z == q);
 }
 
-/// y = x / d, with a divisor for each lane, one for all lanes, and a constant.
+/// y = x / d in three kernels: with a divisor for each lane, one divisor for all lanes, and a constant
+/// divisor.
 constexpr std::string_view kDivide =
     R"(kernel @lanes (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
   %v = load %x[0] {bounds = proven} : vec<i32 x 8>
@@ -206,7 +208,7 @@ kernel @constant (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32
 }
 )";
 
-/// One loop over an f16, an f32, a bf16 and integers, with 16 lanes and a masked end.
+/// One loop with vectors of f16, f32, bf16 and integers, of 16 lanes each; the last iteration is masked.
 constexpr std::string_view kVectorLoop =
     R"(kernel @loop dims(%N) (%x: tensor<f16,[N]> in, %b: tensor<bf16,[N]> in, %f: f32, %y: tensor<f32,[N]> inout, %z: tensor<i32,[N]> out) {
   %0 = const 0 : i64
@@ -244,7 +246,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Returns how many lines contain both texts.
+/// Returns the number of lines that contain both `part` and `also`.
 int Count(const std::string& text, std::string_view part, std::string_view also = "") {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {

@@ -16,7 +16,7 @@ namespace kdl::driver {
 
 namespace {
 
-// Two kernels written by hand in the form of compiled ones: y = a * x, and one that traps.
+// Two kernels, written by hand in the form that the compiler produces: y = a * x, and one that traps.
 
 int32_t Scale(const kdl_args* args, kdl_core* core) {
   float a = 0;
@@ -267,7 +267,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out, %turns: i6
   kdl_device_facts facts = {};
   facts.size = sizeof facts;
   REQUIRE(kdl_device_get_facts(run.global, &facts) == nullptr);
-  CHECK(statistics.allocations == 3 + 1 + facts.resident);  // three tensors; 1, 2 … slices
+  CHECK(statistics.allocations == 3 + 1 + facts.resident);  // 3 tensors; workspaces: 1, 2 … slices
 }
 
 TEST_CASE("a workspace of 2^63 bytes is an error") {
@@ -350,7 +350,8 @@ program @p dims(%N, %M) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[M]
 }
 
 TEST_CASE("a kernel is named with its types only where the arguments do not tell") {
-  // Both take the same arguments. The image has no variant for T = f64, and the launch must report that.
+  // All instances of this kernel accept the same arguments. The image has no variant for T = f64, and the
+  // launch must report that.
   Run run(R"(
 kernel @scale.f64 types(T = f64) dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   return

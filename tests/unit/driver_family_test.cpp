@@ -13,9 +13,9 @@
 #include "passes/passes.h"
 #include "targets/builtin.h"
 
-// A family of targets that is only known to this file and joins the compiler without changes elsewhere. Its
-// machines have one instruction, which adds, so a pass of the family turns subtractions into additions of the
-// negative.
+// Adds a family of targets to the compiler without changes outside this file. Its machines have one
+// instruction, which adds, so a pass of the family turns each subtraction into an addition of the negated
+// operand.
 
 namespace kdl::driver {
 

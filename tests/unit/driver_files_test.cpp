@@ -50,7 +50,8 @@ TEST_CASE("outputs: a symbolic link stays, the file that it leads to is written"
   REQUIRE(scratch.ok());
   fs::path folder = scratch->path();
   fs::create_directory(folder / "data");
-  // A path with two symbolic links, whose target first exists and then does not.
+  // A path through two symbolic links. Their target does not exist in the first iteration, and exists in the
+  // second.
   fs::create_symlink("data/inner.npy", folder / "link.npy");
   fs::create_symlink("file.npy", folder / "data/inner.npy");
   for (const char* bytes : {"old", "new"}) {

@@ -14,7 +14,8 @@ using namespace kdl::driver;
 
 namespace {
 
-/// Returns what numpy.save writes for this header text, which is padded to 64 bytes together with its prefix.
+/// Returns what numpy.save writes for this header text. Header and prefix are padded to a multiple of 64
+/// bytes.
 std::string File(const std::string& dict, const std::string& data, int version = 1) {
   std::string bytes = "\x93NUMPY";
   size_t prefix = bytes.size() + (version == 1 ? 4 : 6);

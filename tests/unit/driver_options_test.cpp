@@ -23,7 +23,7 @@ Options Parsed(Command command, const Words& words) {
   return *options;
 }
 
-/// Returns the id of the only error, followed by a space and its help.
+/// Returns the id of the only error and its help, separated by a space.
 std::string Refused(Command command, const Words& words) {
   DiagnosticEngine diagnostics;
   CHECK_FALSE(

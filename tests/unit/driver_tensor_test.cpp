@@ -13,7 +13,8 @@ using namespace kdl::driver;
 
 namespace {
 
-/// Returns the text of the element that `text` denotes; empty if it denotes none.
+/// Parses `text` as an element and prints the element again. Returns an empty string if the text is not an
+/// element.
 std::string Again(Scalar scalar, std::string_view text) {
   auto bits = ParseElement(scalar, text);
   return bits ? ElementText(scalar, *bits) : std::string();

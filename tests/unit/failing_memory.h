@@ -15,8 +15,8 @@
 
 namespace {
 
-std::atomic<long> g_until_failure = -1;  // allocations before one fails; < 0: none does
-std::atomic<bool> g_all_after = false;   // all later ones fail, too
+std::atomic<long> g_until_failure = -1;  // number of allocations before one fails; negative: none
+std::atomic<bool> g_all_after = false;   // all later allocations fail, too
 std::atomic<bool> g_has_failed = false;
 
 bool Fails() {
@@ -33,7 +33,7 @@ bool Fails() {
 
 }  // namespace
 
-// Linked in place of malloc and aligned_alloc for direct calls in the program.
+// The linker replaces the program's direct calls of malloc and aligned_alloc with calls of these functions.
 extern "C" {
 void* __real_malloc(std::size_t bytes);
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
@@ -43,7 +43,7 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 }
 
-// Not inlined, because the compiler would report the mismatch with free.
+// Not inlined, because otherwise the compiler would report a mismatch with free.
 __attribute__((noinline)) void* operator new(std::size_t bytes) {
   void* memory = Fails() ? nullptr : __real_malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
@@ -59,7 +59,7 @@ __attribute__((noinline)) void operator delete(void* memory, std::size_t) noexce
 
 namespace {
 
-// No allocation fails during its lifetime.
+// While this object exists, no allocation fails.
 class NoFailures {
  public:
   NoFailures() : until_(g_until_failure.exchange(-1)) {}
@@ -71,8 +71,8 @@ class NoFailures {
   long until_;
 };
 
-// The environment of a program: registers the kernel "double", which doubles an f32[N], and the kind of
-// device.
+// The environment of a program. `prepare` registers the kind of device and the kernel "double", which doubles
+// an f32[N].
 struct Machine {
   const char* spec;
   std::function<kdl_error*(kdl_context*)> prepare;
@@ -84,7 +84,7 @@ struct Outcome {
   float result = 0;
 };
 
-// A C program, which enqueues nothing after an error but waits for its operations.
+// A program in C. After an error it enqueues nothing more, but waits for the operations that it has enqueued.
 class CProgram {
  public:
   explicit CProgram(const Machine& machine) : machine_(machine) {}
@@ -180,7 +180,7 @@ class CProgram {
   float result_ = 0;
 };
 
-// The same in C++, where an exception ends the program.
+// The same program in C++, where an exception ends it.
 Outcome RunCpp(const Machine& machine) {
   try {
     const kdl::Context context;
@@ -206,12 +206,13 @@ Outcome RunCpp(const Machine& machine) {
 }
 
 #ifdef KDL_SANITIZED
-constexpr long kOneIn = 3;  // a selection that changes every day
+constexpr long kOneIn = 3;  // tests every third allocation; the first one depends on the day
 #else
 constexpr long kOneIn = 1;
 #endif
 
-// Makes every allocation of `run` fail in turn (with sanitizers a selection): alone, or with all later ones.
+// Makes each allocation of `run` fail in turn: by itself, or with all later ones. With sanitizers, only some
+// allocations fail.
 template <class Run>
 void FailEachAllocation(const Machine& machine, const char* language, bool all_after, Run run) {
   constexpr long kSecondsPerDay = 86400;

@@ -10,7 +10,7 @@ namespace kdl::interp {
 namespace {
 
 struct GraphRun {
-  std::string trap;  ///< empty: it has run to completion
+  std::string trap;  ///< empty if the kernel has run to completion
   Array<int64_t> y;
   Array<float> z;
 };

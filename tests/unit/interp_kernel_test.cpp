@@ -161,7 +161,7 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
     CHECK(Bits(y(1)) == Bits(chain));
     CHECK(Bits(y(3)) == Bits(chain_from_half));
     if (n == 200) CHECK(y(0) != y(1));
-    float lanes_from_half = 0.5F;  // only lane 0 starts from it
+    float lanes_from_half = 0.5F;  // the initial value; only lane 0 starts from it
     if (n > 0) {
       std::vector<float> moved = x.data;
       moved.insert(moved.begin(), 64, 0.0F);

@@ -276,7 +276,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
     }
     yield
   })"));
-  // The second iteration adds the tile that the first one loaded.
+  // The second iteration adds the tile that the first iteration loaded.
   ir::Region* body = test.function().body->last()->prev()->region();
   ir::Op* branch = body->terminator()->prev();
   ir::Op* load = branch->prev();

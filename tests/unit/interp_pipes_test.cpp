@@ -9,7 +9,8 @@ namespace kdl::interp {
 
 namespace {
 
-/// y = x + 1 in two stages. `pipe` is declared before them; `push` and `pop` are their actions for a block.
+/// y = x + 1 in two stages. `pipe` declares the pipe before them; `push` and `pop` are what the stages do for
+/// each block.
 std::string TwoStages(const std::string& params, const std::string& pipe, const std::string& push,
                       const std::string& pop) {
   return R"(

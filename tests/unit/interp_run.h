@@ -58,7 +58,7 @@ TensorArgument Argument(Array<T>& array) {
   return {array.data.data(), ScalarOf<T>(), array.sizes, RowMajorStrides(array.sizes)};
 }
 
-/// A KIR text, read and verified; its first function is run.
+/// A module that was read from KIR text and verified. Its first function is the one that runs.
 struct TestModule {
   ir::ReadText read;
   explicit TestModule(std::string text) : read(std::move(text)) {
@@ -71,20 +71,20 @@ struct TestModule {
                                      uint64_t seed = 0) const {
     return RunKernel(module(), function(), arguments, core_num, {seed});
   }
-  /// Runs it; it must end without failure or trap.
+  /// Runs the first function, which must end without failure or trap.
   void RunToEnd(KernelArguments arguments, int64_t core_num = 1, uint64_t seed = 0) const {
     Result<std::optional<Trap>> result = TryRun(std::move(arguments), core_num, seed);
     REQUIRE_MESSAGE(result.ok(), result.failure().message);
     REQUIRE_MESSAGE(!result->has_value(), ToString(**result));
   }
-  /// Runs it; it must trap. Returns the trap's text.
+  /// Runs the first function, which must trap. Returns the trap's text.
   std::string TrapOf(KernelArguments arguments) const {
     Result<std::optional<Trap>> result = TryRun(std::move(arguments));
     REQUIRE_MESSAGE(result.ok(), result.failure().message);
     REQUIRE(result->has_value());
     return ToString(**result);
   }
-  /// Runs it with arguments that must not fit. Returns why.
+  /// Runs the first function with arguments that it must reject. Returns the reason.
   std::string FailureOf(KernelArguments arguments, int64_t core_num = 1) const {
     Result<std::optional<Trap>> result = TryRun(std::move(arguments), core_num);
     REQUIRE(!result.ok());

@@ -90,7 +90,7 @@ fn @k (%n: i64) -> i64 {
 }
 
 TEST_CASE("lane numbers, and halves down to a scalar") {
-  // Selects lane 5 by the bits of its number.
+  // Selects lane 5 by the bits of its lane number.
   CHECK(RunI64(R"(
 fn @k (%n: i64) -> i64 {
   %v = lane_numbers : vec<i64 x 8>
@@ -177,7 +177,7 @@ TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
 }
 
 TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere") {
-  // Among lanes 6, 7, 8 … and -2, -1, 0 … only the existing ones are active.
+  // Only those lanes are active whose elements (6, 7, 8 … and -2, -1, 0 …) are in bounds.
   std::vector<float> y = RunBody(R"(
   %6 = const 6 : i64
   %k = lane_mask %2 : vec<bool x 4>

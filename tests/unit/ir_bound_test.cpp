@@ -31,8 +31,8 @@ double Bound(OpKind kind, double result, const std::vector<double>& operands,
   return kdl::ir::FindBound(kind)(values.data(), bounds.empty() ? nullptr : bounds.data());
 }
 
-/// Returns |f|, and adds for each operand |its partial derivative| times its bound, computed by small
-/// differences.
+/// Returns |f| plus, for each operand, its bound times the absolute value of the partial derivative.
+/// Derivatives are approximated with small differences.
 double Measured(OpKind kind, const std::vector<double>& operands,
                 const std::vector<double>& bounds) {
   double sum = std::fabs(Value(kind, operands));

@@ -26,7 +26,7 @@ uint64_t U(int64_t value) { return static_cast<uint64_t>(value); }
 uint64_t I32(int32_t value) { return static_cast<uint32_t>(value); }
 uint64_t I8(int value) { return static_cast<uint8_t>(value); }
 
-/// Returns the result of `kind` on operands of type `scalar`; kTrap if it traps or is undefined.
+/// Evaluates `kind` on operands of type `scalar`. Returns kTrap if the op traps or its result is undefined.
 uint64_t EvalScalar(OpKind kind, Scalar scalar, std::initializer_list<uint64_t> operands) {
   bool compares = kind >= OpKind::Eq && kind <= OpKind::Ge;
   std::vector<uint64_t> bits(operands);
@@ -157,7 +157,7 @@ TEST_CASE("tf32 has 10 bits of mantissa, halves to even and may round to infinit
 }
 
 TEST_CASE("fma rounds once") {
-  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: the last term is lost if the product is rounded separately.
+  // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: the last term is lost if the product is rounded before the addition.
   float a = 1.0F + 0x1p-12F;
   CHECK(EvalScalar(OpKind::Fma, Scalar::F32, {F(a), F(a), F(-1.0F - 0x1p-11F)}) == F(0x1p-24F));
   uint64_t product = EvalScalar(OpKind::Mul, Scalar::F32, {F(a), F(a)});

@@ -313,7 +313,7 @@ TEST_CASE("locations are restored exactly") {
   CHECK(Equal(*read.module, *again));
 }
 
-/// Returns the golden files of KIR, whose output must be readable, too.
+/// Returns the KIR of the golden files: what the compiler prints must be readable, too.
 std::string GoldenTexts() {
   std::string texts;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(KDL_GOLDEN_FOLDER)) {

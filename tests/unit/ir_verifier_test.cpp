@@ -9,8 +9,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns a text around the ops under test, in which %t is an f32 tile over i, %u one over i and j, and both
-/// blocks are in scope.
+/// Returns a module that contains the ops under test. In it, %t is an f32 tile over i, %u is an f32 tile over
+/// i and j, and the blocks of both axes are in scope.
 std::string Around(std::string_view ops) {
   return R"(fn @twice (%v: f32) -> f32 {
   %w = add %v, %v : f32
@@ -383,7 +383,7 @@ TEST_CASE("use lists and links agree with operands") {
   Walk(read.module->functions()[1]->body, [&](Op* op) {
     if (op->kind() == OpKind::Broadcast) tile = op;
   });
-  // A user that is in no block is still among the uses.
+  // An op that is in no region still counts as a user of its operands.
   Builder nowhere(*read.module);
   nowhere.Unary(OpKind::Neg, tile->result());
   std::vector<std::string> faults = Verify(*read.module);

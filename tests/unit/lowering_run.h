@@ -7,7 +7,7 @@
 
 namespace kdl::cpu {
 
-/// From tiles with chosen sizes down to loops.
+/// The passes from tiles with chosen sizes down to loops.
 inline constexpr auto kLoweringPipeline = [] {
   std::array<const Pass*, kPipePipeline.size() + kLoopPipeline.size()> both{};
   std::copy(kPipePipeline.begin(), kPipePipeline.end(), both.begin());
@@ -20,9 +20,9 @@ struct LoweringRuns {
   int trapped = 0;
 };
 
-/// Applies the passes of the lowering for one target one by one. After each pass the kernel must behave as
-/// before, to the bit and to the trap, for all these sizes, numbers of cores and random inputs. A text that a
-/// pass does not change is not run again.
+/// Applies the passes of the lowering for one target one by one. After each pass the kernel must give the
+/// same bits, or the same trap, as before it. This is checked for all these sizes, for several numbers of
+/// cores, and with random inputs. If a pass does not change the text, the kernel does not run again.
 inline LoweringRuns CheckLoweringFor(const ProcessorFacts& facts, const std::string& text,
                                      const std::vector<Dims>& shapes, Pipeline pipeline,
                                      PipeMode pipes = PipeMode::Auto) {
@@ -67,8 +67,8 @@ inline LoweringRuns CheckLoweringFor(const ProcessorFacts& facts, const std::str
   return counts;
 }
 
-/// The same for targets with the narrowest and with the widest vectors and with tiny caches. The latter
-/// target loads several rows at a time from memory.
+/// Checks the lowering for targets with the narrowest and the widest vectors, and for a target with tiny
+/// caches, which loads several rows at a time from memory.
 inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
                                   Pipeline pipeline = kLoweringPipeline,
                                   PipeMode pipes = PipeMode::Auto) {

@@ -25,7 +25,7 @@ namespace kdl::passes {
 
 using Dims = std::map<std::string, int64_t>;
 
-/// The result of running a kernel: its tensors' bits, or its trap.
+/// The result of running a kernel: the bits of its tensors, or its trap.
 struct Outcome {
   std::vector<std::vector<uint64_t>> tensors;
   std::string trap;
@@ -34,7 +34,7 @@ struct Outcome {
 /// A kernel as text, to which passes are applied. The result of every step is verified.
 struct TestKernel {
   ir::ReadText read;
-  const passes::TargetFacts* facts = nullptr;  ///< facts about the target of the passes
+  const passes::TargetFacts* facts = nullptr;  ///< facts about the target that the passes lower for
   PipeMode pipes = PipeMode::Auto;
 
   explicit TestKernel(std::string text,
@@ -69,10 +69,10 @@ struct TestKernel {
 
  private:
   std::string printed_;
-  std::unique_ptr<ir::Module> again_;  ///< read from that text
+  std::unique_ptr<ir::Module> again_;  ///< read from `printed_`
 };
 
-/// Draws small numbers: floats, with a few infinities and NaNs if `wild`, and integers from -3 on.
+/// Draws small numbers. Floats include a few infinities and NaNs if `wild`; integers start at -3.
 inline uint64_t Draw(Scalar scalar, std::mt19937_64& random, bool wild) {
   if (scalar == Scalar::Bool) return random() % 2;
   uint64_t pick = random();

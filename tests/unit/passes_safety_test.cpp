@@ -61,7 +61,7 @@ struct Case {
 
 /// The effects of a launch with given sizes, found by enumerating all points.
 struct Truth {
-  bool outside = false;   ///< some index is outside; such elements are not stored
+  bool outside = false;   ///< some index is out of bounds; no such element is stored
   bool overlaps = false;  ///< two blocks of i store the same element
   bool twice = false;     ///< one store writes an element twice within its blocks
   bool complete = true;   ///< every element is stored; not checked if the launch is refused
@@ -72,7 +72,7 @@ Truth TruthOf(const Case& test, int64_t n, int64_t m) {
   int64_t size = test.size_of(n, m);
   std::map<int64_t, std::set<int64_t>> blocks;
   for (const Index& store : test.stores) {
-    bool names_j = store.b != 0 || store.divisor != 1;  // else the same for all j
+    bool names_j = store.b != 0 || store.divisor != 1;  // else the index is the same for all j
     std::set<std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>> points;
     std::map<std::tuple<int64_t, int64_t, int64_t>, int> count;
     for (int64_t i = 0; i < n; ++i) {
@@ -92,7 +92,7 @@ Truth TruthOf(const Case& test, int64_t n, int64_t m) {
   return truth;
 }
 
-/// Whether `is` is true for some launch with n and m below `most`.
+/// Returns whether `is` holds for some launch with sizes n and m below `most`.
 bool Somewhere(const Case& test, int64_t most, const std::function<bool(const Truth&)>& is) {
   for (int64_t n = 0; n < most; ++n) {
     for (int64_t m = 0; m < most; ++m) {
@@ -168,7 +168,7 @@ TEST_CASE("a proof of check-outputs holds for all small launches, and its exampl
   int proven = 0;
   for (int round = 0; round < 40; ++round) {
     Case test = Draw(random);
-    if (round % 2 == 0) {  // every other case may be complete
+    if (round % 2 == 0) {  // every other case may store all elements
       test.stores = {{2, 0, 0, 1}, {2, 0, static_cast<int64_t>(random() % 2), 1}};
       test.size = "(2*N)";
       test.size_of = [](int64_t n, int64_t) { return 2 * n; };
@@ -185,7 +185,7 @@ TEST_CASE("a proof of check-outputs holds for all small launches, and its exampl
   CHECK(proven > 0);
 }
 
-/// Whether a launch with these sizes is accepted.
+/// Returns whether a launch with these sizes is accepted.
 bool MayLaunch(const ir::Function& kernel, int64_t n, int64_t m) {
   auto value = [&](Size size) {
     return *EvaluateChecked(size,

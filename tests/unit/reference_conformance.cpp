@@ -1,4 +1,5 @@
-// The conformance suite on the reference device. Its kernels are KIR with the interface of the native ones.
+// The conformance suite on the reference device. Its kernels are KIR, with the interface of the native
+// kernels.
 #include <fmt/format.h>
 
 #include <deque>
@@ -161,7 +162,7 @@ kernel @trap_at dims(%N) (%at: i64, %y: tensor<i32,[N]> inout) {
 }
 )";
 
-/// many(x0 … x69, s0 … s9, y)
+/// Returns the kernel many(x0 … x69, s0 … s9, y).
 std::string ManyText() {
   std::string params;
   std::string body;
@@ -183,7 +184,7 @@ std::string ManyText() {
       params, body);
 }
 
-/// The native image with KIR instead of code.
+/// The native image, with KIR instead of machine code.
 struct ReferenceImage {
   std::string text = fmt::format("module \"{}\"\n", kImages[0]->module) +
                      fmt::format(kSaxpy, "f32") + fmt::format(kSaxpy, "f64") +

@@ -37,7 +37,7 @@ const kdl_image kImage = {
 
 TEST_CASE("memory: every allocation of the reference device fails in turn") {
   FailEachAllocation({"reference", [](kdl_context* context) {
-                        const NoFailures pause;  // while kernelc itself starts
+                        const NoFailures pause;  // while kernelc itself starts, nothing fails
                         REQUIRE(kdl::tools::AddReferenceDevice(context).ok());
                         return kdl_context_register(context, &kImage);
                       }});

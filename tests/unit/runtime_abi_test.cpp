@@ -10,7 +10,7 @@
 
 namespace {
 
-// Lays out structs only from the kinds of their fields, as the code generator does.
+// Lays out structs using only the kinds of their fields, as the code generator does.
 class Layout {
  public:
   void Open() { at_ = align_ = 0; }

@@ -1,5 +1,5 @@
-// Launches that return at once: which thread runs them, how they are cancelled, and the cost of a run on the
-// caller's thread.
+// Tests launches that return at once: which thread runs them, how they are cancelled, and what it costs to
+// run one on the caller's thread.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -135,7 +135,7 @@ TEST_CASE("async: who waits runs what has not begun") {
   for (int round = 0; round < 200; ++round) {
     s.queue.Call([&] { here += std::this_thread::get_id() == self ? 1 : 0; }).Wait();
   }
-  // The other thread may be first, but not always.
+  // The device's thread may run some of the calls, but not all.
   CHECK(here > 0);
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("cancel: what has not begun is dropped, with all that comes after it")
     CHECK_FALSE(ran);
     s.queue.Call([&] { ran = true; }).Wait();
     CHECK(ran);
-    Check(kdl_event_cancel(first.get()));  // it has ended, so this has no effect
+    Check(kdl_event_cancel(first.get()));  // the launch has ended, so this has no effect
   }
 }
 

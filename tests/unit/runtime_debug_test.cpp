@@ -1,4 +1,4 @@
-// What the debug device detects; the kernels here break the rules on purpose.
+// Tests what the debug device detects. The kernels here break the rules on purpose.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::int32_t Poke(const kdl_args* args, kdl_core* core) {
   return KDL_DONE;
 }
 
-// y[i] = n if core i ran as number n and found y and its scratch undefined, else 0.
+// y[i] = n if core i ran as number n and found y and its scratch memory undefined, else 0.
 std::int32_t Look(const kdl_args* args, kdl_core* core) {
   auto* scratch = static_cast<unsigned char*>(core->scratch);
   auto* y = static_cast<float*>(args->tensors[1].data);
@@ -86,7 +86,7 @@ struct Setup {
     device.queue().Fill(x, 0.0f).Wait();
   }
 
-  // Returns the launch's error after a byte was written at `at` of x (which = 0) or y (1).
+  // Writes one byte at offset `at` of x (`which` = 0) or of y (`which` = 1). Returns the error of the launch.
   std::string Poke(std::int64_t which, std::int64_t at) const {
     try {
       device.queue().Launch("poke", 2, {which, at, x, y}).Wait();

@@ -1,4 +1,4 @@
-// The cache that the runtime keeps on disk, in a folder that other processes write to and damage.
+// Tests the cache that the runtime keeps on disk, in a folder that other processes write to and damage.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A temporary folder, removed at the end.
+// A temporary folder that the destructor removes.
 class CacheFolder {
  public:
   CacheFolder() {
@@ -58,7 +58,7 @@ void Age(const fs::path& path, std::chrono::seconds by) {
   fs::last_write_time(path, fs::file_time_type::clock::now() - by);
 }
 
-// Sets or removes an environment variable, and restores it at the end.
+// Sets or removes an environment variable. The destructor restores it.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -195,7 +195,7 @@ TEST_CASE(
     cache.Keep(key, std::string(800, 'v'));
     age_all();
   }
-  CHECK(Found(cache, "a").size() == 800);  // which marks it as used
+  CHECK(Found(cache, "a").size() == 800);  // finding "a" marks it as used
   cache.Keep("d", std::string(800, 'v'));
   CHECK(Found(cache, "b") == "nothing");
   for (const char* key : {"a", "c", "d"}) CHECK_MESSAGE(Found(cache, key).size() == 800, key);

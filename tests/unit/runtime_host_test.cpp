@@ -1,4 +1,4 @@
-// Tests only for the host device: options, selection, the worker pool.
+// Tests that only apply to the host device: options, selection, the worker pool.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -116,7 +116,7 @@ TEST_CASE("host: a list selects the first that is there and reports why others a
 TEST_CASE("host: a kind whose driver is not on this machine is passed over with the reason") {
   const Context context;
   const std::string refusal = SelectionError(context, "cuda");
-  if (refusal.empty()) return;  // there is one
+  if (refusal.empty()) return;  // this machine has a cuda device
   CHECK(refusal.starts_with("CUDA is not available: libcuda.so.1 "));
   CHECK(context.Select("cuda,host").uri() == "host");
 }
@@ -160,7 +160,7 @@ TEST_CASE("pool: all tasks run, on no more workers than asked for") {
 TEST_CASE("pool: threads help with long work") {
   runtime::WorkerPool pool(3, {});
   std::atomic<int> inside = 0;
-  // Only returns when all three workers are inside at the same time.
+  // The job only ends when all three workers are inside at the same time.
   pool.RunJob(3, [&](int) {
     ++inside;
     while (inside < 3) std::this_thread::yield();
@@ -177,7 +177,7 @@ TEST_CASE("pool: sleeping threads wake up, and several callers take turns") {
       pool.RunJob(2, [&](int) {
         while (next++ < 10) ++total;
       });
-      // Longer than idle threads spin.
+      // Sleeps longer than idle threads spin.
       if (round % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
     }
   };

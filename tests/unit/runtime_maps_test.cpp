@@ -5,7 +5,7 @@
 
 #include "cuda/cuda_maps.h"
 
-// Which tensors have a map, and what the driver is told about it.
+// Tests which tensors have a map, and what the driver is told about it.
 
 namespace kdl::runtime {
 

@@ -1,5 +1,5 @@
 // Makes each allocation of a program fail in turn. Every call must succeed or return an error with the right
-// code, and everything must end.
+// code, and no call may hang.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,8 +72,8 @@ TEST_CASE("memory: failures that the caller has been told of leave nothing after
     }
     return mallinfo2().uordblks;
   };
-  // A leak occurs in every round. A single round may grow: the allocator counts memory that its threads keep
-  // for reuse as used, and how much that is depends on which thread freed it.
+  // A leak makes every round grow. A single round may grow without a leak: the allocator counts as used the
+  // memory that its threads keep for reuse, and the amount depends on which thread freed it.
   std::size_t used = fail_often();
   bool leaks = true;
   for (int round = 0; round < 8 && leaks; ++round) {

@@ -6,7 +6,7 @@
 
 #include "opencl/opencl_programs.h"
 
-// Error messages for kernels that a device cannot run, with a fake driver.
+// Tests the error messages for kernels that a device cannot run, with a fake driver.
 
 namespace kdl::runtime {
 

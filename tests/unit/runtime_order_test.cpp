@@ -1,5 +1,5 @@
-// Checks of order: in a context with a debug device, unordered operations on one buffer fail, in whatever
-// order they actually ran.
+// Tests the ordering checks: in a context with a debug device, unordered operations on one buffer fail,
+// regardless of the order in which they actually ran.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -75,8 +75,8 @@ TEST_CASE("order: events, queues and waits make it") {
   const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   const Event copied = s.second.Copy(s.y, s.x, "after", {filled});
-  s.second.Fill(s.y, 2.0f);           // the same queue
-  s.first.Fill(s.x, 3.0f, {copied});  // through the other queue
+  s.second.Fill(s.y, 2.0f);           // ordered by the queue
+  s.first.Fill(s.x, 3.0f, {copied});  // ordered by the event
   CHECK(s.Outcome() == "");
   s.first.Fill(s.y, 1.0f);  // the host has waited for both queues
   s.first.Wait();
@@ -134,7 +134,7 @@ TEST_CASE("order: the host must wait before it looks") {
       MessageOf([&] { s.x.Map<const float>(KDL_MAP_READ); }) ==
       "the host reads 'x' on debug, and fill of 'x' on debug writes it; the host must wait for its "
       "event first");
-  while (!filled.is_done()) std::this_thread::yield();  // asking counts as waiting
+  while (!filled.is_done()) std::this_thread::yield();  // polling counts as waiting
   CHECK(s.x.Map<const float>(KDL_MAP_READ)[0] == 1.0f);
   s.first.Copy(s.y, s.x, "reader");
   CHECK(s.x.Map<const float>(KDL_MAP_READ)[0] == 1.0f);
@@ -161,7 +161,7 @@ TEST_CASE("order: timelines and host calls carry what the host did") {
   s.first.Copy(s.z, s.x, "after");
   CHECK(s.Outcome() == "");
   CHECK(s.z.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
-  // A signal from a host that has not waited orders nothing.
+  // A signal orders nothing if the host has not waited before it.
   const Event unordered = s.second.Copy(s.y, s.x, "unordered", {mbarrier.At(2)});
   s.first.Fill(s.x, 3.0f);
   mbarrier.Signal(2);
@@ -186,7 +186,7 @@ TEST_CASE("order: host memory is checked too once a debug device is there") {
     is_filled = true;
     is_filled.notify_all();
   });
-  is_filled.wait(false);  // orders them in a way unknown to the runtime
+  is_filled.wait(false);  // orders the operations in a way unknown to the runtime
   plain.queue(1).Fill(tensor, 2.0f).Wait();
   plain.queue(0).Wait();
 }

@@ -15,7 +15,7 @@
 namespace kdl {
 namespace {
 
-// Converts a value to its type in C: narrow floats to their bits.
+// Converts a value to its type in C, where narrow floats are represented by their bits.
 template <class T>
 auto Raw(T value) {
   if constexpr (Narrow<T>) {
@@ -69,7 +69,7 @@ std::vector<T> Edges() {
   return values;
 }
 
-// Sign and payload of a NaN are unspecified; the compiler chooses which operand they come from.
+// The sign and payload of a NaN are unspecified: the compiler chooses the operand from which they come.
 template <class T>
 bool IsSame(T a, T b) {
   if constexpr (std::floating_point<T>) {
@@ -78,7 +78,7 @@ bool IsSame(T a, T b) {
   return Bits(a) == Bits(b);
 }
 
-// Returns for how many of the values the results differ between C and C++.
+// Returns the number of values for which C and C++ give different results.
 template <class T, class InC, class InCpp>
 int Differences(InC in_c, InCpp in_cpp) {
   int count = 0;
@@ -161,7 +161,7 @@ CONVERT_FROM(f64, double)
   }
 #include "kdl/scalars.def"
 
-// Division by 0 is an error of the program.
+// Avoids division by 0, which is an error in a program.
 template <class T, class Divide>
 auto Guarded(Divide divide) {
   return [=](T a, T b) { return b == 0 ? T{0} : divide(a, b); };

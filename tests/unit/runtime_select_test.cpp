@@ -1,4 +1,4 @@
-// Selection of devices, row by row: a request and the exact answer.
+// Tests the selection of devices, row by row: a request and the exact answer.
 #include <doctest/doctest.h>
 
 #include "kdl/runtime.hpp"
@@ -10,7 +10,7 @@ struct Row {
   const char* what;
   const char* specs;
   const char* uri;    // the selected device, or null
-  const char* error;  // if there is no device
+  const char* error;  // the message if there is no device
 };
 
 #define KDL_READS "; write kind[ordinal]?key=value, such as host, debug[1] or host?threads=4"

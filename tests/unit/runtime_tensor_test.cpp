@@ -40,7 +40,7 @@ Index SizesOf(const kdl::Tensor& tensor) {
   return sizes;
 }
 
-// Collects all elements in row-major order.
+// Appends all elements of the view to `found`, in row-major order.
 void Collect(const kdl_tensor& view, int dimension, std::int64_t offset, Numbers& found) {
   if (dimension == view.rank)
     return found.push_back(static_cast<const std::int32_t*>(view.data)[offset]);
@@ -181,7 +181,7 @@ TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
   const kdl::Tensor x = context.Allocate(debug, kdl::f32, {3}, "x");
   x.ExpectOn(debug, "x", "npu", kPlace);
   const kdl::Tensor y = context.Allocate(host, kdl::f32, {3}, "y");
-  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kPlace);  // shares the memory
+  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kPlace);  // shares `host`'s memory
   std::string message;
   try {
     x.ExpectOn(host, "x", "cpu", kPlace);

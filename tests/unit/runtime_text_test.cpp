@@ -1,4 +1,4 @@
-// Texts of the runtime: device specs, traps, prints.
+// Tests the texts of the runtime: device specs, trap messages and prints.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -136,7 +136,7 @@ TEST_CASE("prints: values of every kind") {
   CHECK(print(View(signs, KDL_I8, 1, 2)) == "[[-128, 127]]");
   CHECK(print(View(bools, KDL_BOOL, 1, 2)) == "[[true, false]]");
   CHECK(print(View(bytes, KDL_U8, 0, 2)) == "[]");
-  // More placeholders than values, and more values than placeholders.
+  // There may be more placeholders than values, or more values than placeholders.
   const kdl_tensor one = View(bytes, KDL_U8, 1, 1);
   CHECK(FormatPrint("a {} b {} c", &one, 1) == "a [[0]] b {} c");
   CHECK(FormatPrint("none", &one, 1) == "none");

@@ -1,4 +1,4 @@
-// Traces: rows, spans, bytes.
+// Tests the rows, spans and byte counts of traces.
 #include <doctest/doctest.h>
 
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace kdl {
 namespace {
 
-// Makes contexts write traces during its lifetime.
+// While this object exists, contexts write traces.
 class Recording {
  public:
   Recording() { setenv("KDL_TRACE", path_.c_str(), 1); }
@@ -85,13 +85,14 @@ TEST_CASE("trace: a full disk is told") {
   CHECK(text.str() == "kdl: cannot write the trace to '/dev/full'\n");
 }
 
-// A core that waits for the others once.
+// A kernel whose cores wait for each other once.
 std::int32_t Meet(const kdl_args*, kdl_core* core) {
   auto& has_met = *static_cast<std::int64_t*>(core->frame);
   return has_met++ == 0 ? KDL_BARRIER : KDL_DONE;
 }
 
-// Two stages that report their runs as compiled code does; each waits once for the other.
+// A kernel with two stages, each of which waits once for the other. It reports the runs of its stages as
+// compiled code does.
 std::int32_t LowerStagesToStateMachine(const kdl_args*, kdl_core* core) {
   if (core->launch->turn == nullptr) return KDL_TRAPPED;
   for (const std::int32_t state : {1, static_cast<std::int32_t>(KDL_DONE)}) {

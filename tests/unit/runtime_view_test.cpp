@@ -117,7 +117,8 @@ TEST_CASE("views: regions copy what indexing copies") {
   for (int round = 0; round < 2000; ++round) {
     kdl_tensor from = drawing.View(0);
     if (IsEmpty(from)) continue;
-    // A target of the same shape with gaps between elements, and with its dimensions in a random order.
+    // The target has the same shape, with gaps between elements, and its dimensions are in a random order in
+    // memory.
     kdl_tensor to = from;
     std::vector<int> order(static_cast<std::size_t>(to.rank));
     for (int d = 0; d < to.rank; ++d) order[static_cast<std::size_t>(d)] = d;

@@ -30,8 +30,8 @@ TEST_CASE("a decimal text is rounded once") {
   CHECK(BitsOf(Text("0.1"), Scalar::F64) == 0x3fb999999999999a);
   CHECK(BitsOf(Text("0.1"), Scalar::F16) == 0x2e66);
   CHECK(BitsOf(Text("0.1"), Scalar::BF16) == 0x3dcd);
-  // Slightly above and below the middle between two f32. Rounded to f64 first, both would be the middle,
-  // which rounds to even.
+  // Slightly above and below the midpoint of two f32 numbers. If these values were rounded to f64 first, both
+  // would become the midpoint, which rounds to even.
   CHECK(BitsOf(Text("1.00000005960464477539062500000000001"), Scalar::F32) == 0x3f800001);
   CHECK(BitsOf(Text("1.000000059604644775390625"), Scalar::F32) == 0x3f800000);
   CHECK(BitsOf(Text("1.00000017881393432617187499999999999"), Scalar::F32) == 0x3f800001);

@@ -8,11 +8,12 @@
 #include "sema_text.h"
 #include "syntax_corpus.h"
 
-// Programs with one mistake each: the right errors are reported, and none crashes the compiler.
+// Tests programs with one mistake each: the right errors must be reported, and no program may crash the
+// compiler.
 namespace kdl::sema {
 namespace {
 
-/// The words, numbers and signs of a text in order, without spaces and comments.
+/// A word, number or sign of a text. Spaces and comments are not tokens.
 struct Token {
   size_t begin;
   size_t end;
@@ -43,7 +44,7 @@ std::string Replace(std::string_view text, Token token, std::string_view by) {
          std::string(text.substr(token.end));
 }
 
-/// Checks that the text is either correct or gets errors with a message.
+/// Checks that the text is either accepted or gets errors with a message.
 void CheckSays(const std::string& text) {
   Checked one(text);
   for (const auto& report : one.diagnostics.all()) {

@@ -17,7 +17,7 @@
 
 namespace kdl::sema {
 
-/// Replaces the library: it only matters that the functions exist.
+/// Replaces the standard library; these tests only need the functions to exist.
 inline constexpr std::string_view kLibrary = R"(
 fn exp_f32(x: f32) -> f32 { return from_bits(bits(x)); }
 fn exp_f64(x: f64) -> f64 { return 2.0 * helper(x); }
@@ -67,7 +67,8 @@ struct Checked {
     KDL_UNREACHABLE("no '{}' in '{}'", name, instance);
   }
 
-  /// Returns the facts about the expression with this text, or about the last one if there are several.
+  /// Returns the facts about the expression with this text, or about the last such expression if there are
+  /// several.
   const ExprInfo& InfoOf(std::string_view instance, std::string_view text) const {
     const ExprInfo* found = nullptr;
     uint32_t at = 0;

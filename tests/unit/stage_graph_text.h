@@ -12,7 +12,7 @@
 
 namespace kdl::test {
 
-/// Writes a graph as a kernel with the number of blocks, and a row for each core and stage, as parameters.
+/// Writes a graph as a kernel. Its parameters are the number of blocks, and tensors with a row for each core.
 class GraphText {
  public:
   explicit GraphText(const StageGraph& graph) : graph_(graph) {}
@@ -36,7 +36,7 @@ class GraphText {
   }
 
  private:
-  /// The values that the ops of a stage carry.
+  /// The values that a stage's ops pass on to each other.
   struct Carried {
     std::string number;
     std::string vector;
@@ -83,7 +83,7 @@ class GraphText {
       std::string second = Let(2, "add %id, %num : i64");
       carried = WriteRounds(s, second, "%blocks", "%num", carried);
     } else {
-      std::string more = Let(2, "sub %blocks, %id : i64");  // rounded down, negative: no round
+      std::string more = Let(2, "sub %blocks, %id : i64");  // negative: no round (div rounds down)
       std::string last = Let(2, "sub {}, %c1 : i64", more);
       std::string after = Let(2, "div {}, %num : i64", last);
       std::string count = Let(2, "add {}, %c1 : i64", after);
@@ -151,7 +151,7 @@ class GraphText {
     return carried;
   }
 
-  /// Writes transfers of one pipe.
+  /// Writes `count` transfers of one pipe, from position `at` of the stage on.
   Carried WriteTransfers(int depth, size_t s, size_t at, size_t count, const std::string& block,
                          const Carried& carried) {
     const Transfer& first = graph_.stages[s].order[at];
@@ -221,7 +221,8 @@ class GraphText {
     return {Let(depth, "add {}, {} : i64", seven, sizes[0]), after.vector};
   }
 
-  /// Writes slot[i, j] = number + 3 * i + 7 * j + block, in part through scratch.
+  /// Writes slot[i, j] = number + 3 * i + 7 * j + block. Each element passes through a buffer in scratch
+  /// memory.
   void WriteElements(int depth, const std::string& block, const std::string& slot,
                      const std::vector<std::string>& sizes, const Carried& carried) {
     std::string start = Let(depth, "add {}, {} : i64", carried.number, block);

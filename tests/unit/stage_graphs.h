@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// Random kernels of stages and pipes, at loop level, and a model of what they compute that is independent of
+// Random loop-level kernels of stages and pipes, and a model of what they compute, which is independent of
 // KIR.
 
 namespace kdl::test {
@@ -22,7 +22,7 @@ struct GraphPipe {
   size_t to;
   int64_t depth;
   bool vectors;
-  std::vector<int64_t> extents;  ///< powers of two; a pipe of vectors has one, a multiple of kLanes
+  std::vector<int64_t> extents;  ///< powers of two; for vectors one extent, a multiple of kLanes
   int64_t offset = 0;
 
   int64_t slot() const {
@@ -32,8 +32,8 @@ struct GraphPipe {
   }
 };
 
-/// The transfer of tile `number` of a round through a pipe. It only takes place in rounds b with b & mask ==
-/// value.
+/// The transfer of one tile through a pipe, only in rounds b with b & mask == value. `number` counts the
+/// tiles of the pipe in a round.
 struct Transfer {
   size_t pipe;
   int64_t number;
@@ -43,8 +43,8 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// How a stage's rounds are written: as one loop over the core's blocks or over their numbers, or with the
-/// first one peeled.
+/// How a stage's rounds are written: as a loop over the core's blocks, as a loop over the numbers of these
+/// blocks, or with the first round peeled.
 enum class RoundForm : uint8_t { Blocks, Counted, Peeled };
 
 struct GraphStage {
@@ -52,16 +52,16 @@ struct GraphStage {
   std::vector<Transfer> order;  ///< its pushes and pops in a round
   bool loops = false;           ///< neighbouring transfers of one pipe are written as a loop
   bool stages_in_scratch = false;
-  int64_t check_bound = -1;  ///< its blocks' numbers must be below this; negative: no check
-  int64_t wrong_size = -1;   ///< index of a pop that expects another size
+  int64_t check_bound = -1;  ///< its blocks' numbers must be below this; negative: unchecked
+  int64_t wrong_size = -1;   ///< index of a pop that expects a wrong size; negative: none
 };
 
-/// A graph of stages. Unless `ordered`, some stage has a different order from the others, so they may
+/// A graph of stages. Unless `ordered` is set, the order of transfers differs between stages, so they may
 /// deadlock.
 struct StageGraph {
   std::vector<GraphPipe> pipes;
   std::vector<GraphStage> stages;
-  std::vector<Transfer> round;  ///< in an order that would also work without buffering
+  std::vector<Transfer> round;  ///< the transfers of a round, in an order that needs no buffering
   bool ordered = true;
 
   bool plain() const {
@@ -99,7 +99,7 @@ class GraphDraw {
   uint64_t Below(uint64_t bound) { return random_() % bound; }
 
   GraphPipe Pipe(size_t stages, size_t number) {
-    // The first pipes connect all stages in a row; the others connect any two stages, also backwards.
+    // The first pipes connect consecutive stages; the others connect any two stages, in either direction.
     size_t from = number + 1 < stages ? number : Below(stages);
     size_t to = number + 1 < stages ? number + 1 : (from + 1 + Below(stages - 1)) % stages;
     static constexpr int64_t kDepths[] = {1, 1, 2, 3, 4, 8};
@@ -112,7 +112,8 @@ class GraphDraw {
     return pipe;
   }
 
-  /// Adds the transfers of one pipe in a row; neighbours may then be moved apart.
+  /// Adds the transfers of one pipe in ascending order, next to each other or with other transfers between
+  /// them.
   void AddTransfers(StageGraph& graph, size_t pipe) {
     int64_t mask = Below(3) == 0 ? 1 : 0;
     int64_t value = mask == 0 ? 0 : static_cast<int64_t>(Below(2));
@@ -120,7 +121,7 @@ class GraphDraw {
     for (int64_t number = 0, rate = 1 + static_cast<int64_t>(Below(3)); number < rate; ++number) {
       graph.round.insert(graph.round.begin() + static_cast<int64_t>(at),
                          {pipe, number, mask, value});
-      at += 1 + (Below(2) == 0 ? 0 : Below(graph.round.size() - at));  // somewhere after itself
+      at += 1 + (Below(2) == 0 ? 0 : Below(graph.round.size() - at));  // any later position
     }
   }
 
@@ -156,7 +157,7 @@ struct StageEnd {
   std::array<uint64_t, kMemory> memory = {0, 1, 2, 3};
 };
 
-/// Computes the result of an ordered graph, one transfer after the other.
+/// Computes the result of an ordered graph, one transfer after another.
 class GraphModel {
  public:
   GraphModel(const StageGraph& graph, int64_t blocks, int64_t core_num)

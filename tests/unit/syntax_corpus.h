@@ -134,7 +134,7 @@ test "matmul edges" {
 }
 )kdl";
 
-// Whatever the programs above do not use.
+// The parts of the language that the programs above do not use.
 inline constexpr std::string_view kTheRest = R"kdl(
 import std.nn;
 import by;

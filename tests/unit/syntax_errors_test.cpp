@@ -122,7 +122,7 @@ TEST_CASE("nesting has a limit, up to which everything works") {
   Parsed deep(generic);
   REQUIRE(deep.diagnostics.all().size() == 1);
   CHECK(deep.diagnostics.all()[0]->id == diag::NestedTooDeep.id);
-  // Nesting does not add up for neighbours.
+  // The nesting depths of neighbours do not add up.
   CHECK(Parsed(InKernel("x = " + Repeat("(if a then b else c) + f<A = 1>(1) + ", 400) + "1;"))
             .Errors() == "");
   CHECK(Parsed(InKernel(Repeat("if a { } ", 1000))).Errors() == "");
@@ -147,7 +147,7 @@ TEST_CASE("long chains are bounded like nesting") {
     CHECK(deep.diagnostics.all()[0]->id == diag::TooComplex.id);
     CHECK(deep.result.module->items.empty());
   }
-  // Long expressions on each level: the product matters.
+  // There is a long expression on each level: the limit applies to the product of depth and length.
   std::string text = Repeat("(" + Repeat("a + ", 20), 200) + "1" + Repeat(")", 200);
   Parsed deep(InKernel("x = " + text + ";"));
   REQUIRE(deep.diagnostics.all().size() == 1);

@@ -6,9 +6,9 @@
 #include "targets/cluster/pipelines.h"
 #include "workgroup_lowering.h"
 
-// Block copies do not change any bit: each kernel here is interpreted before and after the passes of
-// clusters. At the end it is run worker by worker, with copies that are delayed until they are awaited.
-// Removing a wait or a barrier is noticed.
+// Tests that block copies do not change any bit. Each kernel is interpreted before and after the passes for
+// clusters. At the end it runs worker by worker, and each copy is delayed until it is awaited, so that the
+// tests notice when a wait or a barrier is removed.
 
 namespace kdl::cluster {
 
@@ -73,7 +73,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// The products are added to existing values, which are loaded in another order than that of memory.
+// The products are added to existing values, which are not loaded in the order of memory.
 constexpr const char* kAddsTo = R"(
 kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> in, %c: tensor<i32,[N,M]> inout) {
   axis i = M by 8
@@ -95,8 +95,8 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
 }
 )";
 
-// Copies surround the computation. They copy a strided column of a tensor, and a slice of a tensor of three
-// dimensions.
+// There are copies before and after the computation: of a strided column of a tensor, and of a slice of a
+// three-dimensional tensor.
 constexpr const char* kColumns = R"(
 kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,N]> in, %c: tensor<f32,[K,M,N]> out) {
   axis i = M by 4
@@ -119,8 +119,8 @@ kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,
 }
 )";
 
-// Stages that run at different rates. While the first one's iterations wait, other stages run with copies in
-// progress; the second one's do not wait.
+// The stages run at different rates. While iterations of the first stage wait, other stages run with copies
+// in progress. Iterations of the second stage do not wait.
 constexpr const char* kStages = R"(
 kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]> in, %y: tensor<f32,[M,N]> out) {
   axis c = N by 4
@@ -162,8 +162,8 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
 }
 )";
 
-// Two parts. The second part's first iteration copies what the first part has written, and each iteration of
-// the outer loop reads what the previous one has written.
+// There are two parts. The first iteration of the second part copies what the first part has written, and
+// each iteration of the outer loop reads what the previous iteration has written.
 constexpr const char* kParts = R"(
 kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M]> out) {
   axis k = K by 4
@@ -203,8 +203,8 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
 }
 )";
 
-// The second iteration of the loop reads, after the launch's barrier, what the first part has written: no
-// copy may be started ahead of that.
+// After the launch's barrier, the second iteration of the loop reads what the first part has written, so no
+// copy may start before the barrier.
 constexpr const char* kMeets = R"(
 kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N]> out) {
   axis c = N by 4
@@ -278,7 +278,7 @@ TEST_CASE("copies run ahead as far as the scratchpad has room") {
 
 TEST_CASE("copies run ahead in stages and between barriers of the launch, never past one") {
   CHECK(SlotsOf(kStages) == std::vector<int64_t>{2, 3});
-  std::string in_place = kStages;  // a stage changes what another copies
+  std::string in_place = kStages;  // a stage changes what another stage copies
   in_place.replace(in_place.find("%x: tensor<f32,[M,N]> in,"), 25, "%x: tensor<f32,[M,N]> inout,");
   in_place.replace(in_place.find("to %y[%o, %d]"), 5, "to %x");
   CHECK(SlotsOf(in_place) == std::vector<int64_t>{3});

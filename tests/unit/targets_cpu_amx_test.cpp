@@ -21,8 +21,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// A block has two register blocks of rows, the last one smaller, and one and a half panels of columns; the
-/// terms fill three tiles and part of another.
+/// A block has two register blocks of rows, the last of which is smaller, and one and a half panels of
+/// columns. The terms fill three tiles and part of a fourth.
 constexpr const char* kProduct = R"(module "test"
 
 kernel @product dims(%M, %N, %K) (%a: tensor<A,[M,K]> in, %b: tensor<B,[K,N]> in, %c: tensor<i32,[M,N]> out) {
@@ -145,7 +145,7 @@ void CheckProducts(const std::string& a_type, const std::string& b_type, const C
   }
 }
 
-/// Mostly numbers near one, some subnormal ones, and some whose products are subnormal.
+/// Draws mostly numbers near one, some subnormal numbers, and some whose products are subnormal.
 std::vector<uint16_t> DrawnFloats(std::mt19937_64& random, int64_t count) {
   constexpr uint32_t kExponents[] = {0, 1, 60, 64, 118, 124, 127, 127, 128, 131};
   std::vector<uint16_t> bits(static_cast<size_t>(count));
@@ -155,7 +155,7 @@ std::vector<uint16_t> DrawnFloats(std::mt19937_64& random, int64_t count) {
   return bits;
 }
 
-/// Returns the element of c as the matrix instruction's steps compute it, block by block.
+/// Returns the element of c as the steps of the matrix instruction compute it, block by block.
 uint32_t SteppedSum(ProductShape of, int64_t i, int64_t j, const std::vector<uint16_t>& a,
                     const std::vector<uint16_t>& b) {
   constexpr int64_t kBlock = 200;

@@ -1,6 +1,7 @@
 #include "lowering_run.h"
 
-// The lowering does not change any bit: each kernel here is interpreted before and after every pass.
+// Tests that the lowering does not change any bit: each kernel here is interpreted before and after every
+// pass.
 
 namespace kdl::cpu {
 

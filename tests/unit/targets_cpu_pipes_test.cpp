@@ -1,8 +1,8 @@
 #include "ir/op_kind.h"
 #include "lowering_run.h"
 
-// Stages and pipes in the lowering: whether buffered or fused, each kernel behaves after every pass as
-// before.
+// Tests stages and pipes in the lowering. Whether pipes are buffered or stages are fused, each kernel behaves
+// after every pass as before it.
 
 namespace kdl::cpu {
 
@@ -61,7 +61,7 @@ std::string OnePipe(int depth) {
 )"));
 }
 
-/// Back and forth: the first stage pushes, and pops what the second one computes from it.
+/// The first stage pushes tiles, and pops what the second stage computes from them.
 std::string Opposite(int depth) {
   return Kernel(Pipe("q", depth) + Pipe("back", depth) + Stage("first", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -77,8 +77,8 @@ std::string Opposite(int depth) {
 )"));
 }
 
-/// Three pipes at once. One of them goes directly from the first stage to the third and also carries the sums
-/// of the rows.
+/// Three stages with three pipes. The pipe `far` goes directly from the first stage to the third, and also
+/// carries the sums of the rows.
 std::string ThreeStages() {
   return Kernel(Pipe("q", 1) + Pipe("r", 2) + Pipe("far", 8) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -97,7 +97,7 @@ std::string ThreeStages() {
 )"));
 }
 
-/// A loop in both stages, one of which carries a sum.
+/// Both stages contain a loop; one of these loops carries a sum.
 std::string InnerLoops() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -118,7 +118,8 @@ std::string InnerLoops() {
 )"));
 }
 
-/// Equal rates but different loops: one stage pushes three times in a row, the other pops in a loop.
+/// The stages have equal rates but different loops: one pushes three times in a row, the other pops in a
+/// loop.
 std::string OutOfStep() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -229,8 +230,8 @@ TEST_CASE("pipes on chip need no workspace") {
 
 namespace {
 
-/// A small version of a row of attention's loop: products in both directions, and values that the vector
-/// engine carries between them.
+/// A small version of a row of attention's loop. Tiles pass between the engines in both directions, and the
+/// vector engine carries values between iterations.
 const char* kBothDirections = R"(
 kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, %v: tensor<f32,[N,D]> in, %o: tensor<f32,[M,D]> out) {
   axis i = M by 4

@@ -42,7 +42,7 @@ class RandomKernel {
   bool Once(size_t in) { return Below(in) == 0; }
   Name Intern(std::string_view text) { return read_.names.Intern(text); }
   ir::Value* Pick(const std::vector<ir::Value*>& list) { return list[Below(list.size())]; }
-  /// Returns an f32 in scope, more often a recent one.
+  /// Returns an f32 value in scope; recent values are more likely.
   ir::Value* Any() {
     size_t last = std::min<size_t>(values_.size(), 5);
     return Once(3) ? Pick(values_) : values_[values_.size() - 1 - Below(last)];
@@ -192,7 +192,7 @@ class RandomKernel {
             ir::MakeAttr<ir::AttrKey::Text>(Intern("access " + std::to_string(++accesses_)))};
   }
 
-  /// Returns an integer tile of the table, or its first number.
+  /// Returns a tile of integers from the table, or the first number of the table.
   ir::Value* Gathered() {
     ir::Builder& b = *builder_;
     std::vector<ir::Value*> index;
@@ -226,7 +226,7 @@ class RandomKernel {
       access.dims.push_back(Dimension(index, operand, true));
       axes = ir::UnionAxes(axes, operand->type()->axes);
     }
-    // Elements that may be outside are masked out, but some stores are guarded instead, and trap.
+    // Elements that may be out of bounds are masked out. A few stores have a guard instead, which traps.
     std::vector<ir::Value*> mask;
     if (!Once(10)) mask.push_back(Inside(tensor, index));
     b.Create(ir::OpKind::Store, {{value}, {tensor}, index, mask}, {},
@@ -294,7 +294,7 @@ class RandomKernel {
                 ir::MakeAttr<ir::AttrKey::Order>(Order())}));
   }
 
-  /// Returns a value of this type, made from one that has no other axes.
+  /// Returns a value of this type, made from a value that has no other axes than the type.
   ir::Value* OfType(ir::Type type) {
     for (int tries = 0; tries < 20; ++tries) {
       ir::Value* value = Any();
@@ -322,7 +322,7 @@ class RandomKernel {
     builder_->Create(ir::OpKind::Yield, {yielded}, {});
   }
 
-  /// A loop over blocks of j or k if neither is in scope yet, or one of a few iterations.
+  /// Writes a loop over blocks of j or k if neither is in scope yet, or a loop of a few iterations.
   void Loop(int depth) {
     ir::Builder& b = *builder_;
     ir::Region* outer = b.region();
@@ -380,8 +380,8 @@ class RandomKernel {
   ir::Value* table_ = nullptr;
   ir::Value* zero_ = nullptr;
   ir::Value* one_ = nullptr;
-  std::vector<ir::Value*> values_;  ///< f32, in scope
-  std::vector<ir::Value*> blocks_;  ///< in scope
+  std::vector<ir::Value*> values_;  ///< f32 values in scope
+  std::vector<ir::Value*> blocks_;  ///< blocks in scope
   int accesses_ = 0;
 };
 

@@ -1,7 +1,7 @@
 #include "lowering_run.h"
 
-// Reductions fused into an elementwise loop, and loads repeated in each loop: around 64 lanes, with masks,
-// traps and stores.
+// Tests reductions that are fused into an elementwise loop, and loads that each loop repeats. Sizes are
+// around 64 lanes; there are masks, traps and stores.
 
 namespace kdl::cpu {
 

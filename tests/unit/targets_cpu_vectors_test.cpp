@@ -1,7 +1,7 @@
 #include "lowering_run.h"
 
-// Shapes near multiples of vectors and register blocks, for which the lowering does not change any bit
-// either.
+// Tests that the lowering does not change any bit for shapes near multiples of vectors and of register
+// blocks.
 
 namespace kdl::cpu {
 
@@ -171,8 +171,8 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   for (size_t at = lowered.find("load %x"); at != std::string::npos;
        at = lowered.find("load %x", at + 1))
     ++loads;
-  // Whole iterations and remainders, in 8 vectors each: single rows, groups of four, and the rows that groups
-  // of four leave.
+  // The loads are in whole iterations and in remainders, with 8 vectors each: for single rows, for groups of
+  // four rows, and for the rows that remain after these groups.
   CHECK(loads == 2 * 8 + 2 * 4 * 8 + 2 * 8);
 }
 

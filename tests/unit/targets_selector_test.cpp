@@ -14,7 +14,7 @@
 #include "targets/builtin.h"
 #include "targets/cpu/facts.h"
 
-// The blocks chosen for random products with random sizes, constants, types and levels.
+// Tests the blocks chosen for random products with random sizes, constants, types and levels.
 
 namespace kdl::targets {
 
@@ -22,7 +22,7 @@ namespace {
 
 struct Constant {
   std::string_view name;
-  int64_t given = 0;               ///< 0: open
+  int64_t given = 0;               ///< 0 if the constant is open
   std::vector<int64_t> choices{};  ///< allowed values of an open constant; empty: any
 
   std::string Text() const {
@@ -30,7 +30,7 @@ struct Constant {
     if (choices.empty()) return fmt::format("{} = auto", name);
     return fmt::format("{} in {{{}}} = auto", name, fmt::join(choices, ", "));
   }
-  /// Returns the smallest value that it may have.
+  /// Returns the smallest value that the constant may have.
   int64_t Least() const {
     return given ? given : choices.empty() ? 1 : *std::ranges::min_element(choices);
   }
@@ -43,7 +43,7 @@ struct Form {
   std::string_view acc;
   std::string_view instruction;  ///< empty: plain multiplications
   bool widens;                   ///< factors are converted to the accumulator's type
-  int64_t a_bytes;               ///< bytes for an element of all tiles of a in memory
+  int64_t a_bytes;               ///< bytes per element of a, in all its tiles in memory
   int64_t b_bytes;
   int64_t acc_bytes;
   int64_t columns_bytes;  ///< the model's bytes for each element of a panel
@@ -55,7 +55,8 @@ constexpr Form kPlainForms[] = {{"f32", "f32", "f32", "", false, 4, 4, 4, 4},
                                 {"f16", "f16", "f32", "", true, 6, 6, 4, 4},
                                 {"u8", "i8", "i32", "", true, 5, 5, 4, 4}};
 
-/// Factors that an instruction accepts in their narrow type have no wide copy.
+/// Returns the form for an instruction. Factors that the instruction accepts in their narrow type have no
+/// wide copy.
 Form FormOf(const cpu::ProcessorFacts& facts, const ir::MatrixInstruction& instruction) {
   auto bytes = [](Scalar scalar) { return static_cast<int64_t>(Bytes(scalar)); };
   return {Spelling(instruction.a),
@@ -189,7 +190,7 @@ class Drawer {
 /// The model's limits for the tiles of a product.
 struct Limits {
   int64_t bytes;       ///< total size of a block's tiles
-  int64_t extents[3];  ///< block extents, unless something else decides
+  int64_t extents[3];  ///< maximum extents of blocks whose constants are open
 };
 
 Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
@@ -200,20 +201,20 @@ Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
            std::min<int64_t>(facts.l1_bytes / columns, 1024) / product.form.columns_bytes}};
 }
 
-/// In bytes.
+/// Returns the total size of a block's tiles in bytes.
 int64_t TilesOf(const Product& product, const std::vector<int64_t>& extents) {
   auto [m, n, k] = std::tie(extents[0], extents[1], extents[2]);
   const Form& form = product.form;
   return m * k * form.a_bytes + n * k * form.b_bytes + m * n * form.acc_bytes;
 }
 
-/// Returns the bytes that blocks may take. If the smallest blocks fit, they may exceed this by half of the
-/// limit; if they do not, by all of it.
+/// Returns the bytes that tiles may occupy, if the smallest tiles occupy `least`. If those fit into the
+/// limit, the result is at least `least` plus half of the limit. Otherwise it is `least` plus the limit.
 int64_t RoomOf(int64_t least, int64_t limit) {
   return least > limit ? least + limit : std::max(limit, least + limit / 2);
 }
 
-/// Checks the chosen numbers of the open constants, in their order.
+/// Checks the values chosen for the open constants, in the order of the constants.
 void CheckChoice(const Product& product, const Limits& limits, const std::vector<int64_t>& chosen) {
   std::vector<int64_t> extents;
   std::vector<int64_t> least;

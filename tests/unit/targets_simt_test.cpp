@@ -5,8 +5,8 @@
 #include "targets/simt/pipelines.h"
 #include "workgroup_lowering.h"
 
-// The lowering for workgroups does not change any bit: each kernel here is interpreted before and after every
-// pass, and after the last passes thread by thread. Removing a barrier is noticed.
+// Tests that the lowering for workgroups does not change any bit. Each kernel is interpreted before and after
+// every pass, and after the last passes thread by thread. The tests notice when a barrier is removed.
 
 namespace kdl::simt {
 
@@ -52,7 +52,8 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// In the second product, rows are those of the second factor, whose terms are contiguous in memory.
+// In the second product, the rows of the result are those of the second factor, whose terms are contiguous in
+// memory.
 constexpr const char* kMatrixProduct = R"(
 kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,N]> in, %d: tensor<bf16,[N,K]> in, %c: tensor<f32,[M,N]> out, %e: tensor<f32,[N,M]> out) {
   axis i = M by 32
@@ -100,7 +101,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
 }
 )";
 
-// The factors' layout in memory is given by the arguments.
+// The layout of the factors in memory depends on the arguments of TensorTilesOf.
 constexpr const char* kTensorTiles = R"(
 kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf16,[SIZES_B]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 64
@@ -123,9 +124,9 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
 }
 )";
 
-// In each iteration, the first product's factor comes from before the loop, and the second product's is
-// computed from the first product's result. Rows are scaled, and reduced in any order and in sequential
-// order.
+// In each iteration, a factor of the first product comes from before the loop, and a factor of the second
+// product is computed from the first product's result. Rows are scaled; they are reduced both in any order
+// and in sequential order.
 constexpr const char* kTurns = R"(
 kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D]> in, %v: tensor<bf16,[S,D]> in, %o: tensor<f32,[L,D]> out) {
   axis i = L by 64
@@ -218,8 +219,8 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
 }
 )";
 
-// Each iteration's sum includes the previous one. Other products start from zero, and an elementwise loop
-// changes the sum in place.
+// Each iteration's sum includes the sum of the previous iteration. Other products start from zero, and an
+// elementwise loop changes the sum in place.
 constexpr const char* kScaled = R"(
 kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %s: tensor<f32,[M]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 4
@@ -245,8 +246,8 @@ kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// The first product's tile is also read by columns, and is a factor of the second product, whose own rows
-// come last.
+// The tile of the first product is also read by columns, and is a factor of the second product, in whose
+// result the rows are the last dimension.
 constexpr const char* kTwoProducts = R"(
 kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in, %c: tensor<f32,[N,M]> inout, %d: tensor<f32,[K,M]> out) {
   axis i = M by 6
@@ -308,8 +309,8 @@ kernel @scans dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out)
 }
 )";
 
-// Different rates: what is produced in blocks of 4 is consumed in two loops, one of which needs more than one
-// block at a time.
+// The stages have different rates: tiles are produced in blocks of 4 and consumed in two loops, one of which
+// needs more than one block at a time.
 constexpr const char* kStages = R"(
 kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   axis c = C by 4
@@ -346,7 +347,8 @@ kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out
 }
 )";
 
-// Each iteration reads what the previous one has written, and that also determines the number of iterations.
+// Each iteration reads what the previous iteration has written, which also determines the number of
+// iterations.
 constexpr const char* kParts = R"(
 kernel @parts dims(%R, %C) (%x: tensor<i32,[R,C]> in, %y: tensor<i32,[R,C]> inout) {
   axis c = C by 4
@@ -427,9 +429,8 @@ TEST_CASE("factors are fetched iterations ahead: removing any wait, group or bar
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::Barrier, shapes) >= 2);
 }
 
-TEST_CASE(
-    "factors are copied as tensor tiles: removing any mbarrier, wait or barrier is detected") {
-  // One and two blocks, one and several iterations; a range that ends before the tensor.
+TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
+  // There are one or two blocks, and one or several iterations. One range ends before the tensor.
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 64 << 10;
   CheckLowering(
@@ -454,7 +455,7 @@ TEST_CASE(
     "detected") {
   SimtFacts facts = WorkgroupOf(128);
   facts.groups_blocks = true;
-  // Two to four blocks for each core; no iteration, one, fewer than there are slots, and more.
+  // Each core has two to four blocks. There are no iterations, one, fewer than there are slots, or more.
   const std::string text = TensorTilesOf(true, true, 16);
   CheckLowering(
       kLowering, text, facts,
@@ -475,7 +476,8 @@ TEST_CASE(
     "detected") {
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 128 << 10;
-  // Tile copies are possible, for a range that ends before its tensor only some, or none; then no iteration.
+  // All tile copies are possible, only some (a range ends before its tensor), or none. The last case has no
+  // iterations.
   CheckLowering(kLowering, kTurns, facts,
                 {{{"L", 66}, {"S", 136}, {"D", 8}, {"H", 136}},
                  {{"L", 3}, {"S", 136}, {"D", 64}, {"H", 130}},
@@ -488,7 +490,7 @@ TEST_CASE(
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
         ir::OpKind::TileCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
     CHECK(CheckMissed(kLowering, kScores, facts, kind, shapes) >= 1);
-  // A barrier of the iteration makes some of these ops redundant.
+  // The barrier in each iteration makes some of these ops redundant.
   for (ir::OpKind kind : {ir::OpKind::MbarrierWait, ir::OpKind::ProxyFence, ir::OpKind::Barrier})
     CHECK(CountMissed(kLowering, kScores, facts, kind, shapes) >= 1);
 }
@@ -496,10 +498,10 @@ TEST_CASE(
 TEST_CASE("the blocks of a product are processed in groups of rows, each once") {
   SimtFacts facts = WorkgroupOf(4);
   facts.groups_blocks = true;
-  // Rows of blocks: none, fewer than in a group, and more; and no columns.
+  // There are no rows of blocks, fewer than in a group, or more. The last case has no columns.
   std::string text = kMatmul;
   const std::string rows = "axis i = M by 4";
-  text.replace(text.find(rows), rows.size(), "axis i = M by 1024");  // groups of two
+  text.replace(text.find(rows), rows.size(), "axis i = M by 1024");  // groups of two rows
   CheckLowering(kLowering, text, facts,
                 {{{"M", 0}, {"N", 9}, {"K", 3}},
                  {{"M", 5}, {"N", 9}, {"K", 3}},
@@ -516,7 +518,8 @@ TEST_CASE("tensor tiles of bytes, whose terms are contiguous in both factors") {
                       {"u8", "i8", "i32", "simt.wgmma_u8_i8"},
                       {"f8e4m3", "f8e4m3", "f32", "simt.wgmma_f8e4m3"},
                       {"f8e5m2", "f8e4m3", "f32", "simt.wgmma_f8e5m2_f8e4m3"}};
-  // A last block with a complete row of terms, and one whose elements are loaded by the threads.
+  // The last block has a complete row of terms in the first case; in the second case, threads load its
+  // elements.
   const std::vector<Dims> shapes = {{{"M", 3}, {"N", 18}, {"K", 144}, {"H", 144}},
                                     {{"M", 66}, {"N", 3}, {"K", 135}, {"H", 135}}};
   for (const Row& row : rows) {
@@ -531,7 +534,7 @@ TEST_CASE("tensor tiles of bytes, whose terms are contiguous in both factors") {
       replace("0.0 : f32", "0 : " + row.acc);
       replace("f32", row.acc);
     }
-    for (const std::string& factor : {row.a, row.b}) {  // the parameters', then the loads'
+    for (const std::string& factor : {row.a, row.b}) {  // first the parameters, then the loads
       text.replace(text.find("bf16"), 4, factor);
     }
     for (const std::string& factor : {row.a, row.b}) text.replace(text.find("bf16"), 4, factor);

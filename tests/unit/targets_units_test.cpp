@@ -22,7 +22,7 @@ TEST_CASE("units: BFDOT rounds to odd, flushes what is subnormal and ends at inf
     uint64_t a[2];
     uint64_t b[2];
     uint64_t acc;
-    uint64_t after;  ///< as an emulator of the architecture computes it
+    uint64_t after;  ///< the result, as an emulator of the architecture computes it
   };
   constexpr Step kSteps[] = {
       {{0x3f81, 0x3f83}, {0x3f85, 0x3f87}, 0x00000000, 0x40081a00},
@@ -45,8 +45,8 @@ TEST_CASE("units: BFDOT rounds to odd, flushes what is subnormal and ends at inf
 }
 
 TEST_CASE("units: BFMMLA takes two pairs, one after the other") {
-  // From an emulator of the architecture: the second sum is added after the first one was rounded, not
-  // together with it.
+  // An emulator of the architecture gave this result: the second sum is added after the first sum was
+  // rounded, not together with it.
   uint64_t a[] = {0x3f810000, 0x3f830000, 0x33800000, 0x00000000};
   uint64_t b[] = {0x3f850000, 0x3f870000, 0x3f800000, 0x00000000};
   CHECK(ir::RunStep(cpu::kBf16Matrix, 0, a, b) == 0x40081a01);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Emulates AMX on processors without it. A SIGILL handler decodes the instruction, executes it according to
-// Intel's manual, and continues after it. Violations of the manual are counted.
+// Intel's manual, and resumes after the instruction. Violations of the manual are counted.
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ struct Machine {
   uint8_t rows[8] = {};
   uint8_t data[8][16][64] = {};
   int64_t products = 0;
-  int64_t of_signs[4] = {};  ///< TDPBUUD, TDPBUSD, TDPBSUD, TDPBSSD
+  int64_t of_signs[4] = {};  ///< counts of TDPBUUD, TDPBUSD, TDPBSUD, TDPBSSD
   int64_t of_floats = 0;
   int64_t loads = 0;
   int64_t releases = 0;
@@ -30,9 +30,9 @@ struct Machine {
 
 inline Machine machine;
 
-/// The fields of an instruction with a three-byte VEX prefix that name registers and memory.
+/// The registers and the memory that an instruction with a three-byte VEX prefix names.
 struct Decoded {
-  uint8_t prefix;  ///< 0, 1 for 66, 2 for F3, 3 for F2
+  uint8_t prefix;  ///< 0: none, 1: 66, 2: F3, 3: F2
   uint8_t opcode;
   int mod;
   int reg;
@@ -120,7 +120,8 @@ inline void NoteProduct(int sums, int a, int b) {
   ++machine.products;
 }
 
-/// The prefix tells TDPBUUD, TDPBUSD, TDPBSUD and TDPBSSD apart, which differ in the signs of their factors.
+/// Executes TDPBUUD, TDPBUSD, TDPBSUD or TDPBSSD, which the prefix tells apart. They differ in the signs of
+/// their factors.
 inline void Multiply(const Decoded& op) {
   int sums = op.reg;
   int a = op.rm;
@@ -144,8 +145,8 @@ inline void Multiply(const Decoded& op) {
   }
 }
 
-/// A fused multiply-add, or the sum of two numbers if a factor is 1, as in TDPBF16PS: subnormal values count
-/// as zero.
+/// Returns a fused multiply-add, or the sum of two numbers if a factor is 1, as TDPBF16PS computes it:
+/// subnormal values count as zero.
 inline float FlushedFma(float a, float b, float c) {
   constexpr unsigned kFlushBoth = 1u << 6 | 1u << 15;
   unsigned before = __builtin_ia32_stmxcsr();
@@ -158,7 +159,7 @@ inline float FlushedFma(float a, float b, float c) {
   return sum;
 }
 
-/// For bf16: adds the even terms, then the odd ones, then both sums.
+/// Executes TDPBF16PS: adds the even terms, then the odd terms, then both sums.
 inline void MultiplyFloats(const Decoded& op) {
   int sums = op.reg;
   int a = op.rm;
@@ -209,15 +210,15 @@ inline void Handle(int, siginfo_t*, void* state) {
   context->uc_mcontext.gregs[REG_RIP] += op.length;
 }
 
-/// Asks the system for the processor's own tiles. The emulation cannot replace them, because on a processor
-/// that has them instructions raise no signal.
+/// Asks the system for the processor's own tiles. On a processor that has tiles, the emulation cannot replace
+/// them, because their instructions raise no signal.
 inline bool HasTiles() {
   constexpr long kAskForState = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;         // XFEATURE_XTILE_DATA
   return syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
 
-/// Provides tiles during its lifetime: the processor's if it has any, else emulated ones.
+/// While this object exists, the process has tiles: the processor's if it has any, else emulated ones.
 class Emulation {
  public:
   Emulation() : counts_(!HasTiles()) {
@@ -234,7 +235,7 @@ class Emulation {
   Emulation(const Emulation&) = delete;
   Emulation& operator=(const Emulation&) = delete;
 
-  /// Whether `machine` observes what the code does.
+  /// Returns whether `machine` counts what the code does. It only counts with emulated tiles.
   bool counts() const { return counts_; }
 
  private:

@@ -14,7 +14,7 @@ TEST_CASE("the median and the spread of an even and of an odd number of trials")
 }
 
 TEST_CASE("a ceiling is the median of the trials' parts") {
-  // A trial with a disturbed limit does not count.
+  // A trial with a disturbed limit does not affect the median.
   CHECK(Ceiling({2, 2, 2}, {1, 1, 9}).value() == doctest::Approx(0.5));
   CHECK(Ceiling({2, 2, 2}, {2.9, 2.9, 2.9}).value() == doctest::Approx(1.45));
 }

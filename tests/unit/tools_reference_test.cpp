@@ -44,7 +44,7 @@ program @p dims(%N) (%n: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
 }
 )";
 
-/// What the compiler generates for the two kernels.
+/// The image that the compiler generates for the two kernels.
 struct ReferenceImage {
   kdl_param_desc params[5] = {};
   const char* dims[1] = {"N"};
@@ -112,7 +112,7 @@ struct Context {
   }
 };
 
-/// Runs the program on the device and returns the failure's text, empty on success.
+/// Runs the program on the device. Returns the text of the failure, or an empty string on success.
 std::string RunProgram(const char* spec, const std::string& payload, std::vector<float>& x,
                        std::vector<float>& y, int64_t n) {
   ir::ReadText read(kModule);

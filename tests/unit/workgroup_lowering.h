@@ -11,8 +11,8 @@
 #include "targets/simt/facts.h"
 #include "targets/simt/passes.h"
 
-// Tests of target families with workgroups of threads: no pass changes a bit, and removing any op that orders
-// threads is noticed.
+// Shared by the tests of target families with workgroups of threads. Checks that no pass changes a bit, and
+// that removing any op that orders threads is noticed.
 
 namespace kdl::simt {
 
@@ -38,7 +38,7 @@ inline std::unique_ptr<TestKernel> Lowered(const WorkgroupLowering& lowering,
   return test;
 }
 
-/// A run of the kernel before all passes.
+/// A run of the kernel before any pass.
 struct ExpectedRun {
   Dims dims;
   int64_t core_num;
@@ -57,8 +57,8 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
   return runs;
 }
 
-/// Interprets the kernel before and after every pass that changes it; after the last passes, thread by
-/// thread.
+/// Interprets the kernel before and after every pass that changes it. After the last passes, interprets it
+/// thread by thread.
 inline void CheckLowering(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
   TestKernel test(text, lowering.instructions);
@@ -89,8 +89,7 @@ inline std::vector<ir::Op*> OpsOfKind(const TestKernel& test, ir::OpKind kind) {
   return ops;
 }
 
-/// Removes each op of a kind from a lowered kernel in turn. Returns for each whether some run fails without
-/// it.
+/// Removes each op of a kind from a lowered kernel in turn. Returns for each op whether some run then fails.
 inline std::vector<bool> Missed(const WorkgroupLowering& lowering, const std::string& lowered,
                                 ir::OpKind kind, const std::vector<Dims>& shapes) {
   std::vector<bool> missed;
@@ -104,7 +103,7 @@ inline std::vector<bool> Missed(const WorkgroupLowering& lowering, const std::st
   return missed;
 }
 
-/// Returns how many ops of a kind are missed when removed. The others may be redundant.
+/// Returns the number of ops of a kind without which some run fails. The others may be redundant.
 inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::string& text,
                              const SimtFacts& facts, ir::OpKind kind,
                              const std::vector<Dims>& shapes) {
@@ -112,7 +111,7 @@ inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::strin
                             true);
 }
 
-/// Checks that each op of a kind is missed when removed, and returns how many there are.
+/// Checks that some run fails without any one of the ops of a kind. Returns the number of these ops.
 inline size_t CheckMissed(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, ir::OpKind kind,
                           const std::vector<Dims>& shapes) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares kernels with PyTorch, IREE and NumPy, as far as this Python can import them: alternating, in one
+"""Compares kernels with PyTorch, IREE and NumPy, if this Python can import them. All sides alternate in one
 process, on the same arrays.
 
 Rows are the kernels in kernels/, with `auto` tiles, called through their C functions. Results are first
 compared with NumPy's in float64; a wrong row is reported as WRONG without a time, and the exit code is 1.
-With one thread, times are processor time; with two, wall-clock time, of which the fastest of five tries
-counts in each trial. The column `unit` has the name that the peer reports for its implementation.
+With one thread, times are processor time. With two threads, they are wall-clock time, and the fastest of five
+tries counts in each trial. The column `unit` has the name that the peer reports for its implementation.
 """
 import argparse
 import dataclasses
@@ -27,7 +27,7 @@ from rows import ROWS
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 TURN = 2e-3  # minimum seconds for a side's turn
 TRIES = 5  # other load only adds wall-clock time, so the fastest counts
-REST = 20e-3  # between turns, until no peer's threads spin any more
+REST = 20e-3  # pause between turns, until no peer's threads spin any more
 
 
 @dataclasses.dataclass
@@ -38,7 +38,7 @@ class Result:
     threads: int
     peer_name: str
     unit: str = ""
-    ours: float = 0  # seconds, median
+    ours: float = 0  # median time in seconds
     peer: float = 0
     ratio: float = 0  # the peer's time divided by ours: more is better
     spread: float = 0  # interquartile range of the quotients, divided by their median
@@ -47,7 +47,7 @@ class Result:
 
 
 def turn(call, runs, threads):
-    """Returns the seconds of one run."""
+    """Returns the seconds per call. With several threads, the fastest of several tries counts."""
     if threads == 1:
         start = time.process_time()
         for _ in range(runs):
@@ -64,7 +64,7 @@ def turn(call, runs, threads):
 
 
 def lower_stages_to_state_machine(sides, threads, trials, seconds):
-    """Returns a series of timings for each side; a trial is one turn of each."""
+    """Returns a series of timings for each side. A trial consists of one turn of each side."""
     runs = []
     for call in sides:
         call()  # run one-time initialization
@@ -80,7 +80,7 @@ def lower_stages_to_state_machine(sides, threads, trials, seconds):
 
 
 def difference(row, found, expected):
-    """Returns what is wrong, or nothing."""
+    """Returns what is wrong with the result, or an empty string."""
     if row.tolerance == 0:
         return "" if numpy.array_equal(found, expected) else "another number"
     error = numpy.max(numpy.abs(found.astype(numpy.float64) - expected)) / max(1.0, float(numpy.max(numpy.abs(expected))))

@@ -1,5 +1,5 @@
-"""Other implementations of the same work. Each prepares a call on a row's arrays, or returns nothing if it
-does not support the work."""
+"""Other implementations of the same work. Each prepares a call on a row's arrays, or returns None if it does
+not support the work."""
 import contextlib
 import ctypes
 import importlib
@@ -16,8 +16,8 @@ MKL_CALL = re.compile(r"MKL_VERBOSE (\w+)\(")
 
 
 class Peer:
-    """A library. `found` is called once, then `prepare` for each row; `unit` says what a prepared call has
-    run."""
+    """A library. `found` is called once, then `prepare` for each row. `unit` returns the name of the
+    implementation that a prepared call uses."""
 
     name = ""
     modules = ()
@@ -100,7 +100,8 @@ class PyTorch(Peer):
         return work and (lambda: work(*inputs))
 
     def unit(self, call):
-        """Returns oneDNN's or MKL's name for what ran, or else the level of PyTorch's own loops."""
+        """Returns oneDNN's or MKL's name for the implementation that ran, or else the level of PyTorch's own
+        loops."""
         torch = self.library
         with told() as lines, torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON), \
                 torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
@@ -117,7 +118,8 @@ class PyTorch(Peer):
 
 @contextlib.contextmanager
 def told():
-    """Collects the lines that are written to the process's standard output meanwhile, also from C."""
+    """Collects the lines that the process writes to its standard output inside the `with` block, also from
+    C."""
     lines = []
     flush = ctypes.CDLL(None).fflush
     flush(None)

@@ -1,4 +1,4 @@
-"""The rows: which kernel, with which sizes and arrays, and NumPy's result."""
+"""The rows of the comparison: a kernel, its sizes and arrays, and NumPy's result."""
 import dataclasses
 from collections.abc import Callable
 
@@ -13,11 +13,11 @@ class Row:
     name: str
     dtype: str
     size: str
-    work: str  # the peers' name for it
+    work: str  # the name that the peers use for this work
     file: str
     function: str
     sizes: dict
-    shapes: dict  # a shape for each array; the output is the last one
+    shapes: dict  # a shape for each array; the output is last
     reference: Callable  # computed from the arrays in float64
     out_dtype: str = "f32"
     tolerance: float = 2e-5
@@ -39,7 +39,7 @@ class Row:
 
 
 def room(storage, shape):
-    """Returns an array that starts at a cache line, like PyTorch's."""
+    """Returns an array that starts at a cache line, like PyTorch's arrays."""
     count = int(numpy.prod(shape)) * numpy.dtype(storage).itemsize
     bytes_ = numpy.empty(count + 64, numpy.uint8)
     start = -bytes_.ctypes.data % 64

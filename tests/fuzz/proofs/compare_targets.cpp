@@ -21,7 +21,7 @@ namespace kdl::fuzz {
 
 namespace {
 
-constexpr int kLaunches = 3;  // on each target
+constexpr int kLaunches = 3;  // number of launches on each target
 
 std::string Text(const DiagnosticEngine& diagnostics) {
   for (const auto& one : diagnostics.all()) {
@@ -37,7 +37,7 @@ ir::Function* OnlyKernel(const ir::Module& module) {
   return nullptr;
 }
 
-/// Draws sizes like those of the sanitizer's runs.
+/// Draws sizes like those with which the sanitizer runs kernels.
 Sizes DrawSizes(std::mt19937_64& random) {
   static constexpr int64_t kSmall[] = {0, 1, 2, 3, 5, 7, 9, 16, 33};
   static constexpr int64_t kGreat[] = {
@@ -48,7 +48,7 @@ Sizes DrawSizes(std::mt19937_64& random) {
   return sizes;
 }
 
-/// A random kernel compiled for all targets, as a program that launches it once.
+/// A random kernel that is compiled for all targets, in a program that launches it once.
 class CompiledKernel {
  public:
   CompiledKernel(const std::string& text, const std::vector<std::string>& targets,
@@ -75,7 +75,7 @@ class CompiledKernel {
   }
 
   bool ok() const { return context_ != nullptr; }
-  /// Whether its static assertions accept the random constants.
+  /// Returns whether the kernel's static assertions accept the random constants.
   bool fits() const { return fits_; }
   std::string error() const { return Text(session_->diagnostics); }
 
@@ -84,7 +84,7 @@ class CompiledKernel {
     return {*OnlyKernel(*drawn_.module), sizes, seed};
   }
 
-  /// Binds the program's arguments: the launch's integers, and floats including special values.
+  /// Binds the program's arguments: integers as in `launch`, and floats that include special values.
   std::optional<driver::BoundProgram> Bind(const DrawnLaunch& launch, const Sizes& sizes,
                                            int64_t cores, uint64_t seed) const {
     driver::Options options;
@@ -110,7 +110,7 @@ class CompiledKernel {
     return bound;
   }
 
-  /// Returns what is wrong with one run. Sets `refused` if a check ends it.
+  /// Runs the program once and returns what is wrong. Sets `refused` if a check ends the run.
   std::string FindFault(const std::string& target, const driver::BoundProgram& bound,
                         bool& refused) const {
     driver::RunPlace place{context_.get(), *compilation_.module, DevicesOn(target),
@@ -136,7 +136,7 @@ class CompiledKernel {
     return compilation_.devices.at(static_cast<size_t>(number));
   }
 
-  /// Gives the open generics the values of a first launch.
+  /// Sets the open generics to the values of a first launch.
   bool FixConstants(const ir::Module& module, std::mt19937_64& random) {
     DrawnLaunch first(*OnlyKernel(*drawn_.module), DrawSizes(random), random());
     fits_ = first.fits();

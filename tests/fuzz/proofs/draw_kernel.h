@@ -10,14 +10,13 @@ namespace kdl::fuzz {
 /// A kernel that is hard for the proofs.
 struct DrawnKernel {
   std::string text;
-  std::set<std::string> features;        ///< its parts, for counting
-  std::optional<unsigned long> steps{};  ///< limit for each question to the proofs, in some kernels
-  bool cores_agree =
-      false;  ///< it does not use core_num: the result is the same for all numbers of cores
+  std::set<std::string> features;        ///< the names of its parts, for statistics
+  std::optional<unsigned long> steps{};  ///< limit on the steps of each proof, in some kernels
+  bool cores_agree = false;  ///< core_num is not used: all numbers of cores give the same result
 };
 
 /// Draws a kernel that depends only on the seed. Its sizes are named N and M, its tensors are f32 and i32,
-/// its scalars i64.
+/// and its scalars are i64.
 DrawnKernel DrawKernel(uint64_t seed);
 
 }  // namespace kdl::fuzz

@@ -1,7 +1,7 @@
 #include "drawer.h"
 
 // Parts that use numbers of a launch: sizes times large constants, integer parameters limited by static
-// asserts, cores.
+// asserts, and core numbers.
 
 namespace kdl::fuzz {
 

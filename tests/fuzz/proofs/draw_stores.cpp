@@ -1,6 +1,6 @@
 #include "drawer.h"
 
-// Parts about which elements a block accesses, and whether all elements are covered.
+// Parts that test which elements a block accesses, and whether all elements are written.
 
 namespace kdl::fuzz {
 
@@ -23,7 +23,7 @@ std::string Drawer::Where() {
   std::string i = Name("i");
   std::string y = Tensor(Pick({"N", "N", "N + 4"}), 60);
   std::string number = fmt::format("iota({})", i);
-  bool reads = Chance(40);  // elements outside the block, which a condition may prevent
+  bool reads = Chance(40);  // reads elements outside the block, unless a condition prevents it
   std::string first = Chance(70) ? Condition(number) : ConditionOfMemory(i);
   if (reads && Chance(60)) first = number + Pick({" > 0", " + 1 < N", " + 2 < N"});
   std::string second = Pick({"!(" + first + ")", first, Condition(number), ConditionOfMemory(i)});
@@ -140,7 +140,7 @@ std::string Drawer::Square() {
   std::string r = Name("r");
   std::string c = Name("c");
   std::string z = Tensor("N, N", 60);
-  bool is_row = Chance(35);  // a loop over rows only
+  bool is_row = Chance(35);  // the loop is over rows only
   std::string head = is_row ? "spmd for {0} in N by 2 {{ {2} }}\n"
                             : Pick({"spmd for {0} in N by 2, {1} in N by 3 {{ {2} }}\n",
                                     "spmd for {0} in N by 2 {{ for {1} in N by 3 {{ {2} }} }}\n",
@@ -186,7 +186,7 @@ std::string Drawer::Computed() {
 
 std::string Drawer::Extremes() {
   scalars_.insert({"most: i64", "wide: u32", "big: u64"});
-  if (Chance(30))  // before everything else
+  if (Chance(30))  // puts a statement before everything else
     views_ = Pick({"assert(0 <= 4 * most && 4 * most <= N);\n", "assert(0 <= most && most <= N);\n",
                    "assert(0 <= most + most && most + most <= N);\n", "assert(most <= s);\n"}) +
              views_;
@@ -243,8 +243,8 @@ std::string Drawer::Divided() {
                      Pick({"N * M", "N * M", "N * M", "3 * N", "N", "N * M - 1"}), text);
 }
 
-/// A value that is undefined in launches that divide by zero or load from outside. Facts derived from it must
-/// not be used for launches without it.
+/// Returns a value that is undefined in launches that divide by zero or load out of bounds. Facts that follow
+/// from it must not be used for launches without it.
 std::string Drawer::Partial() {
   std::string y = Tensor("N", 60);
   std::string i = Name("i");

@@ -1,6 +1,6 @@
 #include "drawer.h"
 
-// Parts that use the same memory under several names, and parts whose indices are combined and split.
+// Parts that access the same memory under several names, and parts that combine indices and split them again.
 
 namespace kdl::fuzz {
 
@@ -28,7 +28,7 @@ std::string Drawer::View() {
                      Name("i"), j, z);
 }
 
-/// Elements next to a column of a view; some are outside the view but inside the memory.
+/// Accesses elements next to a column of a view. Some are outside the view but inside its memory.
 std::string Drawer::ViewEdges() {
   std::string v = Name("w");
   std::string i = Name("i");
@@ -43,7 +43,7 @@ std::string Drawer::ViewEdges() {
   return fmt::format("spmd for {} in 0..N {{ {} = {} + 1.0;{} }}\n", i, store, read, plain);
 }
 
-/// Rows of two dimensions that a view merges, and elements of both the view and the tensor.
+/// Merges two dimensions into rows with a view, and accesses elements of both the view and the tensor.
 std::string Drawer::ViewRows() {
   std::string v = Name("w");
   std::string i = Name("i");
@@ -66,7 +66,7 @@ std::string Drawer::ViewRows() {
                                   columns, text);
 }
 
-/// Quotients, some of which are outside.
+/// Uses quotients as indices, some of which are out of bounds.
 std::string Drawer::Folded() {
   std::string i = Name("i");
   std::string j = Name("j");
@@ -82,7 +82,7 @@ std::string Drawer::Folded() {
   return fmt::format("spmd for {} in 0..N {{ for {} in 0..{} {{ {} }} }}\n", i, j, bound, store);
 }
 
-/// Facts that asserts in the kernel's body state, before or after their use.
+/// States facts with asserts in the kernel's body, before or after the code that needs them.
 std::string Drawer::Asserted() {
   std::string i = Name("i");
   std::string z = Tensor("N, 2", 70);

@@ -1,6 +1,6 @@
 #include "drawer.h"
 
-// Parts about which blocks exist, and how their accesses are ordered.
+// Parts that test which blocks exist, and how their accesses are ordered.
 
 namespace kdl::fuzz {
 

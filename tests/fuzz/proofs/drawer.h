@@ -16,7 +16,7 @@ namespace kdl::fuzz {
 
 using Texts = std::vector<std::string>;
 
-/// Draws statements about shared tensors. Each is correct for some of the random constants and wrong for
+/// Draws statements about shared tensors. Each statement is correct for some random constants and wrong for
 /// others.
 class Drawer {
  public:
@@ -31,45 +31,46 @@ class Drawer {
   std::string Number(int64_t least, int64_t most);
   std::string Name(std::string_view letter) { return fmt::format("{}{}", letter, names_++); }
   std::string By();
-  /// Returns an integer parameter that the compiler chooses, for use as a block size.
+  /// Returns an integer parameter whose value the compiler chooses, for use as a block size.
   std::string Block();
-  /// Returns a table of integers that bounds parts of a dimension. Launches use mostly ascending tables.
+  /// Returns a table of integers that are bounds of parts of a dimension. Launches mostly use ascending
+  /// tables.
   std::string Table();
-  /// Returns a `sync`, sometimes one that only some launches reach.
+  /// Returns a `sync`; sometimes only some launches reach it.
   std::string Sync(size_t percent);
 
-  /// Returns a tensor of this shape, which several statements often share.
+  /// Returns a tensor of this shape. Several statements often share it.
   std::string Tensor(const std::string& shape, size_t percent_out = 25);
 
-  /// Returns an index made from a binder and surrounding values.
+  /// Returns an index made from the binder `i` and the values in `around`.
   std::string Index(const std::string& i, const Texts& around = {});
 
-  /// Returns the value for a store to the element.
+  /// Returns the value that is stored to the element.
   std::string Right(const std::string& element, const std::string& y, const std::string& i,
                     const Texts& around);
 
   std::string Store(const std::string& y, const std::string& i, const Texts& around = {});
 
-  /// Returns a condition on the number `i`. There are only a few, so that they repeat.
+  /// Returns a condition on the number `i`. There are only a few conditions, so that they repeat.
   std::string Condition(const std::string& i);
   std::string ConditionOfMemory(const std::string& i);
 
   std::string Bound() { return Pick({"N", "N", "N", "M", "N - 1", "N / 2", "4"}); }
 
   // -- The parts ----------------------------------------------------------------------------------
-  /// Several `spmd for` loops, over the same domain or not, with and without `sync` in between.
+  /// Several `spmd for` loops over the same or different domains, with and without `sync` between them.
   std::string Walks();
-  /// Bounds that are constant or change from iteration to iteration.
+  /// `spmd for` loops in a loop. Their bounds are constant or change from iteration to iteration.
   std::string DomainInLoop();
-  /// Like a reduction by halves.
+  /// A loop that shrinks the bound of `spmd for` in each iteration, as a reduction by halves does.
   std::string Halving();
   /// Loops that start or end at the index of an outer loop.
   std::string LoopsAround();
-  /// A loop that accesses every few elements, starting at the index of an outer loop.
+  /// A loop that accesses every n-th element, starting at the index of an outer loop.
   std::string Grids();
   std::string Steps();
   std::string Triangle();
-  /// All of a square, or its diagonal.
+  /// Stores to all elements of a square, or to its diagonal.
   std::string Square();
   /// Branches that write different elements if their conditions exclude each other.
   std::string Chain();
@@ -82,9 +83,9 @@ class Drawer {
   std::string ViewRows();
   std::string Folded();
   std::string Asserted();
-  /// Iterations that `continue` ends.
+  /// A loop in which `continue` ends some iterations.
   std::string Continued();
-  /// Loop iterations that read what earlier ones have written.
+  /// Loop iterations that read what earlier iterations have written.
   std::string Recurrence();
   /// A `sync` in only some iterations of a loop.
   std::string Waiting();
@@ -92,33 +93,33 @@ class Drawer {
   std::string Flat();
   /// Statements outside `spmd for`.
   std::string Cores();
-  /// Numbers that each core counts by itself.
+  /// Numbers that each core counts for itself.
   std::string Counted();
-  /// Numbers that each core computes by itself and that blocks read. They may or may not be the same on all
-  /// cores.
+  /// Numbers that each core computes for itself and that blocks read. They may differ between cores.
   std::string Agreed();
   std::string Atomic();
   std::string LaunchTensor();
-  /// Loops within a block, over parts of a range and next to it.
+  /// Loops within a block, over parts of a range and over elements next to it.
   std::string Inner();
-  /// Tiling by hand: a scalar for each tile, and its elements up to the end.
+  /// Tiling by hand: a scalar for each tile, and a loop over the elements from there to the tile's end.
   std::string Tiling();
-  /// Blocks selected by number, in a loop that may skip some, and conditions on a number times a size.
+  /// Blocks selected by number, in a loop that may skip some of them, and conditions on a number times a
+  /// size.
   std::string Numbered();
-  /// A block that reads elsewhere what it has written.
+  /// A block that writes elements and reads them at other indices.
   std::string Shuffled();
   /// Variables that change along with a loop, inside blocks and around them.
   std::string Vars();
-  /// `spmd for` loops on a path that all cores take.
+  /// `spmd for` loops in a branch that all cores take.
   std::string IfAround();
   std::string Three();
-  /// Unknown conditions, two of which may be equal or opposite.
+  /// Conditions that are unknown at compile time. Two of them may be equal or opposite.
   std::string Opaque();
   /// Quotients and remainders, which may or may not reconstruct an index.
   std::string Computed();
   std::string PingPong();
   std::string Reduce();
-  /// Parts bounded by tables: by neighbours in one table, or by starts and lengths.
+  /// Parts bounded by tables: by neighbouring values of one table, or by starts and lengths.
   std::string Ragged();
   struct Part {
     std::string from;
@@ -126,11 +127,11 @@ class Drawer {
   };
   Part TablePart(const std::string& off, const std::string& e);
   std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
-  /// `spmd for` loops over a domain of two dimensions, whose bounds may change around them.
+  /// `spmd for` loops over a two-dimensional domain, whose bounds may change around the loops.
   std::string Planes();
-  /// Loops whose bounds are those of enclosing loops, with a `sync` in some of their iterations.
+  /// Nested loops with the bounds of enclosing loops, and a `sync` in some of their iterations.
   std::string DeepLoops();
-  /// Branches with few conditions, one of which shadows another.
+  /// Nested branches that test only a few conditions, so that an outer test may decide an inner one.
   std::string Hidden();
   std::string Branches(const Texts& conditions, const std::string& y, const std::string& i,
                        size_t depth);
@@ -138,11 +139,11 @@ class Drawer {
   std::string Extremes();
   /// A number split into a row and a column.
   std::string Divided();
-  /// Conditions on numbers that not every launch has.
+  /// Conditions on values that are undefined in some launches.
   std::string Partial();
   /// Sizes times large constants in indices, which may overflow 64 bits.
   std::string GreatSizes();
-  /// Products of sizes that overflow 64 bits, as tensors without elements may have.
+  /// Products of sizes that overflow 64 bits, which is possible in tensors without elements.
   std::string Products();
   /// An arbitrary number plus several products, added one by one.
   std::string Summed(const std::string& i, const std::string& y);
@@ -150,7 +151,7 @@ class Drawer {
   std::string Narrow();
   /// Indices chosen by an `if`.
   std::string Choices();
-  /// Indices loaded from a table, or given by the load's default outside it.
+  /// Indices loaded from a table. Outside the table, the load's default is used.
   std::string LookedUp();
   /// Constants limited by `static_assert`.
   std::string Statics();
@@ -164,9 +165,9 @@ class Drawer {
   std::map<std::string, std::string> tensors_;
   std::string views_;
   std::set<std::string> blocks_;
-  std::set<std::string> scalars_;  ///< besides s and u
+  std::set<std::string> scalars_;  ///< without s and u
   size_t names_ = 0;
-  size_t loops_ = 0;  ///< loops in the current part
+  size_t loops_ = 0;  ///< number of loops in the current part
 };
 
 }  // namespace kdl::fuzz

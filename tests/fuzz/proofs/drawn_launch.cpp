@@ -12,8 +12,8 @@ namespace kdl::fuzz {
 
 namespace {
 
-/// The most elements of a tensor. The sizes of a counterexample may be large, for instance to show that an
-/// i32 is too small for an index.
+/// The maximum number of elements of a tensor. The sizes of a counterexample may be large, for instance to
+/// show that an i32 is too small for an index.
 constexpr int64_t kMostElements = 1 << 20;
 
 }  // namespace
@@ -54,11 +54,11 @@ Result<std::optional<interp::Trap>> DrawnLaunch::Interpret(const ir::Module& mod
   return interp::RunKernel(module, kernel, arguments_, cores, {order, {}, watch});
 }
 
-/// Draws a small number, unless the name is one whose purpose is to overflow 64 bits.
+/// Draws a number, which is small unless the purpose of the name is to overflow 64 bits.
 int64_t DrawnLaunch::Number(std::string_view name) {
   static constexpr int64_t kMost[] = {INT64_MAX, INT64_MIN, int64_t{1} << 62, -1, 0, 5};
   static constexpr int64_t kWide[] = {4294967295, int64_t{1} << 30, int64_t{1} << 31, 1, 0, 5};
-  // Three times some of these exceed the limits of their types.
+  // Some of these values, times three, exceed the limits of their types.
   static constexpr int64_t kTurn[] = {1431655766, 2147483647, 715827883, 1, 0, 2};
   static constexpr int64_t kByte[] = {255, 254, 16, 1, 0, 3};
   size_t pick = random_() % 6;
@@ -79,7 +79,7 @@ void DrawnLaunch::AddConstant(const ir::Generic& generic, const Sizes& sizes) {
   said_ += fmt::format("{} = {}, ", generic.name.text(), value);
 }
 
-/// Whether no `static_assert` refuses the constants.
+/// Returns whether all `static_assert` accept the constants.
 bool DrawnLaunch::MeetsStatics(const ir::Function& kernel) const {
   proofs::Sizes constants;
   for (const ir::Generic& generic : kernel.generics)
@@ -92,7 +92,7 @@ bool DrawnLaunch::MeetsStatics(const ir::Function& kernel) const {
   return meets;
 }
 
-/// Makes the last tensor bound parts of a dimension. Mostly it ascends from 0 to the end.
+/// Fills the last tensor with bounds of parts of a dimension. They mostly ascend from 0 to the end.
 void DrawnLaunch::MakeTable() {
   const interp::TensorArgument& table = arguments_.tensors.back();
   auto* first = static_cast<int32_t*>(table.data);
@@ -105,8 +105,8 @@ void DrawnLaunch::MakeTable() {
   }
 }
 
-/// Makes the lengths of parts that start at the previous table's values. Mostly each part ends where the next
-/// one starts.
+/// Fills the last tensor with lengths of parts that start at the values of the previous table. Mostly each
+/// part ends where the next part starts.
 void DrawnLaunch::MakeLengths() {
   auto count = arguments_.tensors.back().sizes[0];
   if (count == 0 || random_() % 8 == 0) return;
@@ -135,7 +135,7 @@ bool DrawnLaunch::AddTensor(ir::Type type, const Sizes& sizes) {
     if (count > static_cast<size_t>(kMostElements)) return false;
   }
   tensor.strides = interp::RowMajorStrides(tensor.sizes);
-  // Integers are used as indices; most of them are inside.
+  // Integers are used as indices; most of them are in bounds.
   int64_t first = tensor.sizes.empty() ? 1 : std::max<int64_t>(tensor.sizes[0], 1);
   memory_.emplace_back((count + 1) * 4);
   for (size_t n = 0; n < count; ++n) {

@@ -15,7 +15,7 @@
 
 namespace kdl::fuzz {
 
-/// The values of sizes by name, and of scalar parameters if a counterexample gives them.
+/// The values of sizes by name. Also contains scalar parameters if a counterexample gives them.
 using Sizes = std::map<std::string, int64_t>;
 
 /// Returns the values as text: `N = 5, M = 2`.
@@ -24,15 +24,15 @@ std::string ToText(const Sizes& sizes);
 /// The arguments of one launch of a random kernel, and its run in the interpreter.
 class DrawnLaunch {
  public:
-  /// Draws whatever `sizes` does not give. The launch fits unless a `static_assert` refuses the constants or
-  /// a tensor is too large.
+  /// Draws all values that `sizes` does not give. `fits()` is then true, unless a `static_assert` rejects the
+  /// constants or a tensor is too large.
   DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed);
 
   bool fits() const { return fits_; }
   /// Returns the constants and scalars as text: `s = -1, u = 2, `.
   const std::string& said() const { return said_; }
   const interp::KernelArguments& arguments() const { return arguments_; }
-  /// Whether both have the same elements, to compare the results of two runs of one launch.
+  /// Returns whether both have the same elements, to compare the results of two runs of the same launch.
   bool HasElementsOf(const DrawnLaunch& other) const { return memory_ == other.memory_; }
 
   Result<std::optional<interp::Trap>> Interpret(const ir::Module& module,

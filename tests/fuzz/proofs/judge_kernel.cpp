@@ -34,8 +34,8 @@ bool Holds(auto& ids, const std::string& id) {
 
 enum class Proofs : uint8_t { Run, Skipped };
 
-/// Runs the passes of a module. If the proofs are skipped, what check-bounds refuses is checked at run time
-/// instead.
+/// Runs the passes on a module. If the proofs are skipped, the accesses that check-bounds would refuse are
+/// checked at run time instead.
 driver::PipelineEnd RunPasses(driver::Session& session, ir::Module& module, Proofs proofs,
                               std::optional<uint64_t> steps) {
   if (proofs == Proofs::Run) {
@@ -83,7 +83,8 @@ struct Compiled {
   }
 };
 
-/// Returns a difference in the result for another number of cores, which distributes blocks in another way.
+/// Returns a difference in the result for another number of cores, with which the blocks are distributed in
+/// another way.
 std::optional<std::string> FindOther(const Compiled& compiled, const DrawnLaunch& launch,
                                      const Sizes& sizes, int64_t cores, uint64_t seed) {
   DrawnLaunch other(*compiled.kernel(), sizes, seed);
@@ -95,7 +96,8 @@ std::optional<std::string> FindOther(const Compiled& compiled, const DrawnLaunch
                      other_cores, ToText(sizes), launch.said(), seed);
 }
 
-/// Returns what the sanitizer finds in one launch; nothing if it is clean, or ends for another reason.
+/// Returns what the sanitizer finds in one launch. Returns nothing if the launch is clean, or ends for
+/// another reason.
 std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, int64_t cores,
                                 uint64_t seed, Judgement& judgement) {
   const ir::Function& kernel = *compiled.kernel();
@@ -107,9 +109,9 @@ std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, in
   ++judgement.runs;
   if (!*run)
     return compiled.cores_agree ? FindOther(compiled, launch, sizes, cores, seed) : std::nullopt;
-  // A launch that a check ends may have raced before another core reached the check.
+  // If a check ends a launch, the launch may have raced before another core reached the check.
   DrawnLaunch again(kernel, sizes, seed);
-  bool is_stuck = (*run)->code == KDL_TRAP_STUCK;  // its stages deadlock
+  bool is_stuck = (*run)->code == KDL_TRAP_STUCK;  // the stages deadlock
   bool stops =
       !is_stuck && ((*run)->finding == interp::FindingKind::None ||
                     *again.Interpret(*compiled.compilation.module, kernel, cores, order, false));
@@ -121,7 +123,7 @@ std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, in
                      launch.said(), cores, seed);
 }
 
-/// Returns the sizes at the end of an error's text: `…, for N = 5, M = 2`.
+/// Returns the sizes at the end of an error message: `…, for N = 5, M = 2`.
 std::optional<Sizes> SizesIn(std::string_view text) {
   size_t at = text.rfind(", for ");
   if (at == std::string_view::npos) return std::nullopt;
@@ -142,7 +144,7 @@ std::optional<Sizes> SizesIn(std::string_view text) {
   return sizes;
 }
 
-/// Returns the largest core number that the text names, as in `core 2`; -1 if none.
+/// Returns the largest core number in the text, as in `core 2`; -1 if there is none.
 int64_t GreatestCore(std::string_view text) {
   constexpr std::string_view kCore = "core ";
   int64_t greatest = -1;
@@ -169,10 +171,10 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
                                        (int64_t{1} << 43) - 1};
   std::mt19937_64 random(seed);
   for (int n = 0; n < 8; ++n) {
-    // Each size is small at least once, so that corner cases are close together.
+    // Each size is small at least once, so that corner cases are likely.
     Sizes sizes = {{"N", kSizes[random() % std::size(kSizes)]}, {"M", kSizes[random() % 6]}};
     if (n == 0) sizes["N"] = 5;
-    // For tensors without elements.
+    // These sizes are for tensors without elements.
     for (const char* name : {"H", "G"}) sizes[name] = kGreat[random() % std::size(kGreat)];
     int64_t cores = kCores[random() % std::size(kCores)];
     auto found = Find(compiled, sizes, cores, random(), judgement);
@@ -183,7 +185,7 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
   }
 }
 
-/// Checks that something goes wrong at these sizes, whatever the data are.
+/// Checks that something goes wrong at the sizes in the error, for any data.
 void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t seed,
                    Judgement& judgement) {
   judgement.verdict = Verdict::Definite;

@@ -9,32 +9,33 @@
 namespace kdl::fuzz {
 
 enum class Verdict : uint8_t {
-  Accepted,   ///< and clean under the sanitizer
+  Accepted,   ///< accepted, and clean under the sanitizer
   Definite,   ///< refused with a counterexample, which the sanitizer confirms if it can
-  Unproven,   ///< refused without one
-  Malformed,  ///< invalid in the language: a bug of the drawer
+  Unproven,   ///< refused without a counterexample
+  Malformed,  ///< invalid in the language: a bug in the drawer
   Unsound,    ///< accepted, but the sanitizer finds an error
-  Differs,    ///< accepted, but compiled code gives another result than the interpreter
+  Differs,    ///< accepted, but compiled code and the interpreter give different results
   Untrue,     ///< refused with a counterexample at which the sanitizer finds nothing
 };
 
 struct Judgement {
   Verdict verdict = Verdict::Accepted;
   std::string what;   ///< the first error, or what the sanitizer found
-  int64_t runs = 0;   ///< under the sanitizer
-  int64_t stops = 0;  ///< runs ended by a run-time check, which prove nothing
+  int64_t runs = 0;   ///< number of runs under the sanitizer
+  int64_t stops = 0;  ///< number of runs that a run-time check ended; these prove nothing
 };
 
 /// Compiles a kernel up to the proofs and runs it under the sanitizer. An accepted kernel runs for several
-/// sizes, numbers of cores and inputs; one refused with a counterexample runs at its sizes.
+/// sizes, numbers of cores and inputs. A kernel refused with a counterexample runs at the counterexample's
+/// sizes.
 Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed);
 
-/// Whether the sanitizer finds an error in the kernel, which the proofs refuse. If so, a bug in the proofs
-/// might let it pass.
+/// Returns whether the sanitizer finds an error in the kernel, which the proofs refuse. If so, a bug in the
+/// proofs might let the kernel pass.
 bool IsRightlyRefused(const std::string& text, uint64_t seed);
 
-/// Whether the proofs accept the kernel with the planted fault; false if the kernel has nothing that the
-/// fault affects.
+/// Returns whether the proofs accept the kernel with the planted fault. Returns false if the kernel has
+/// nothing that the fault changes.
 bool IsAcceptedWith(const Fault& fault, const std::string& text);
 
 }  // namespace kdl::fuzz

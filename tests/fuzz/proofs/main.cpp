@@ -16,7 +16,7 @@
 #include "support/check.h"
 
 // Draws kernels that are hard for the proofs and checks the compiler's claims. An accepted kernel must be
-// clean under the sanitizer. One refused with a counterexample must behave there as the error says.
+// clean under the sanitizer. A kernel refused with a counterexample must fail there as the error says.
 
 namespace kdl::fuzz {
 
@@ -25,11 +25,11 @@ namespace {
 struct Options {
   uint64_t kernels = 1000;
   uint64_t seed = 1;
-  double seconds = 0;  ///< 0: without limit
+  double seconds = 0;  ///< 0: no limit
   uint64_t most_found = 10;
   bool faults = false;  ///< plants faults in the proofs, and checks that each is found
   bool show = false;    ///< prints the kernels
-  std::string only{};   ///< unless empty, only judges kernels with this feature
+  std::string only{};   ///< if not empty, only judges kernels with this feature
   std::vector<std::string> targets{};  ///< accepted kernels also run on these devices
 };
 
@@ -118,7 +118,7 @@ int FindFaults(const Options& options) {
   return open.empty() ? 0 : 1;
 }
 
-/// Also runs an accepted kernel on the targets.
+/// Runs an accepted kernel on the targets, too.
 void Compare(const std::string& text, uint64_t seed, const std::vector<std::string>& targets,
              Judgement& judgement, Comparison& all) {
   Comparison comparison = CompareTargets(text, seed, targets);
@@ -147,7 +147,8 @@ int Main(const Options& options) {
     Judgement judgement = JudgeKernel(kernel, seed);
     runs += judgement.runs;
     stops += judgement.stops;
-    // With their usual limit, the proofs may refuse a kernel that a low limit leaves to run-time checks.
+    // With the usual limit, the proofs may refuse a kernel that they leave to run-time checks under a low
+    // limit.
     if (judgement.verdict == Verdict::Accepted && !options.targets.empty() && !kernel.steps)
       Compare(kernel.text, seed, options.targets, judgement, compared);
     if (options.show) fmt::print("// seed {}: {}\n{}\n", seed, judgement.what, kernel.text);

@@ -16,7 +16,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-/// Returns the ops for which `matches` is true, inner before outer.
+/// Returns the ops for which `matches` is true, inner ops before outer ops.
 template <class Matches>
 std::vector<Op*> OpsWhere(ir::Module& module, const Matches& matches) {
   std::vector<Op*> found;
@@ -55,7 +55,7 @@ ir::Builder Before(ir::Module& module, Op* op) {
   return builder;
 }
 
-/// Applies `edit` to each matching op. Returns false if there is none.
+/// Applies `edit` to each matching op. Returns false if no op matches.
 template <class Matches, class Edit>
 bool Each(ir::Module& module, const Matches& matches, const Edit& edit) {
   std::vector<Op*> ops = OpsWhere(module, matches);
@@ -75,7 +75,8 @@ bool OneTurn(ir::Module& module) {
   });
 }
 
-/// Computes values next to the `spmd for` loops inside a loop with the loop's first number.
+/// In a loop around `spmd for` loops, makes the values computed next to these use the first number of the
+/// loop.
 bool BoundsOfFirstTurn(ir::Module& module) {
   return Each(module, IsLoopAround, [](Op* op) {
     Value* number = op->region()->param(0);
@@ -87,7 +88,8 @@ bool BoundsOfFirstTurn(ir::Module& module) {
   });
 }
 
-/// Gives all `spmd for` loops with binders of the same kinds one domain; others cannot share one.
+/// Gives the same domain to all `spmd for` loops that have binders of the same kinds. Other loops cannot
+/// share a domain.
 bool OneDomain(ir::Module& module) {
   auto unnamed = [](const Op& op) { return IsWalk(op) && !op.HasAttr(AttrKey::Domain); };
   return Each(module, unnamed, [&](Op* op) {
@@ -113,7 +115,7 @@ bool Branch(ir::Module& module, bool taken) {
 bool IfsHold(ir::Module& module) { return Branch(module, true); }
 bool IfsFail(ir::Module& module) { return Branch(module, false); }
 
-/// Calls `edit(dimension)` for each dimension of each store's index.
+/// Calls `edit(dimension)` for each dimension of the index of each store.
 template <class Edit>
 bool EachIndex(ir::Module& module, const Edit& edit) {
   return Each(module, IsStore, [&](Op* op) {

@@ -7,8 +7,8 @@
 
 namespace kdl::fuzz {
 
-/// A mistake that proofs could make, as an edit of their input. They judge the edited module, and the
-/// original kernel is run. This needs no knowledge of how the proofs work.
+/// A mistake that proofs could make, simulated by an edit of their input. The proofs judge the edited module,
+/// but the original kernel runs. This needs no knowledge of how the proofs work.
 struct Fault {
   std::string_view name;
   /// Edits a module as irgen produces it. Returns false if the kernel has nothing to edit.

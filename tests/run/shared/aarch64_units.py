@@ -1,6 +1,6 @@
-"""Products of narrow numbers on the aarch64 levels that have instructions for them, run in an emulator: on
-random shapes, plain and with transposed operands. Results are compared with NumPy's, and for bf16 on
-levels with BFDOT or BFMMLA with those of bf16_dot.py."""
+"""Products of narrow numbers on the aarch64 levels that have instructions for them, run in an emulator on
+random shapes, plain and with transposed operands. Results are compared with NumPy's. Results for bf16 on
+levels with BFDOT or BFMMLA are compared with those of bf16_dot.py."""
 
 import itertools
 import re
@@ -12,12 +12,12 @@ import units
 from shared import bf16_dot, seeds
 
 SCALABLE = "armv8-a-sve256"
-TERMS_OF = {"armv8-a-bf16": 4, SCALABLE: 2}  # in one bf16 instruction
+TERMS_OF = {"armv8-a-bf16": 4, SCALABLE: 2}  # number of terms in one bf16 instruction
 LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", *TERMS_OF]
 BF16 = "bf16 bf16 f32"
 BYTES = seeds.one_in(2, ["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"])
 LEVELS_OF = dict.fromkeys(BYTES, LEVELS) | {BF16: [*TERMS_OF]}
-LACKING = "cortex-a57"  # a processor of the emulator that has none of them
+LACKING = "cortex-a57"  # a processor of the emulator that has none of these instructions
 CPUS = {SCALABLE: "max,sve256=on"}  # the emulator's default vectors are longer
 PROGRAM = """
 export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K], c: out C[M, N], d: out C[M, N], e: out C[M, N],
@@ -42,7 +42,7 @@ def write_kernels(folder):
 
 
 def drawn(types, level, random, m, n, k):
-    """Draws the factors; returns them with a function that checks their product's bytes."""
+    """Draws the factors. Returns them with a function that checks the bytes of their product."""
     if types == BF16.split():
         a, b = bf16_dot.drawn(random, (m, k)), bf16_dot.drawn(random, (k, n))
         wanted = bf16_dot.product(a, b, TERMS_OF[level])

@@ -8,7 +8,7 @@ LEAST, MOST = 2.0 ** -126, 2.0 ** 128
 
 
 def to_f32(exact):
-    """Converts an f64, exact or rounded to odd, to f32, with subnormal results flushed to zero."""
+    """Converts an f64, which is exact or rounded to odd, to f32. Subnormal results are flushed to zero."""
     bits = exact.view(np.uint64)
     rounded = np.where(bits & DROPPED, bits & ~DROPPED | (DROPPED + np.uint64(1)), bits).view(np.float64)
     rounded = np.where(np.abs(exact) < LEAST, np.copysign(0.0, exact), rounded)
@@ -49,7 +49,7 @@ def drawn(random, shape):
 
 
 def same(bits, wanted):
-    """Whether the bytes are the wanted f32 numbers, where any NaN equals any other."""
+    """Returns whether the bytes are the wanted f32 numbers. Any NaN equals any other NaN."""
     got = np.frombuffer(bits, np.float32).reshape(wanted.shape)
     return np.array_equal(np.where(np.isnan(got), np.float32(np.nan), got).view(np.uint32),
                           np.where(np.isnan(wanted), np.float32(np.nan), wanted).view(np.uint32))

@@ -1,4 +1,5 @@
-"""Finds kernels with a contract, and runs a selection that changes every day, as many as there is time for."""
+"""Finds kernels with a contract, and runs as many of them as there is time for, in an order that changes
+every day."""
 
 import argparse
 import concurrent.futures
@@ -31,8 +32,8 @@ def options(summary, seconds):
 
 def sample(cases, check, seconds, least=8):
     """Runs a selection of the cases. `check(case, draw)` returns what is expected, whether it holds, and the
-    output. The order, and the numbers of each case, are drawn from KDL_SEED or the date; no case is
-    started after the time is over."""
+    output. The order of the cases, and the random numbers of each case, depend on KDL_SEED or the date. No
+    case is started after the time is over."""
     seed = seeds.of_today()
     order = sorted(cases, key=lambda case: random.Random(f"{seed} {case}").random())
     end = time.monotonic() + seconds

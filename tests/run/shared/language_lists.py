@@ -11,18 +11,18 @@ EXPORTED = re.compile(r"((?:^///.*\n)+)^export fn (\w+)(?:<.*?>)?\((.*?)\)", re.
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 GENERATED = re.compile(r"<!-- (\w+): written by .*?<!-- end of \1 -->", re.DOTALL)
 CODE = re.compile(r"^\s*```.*?^\s*```$", re.MULTILINE | re.DOTALL)
-# Where names are listed or used in passing.
+# Sections in which names are only listed or used in passing.
 NOT_DESCRIBED = {"Text", "Types"}
 MOST_LINKS = 2
 
 
 def anchor(heading):
-    """The anchor that GitHub gives to a heading."""
+    """Returns the anchor that GitHub gives to a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def sections(text):
-    """[(heading, its prose)] of the reference, without examples and generated lists."""
+    """Returns [(heading, its prose)] of the reference, without examples and generated lists."""
     text = CODE.sub("", GENERATED.sub("", text[text.index("\n# Reference\n"):]))
     parts = HEADING.split(text)
     return [(heading, prose) for heading, prose in zip(parts[1::2], parts[2::2]) if heading not in NOT_DESCRIBED]
@@ -33,7 +33,7 @@ def described(name, prose):
 
 
 def builtins(text):
-    """The rows of builtins.def, with links to the sections that name them."""
+    """Returns the rows of builtins.def, with links to the sections that name them."""
     rows = ["| function | operands | result | described in |", "|---|---|---|---|"]
     for name, arity, operands, meaning in BUILTIN.findall((ROOT / "src/sema/model/builtins.def").read_text()):
         stated = re.match(rf"({name}\(.*?\)): ", meaning)
@@ -46,7 +46,7 @@ def builtins(text):
 
 
 def library(_):
-    """What the files of stdlib export."""
+    """Returns the rows of the functions that the files of stdlib export."""
     rows = ["| function | result |", "|---|---|"]
     for file in sorted((ROOT / "stdlib").glob("*.kdl")):
         for comment, name, parameters in EXPORTED.findall(file.read_text()):
@@ -57,7 +57,7 @@ def library(_):
 
 
 def filled(text):
-    """The page with its lists as they should be."""
+    """Returns the page with its lists as they should be."""
     for name, rows in (("builtins", builtins), ("library", library)):
         mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)", re.DOTALL)
         text = mark.sub(lambda found: found.group(1) + rows(text) + found.group(2), text)
@@ -65,7 +65,7 @@ def filled(text):
 
 
 def faults(text):
-    """Links that lead nowhere, and builtins that no section describes."""
+    """Yields links that lead nowhere, and builtins that no section describes."""
     anchors = {anchor(heading) for heading in HEADING.findall(CODE.sub("", text))}
     for link in re.findall(r"\]\(([^)]+)\)", CODE.sub("", text)):
         place, _, part = link.partition("#")

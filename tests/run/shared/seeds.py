@@ -17,7 +17,8 @@ def of_today():
 
 
 def one_in(number, items):
-    """Returns one of every `number` items, in their order; all of them if the script was called with `--all`."""
+    """Returns one of every `number` items, in their order, or all of them if the script was called with
+    `--all`."""
     if "--all" in sys.argv:
         return items
     drawn = random.Random(of_today()).sample(range(len(items)), -(-len(items) // number))
@@ -26,7 +27,7 @@ def one_in(number, items):
 
 
 def run(summary, check, kernels):
-    """Runs `check(folder, seed)` for many seeds. It returns what is wrong with a seed's kernel, or None.
+    """Runs `check(folder, seed)` for many seeds. `check` returns what is wrong with a seed's kernel, or None.
     Exits with the result."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--kernels", type=int, default=kernels, help=f"how many (default: {kernels})")

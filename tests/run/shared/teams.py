@@ -1,6 +1,6 @@
-"""Tests for devices whose cores are workgroups of threads: samples and families against their contracts and
-the interpreter; traps with their locations; a barrier of the launch in a loop; programs for several
-devices; prints."""
+"""Tests for devices whose cores are workgroups of threads: samples and families, compared with their
+contracts and the interpreter; traps with their locations; a barrier of the launch in a loop; programs for
+several devices; prints."""
 
 import argparse
 import os
@@ -13,14 +13,14 @@ from shared import checks, contracts
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUICK = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}  # PoCL's optimizer takes a minute for some kernels
-SLOW_COMPILERS = ["opencl"]  # even so, PoCL takes minutes for some kernels with `argmax` and scans
+SLOW_COMPILERS = ["opencl"]  # even with QUICK, PoCL takes minutes for some kernels with `argmax` and scans
 SAMPLES = ["matmul", "matmul_residual", "softmax"]
 TRAPS = """
 export kernel pick(x: in f32[N], at: in i32[N], y: out f32[N]) {
     spmd for i in N by 8 { y[i] = x[at[i]]; }
 }
 """
-# Names that collide with generated, numbered names in the text, and with macros of OpenCL C.
+# Names that collide with generated, numbered names in the text, or with macros of OpenCL C.
 NAMES = """
 export kernel named(x: in f32[x_4, M_PI], w: in f32[v, half], y: out f32[x_4, M_PI], M_SQRT1: f32) {
     spmd for float in x_4 by 8, get_global_id in M_PI by 16 {
@@ -44,8 +44,8 @@ export kernel limits(n: in i32[N], f: out f32[N], d: out f64[N], l: out i64[N], 
     }
 }
 """
-# Tables and a tile with names like the second kernel's function, in either kind of text, and like a keyword
-# of PTX.
+# Tables and a tile whose names are like that of the second kernel's function, in either kind of text, or like
+# a keyword of PTX.
 TABLES = """
 const kdl_k_1_c_2: i32[3] = [5, 7, 9];
 const WARP_SZ: i32[3] = [3, 2, 1];
@@ -84,7 +84,8 @@ export kernel far(x: inout f32[N], lo: i64, hi: i64, most: i64) {
     }
 }
 """
-# Searches for something that does not exist: only the trap ends them, in all threads and in one.
+# Searches for something that does not exist. Only the trap ends them: in one kernel in all threads, in the
+# other in one thread.
 SEARCHES = """
 const T: i32[4] = [1, 2, 3, 4];
 fn look(key: i32) -> i64 {
@@ -121,7 +122,7 @@ export kernel says(x: in f32[N], y: out f32[N]) {
     spmd for i in N by 4 { print("block", i.start, x[i]); y[i] = x[i]; }
 }
 """
-# More prints than there is room for; the last block may trap.
+# Prints more than there is room for. The last block may trap.
 PRINTS_MUCH = """
 export kernel says(x: in f32[N], limit: f32, y: out f32[N]) {
     spmd for i in N by 1000 { print(x[i]); y[i] = x[i]; assert(x[i] < limit, "small"); }
@@ -181,7 +182,7 @@ def count_devices(kind):
 
 
 def missing(kind, count):
-    """Returns the reason why the device after the last one does not exist."""
+    """Returns the reason why there is no device after the last one."""
     ordinal = {2: "2nd", 3: "3rd"}.get(count + 1, f"{count + 1}th")
     return f"it would be the {ordinal}, {count} match"
 
@@ -243,8 +244,9 @@ def programs(kind, folder):
 
 
 def run(summary, kind, is_missing, more):
-    """Runs all tests, with contracts until the time is over, and returns the exit code. `is_missing` tells
-    from kernelc's output whether the device does not exist; `more` has further parts as functions by name."""
+    """Runs all tests, with contracts until the time is over, and returns the exit code. `is_missing(output)`
+    says whether, according to kernelc's output, the device does not exist. `more` maps the names of further
+    parts to functions."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--seconds", type=float, default=8, help="for contracts; a large number tries all (default: %(default)s)")
     parser.add_argument("--part", choices=["devices", "interpreter", "programs", "contracts", *more], help="this one only")
