@@ -429,7 +429,8 @@ TEST_CASE("factors are fetched iterations ahead: removing any wait, group or bar
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::Barrier, shapes) >= 2);
 }
 
-TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
+TEST_CASE(
+    "factors are copied as tensor tiles: removing any mbarrier, wait or barrier is detected") {
   // There are one or two blocks, and one or several iterations. One range ends before the tensor.
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 64 << 10;

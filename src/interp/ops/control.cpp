@@ -66,7 +66,7 @@ std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64
 
 /// Returns the maximum length of the next block of a `cut`. A size is used if at least that many elements
 /// are left. A size after the first is also used if fewer elements are left, but more than the next size.
-int64_t NextSize(const Instruction& cut, const LoopState& state) {
+int64_t NextSize(const Instruction& split, const LoopState& state) {
   uint64_t left = Remaining(state.next, state.hi);
   for (size_t i = 0; i + 1 < split.numbers.size(); ++i) {
     auto size = static_cast<uint64_t>(split.numbers[i]);
@@ -422,7 +422,8 @@ void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
   if (frame.owner && IsTileCall(*frame.owner->op))
     return ReturnToTileCall(core, frame, instruction);
   if (frame.owner) return ReturnToCall(core, frame, instruction);
-  if (!core.others.empty()) return core.Block();  // the function returns after its stages have ended
+  if (!core.others.empty())
+    return core.Block();  // the function returns after its stages have ended
   core.results.clear();
   for (Slot slot : instruction.operands) core.results.push_back(here.scalar(slot));
   core.state = MachineState::Done;
