@@ -345,7 +345,7 @@ constexpr kdl_variant kEndless[] = {Variant("endless", Endless, kI64InOut, kN,
                                              .frame_bytes = sizeof(Frame),
                                              .flags = KDL_VARIANT_SYNC})};
 
-// ---- claim ----
+// ---- dynamic_counter ----
 
 std::int32_t DynamicCounter(const kdl_args* args, kdl_core* core) {
   const std::atomic_ref<std::int64_t> counter(core->launch->dynamic_counters[0]);
@@ -357,7 +357,7 @@ std::int32_t DynamicCounter(const kdl_args* args, kdl_core* core) {
 }
 
 constexpr kdl_variant kDynamicCounter[] = {
-    Variant("claim", DynamicCounter, kI64InOut, kN, {.dynamic_counter_count = 1})};
+    Variant("dynamic_counter", DynamicCounter, kI64InOut, kN, {.dynamic_counter_count = 1})};
 
 // ---- scratch, workspace ----
 
@@ -455,7 +455,7 @@ constexpr kdl_kernel kKernels[] = {Kernel("saxpy", kSaxpy),
                                    Kernel("trap_at", kTrapAt),
                                    Kernel("exchange", kExchange),
                                    Kernel("endless", kEndless),
-                                   Kernel("claim", kDynamicCounter),
+                                   Kernel("dynamic_counter", kDynamicCounter),
                                    Kernel("scratch", kScratch),
                                    Kernel("workspace", kWorkspace),
                                    Kernel("slices", kSlices),

@@ -24,7 +24,7 @@ namespace kdl::conformance {
 //   endless(x: inout i64[N])                            waits at barriers until core 0 traps at the
 //                                                       third
 //   spin(y: inout i64[N])                               never ends unless it is cancelled
-//   claim(y: inout i64[N])                              y[n] += 1 for each n taken from the launch's
+//   dynamic_counter(y: inout i64[N])                    y[n] += 1 for each n taken from the launch's
 //                                                       counter
 //   scratch(y: inout i64[N])                            y[core_id] = 1 if it had its own scratch
 //   workspace(y: out i64[N])                            y[core_id] = core_id, through slice and

@@ -216,7 +216,7 @@ CONFORMANCE_TEST(BarriersHoldAllCores) {
 
 CONFORMANCE_TEST(DynamicCountersStartAtZeroInEachLaunch) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(5000, 0), "y");
-  for (int launch = 0; launch < 3; ++launch) bench.queue.Launch("claim", 4, {y});
+  for (int launch = 0; launch < 3; ++launch) bench.queue.Launch("dynamic_counter", 4, {y});
   bench.queue.Wait();
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(5000, 3));
 }
@@ -445,7 +445,7 @@ CONFORMANCE_TEST(LaunchesFromSeveralThreads) {
       const Tensor& y = tensors[static_cast<std::size_t>(t)];
       for (int i = 0; i < kLaunches; ++i)
         bench.device.queue(t).Launch("scratch", kCores, {y}).Wait();
-      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("claim", 3, {y});
+      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("dynamic_counter", 3, {y});
       bench.device.queue(t).Wait();
     });
   }

@@ -127,7 +127,7 @@ KERNEL(spin, TENSOR(y_memory)) {
 }
 
 // Which core takes a number is open: here the same one each time.
-KERNEL(claim, TENSOR(y_memory)) {
+KERNEL(dynamic_counter, TENSOR(y_memory)) {
   ELEMENTS(long, y, 5);
   FOR_MINE(launch[4]) { ++y[n]; }
 }

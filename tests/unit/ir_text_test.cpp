@@ -29,19 +29,17 @@ kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} 
   axis j = N by BN
   axis k = K by 16
   axis k.1 in k by 8 innermost
-  %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %s: i64 in %0 .. %K) {distribute = static} {
-    %1 = broadcast %z : tile<f32; i j>
-    %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
-      %2 = load %a[%i, %k] {bounds = clip, text = "a[i, k]"} : tile<f32; i k>
+  spmd (%i: block<i> in 0 .. %M, %j: block<j> in 0 .. %N, %s: i64 in 0 .. %K) {
+    %broadcast = broadcast %z : tile<f32; i j>
+    %acc = for %k: block<k> in 0 .. %K carry(%acc.1 = %broadcast) {
+      %a.1 = load %a[%i, %k] {bounds = clip, text = "a[i, k]"} : tile<f32; i k>
       %x = load %b[2*%k + %s - 1, -%j + M*%s + (K - 1)] else %z {bounds = else} : tile<f32; j k>
-      %3 = contraction %2, %x into %acc.1 over k {acc = f32, order = sequential} : tile<f32; i j>
-      yield %3
+      %contraction = contraction %a.1, %x into %acc.1 over k {order = sequential} : tile<f32; i j>
+      yield %contraction
     } : tile<f32; i j>
-    %4 = lt %acc, %scale : tile<bool; i j>
-    store %acc to %c[%i, %j] where %4 {bounds = guard, text = "say \"c[i, j]\""}
-    yield
+    %lt = lt %acc, %scale : tile<bool; i j>
+    store %acc to %c[%i, %j] where %lt {bounds = guard, text = "say \"c[i, j]\""}
   }
   return
 }
@@ -58,63 +56,58 @@ fn @gate.f32 (%x: f32, %y: i32) -> f32 {
 
 kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   axis i = N by 8
-  %0 = const 0 : i64
-  %1 = const 1 : i64
-  %2 = const 8 : i64
-  %3 = core_id : i64
-  %4 = core_num : i64
-  %5 = size (N*2) : i64
-  %i = make_block %0, %2, %0 : block<i>
-  %6 = iota %i : tile<i64; i>
+  %core_id = core_id : i64
+  %core_num = core_num : i64
+  %size = size (N*2) : i64
+  %i = make_block 0, 8, 0 : block<i>
+  %iota = iota %i : tile<i64; i>
   %t = elementwise (%p in %i) {
-    %7 = element %6 at (%p) : i64
-    %8 = cast %7 : f32
-    yield %8
+    %element = element %iota at (%p) : i64
+    %cast = cast %element : f32
+    yield %cast
   } : tile<f32; i>
-  %9 = reduce sum %t over i {acc = f32, order = lanes64} : f32
-  %10, %11 = loop %n in %0 .. %N step %4 carry(%s = %9, %q = %0) {
+  %reduce = reduce sum %t over i {order = lanes64} : f32
+  %loop, %loop.1 = loop %n in 0 .. %N step %core_num carry(%s = %reduce, %q = 0) {
     check %n in %N {dimension = 0, text = "x[n]"}
     prefetch %x[%n + 16] {intent = write}
-    %12 = load %x[%n] {bounds = proven} : f32
-    %13 = add %s, %12 : f32
-    yield %13, %n
+    %x.1 = load %x[%n] {bounds = proven} : f32
+    %add = add %s, %x.1 : f32
+    yield %add, %n
   } : f32, i64
-  %w, %v = while carry(%go = %flag, %u = %10) {
+  %w, %v = while carry(%go = %flag, %u = %loop) {
     assert %go where %flag {text = "goes on"}
-    %d = add %u, %9 : f32
+    %d = add %u, %reduce : f32
     yield %flag, %d
   } : bool, f32
-  %e, %c = loop %m in %0 .. %N step %1 carry(%f = %flag, %g = %v) {breaks = 1} {
+  %e, %c = loop %m in 0 .. %N carry(%f = %flag, %g = %v) {breaks} {
     yield %flag, %g
   } : bool, f32
   static_assert %flag {text = "holds"}
   print (%c, %t) {text = "c = {}"}
   %r = if %flag {
-    %14 = buffer_new : buffer<f32,[8,4]>
-    buffer_store %10 to %14[%0, %1]
-    %15 = buffer_load %14[%0, %1] : f32
-    yield %15
+    %buffer_new = buffer_new : buffer<f32,[8,4]>
+    buffer_store %loop to %buffer_new[0, 1]
+    %buffer_load = buffer_load %buffer_new[0, 1] : f32
+    yield %buffer_load
   } else {
-    yield %10
+    yield %loop
   } : f32
-  %b = gt %r, %10 : bool
-  %16 = const 3 : i32
-  %17 = call @gate.f32(%r, %16) where %b : f32
-  store %17 to %x[0] {bounds = guard}
+  %b = gt %r, %loop : bool
+  %call = call @gate.f32(%r, 3_i32) where %b : f32
+  store %call to %x[0] {bounds = guard}
   return
 }
 
 program @run dims(%N) (%x: tensor<f32,[N]> inout) {
   %h = alloc "h" on @npu : tensor<f32,[N]>
-  %0 = const true : bool
-  %1, %2 = transfer %x to @npu queue 1 after() {cause = "loops reads x"} : tensor<f32,[N]>, event
-  %3 = launch @loops.f32 on @npu queue 0 cores(%N) (%1, %0) after(%2) {constants = "BM=8"} : event
-  %4 = mark on @npu queue 1 : event
-  %5 = launch @loops.f32 on @"" queue 0 (%h, %0) after(%2, %3, %4) : event
-  %6 = device_cores @npu : i64
-  %7 = host_load %h[%6] after(%5) {text = "h[0]"} : f32
-  host_store %7 to %h[%6] after() {text = "h[0]"}
-  free %h after(%5)
+  %transfer, %transfer.1 = transfer %x to @npu queue 1 after() {cause = "loops reads x"} : tensor<f32,[N]>, event
+  %launch = launch @loops.f32 on @npu queue 0 cores(%N) (%transfer, true) after(%transfer.1) {constants = "BM=8"} : event
+  %mark = mark on @npu queue 1 : event
+  %launch.1 = launch @loops.f32 on @"" queue 0 (%h, true) after(%transfer.1, %launch, %mark) : event
+  %device_cores = device_cores @npu : i64
+  %h.1 = host_load %h[%device_cores] after(%launch.1) {text = "h[0]"} : f32
+  host_store %h.1 to %h[%device_cores] after() {text = "h[0]"}
+  free %h after(%launch.1)
   return
 }
 )";
@@ -129,49 +122,41 @@ fn @send (%q: pipe<f32,[4]> out, %r: pipe<f32,[4,8]> in, %ws: workspace) {
 kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out) {
   axis i = M by B
   axis j = M by B
-  %0 = const 0 : i64
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[B]>
   stage {name = "make"} {
-    spmd (%i: block<i> in %0 .. %M) {distribute = static, domain = "blocks"} {
-      %1 = load %x[%i] {bounds = clip, text = "x[i]"} : tile<f32; i>
-      push %1 to %q over i {text = "q.push(x[i])"}
-      yield
+    spmd (%i: block<i> in 0 .. %M) {domain = "blocks"} {
+      %x.1 = load %x[%i] {bounds = clip, text = "x[i]"} : tile<f32; i>
+      push %x.1 to %q over i {text = "q.push(x[i])"}
     }
-    yield
   }
   stage {name = "use"} {
-    spmd (%j: block<j> in %0 .. %M) {distribute = static, domain = "blocks"} {
-      %2 = pop %q over j {text = "q.pop(j)"} : tile<f32; j>
-      store %2 to %y[%j] {bounds = clip, text = "y[j]"}
-      yield
+    spmd (%j: block<j> in 0 .. %M) {domain = "blocks"} {
+      %pop = pop %q over j {text = "q.pop(j)"} : tile<f32; j>
+      store %pop to %y[%j] {bounds = clip, text = "y[j]"}
     }
-    yield
   }
   return
 }
 
 kernel @slots (%ws: workspace) {
   %q = pipe in %ws {depth = 2, from = "make", header = 64, offset = 0, slot = 128, to = "use", name = "q"} : pipe<f32,[4,2]>
-  %0 = const 4 : i64
   stage {name = "make"} {
     %s = acquire %q : tensor<f32,[4,2]>
-    commit %s to %q sizes(%0, %0)
-    yield
+    commit %s to %q sizes(4, 4)
   }
   stage {name = "use"} {
     %s.1, %m, %n = wait %q : tensor<f32,[4,2]>, i64, i64
-    match %m, %0 {text = "q.pop(i)"}
+    match %m, 4 {text = "q.pop(i)"}
     release %s.1 to %q
-    yield
   }
   return
 }
 
 program @main () {
   %w = workspace on @host {name = "slots: q"} : workspace
-  %0 = footprint @slots on @host : i64
-  %1 = instances on @host : i64
-  reserve %w, %1 * %0
+  %footprint = footprint @slots on @host : i64
+  %instances = instances on @host : i64
+  reserve %w, %instances * %footprint
   return
 }
 )kir";
@@ -184,7 +169,7 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   %lo = const 0 : i64
   %one = const 1 : i64
   %zero = const 0.0 : f32
-  spmd (%rb: block<r> in %lo .. %R, %cb: block<c> in %lo .. %C) {distribute = static} {
+  spmd (%rb: block<r> in %lo .. %R, %cb: block<c> in %lo .. %C) {
     %t = load %x[%rb, %cb] {bounds = clip} : tile<f32; r c>
     %n = iota %cb : tile<i64; c>
     %m = broadcast %n : tile<i64; r c>
@@ -202,7 +187,6 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
     %more.1 = gt %w, %best : tile<bool; r>
     %e = gather %t at (%n, %at) over r, c else %zero where %more.1 {bounds = else} : tile<f32; r c>
     store %e to %y[%rb, %cb] {bounds = clip}
-    yield
   }
   return
 }
@@ -210,43 +194,40 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
 
 constexpr std::string_view kVectors =
     R"(kernel @vectors dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
-  %0 = const 0 : i64
-  %1 = const 16 : i64
-  %2 = const 2.0 : f32
-  %3 = splat %2 : vec<f32 x 16>
+  %splat = splat 2.0_f32 : vec<f32 x 16>
   require {compare = le, left = 1, right = 2, text = "1 <= 2"}
   busy_cores 7
-  %4 = lane_numbers : vec<i64 x 16>
-  %5 = buffer_new : buffer<f32,[3,16]>
-  %6 = loop %n in %0 .. %N step %1 carry(%a = %3) {
-    %7 = sub %N, %n : i64
-    %k = lane_mask %7 : vec<bool x 16>
-    %8 = load %x[%n] where %k {bounds = proven} : vec<f32 x 16>
-    %9 = load %x[%n] {bounds = proven} : vec<f32 x 16>
-    %10 = fma %8, %2, %9 : vec<f32 x 16>
-    %11 = lt %4, %7 : vec<bool x 16>
-    %12 = select %11, %10, %2 : vec<f32 x 16>
-    buffer_store %12 to %5[%0, %0]
-    buffer_store %12 to %5[%0, %0] where %11
-    %13 = buffer_load %5[%0, %0] : vec<f32 x 16>
-    %14 = buffer_load %5[%0, %0] where %k : vec<f32 x 16>
-    store %13 to %x[%n] {cache = past, bounds = proven}
-    store %14 to %x[%n] where %k {bounds = proven}
-    yield %14
+  %lane_numbers = lane_numbers : vec<i64 x 16>
+  %buffer_new = buffer_new : buffer<f32,[3,16]>
+  %loop = loop %n in 0 .. %N step 16 carry(%a = %splat) {
+    %sub = sub %N, %n : i64
+    %k = lane_mask %sub : vec<bool x 16>
+    %x.1 = load %x[%n] where %k {bounds = proven} : vec<f32 x 16>
+    %x.2 = load %x[%n] {bounds = proven} : vec<f32 x 16>
+    %fma = fma %x.1, 2.0_f32, %x.2 : vec<f32 x 16>
+    %lt = lt %lane_numbers, %sub : vec<bool x 16>
+    %select = select %lt, %fma, 2.0_f32 : vec<f32 x 16>
+    buffer_store %select to %buffer_new[0, 0]
+    buffer_store %select to %buffer_new[0, 0] where %lt
+    %buffer_load = buffer_load %buffer_new[0, 0] : vec<f32 x 16>
+    %buffer_load.1 = buffer_load %buffer_new[0, 0] where %k : vec<f32 x 16>
+    store %buffer_load to %x[%n] {cache = past, bounds = proven}
+    store %buffer_load.1 to %x[%n] where %k {bounds = proven}
+    yield %buffer_load.1
   } : vec<f32 x 16>
-  %15 = half 0 of %6 : vec<f32 x 8>
-  %16 = half 1 of %15 : vec<f32 x 4>
-  %17 = half 1 of %16 : vec<f32 x 2>
-  %18 = half 0 of %17 : f32
-  %19, %20 = transpose %17, %17 : vec<f32 x 2>, vec<f32 x 2>
-  %21 = if %flag {
-    yield %19
+  %half = half 0 of %loop : vec<f32 x 8>
+  %half.1 = half 1 of %half : vec<f32 x 4>
+  %half.2 = half 1 of %half.1 : vec<f32 x 2>
+  %half.3 = half 0 of %half.2 : f32
+  %transpose, %transpose.1 = transpose %half.2, %half.2 : vec<f32 x 2>, vec<f32 x 2>
+  %if = if %flag {
+    yield %transpose
   } else {
-    yield %20
+    yield %transpose.1
   } : vec<f32 x 2>
-  %22 = cast %21 : vec<f16 x 2>
-  store %18 to %x[0] {bounds = proven}
-  %23 = align_gap %x[0] {lanes = 16} : i64
+  %cast = cast %if : vec<f16 x 2>
+  store %half.3 to %x[0] {bounds = proven}
+  %align_gap = align_gap %x[0] {lanes = 16} : i64
   return
 }
 )";

@@ -128,7 +128,7 @@ kernel @halve dims(%C, %G) (%x: tensor<i32,[C]> in, %y: tensor<i32,[G]> out) {
   return
 }
 
-kernel @claim dims(%N) (%y: tensor<i64,[N]> inout) {
+kernel @dynamic_counter dims(%N) (%y: tensor<i64,[N]> inout) {
   %0 = const 0 : i64
   %1 = const 1 : i64
   loop %n in %0 .. %N step %1 {dynamic_counter = 0} {

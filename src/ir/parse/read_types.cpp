@@ -273,7 +273,9 @@ Value* ReadValue(TextReader& reader) {
 }
 
 bool Define(TextReader& reader, Value* value, const TextCursor::ValueText& name, Span span) {
-  if (name.name && *name.name != DerivedName(value)) value->set_name(reader.Intern(*name.name));
+  std::string derived = DerivedName(value);
+  bool is_derived = !derived.empty() && name.name == derived;
+  if (name.name && !is_derived) value->set_name(reader.Intern(*name.name));
   if (reader.values.emplace(name.key, value).second) return true;
   reader.cursor.Fail(diag::IrDefinedTwice, span, "%" + name.key);
   return false;

@@ -60,9 +60,9 @@ bool Comparison::SameUse(const Value* a, const Value* b) const {
 std::string Comparison::Values(const std::vector<Value*>& a, const std::vector<Value*>& b) {
   if (a.size() != b.size()) return fmt::format("{} values and {}", a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i]->name() != b[i]->name()) {
-      return fmt::format("names '{}' and '{}'", a[i]->name().text(), b[i]->name().text());
-    }
+    std::string name = BaseName(a[i]);
+    std::string other = BaseName(b[i]);
+    if (name != other) return fmt::format("names '{}' and '{}'", name, other);
     if (a[i]->type() != b[i]->type()) return fmt::format("types of '{}'", a[i]->name().text());
     pairs_[a[i]] = b[i];
   }

@@ -11,17 +11,19 @@ namespace kdl::ir {
 //   kernel @scale.f32 types(T = f32) generics(B = 64) dims(%N) {export} (%x: tensor<f32,[N]> in, …)
 //   {
 //     axis i = N by 64
-//     %0 = const 0 : i64
-//     spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-//       %t = load %x[%i] {bounds = clip} : tile<f32; i>
+//     spmd (%i: block<i> in 0 .. %N) {
+//       %x.1 = load %x[%i] {bounds = clip} : tile<f32; i>
+//       %mul = mul %x.1, 2.0_f32 : tile<f32; i>
 //       …
-//       yield
 //     }
 //   }
 //
 // Values and axes keep their source names. If a name is already in use, a suffix `.1`, `.2` … is added to
-// it; a value without a name gets a number. A name that is not an identifier is quoted: %"0". Parsing the
-// text (parser.h) gives a module that is equal to the original (equal.h) and has the same text form.
+// it. A value without a name is named after what it is loaded from, after the block whose property it is, or
+// after its op (value_names.h). A name that is not an identifier is quoted: %"0". Constants without a name are
+// written where they are used. A flag has no value, and attributes with their default value (format.h), the
+// step 1 and a `yield` without values are omitted. Parsing the text (parser.h) gives a module that is equal to
+// the original (equal.h) and has the same text form.
 
 struct PrintOptions {
   /// Adds a location such as loc("saxpy.kdl":3:5+7), which gives file, line, column and length. It is added

@@ -56,8 +56,13 @@ std::string DerivedName(const Value* value) {
   return std::string(op->info().spelling);
 }
 
+std::string BaseName(const Value* value) {
+  std::string name(value->name().text());
+  return name.empty() ? DerivedName(value) : name;
+}
+
 bool IsInlineConstant(const Op* op) {
-  if (op->kind() != OpKind::Const || !op->result()->name().empty()) return false;
+  if (op->kind() != OpKind::Const || !op->result()->name().text().empty()) return false;
   Type type = op->result()->type();
   auto bits = static_cast<uint64_t>(op->attr<AttrKey::Bits>());
   bool has_text = type->kind == TypeKind::Tile && type->axes.empty() &&
@@ -102,8 +107,7 @@ void FunctionNames::Add(const Value* value) {
     values_[value] = InlineConstantText(value->type()->scalar, bits);
     return;
   }
-  std::string name(value->name().text());
-  if (name.empty()) name = DerivedName(value);
+  std::string name = BaseName(value);
   values_[value] =
       "%" + (name.empty() ? fmt::format("{}", next_value_++) : Distinct(value_taken_, name));
 }

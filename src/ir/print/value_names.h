@@ -14,6 +14,9 @@ namespace kdl::ir {
 /// an empty string if the value gets a number.
 std::string DerivedName(const Value* value);
 
+/// Returns the name of a value, or the derived name if it has none.
+std::string BaseName(const Value* value);
+
 /// Returns whether the op is a constant that the text writes where it is used, and not on a line of its
 /// own. This is so unless the constant has a name, or is an index that an access multiplies.
 bool IsInlineConstant(const Op* op);
