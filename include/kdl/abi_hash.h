@@ -1,5 +1,6 @@
-// Recomputes the hash of abi.def (names, kinds, counts and codes, but not comments). Compilation fails when
-// KDL_ABI_HASH in kernel_abi.h is stale. Anything that writes or checks images includes this once.
+// Recomputes the hash of abi.def from names, kinds, counts and codes, but not from comments. Compilation
+// fails if KDL_ABI_HASH in kernel_abi.h is outdated. All code that writes or checks images includes this file
+// once.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ inline constexpr std::string_view kAbiText =
 #include "kdl/abi.def"
     ;
 
-// FNV-1a, 64 bits.
+// Returns the 64-bit FNV-1a hash.
 consteval std::uint64_t HashAbi(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

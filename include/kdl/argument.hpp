@@ -1,4 +1,4 @@
-// The arguments of launches.
+// The arguments of kernel launches.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// An argument of a launch: a tensor, or a scalar of exactly the parameter's type.
+// An argument of a launch: a tensor, or a scalar whose type is exactly the type of the parameter.
 class Argument {
  public:
   Argument(const Tensor& tensor) : arg_{&tensor.array(), 0, 0, {}} {}  // NOLINT: implicit
@@ -23,7 +23,7 @@ class Argument {
 
   const kdl_arg& get() const { return arg_; }
 
-  // Returns the scalar as a T, which must be its type; get().element says which type it has.
+  // Returns the scalar as a T. T must be the scalar's type, which get().element specifies.
   template <class T>
   T As() const {
     return Load<T>(&arg_.bits);

@@ -34,7 +34,7 @@ typedef union kdl_value {
   int16_t i16;
   int32_t i32;
   int64_t i64;
-  uint8_t u8; /* also a bool */
+  uint8_t u8; /* also for a bool */
   uint16_t u16;
   uint32_t u32;
   uint64_t u64;
@@ -55,8 +55,9 @@ typedef union kdl_value {
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values);
 
-/* As above, but enqueues the call on queue 0 of the device and returns at once. Unless `done` is NULL, it
- * receives an event for the end of the call. Until then the caller must leave the memory alone. */
+/* Like kdl_kernels_call, but enqueues the call on queue 0 of the device and returns immediately. Unless
+ * `done` is NULL, it receives an event for the end of the call. The caller must not use the memory before
+ * that event. */
 kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done);

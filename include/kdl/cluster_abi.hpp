@@ -14,47 +14,47 @@
 // clang-format off
 #define KDL_CLUSTER_MAILBOX(FIELD)                                                                  \
   FIELD(uint64_t, memory_bytes)      /* size of global memory */                                    \
-  FIELD(uint64_t, scratchpad_bytes)  /* for each cluster */                                         \
-  FIELD(uint64_t, stack_bytes)       /* for each thread */                                          \
-  FIELD(uint64_t, workers)           /* most threads of a core: its processors */                   \
-  FIELD(uint64_t, workgroups)        /* parts of a scratchpad, one for each concurrent core */        \
-  FIELD(uint64_t, polls)             /* 1: without a socket, `number` and `done` are polled */        \
+  FIELD(uint64_t, scratchpad_bytes)  /* size of each scratchpad */                                  \
+  FIELD(uint64_t, stack_bytes)       /* size of the stack of each worker */                         \
+  FIELD(uint64_t, workers)           /* maximum number of workers of a core: its processors */      \
+  FIELD(uint64_t, workgroups)             /* parts of a scratchpad; each concurrent core has one */ \
+  FIELD(uint64_t, polls)             /* 1 if `number` and `done` are polled instead of a socket */  \
   FIELD(uint64_t, cluster)           /* this cluster's index */                                     \
   FIELD(uint64_t, clusters)          /* the number of clusters */                                   \
   FIELD(uint64_t, call)              /* offset of the kdl_cluster_call */                           \
   FIELD(uint64_t, number)            /* number of the call, from 1 */                               \
-  FIELD(uint64_t, done)              /* by the cluster: number of the last call that has ended */   \
-  FIELD(uint64_t, status)            /* by the cluster: a kdl_cluster_status */                     \
-  FIELD(uint64_t, heartbeat)         /* by the cluster: changes whenever it makes progress */         \
-  FIELD(uint64_t, copied_bytes)      /* by the cluster: moved by block copies since boot */           \
-  FIELD(uint64_t, copies)            /* by the cluster: block copies, 1D or 2D */                     \
-  FIELD(uint64_t, barriers)          /* by the cluster: barriers that all threads of a core reached */ \
-  FIELD(uint64_t, scratchpad_peak)   /* by the cluster: most bytes that any kernel used */            \
-  FIELD(uint64_t, events)            /* offset at which its events are written; 0: none */            \
-  FIELD(uint64_t, most_events)       /* only so many events of a call are written */                  \
-  FIELD(uint64_t, event_count)       /* by the cluster: events of the call, written or not */         \
-  FIELD(uint64_t, fault)             /* by the cluster: the kdl_cluster_fault that ended it */        \
-  FIELD(uint64_t, fault_address)     /* by the cluster: the address that was accessed */                 \
-  FIELD(uint64_t, fault_instruction) /* its address as linked */                                    \
+  FIELD(uint64_t, done)              /* written by the cluster: number of the last call that has ended */ \
+  FIELD(uint64_t, status)            /* written by the cluster: a kdl_cluster_status */             \
+  FIELD(uint64_t, heartbeat)         /* written by the cluster: changes whenever it makes progress */ \
+  FIELD(uint64_t, copied_bytes)      /* written by the cluster: bytes moved by block copies since boot */ \
+  FIELD(uint64_t, copies)            /* written by the cluster: number of block copies, 1D or 2D */ \
+  FIELD(uint64_t, barriers)          /* written by the cluster: number of barriers that all workers of a core reached */ \
+  FIELD(uint64_t, scratchpad_peak)   /* written by the cluster: maximum number of bytes that a kernel used */ \
+  FIELD(uint64_t, events)            /* offset at which events are written; 0 for none */           \
+  FIELD(uint64_t, most_events)       /* maximum number of events written for a call */              \
+  FIELD(uint64_t, event_count)       /* written by the cluster: number of events of the call, written or not */ \
+  FIELD(uint64_t, fault)             /* written by the cluster: the kdl_cluster_fault that ended it */ \
+  FIELD(uint64_t, fault_address)     /* written by the cluster: the address that was accessed */    \
+  FIELD(uint64_t, fault_instruction) /* written by the cluster: address of the instruction as linked */ \
   FIELD(uint64_t, fault_core)                                                                       \
   FIELD(uint64_t, fault_worker)
 
-/* Followed by the launch's numbers (workgroup_abi.h), the offsets of the kernel's memories (8 bytes each), and
- * the name of the entry. */
+/* A call. It is followed by the launch's numbers (see workgroup_abi.h), the offsets of the kernel's
+ * memories (8 bytes each), and the name of the entry. */
 #define KDL_CLUSTER_CALL(FIELD)                                                                     \
-  FIELD(uint64_t, cores)             /* cluster c runs those numbered c, c + clusters, … */         \
+  FIELD(uint64_t, cores)             /* cluster c runs cores c, c + clusters, … */         \
   FIELD(uint64_t, number_count)                                                                     \
   FIELD(uint64_t, memory_count)
 
-/* One step of a cluster. Events are written in the order in which they happened. */
+/* An event: one step of a cluster. Events are written in the order in which they happened. */
 #define KDL_CLUSTER_EVENT(FIELD)                                                                    \
   FIELD(uint64_t, kind)              /* a kdl_cluster_event_kind */                                 \
-  FIELD(uint64_t, core)              /* within the call */                                          \
-  FIELD(uint64_t, number)            /* numbers the core's copies, or its barriers */
+  FIELD(uint64_t, core)              /* index within the call */                                    \
+  FIELD(uint64_t, number)            /* number of the core's copy, or of its barrier */
 
 #define KDL_CLUSTER_WORKER(FIELD)                                                                   \
-  FIELD(uint64_t, core)              /* within the call */                                          \
-  FIELD(uint64_t, worker)            /* within the core */                                          \
+  FIELD(uint64_t, core)              /* index within the call */                                    \
+  FIELD(uint64_t, worker)            /* index within the core */                                    \
   FIELD(char*, memory)               /* start of global memory */                                   \
   FIELD(char*, scratchpad)                                                                          \
   FIELD(kdl_cluster_wait*, wait)     /* barrier; returns whether any thread passed nonzero */         \
@@ -64,7 +64,7 @@
 #define KDL_CLUSTER_ENTRY(FIELD)                                                                    \
   FIELD(const char*, name)                                                                          \
   FIELD(kdl_cluster_kernel*, kernel)                                                                \
-  FIELD(uint64_t, workers)           /* for each core */                                            \
+  FIELD(uint64_t, workers)           /* number of workers for each core */                          \
   FIELD(uint64_t, scratchpad_bytes)
 // clang-format on
 
@@ -78,11 +78,11 @@ typedef void kdl_cluster_kernel(const int64_t* numbers, const int64_t* memories,
                                 kdl_cluster_worker* worker);
 
 enum kdl_cluster_status : uint64_t {
-  kdl_cluster_none = 0, /* it has not booted */
+  kdl_cluster_none = 0, /* the cluster has not booted */
   kdl_cluster_ready = 1,
   kdl_cluster_no_entry = 2,      /* the image has no entry with the call's name */
-  kdl_cluster_no_scratchpad = 3, /* the kernel needs more than there is */
-  kdl_cluster_no_workers = 4     /* the kernel needs more threads than there are */
+  kdl_cluster_no_scratchpad = 3, /* the kernel needs more scratchpad than the cluster has */
+  kdl_cluster_no_workers = 4     /* the kernel needs more workers than the cluster has */
 };
 
 enum kdl_cluster_fault : uint64_t {
@@ -104,7 +104,7 @@ enum kdl_cluster_event_kind : uint64_t {
 
 #define KDL_CLUSTER_FIELD(type, name) type name;
 struct kdl_cluster_mailbox {
-  uint64_t abi_hash; /* written by the cluster; at this place in all versions */
+  uint64_t abi_hash; /* written by the cluster; at this position in all versions */
   KDL_CLUSTER_MAILBOX(KDL_CLUSTER_FIELD)
 };
 struct kdl_cluster_call {
@@ -121,7 +121,7 @@ struct kdl_cluster_entry {
 };
 #undef KDL_CLUSTER_FIELD
 
-/* FNV-1a, 64 bits, of everything on which both sides must agree. */
+/* Returns the 64-bit FNV-1a hash. It is computed over everything on which both sides must agree. */
 consteval uint64_t kdl_cluster_hash(const char* text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (; *text != 0; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;

@@ -1,4 +1,4 @@
-// Reads descriptions of cluster machines (cluster_description.hpp).
+// Reads descriptions of cluster machines (see cluster_description.hpp).
 #pragma once
 
 #include <charconv>
@@ -14,10 +14,12 @@
 
 namespace kdl {
 
-// Reads one description. `error` is empty, or one sentence that starts with `FILE:LINE: ` or `FILE: `.
+// Reads one description. If that succeeds, `error` is empty. Otherwise it is a sentence that starts with
+// `FILE:LINE: ` or `FILE: `.
 class ClusterDescriptionReader {
  public:
-  // Paths in the text are relative to `folder`. If that is empty, they are relative to the folder of `file`.
+  // Paths in the text are relative to `folder`. If `folder` is empty, they are relative to the folder of
+  // `file`.
   ClusterDescriptionReader(std::string_view file, std::string_view text,
                            std::string_view folder = {})
       : file_(file), folder_(folder) {
@@ -33,7 +35,7 @@ class ClusterDescriptionReader {
     if (error.empty()) FindFiles();
   }
 
-  // Returns `FILE:LINE: ` for the line of a key, or `FILE: ` for a key that is missing.
+  // Returns the prefix `FILE:LINE: ` for the line of a key, or `FILE: ` if the key is missing.
   std::string At(std::string_view key) const {
     const auto line = lines_.find(std::string(key));
     return file_ + ":" + (line == lines_.end() ? " " : std::to_string(line->second) + ": ");
@@ -54,7 +56,8 @@ class ClusterDescriptionReader {
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
   }
-  // A comment starts at the beginning of the line or after a blank, but not inside quotes.
+  // Removes a comment from the line. A comment starts at the beginning of the line or after a blank, but not
+  // inside quotes.
   static std::string_view WithoutComment(std::string_view line) {
     char quote = 0;
     for (std::size_t at = 0; at < line.size(); ++at) {
@@ -115,7 +118,7 @@ class ClusterDescriptionReader {
           field + "'");
   }
 
-  // Whether the word can be part of the names of files and symbols.
+  // Whether the word can be a part of file names and symbol names.
   static bool IsName(std::string_view word) {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::string_view kOthers = "0123456789_.-";
@@ -149,8 +152,8 @@ class ClusterDescriptionReader {
     Complain(text + ", not '" + std::string(value) + "'");
   }
 
-  // Reads a word, quoted or not, and removes it from `text`. The word ends with the text or, in a list, at a
-  // comma.
+  // Removes a word, quoted or not, from `text`, and stores it in `word`. The word ends at the end of the text
+  // or, in a list, at a comma.
   bool TakeWord(std::string_view key, std::string_view* text, bool in_list, std::string* word) {
     const char first = text->empty() ? '\0' : text->front();
     const bool quoted = first == '"' || first == '\'';
@@ -169,7 +172,7 @@ class ClusterDescriptionReader {
     return true;
   }
 
-  // Reads a list in brackets. If the value is empty, the words follow as one `- word` line each.
+  // Reads a list in brackets. If the value is empty, the list's words follow on `- word` lines.
   void ReadList(const List& list, std::string_view value) {
     (description.*list.field).clear();
     if (value.empty()) {
@@ -209,7 +212,7 @@ class ClusterDescriptionReader {
     return keys;
   }
 
-  // Checks for missing keys first, then for words that a list must contain.
+  // Checks that no key is missing, and then that lists contain the required words.
   void CheckAll() {
     std::string missing;
     const auto look = [&](std::string_view key) {
@@ -241,9 +244,9 @@ class ClusterDescriptionReader {
       return;
     }
   }
-  // Makes paths relative to the description's folder absolute. These are the boot code's path, a program's
-  // path if it contains a `/`, and words that begin with ./ or ../. A `/` in any other word need not be part
-  // of a path.
+  // Makes paths absolute that are relative to the folder of the description. These are the path of the boot
+  // code, a program's path if it contains a `/`, and words that begin with ./ or ../. Other words that
+  // contain a `/` are not necessarily paths, so they are not changed.
   void FindFiles() {
     FindFile(&description.boot);
     for (const List& list : cluster_keys::Lists()) {
@@ -270,8 +273,8 @@ class ClusterDescriptionReader {
   std::string folder_;  // empty, or ends with a `/`
   std::string_view line_;
   int number_ = 0;
-  std::map<std::string, int> lines_;  // by key
-  const List* open_ = nullptr;        // the list that `- word` lines extend
+  std::map<std::string, int> lines_;  // line numbers by key
+  const List* open_ = nullptr;        // the list to which `- word` lines are added
 };
 
 }  // namespace kdl

@@ -20,7 +20,7 @@ typedef struct kdl_buffer kdl_buffer;
 typedef struct kdl_event kdl_event;
 typedef struct kdl_timeline kdl_timeline;
 typedef struct kdl_function kdl_function;
-typedef struct kdl_image kdl_image; /* a module compiled for one kind of device: kernel_abi.h */
+typedef struct kdl_image kdl_image; /* a module compiled for one kind of device; see kernel_abi.h */
 
 /* ---- context and kernels ---- */
 
@@ -51,8 +51,8 @@ typedef struct kdl_hooks {
 
 #define KDL_HOOKS_VERSION 1u
 
-/* Creates a context that uses what the application provides, until the context and the last of its buffers
- * and kernels are gone. */
+/* Creates a context that uses the functions in `hooks`. They may be called until the context and the last
+ * of its buffers and kernels are destroyed. */
 kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context);
 
 /* Registers an image's kernels. The image is not copied and must outlive the context. Refused are images
@@ -76,30 +76,31 @@ kdl_error* kdl_context_load(kdl_context* context, const char* path);
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function);
 
-/* Sets where the output of `print` in kernels goes; the default is standard output. `write` gets whole
- * lines. It may be called from several threads, but only one at a time. */
+/* Sets the function that receives the output of `print` in kernels. The default is standard output.
+ * `write` receives whole lines. It may be called from several threads, but only from one at a time. */
 typedef void (*kdl_write_fn)(void* user, const char* text, size_t bytes);
 void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user);
 
 /* ---- devices ---- */
 
-/* A struct that may grow in later versions. `size` says how much of it the writer or reader knows; fields
- * beyond that are left alone or read as 0. */
+/* The properties of a device. The struct may grow in later versions. `size` says how much of it the writer
+ * or reader knows. Fields beyond that size are not written, and are read as 0. */
 typedef struct kdl_device_facts {
   uint32_t size;    /* sizeof(kdl_device_facts) */
   uint32_t version; /* of the runtime's structs: KDL_PLUGIN_VERSION */
   int64_t cores;    /* a useful number of concurrent cores; the meaning of `auto` */
-  int64_t resident; /* how many cores run at once, each with its own slice of workspace; 0: every
-                           core has a slice */
-  int64_t memory_bytes;   /* 0: unknown */
-  int32_t exact;          /* 1: results are bit-identical to the reference interpreter's */
-  int32_t host_visible;   /* 1: its memory is the host's memory */
-  int32_t functional;     /* 1: an emulation, whose times do not predict a device's */
-  int32_t checks_order;   /* 1: two unordered uses of a buffer in its context are an error */
-  uint64_t features;      /* the feature bits of abi.def that it has */
-  const char* image_kind; /* the kind of image that it runs; valid as long as the context */
-  const char* arch;       /* "x86-64"; if it runs code for several, the best first: "sm_90 sm_80" */
-  uint64_t capabilities;  /* KDL_CAN_ bits */
+  /* The number of cores that run at once, each with its own slice of workspace. 0 if every core of a launch
+   * has a slice. */
+  int64_t resident;
+  int64_t memory_bytes; /* 0 if unknown */
+  int32_t exact;        /* 1 if results are bit-identical to those of the reference interpreter */
+  int32_t host_visible; /* 1 if its memory is the host's memory */
+  int32_t functional;   /* 1 for an emulation, whose times do not predict those of a real device */
+  int32_t checks_order; /* 1 if two unordered uses of a buffer in its context are an error */
+  uint64_t features;    /* the feature bits of abi.def that it has */
+  const char* image_kind; /* the kind of image that it runs; valid while the context exists */
+  const char* arch;      /* such as "x86-64"; if there are several, the best first: "sm_90 sm_80" */
+  uint64_t capabilities; /* KDL_CAN_ bits */
 } kdl_device_facts;
 
 enum kdl_capability {
@@ -114,18 +115,18 @@ enum kdl_capability {
  * and keys always give the same device, which lives as long as the context. */
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device);
 
-/* Returns the spec in its shortest form, such as "host" or "debug[1]?seed=7". Valid as long as the
- * context. */
+/* Returns the spec in its shortest form, such as "host" or "debug[1]?seed=7". The string is valid while
+ * the context exists. */
 const char* kdl_device_uri(const kdl_device* device);
 /* Returns 1 if memory of one device can be used on the other without a copy, else 0. */
 int32_t kdl_devices_share_memory(const kdl_device* a, const kdl_device* b);
 const char* kdl_device_kind(const kdl_device* device);
 int64_t kdl_device_ordinal(const kdl_device* device);
-/* The caller must set facts->size before the call. */
+/* Stores the properties of the device in `facts`. The caller must set facts->size before the call. */
 kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts);
 
-/* Returns queue `index` of the device, 0 to 63. It is created at its first use and lives as long as the
- * context. Operations of one queue run one after the other in the order in which they were enqueued. */
+/* Returns queue `index` of the device, 0 to 63. It is created at its first use, and exists as long as the
+ * context. Operations of one queue run one after another, in the order in which they were enqueued. */
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue);
 
 /* ---- memory ---- */
@@ -135,8 +136,8 @@ kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue
 kdl_error* kdl_buffer_allocate(kdl_device* device, int64_t bytes, const char* name,
                                kdl_buffer** buffer);
 
-/* Makes the caller's memory a buffer of `device`, which must be host-visible. The memory must outlive
- * every use of the buffer. */
+/* Creates a buffer of `device` in the caller's memory. The device must be host-visible. The memory must
+ * outlive every use of the buffer. */
 kdl_error* kdl_buffer_wrap(kdl_device* device, void* data, int64_t bytes, const char* name,
                            kdl_buffer** buffer);
 
@@ -178,13 +179,13 @@ typedef struct kdl_array {
 kdl_error* kdl_array_allocate(kdl_device* device, uint8_t element, int32_t rank,
                               const int64_t* sizes, const char* name, kdl_array* array);
 
-/* Makes a tensor of the caller's memory, as kdl_buffer_wrap does. `strides` are in elements, each 0 or
- * more; NULL means row-major. Free it with kdl_array_free, which leaves the memory alone. */
+/* Creates a tensor in the caller's memory, as kdl_buffer_wrap does. `strides` are in elements, each 0 or
+ * more; NULL means row-major. Free it with kdl_array_free, which does not free the memory. */
 kdl_error* kdl_array_wrap(kdl_device* device, void* data, uint8_t element, int32_t rank,
                           const int64_t* sizes, const int64_t* strides, const char* name,
                           kdl_array* array);
 
-/* As above, for memory that may only be read: operations that would write to it are refused. */
+/* Like kdl_array_wrap, for read-only memory: operations that would write to it are refused. */
 kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t element,
                                    int32_t rank, const int64_t* sizes, const int64_t* strides,
                                    const char* name, kdl_array* array);

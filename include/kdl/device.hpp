@@ -1,4 +1,4 @@
-// Devices and workspaces of the C++ interface.
+// The devices and workspaces of the C++ interface.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace kdl::inline KDL_VERSIONED {
 
 class Queue;
 
-// A device of a context: a plain value, valid as long as the context. Values are equal if they denote the
-// same device.
+// A device of a context. It is a plain value, which is valid while the context exists. Two values are equal
+// if they denote the same device.
 class Device {
  public:
   Device() = default;
@@ -30,19 +30,19 @@ class Device {
     Check(kdl_device_get_facts(device_, &facts));
     return facts;
   }
-  // Whether memory of the other device can be used here without a copy.
+  // Whether memory of `other` can be used on this device without a copy.
   bool SharesMemoryWith(const Device& other) const {
     return kdl_devices_share_memory(device_, other.device_) != 0;
   }
-  // The number of cores that it runs at once.
+  // Returns the number of cores that the device runs at once.
   std::int64_t cores() const { return facts().cores; }
-  // The most slices of workspace that a launch on `core_num` cores uses: the number of cores that run at
-  // once.
+  // Returns the maximum number of workspace slices that a launch on `core_num` cores uses, that is, the
+  // number of its cores that run at once.
   std::int64_t Instances(CoreNum core_num) const {
     const bool is_number = !core_num.is_computed || core_num.number != KDL_CORES_AUTO;
     return is_number ? kdl_device_instances(device_, core_num.number) : 0;
   }
-  // The size of a slice for a kernel, which is named as for a launch, in bytes.
+  // Returns the size in bytes of a workspace slice for a kernel. The kernel is named as for a launch.
   std::int64_t Footprint(const char* kernel, const char* place = nullptr) const {
     const kdl_function* function = nullptr;
     Check(kdl_context_find_kernel(context_, kernel, &function), place);
@@ -62,9 +62,9 @@ class Device {
     return counts;
   }
   inline Queue queue(std::int32_t index = 0) const;
-  // Returns the same device with queue handles of its own, shared by copies of the result. Through them, one
-  // thread neither sees failures of operations that others enqueue, nor do those failures fail its
-  // operations.
+  // Returns the same device with its own queue handles, which are shared by copies of the result. A thread
+  // that uses them sees no failures of operations that other threads enqueue. Nor do those failures fail the
+  // thread's own operations.
   Device Own() const {
     Device own = *this;
     own.handles_ = std::make_shared<Handles>();
@@ -81,18 +81,20 @@ class Device {
 
   kdl_context* context_ = nullptr;
   kdl_device* device_ = nullptr;
-  std::shared_ptr<Handles> handles_;  // its own, by queue; null: the shared ones
+  // Its own handles by queue index; null if it uses the shared handles.
+  std::shared_ptr<Handles> handles_;
 };
 
-// Memory for the pipes of kernels that run one after the other, with one slice for each concurrent core.
+// Memory for the pipes of kernels that run one after another. It has one slice for each core that runs
+// concurrently.
 class Workspace {
  public:
   Workspace() = default;
-  // `name` says whose pipes these are: "matmul_residual: q".
+  // `name` says whose pipes the workspace contains, such as "matmul_residual: q".
   Workspace(const Device& device, std::string name) : device_(device), name_(std::move(name)) {}
 
-  // Reserves `instances` slices of `footprint` bytes. The workspace only grows; running operations keep the
-  // memory that they were given.
+  // Reserves `instances` slices of `footprint` bytes each. The workspace never shrinks. Operations that are
+  // running keep the memory that they were given.
   void Reserve(std::int64_t instances, std::int64_t footprint, const char* place = nullptr) {
     kdl_buffer* buffer = buffer_.release();
     kdl_error* error =

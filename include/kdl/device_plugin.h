@@ -34,7 +34,8 @@ typedef struct kdl_option {
   const char* value;
 } kdl_option;
 
-/* Call it once, with NULL or with an error, whose ownership passes to the runtime. */
+/* Reports the end of an operation. The device must call it once, with NULL or with an error. Ownership of
+ * the error passes to the runtime. */
 typedef struct kdl_completion {
   void (*call)(void* context, kdl_error* error);
   void* context;
@@ -74,7 +75,7 @@ typedef struct kdl_observer {
                  int64_t end_ns);
 } kdl_observer;
 
-/* A launch. Everything in it stays valid until the completion is called. */
+/* A launch. All its members stay valid until the completion is called. */
 typedef struct kdl_launch_request {
   uint32_t size;    /* sizeof(kdl_launch_request) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -87,8 +88,8 @@ typedef struct kdl_launch_request {
   int32_t tensor_count;
   int32_t queue; /* index of the queue */
   int64_t core_num;
-  int64_t busy_cores;  /* 1 to core_num: cores with this number and above need not run */
-  int64_t instances;   /* slices of workspace: slots run from 0 to instances - 1 */
+  int64_t busy_cores;  /* 1 to core_num; cores with this number and above need not run */
+  int64_t instances;   /* number of workspace slices; slots are numbered from 0 to instances - 1 */
   void* workspace;     /* device address of `instances` slices of slice_bytes each */
   int64_t slice_bytes; /* footprint_bytes rounded up to KDL_SCRATCH_ALIGNMENT */
   void* shared;        /* device address of kdl_launch.shared */
@@ -96,15 +97,15 @@ typedef struct kdl_launch_request {
    * if the kernel sees other addresses. `stop` is also set when the launch is cancelled: then the launch
    * has failed as cancelled, whatever the device completes it with. */
   kdl_launch* launch;
-  const kdl_observer* observer; /* NULL: not observed */
+  const kdl_observer* observer; /* NULL if the launch is not observed */
 } kdl_launch_request;
 
 /* The operations of a device with its own memory. All offsets are inside the memory. */
 typedef struct kdl_memory_ops {
   uint32_t size;    /* sizeof(kdl_memory_ops) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
-  /* `bytes` is at least 1; the result is aligned to 64 bytes. `name` is for messages and is only valid
-   * during the call. */
+  /* Allocates memory. `bytes` is at least 1, and the result is aligned to 64 bytes. `name` is for
+   * messages, and is valid only during the call. */
   kdl_error* (*allocate)(void* device, int64_t bytes, const char* name, kdl_memory* memory);
   void (*release)(void* device, kdl_memory memory);
   /* Copies from host memory to the device, from the device to host memory, and within the device. */
@@ -152,7 +153,7 @@ typedef struct kdl_submission {
   uint64_t number;
   const kdl_point* after;
   int32_t after_count;
-  int32_t pattern_bytes; /* the length of a fill's pattern, as in kdl_memory_ops */
+  int32_t pattern_bytes; /* the length of the pattern of a fill, as in kdl_memory_ops */
   uint64_t pattern;
   const kdl_launch_request* launch;
   kdl_memory to;
@@ -167,16 +168,18 @@ typedef struct kdl_device_ops {
   uint32_t size;    /* sizeof(kdl_device_ops) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
   const char* kind; /* the kind in a device spec */
-  /* NULL: the device works in host memory, which the runtime allocates and copies itself. */
+  /* NULL if the device works in host memory, which the runtime allocates and copies itself. */
   const kdl_memory_ops* memory;
   /* Opens device `ordinal`. The error says why this is not possible: no such device (and how many there
    * are), an unknown key (and the known ones), or a bad value. */
   kdl_error* (*open)(void* kind_context, int64_t ordinal, const kdl_option* options,
                      int32_t option_count, void** device);
-  /* Called when nothing runs on the device any more and its memory has been released. */
+  /* Closes the device. Called after all operations on the device have ended and its memory has been
+   * released. */
   void (*close)(void* device);
   void (*facts)(void* device, kdl_device_facts* facts);
-  /* Called before the first launch from an image; both are NULL if there is nothing to do. */
+  /* Load and unload an image. `load` is called before the first launch from the image. Both are NULL if
+   * there is nothing to do. */
   kdl_error* (*load)(void* device, const kdl_image* image, void** module);
   void (*unload)(void* device, void* module);
   /* Runs the kernel on request->core_num cores. A trap becomes an error with kdl_error_from_trap; the
@@ -201,8 +204,8 @@ typedef struct kdl_device_ops {
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context);
 
-/* Loads the plugin at `path`, unless that has been done, and stores the kind of images that its devices
- * run. The string lives as long as the context. */
+/* Loads the plugin at `path` if it is not loaded yet. Stores the kind of images that its devices run. The
+ * string is valid while the context exists. */
 kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
                                          const char** image_kind);
 
@@ -222,8 +225,8 @@ typedef struct kdl_plugin_host {
   uint64_t features; /* kdl_device_facts, for devices that run code in this process */
 } kdl_plugin_host;
 
-/* The function `kdl_device_plugin` of a shared object. `host` stays valid as long as the object is loaded.
- * Returns NULL if the plugin cannot work with this host. */
+/* The type of the function `kdl_device_plugin` of a shared object. `host` stays valid while the object is
+ * loaded. The function returns NULL if the plugin cannot work with this host. */
 typedef const kdl_device_ops* (*kdl_device_plugin_fn)(const kdl_plugin_host* host);
 
 #pragma GCC visibility pop

@@ -1,6 +1,6 @@
-// Device specs as text, in the one syntax that compiler and runtime read:
-// `kind[ordinal]?key=value&key=value`, and `plugin:PATH[ordinal]?…` for a device that is loaded, where PATH
-// contains no `[`, `?` or `,`.
+// Reads and writes device specs in the syntax that the compiler and the runtime share:
+// `kind[ordinal]?key=value&key=value`. A device that is loaded from a plugin is `plugin:PATH[ordinal]?…`,
+// where PATH contains no `[`, `?` or `,`.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,11 @@
 namespace kdl {
 
 struct DeviceSpec {
-  std::string kind;  // `plugin` for a loaded device
+  std::string kind;  // `plugin` for a device that is loaded
   std::string path;  // path of the plugin
   std::int64_t ordinal = 0;
-  std::vector<std::pair<std::string, std::string>> options;  // in the order written, each key once
+  // In the order in which they are written; each key occurs once.
+  std::vector<std::pair<std::string, std::string>> options;
 };
 
 namespace device_spec {
@@ -59,7 +60,7 @@ inline std::string ReadOption(std::string_view option, DeviceSpec& spec) {
 
 }  // namespace device_spec
 
-// Reads one spec. Returns what is wrong with the text, such as `'x' is not key=value`, or an empty string.
+// Reads one spec. Returns an empty string, or what is wrong with the text, such as `'x' is not key=value`.
 inline std::string ReadDeviceSpec(std::string_view text, DeviceSpec& spec) {
   const std::size_t question = text.find('?');
   std::string_view head = text.substr(0, question);
@@ -86,7 +87,7 @@ inline std::string ReadDeviceSpec(std::string_view text, DeviceSpec& spec) {
   return {};
 }
 
-// Returns the shortest text that reads back as the same spec, without `[0]`.
+// Returns the shortest text that reads back as the same spec. It omits the ordinal `[0]`.
 inline std::string ToString(const DeviceSpec& spec) {
   std::string text = spec.path.empty() ? spec.kind : spec.kind + ":" + spec.path;
   if (spec.ordinal != 0) text += "[" + std::to_string(spec.ordinal) + "]";

@@ -1,5 +1,5 @@
-/* Errors of the device runtime, in C11. A function that can fail returns a `kdl_error*`: NULL on success,
- * else an error that the caller owns. */
+/* Errors of the device runtime, in C11. A function that can fail returns a `kdl_error*`. It is NULL on
+ * success; otherwise it is an error that the caller owns. */
 #pragma once
 
 #ifdef __cplusplus
@@ -16,14 +16,14 @@ typedef enum kdl_code {
   KDL_ERROR_TRAP = 3,             /* a kernel trapped; the device stays usable */
   KDL_ERROR_OUT_OF_MEMORY = 4,
   KDL_ERROR_DEVICE = 5,      /* the device or the system failed */
-  KDL_ERROR_UNSUPPORTED = 6, /* the device does not support it */
+  KDL_ERROR_UNSUPPORTED = 6, /* the device does not support the operation */
   KDL_ERROR_TIMEOUT = 7,     /* a wait ended before its event */
   KDL_ERROR_INTERNAL = 8,    /* a bug in the runtime or in generated code */
   KDL_ERROR_CANCELLED = 9    /* the caller cancelled the operation or one that it waited for */
 } kdl_code;
 
-/* Creates an error with a copy of `message`; NULL stands for "". Never returns NULL, even when memory is
- * short. */
+/* Creates an error with a copy of `message`. If `message` is NULL, the message is "". Never returns NULL,
+ * even if memory is short. */
 kdl_error* kdl_error_create(kdl_code code, const char* message);
 
 /* kdl_error_code returns the error's code, or KDL_OK for NULL. kdl_error_message returns its message,

@@ -1,4 +1,4 @@
-// Converts errors of the C interface to exceptions, and back.
+// Converts errors of the C interface to exceptions, and exceptions to errors.
 #pragma once
 
 #if !defined(__cpp_exceptions) || __cplusplus < 202002L
@@ -24,21 +24,22 @@ class Error : public std::runtime_error {
   kdl_code code_;
 };
 
-// Throws the error that a function of the C interface returned, if any.
+// If a function of the C interface returned an error, throws it.
 inline void Check(kdl_error* error) {
   if (error == nullptr) return;
   const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
   throw Error(kdl_error_code(error), kdl_error_message(error));
 }
 
-// As above. If `place` is not null, the message starts with it: the statement's position in the source.
+// If there is an error, throws it. If `place` is not null, the message starts with it. `place` is the
+// position of the statement in the source.
 inline void Check(kdl_error* error, const char* place) {
   if (error == nullptr || place == nullptr) return Check(error);
   const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
   throw Error(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
 }
 
-// Calls `call` on behalf of a C caller and returns what it throws as an error.
+// Calls `call` on behalf of a C caller. If it throws, returns the exception as an error.
 template <class Call>
 kdl_error* Try(Call call) {
   try {

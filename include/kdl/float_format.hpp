@@ -1,4 +1,4 @@
-// The bit layout of floats, derived from a row of scalars.def, and the values of narrow floats.
+// The bit layouts of float types, derived from the rows of scalars.def, and conversions of narrow floats.
 #pragma once
 
 #include <algorithm>
@@ -10,30 +10,32 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// The layout of one float type. All bit patterns returned here are those of a value without sign.
+// The layout of a float type. All bit patterns that its functions return have sign 0, except those of `sign`
+// and `BitsOf`.
 struct FloatFormat {
-  int exponent = 0;  // number of bits
+  int exponent = 0;  // number of bits of the exponent
   int fraction = 0;
   bool has_infinity = false;
   bool has_nan = false;
-  bool saturates = false;  // overflow gives the largest number
+  bool saturates = false;  // whether overflow gives the largest number
 
   constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
-  constexpr int least_exponent() const { return 1 - bias(); }  // of normal numbers
+  constexpr int least_exponent() const { return 1 - bias(); }  // least exponent of normal numbers
   constexpr std::uint64_t sign() const { return std::uint64_t{1} << (exponent + fraction); }
   constexpr std::uint64_t largest() const {
     const std::uint64_t beyond =
         has_infinity ? sign() - (std::uint64_t{1} << fraction) : sign() - (has_nan ? 1 : 0);
     return beyond - 1;
   }
-  // Only for a format that has infinities.
+  // Returns the bits of infinity. The format must have infinities.
   constexpr std::uint64_t infinity() const { return largest() + 1; }
-  // The quiet NaN without payload. If the format saturates, all of its bits are set.
+  // Returns the bits of the quiet NaN without payload. If the format saturates, all bits of the NaN except
+  // the sign are set.
   constexpr std::uint64_t nan() const {
     return saturates ? sign() - 1 : infinity() | std::uint64_t{1} << (fraction - 1);
   }
 
-  // Returns the value of a narrow float, which a double represents exactly.
+  // Returns the value of a narrow float. A double represents it exactly.
   double ValueOf(std::uint64_t bits) const {
     const std::uint64_t magnitude = bits & (sign() - 1);
     const auto above = static_cast<int>(magnitude >> fraction);
@@ -48,8 +50,8 @@ struct FloatFormat {
     return (bits & sign()) != 0 ? -value : value;
   }
 
-  // Returns the bits of the nearest narrow float, ties to even, with a single rounding. NaN stays NaN, or
-  // becomes 0 if the format has none.
+  // Returns the bits of the nearest narrow float, with ties to even, after a single rounding. NaN stays NaN,
+  // or becomes 0 if the format has no NaN.
   std::uint64_t BitsOf(double value) const {
     if (std::isnan(value) && !has_nan) return 0;
     const std::uint64_t negative = std::signbit(value) ? sign() : 0;
@@ -58,7 +60,7 @@ struct FloatFormat {
     const int scale =
         magnitude == 0 ? least_exponent() : std::max(std::ilogb(magnitude), least_exponent());
     const double units = std::nearbyint(std::ldexp(magnitude, fraction - scale));
-    // If rounding carries out of the fraction, the sum also increments the exponent.
+    // If rounding carries out of the fraction, the addition also increments the exponent.
     const std::uint64_t bits = static_cast<std::uint64_t>(units) +
                                (static_cast<std::uint64_t>(scale - least_exponent()) << fraction);
     return negative | std::min(bits, saturates ? largest() : largest() + 1);

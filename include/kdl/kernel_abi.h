@@ -40,20 +40,20 @@ typedef int32_t (*kdl_kernel_fn)(const kdl_args* args, kdl_core* core);
  * Reads no tensor data. */
 typedef int32_t (*kdl_check_fn)(int64_t* dims, const kdl_args* args, kdl_trap* trap);
 
-/* Returns the bytes of kdl_launch.shared for this launch, or a negative number if they do not fit in 63
- * bits. */
+/* Returns the size of kdl_launch.shared in bytes for this launch, or a negative number if it does not fit
+ * in 63 bits. */
 typedef int64_t (*kdl_shared_bytes_fn)(const kdl_args* args, int64_t core_num);
 
-/* Returns the number of the first core from which on no core has blocks or anything else to do; these need
- * not be run. */
+/* Returns the number of cores that need to be run. From the core with this number on, no core has blocks
+ * or any other work. */
 typedef int64_t (*kdl_busy_cores_fn)(const kdl_args* args);
 
 /* Prints the text of location `location`, replacing each `{}` with the next of `count` values. */
 typedef void (*kdl_print_fn)(kdl_core* core, int32_t location, int32_t count,
                              const kdl_tensor* values);
 
-/* Called after each run of a stage. `state` is KDL_DONE, or 1 + the location at which the stage waits, or
- * negative if the stage ended the core. */
+/* Called after each run of a stage. `state` is KDL_DONE, or 1 + the location at which the stage waits. It
+ * is negative if the stage ended the core. */
 typedef void (*kdl_turn_fn)(kdl_core* core, int32_t stage, int32_t state);
 
 /* clang-format off */

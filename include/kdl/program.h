@@ -24,7 +24,7 @@
 
 typedef struct kdl_program {
   kdl_context* context;
-  kdl_error* error; /* the first one */
+  kdl_error* error; /* the first failure */
   uint64_t floats;  /* the caller's floating-point state */
 } kdl_program;
 
@@ -82,12 +82,13 @@ kdl_stop(kdl_program* run, kdl_code code, const char* place, const char* format,
   free(text);
 }
 
-/* An assertion of the source. */
+/* Checks an assertion of the source. Records an error if it fails. */
 static inline void kdl_assert(kdl_program* run, bool holds, const char* place, const char* text) {
   if (!holds) kdl_stop(run, KDL_ERROR_TRAP, place, "assertion failed: %s", text);
 }
 
-/* Checks that a divisor is not 0. If it is, the program goes on with a divisor of 1. */
+/* Checks that a divisor is not 0. If it is, records an error and returns 1, so that the program can
+ * continue. */
 #define KDL_DIVISOR(type, T)                                                          \
   static inline T kdl_divisor_##type(kdl_program* run, T divisor, const char* trap) { \
     if (divisor != 0) return divisor;                                                 \
@@ -106,7 +107,7 @@ KDL_DIVISOR(u64, uint64_t)
 
 /* ---- sizes and loops ---- */
 
-/* Returns a size that sizes.h has computed; it is an error if it has no value. */
+/* Returns a size that sizes.h has computed. Records an error if the size has no value. */
 static inline int64_t kdl_extent(kdl_program* run, int64_t size, const char* trap) {
   if (size == KDL_NO_SIZE) kdl_stop(run, KDL_ERROR_TRAP, NULL, "%s", trap);
   return size;
@@ -121,7 +122,8 @@ enum kdl_compare {
   KDL_GREATER_EQUAL
 };
 
-/* A `where` clause of the source. In the message, the values of its sides replace {index} and {bound}. */
+/* Checks a `where` clause of the source. In the message, {index} and {bound} are replaced by the values of
+ * its sides. */
 static inline void kdl_require(kdl_program* run, int64_t left, enum kdl_compare compare,
                                int64_t right, const char* place, const char* message) {
   const bool holds = compare == KDL_EQUAL        ? left == right
@@ -156,7 +158,7 @@ static inline int64_t kdl_step(kdl_program* run, int64_t step) {
   return 1;
 }
 
-/* Returns the index after `index`, or `end` if that would be beyond it. */
+/* Returns the index of the next iteration, or `end` if that index would be beyond `end`. */
 static inline int64_t kdl_next(int64_t index, int64_t step, int64_t end) {
   int64_t next;
   return __builtin_add_overflow(index, step, &next) || next > end ? end : next;
@@ -164,7 +166,7 @@ static inline int64_t kdl_next(int64_t index, int64_t step, int64_t end) {
 
 /* ---- devices and queues ---- */
 
-/* `spec` is the caller's; if it is NULL, `own`, the spec in the source, is used. */
+/* Selects a device. `spec` is the caller's spec. If it is NULL, `own`, the spec in the source, is used. */
 static inline kdl_device* kdl_select(kdl_program* run, const char* spec, const char* own) {
   kdl_device* device = NULL;
   if (kdl_goes(run))
@@ -172,8 +174,8 @@ static inline kdl_device* kdl_select(kdl_program* run, const char* spec, const c
   return device;
 }
 
-/* Opens a queue handle for this program: it sees no failures of other handles, and its own do not affect
- * them. */
+/* Opens a queue handle for this program. The handle sees no failures of other handles, and its own
+ * failures do not affect them. */
 static inline kdl_queue* kdl_open_queue(kdl_program* run, kdl_device* device, int32_t index) {
   kdl_queue* queue = NULL;
   kdl_queue* own = NULL;
@@ -200,8 +202,8 @@ static inline int64_t kdl_cores(kdl_program* run, const kdl_device* device) {
 
 /* ---- launches ---- */
 
-/* A launch's number of cores. KDL_CORES_AUTO from the caller means as many as the device runs at once; in
- * a number that the program computes, it has no special meaning. */
+/* The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
+ * device runs at once. In a number that the program computes, that value has no special meaning. */
 typedef struct kdl_core_num {
   int64_t number;
   bool is_computed;
@@ -219,8 +221,8 @@ static inline bool kdl_has_no_number(kdl_core_num core_num) {
   return core_num.is_computed && core_num.number == KDL_CORES_AUTO;
 }
 
-/* Memory for the pipes of kernels that run one after the other, freed by
- * kdl_buffer_free(workspace.buffer). `name` says whose pipes these are. */
+/* Memory for the pipes of kernels that run one after another. It is freed by
+ * kdl_buffer_free(workspace.buffer). `name` says whose pipes it contains. */
 typedef struct kdl_workspace {
   kdl_device* device;
   const char* name;
@@ -236,7 +238,7 @@ static inline void kdl_reserve(kdl_program* run, kdl_workspace* workspace, int64
            place);
 }
 
-/* Returns the most slices of workspace that a launch on `core_num` cores uses. */
+/* Returns the maximum number of workspace slices that a launch on `core_num` cores uses. */
 static inline int64_t kdl_instances(const kdl_program* run, const kdl_device* device,
                                     kdl_core_num core_num) {
   if (!kdl_goes(run) || kdl_has_no_number(core_num)) return 0;
@@ -250,7 +252,7 @@ static inline const kdl_function* kdl_find(kdl_program* run, const char* kernel,
   return function;
 }
 
-/* Returns the size of a slice, in bytes. */
+/* Returns the size in bytes of a workspace slice for a kernel. */
 static inline int64_t kdl_footprint(kdl_program* run, kdl_device* device, const char* kernel,
                                     const char* place) {
   int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// Numbers in compiled programs: cores, sizes, steps of loops.
+// Numbers in compiled programs: numbers of cores, sizes, and the steps of loops.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// Sets the floating-point state that programs compute with, and restores the caller's when it is destroyed.
+// Sets the floating-point state for which results of programs are defined. The destructor restores the
+// caller's state.
 class FloatState {
  public:
   FloatState() : before_(kdl_float_enter()) {}
@@ -23,8 +24,8 @@ class FloatState {
   std::uint64_t before_;
 };
 
-// A launch's number of cores. KDL_CORES_AUTO from a caller means as many as the device runs at once; in a
-// number that the program computes, Cores(n), it has no special meaning.
+// The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
+// device runs at once. In a number that the program computes, Cores(n), that value has no special meaning.
 struct CoreNum {
   CoreNum(std::int64_t core_num) : number(core_num) {}  // NOLINT: implicit
   std::int64_t number;
@@ -36,12 +37,13 @@ inline CoreNum Cores(std::int64_t core_num) {
   return computed;
 }
 
-// A size under computation: `Extent(M) * K + 1` records whether it divided by zero or overflowed 64 bits.
+// A size that is being computed. An expression such as `Extent(M) * K + 1` records whether it divided by zero
+// or overflowed 64 bits.
 class Extent {
  public:
   Extent(std::int64_t value) : value_(value) {}  // NOLINT: implicit
 
-  // Returns the value, or throws `trap` if there is none.
+  // Returns the value. Throws `trap` if the size has no value.
   std::int64_t Get(const char* trap) const {
     if (is_valid_) return value_;
     throw Error(KDL_ERROR_TRAP, trap);
@@ -81,7 +83,7 @@ class Extent {
   bool is_valid_ = true;
 };
 
-// Returns the text with each `mark` replaced by the number.
+// Returns the text with each occurrence of `mark` replaced by the number.
 inline std::string Filled(std::string text, const std::string& mark, std::int64_t number) {
   const std::string digits = std::to_string(number);
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
@@ -89,8 +91,8 @@ inline std::string Filled(std::string text, const std::string& mark, std::int64_
   return text;
 }
 
-// A `where` clause of the source. Throws if the comparison fails; in `message`, the values of its sides
-// replace {index} and {bound}.
+// Checks a `where` clause of the source. Throws if the comparison fails. In `message`, {index} and {bound}
+// are replaced by the values of the left and the right side.
 template <class Compare>
 void Require(std::int64_t left, Compare compare, std::int64_t right, const char* place,
              const char* message) {
@@ -99,13 +101,14 @@ void Require(std::int64_t left, Compare compare, std::int64_t right, const char*
                                   Filled(Filled(message, "{index}", left), "{bound}", right));
 }
 
-// An assertion of the source; throws if it fails.
+// Checks an assertion of the source. Throws if it fails.
 inline void Assert(bool holds, const char* place, const char* text) {
   if (holds) return;
   throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: assertion failed: " + text);
 }
 
-// The range lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
+// The range lo, lo + step, … of numbers below hi, for loops such as `for (const std::int64_t r :
+// kdl::Steps(lo, hi, step))`.
 class Steps {
  public:
   Steps(std::int64_t lo, std::int64_t hi, std::int64_t step = 1) : lo_(lo), step_(step) {
@@ -125,7 +128,7 @@ class Steps {
 
     std::int64_t operator*() const { return value; }
     Iterator& operator++() {
-      __builtin_add_overflow(value, step, &value);  // may wrap after the last step
+      __builtin_add_overflow(value, step, &value);  // the value may wrap after the last step
       --left;
       return *this;
     }

@@ -13,7 +13,8 @@ static inline int64_t kdl_size(const kdl_program* run, const kdl_array* tensor, 
   return kdl_goes(run) ? tensor->view.size[dimension] : 0;
 }
 
-/* Formats a shape such as "f32[3, 4]" into `text`, which must hold KDL_SHAPE_BYTES, and returns it. */
+/* Formats a shape such as "f32[3, 4]" into `text`, which must have room for KDL_SHAPE_BYTES bytes. Returns
+ * `text`. */
 enum { KDL_SHAPE_BYTES = 256 };
 static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* sizes,
                                     int32_t rank) {
@@ -40,7 +41,7 @@ static inline void kdl_expect_inside(kdl_program* run, const kdl_array* tensor,
   kdl_error_free(wrong);
 }
 
-/* Fails unless the tensor has this element kind and these sizes, and lies inside its buffer. `declared` is
+/* Fails unless the tensor has the given element type and sizes, and lies inside its buffer. `declared` is
  * the parameter as written in the source. */
 static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const char* declared,
                               uint8_t element, const int64_t* sizes, int32_t rank) {
@@ -73,14 +74,14 @@ static inline bool kdl_overlap(kdl_program* run, const kdl_array* a, const kdl_a
   return overlap != 0;
 }
 
-/* A parameter of a program with its name in the source. */
+/* A parameter of a program, with its name in the source. */
 typedef struct kdl_parameter {
   const char* name;
   const kdl_array* tensor;
 } kdl_parameter;
 #define KDL_PARAMETERS(...) KDL_LIST(const kdl_parameter, __VA_ARGS__)
 
-/* Fails unless a parameter that the program writes overlaps neither itself nor the others. */
+/* Fails if a parameter that the program writes overlaps itself or one of the others. */
 static inline void kdl_expect_apart(kdl_program* run, const kdl_array* tensor, const char* name,
                                     const kdl_parameter* others, int32_t count) {
   if (kdl_overlap(run, tensor, NULL, NULL))

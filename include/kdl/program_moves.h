@@ -5,11 +5,11 @@
 
 #include "kdl/program_tensors.h"
 
-/* Whether moving a tensor copies its elements. They are left after if they will be written before they
- * are read. */
+/* Whether moving a tensor copies its elements. They are not copied if they will be written before they are
+ * read. */
 enum kdl_elements { KDL_MOVE_ELEMENTS, KDL_LEAVE_ELEMENTS };
 
-/* Creates the event for everything enqueued before it, and for `after`. */
+/* Creates an event that completes after everything enqueued so far and after the events in `after`. */
 static inline void kdl_mark(kdl_program* run, kdl_queue* queue, kdl_event* const* after,
                             int32_t after_count, kdl_event** done) {
   if (kdl_goes(run))
@@ -23,15 +23,16 @@ static inline void kdl_copy_array(kdl_program* run, kdl_queue* queue, const kdl_
     kdl_note(run, kdl_copy(queue, to, from, cause, after, after_count, done), place);
 }
 
-/* `value` is passed as an argument and must have exactly the tensor's element type. */
+/* Sets every element to a value. `value` is passed as an argument, and its type must be exactly the
+ * tensor's element type. */
 static inline void kdl_fill_array(kdl_program* run, kdl_queue* queue, const kdl_array* to,
                                   kdl_arg value, kdl_event* const* after, int32_t after_count,
                                   kdl_event** done) {
   if (kdl_goes(run)) kdl_note(run, kdl_fill(queue, to, value.bits, after, after_count, done), NULL);
 }
 
-/* Returns the tensor on the queue's device, `device`: the tensor itself if it is in the device's memory,
- * else a copy. */
+/* Returns the tensor on the queue's device, `device`. That is the tensor itself if it is in the device's
+ * memory, otherwise a copy. */
 static inline kdl_array kdl_transfer_array(kdl_program* run, kdl_queue* queue, kdl_device* device,
                                            const kdl_array* from, const char* cause,
                                            kdl_event* const* after, int32_t after_count,
@@ -63,8 +64,8 @@ static inline void kdl_move_array(kdl_program* run, kdl_queue* queue, kdl_device
   kdl_array_free(&moved);
 }
 
-/* Copies `from`, which kdl_transfer_array made of `to` and which was written since, back to `to`. Does
- * nothing if they are the same tensor. */
+/* Copies `from` back to `to`. kdl_transfer_array made `from` from `to`, and `from` was written since then.
+ * Does nothing if they are the same tensor. */
 static inline void kdl_copy_array_back(kdl_program* run, kdl_queue* queue, const kdl_array* to,
                                        const kdl_array* from, const char* cause,
                                        kdl_event* const* after, int32_t after_count,

@@ -11,7 +11,8 @@ static inline kdl_arg kdl_arg_array(const kdl_array* tensor) {
   return arg;
 }
 
-/* Returns whether the index is inside the dimension. `text` is the access as written in the source. */
+/* Returns whether the index is in bounds for the dimension. `text` is the access as written in the source.
+ * */
 static inline bool kdl_inside(kdl_program* run, const kdl_array* tensor, int dimension,
                               int64_t index, const char* place, const char* text) {
   if (!kdl_goes(run)) return false;
@@ -42,7 +43,8 @@ static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
          offset * (tensor->view.element_bits / 8);
 }
 
-/* Loads the value of an argument or an element. For a bool, any byte but 0 means true, as in kernels. */
+/* Loads the value of an argument or an element. For a bool, any byte other than 0 means true, as in
+ * kernels. */
 static inline void kdl_load(void* to, const void* from, size_t bytes, uint8_t element) {
   if (element == KDL_BOOL)
     *(bool*)to = *(const unsigned char*)from != 0;
@@ -112,13 +114,14 @@ static inline void kdl_swap(kdl_array* a, kdl_array* b) {
   *b = other;
 }
 
-/* Advances the view by `indices` in a dimension. Without elements there may be no memory. */
+/* Advances the view by `indices` in a dimension. A tensor without elements may have no memory. */
 static inline void kdl_skip(kdl_tensor* view, int dimension, int64_t indices) {
   if (view->data == NULL) return;
   view->data = (char*)view->data + indices * view->stride[dimension] * (view->element_bits / 8);
 }
 
-/* Returns the part with one index of a dimension, without that dimension. It shares the memory. */
+/* Returns the part of the tensor at one index of a dimension. The part does not have that dimension. It
+ * shares the tensor's memory. */
 static inline kdl_array kdl_at(kdl_program* run, const kdl_array* tensor, int dimension,
                                int64_t index, const char* place, const char* text) {
   if (!kdl_inside(run, tensor, dimension, index, place, text)) return kdl_no_array();
@@ -135,7 +138,7 @@ static inline kdl_array kdl_at(kdl_program* run, const kdl_array* tensor, int di
   return part;
 }
 
-/* Returns the part with the indices from `lo` up to but not including `hi` of a dimension. */
+/* Returns the part of the tensor with the indices of a dimension in [lo, hi). */
 static inline kdl_array kdl_part(kdl_program* run, const kdl_array* tensor, int dimension,
                                  int64_t lo, int64_t hi, const char* place, const char* text) {
   if (!kdl_goes(run)) return kdl_no_array();
@@ -178,8 +181,8 @@ static inline bool kdl_merges(kdl_program* run, const kdl_array* tensor, int dim
   return true;
 }
 
-/* Returns the same memory with one dimension split into dimensions of `sizes`, or with `count`
- * neighbouring dimensions merged. `view` and `name` are the names of the view and of the tensor in the
+/* Returns a view of the same memory. One dimension is split into dimensions of `sizes`, or `count`
+ * adjacent dimensions are merged. `view` and `name` are the names of the view and the tensor in the
  * source. */
 static inline kdl_array kdl_view(kdl_program* run, const kdl_array* tensor, int dimension,
                                  int count, const int64_t* sizes, int32_t size_count,

@@ -33,15 +33,15 @@ int32_t kdl_event_is_done(const kdl_event* event);
 void kdl_event_retain(kdl_event* event);
 void kdl_event_free(kdl_event* event);
 
-/* Creates a counter that the caller raises, with the initial value `value`. */
+/* Creates a counter that the caller raises. Its initial value is `value`. */
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline);
 
 /* Returns the event that completes when the counter reaches `value`, which may be in the past or in the
  * future. */
 kdl_error* kdl_timeline_event(kdl_timeline* timeline, uint64_t value, kdl_event** event);
 
-/* Raises the counter. It is an error if the value is not above the present one. Operations that this
- * releases run on other threads. */
+/* Raises the counter. The value must be above the present one; otherwise the call returns an error.
+ * Operations that this releases run on other threads. */
 kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value);
 
 /* Fails every event above the counter's present value, including events created later, with this message.
@@ -63,8 +63,8 @@ void kdl_timeline_free(kdl_timeline* timeline);
  * KDL_LARGEST_SIZE, is an error. */
 #define KDL_CORES_AUTO INT64_MIN
 
-/* One argument: `array` for a tensor parameter, else a scalar of kind `element` in the low bytes of
- * `bits`. */
+/* An argument: `array` for a tensor parameter. For a scalar parameter, a scalar of type `element` in the
+ * low bytes of `bits`. */
 typedef struct kdl_arg {
   const kdl_array* array; /* NULL: a scalar */
   uint64_t bits;

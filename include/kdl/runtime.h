@@ -52,20 +52,21 @@ void kdl_float_leave(uint64_t before);
 typedef struct kdl_statistics {
   int64_t launches;
   int64_t copies;       /* kdl_copy, and copies by kdl_buffer_map */
-  int64_t bytes_copied; /* by these copies */
+  int64_t bytes_copied; /* bytes copied by these copies */
   int64_t fills;
   int64_t allocations;
   int64_t bytes_allocated; /* total */
   int64_t bytes_in_use;    /* at present */
-  int64_t bytes_peak;      /* the most at any time */
+  int64_t bytes_peak;      /* maximum at any time */
 } kdl_statistics;
 
-/* Returns counts for one device since its context was created. A copy counts for the device that receives. */
+/* Returns the counts of one device since its context was created. A copy counts for the device that
+ * receives the data. */
 void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statistics);
 
-/* Something that a kind of device counts, such as bytes that its kernels moved between its memories. */
+/* A number that a kind of device counts, such as the bytes that its kernels moved between its memories. */
 typedef struct kdl_count {
-  const char* name; /* valid as long as the device */
+  const char* name; /* valid while the device exists */
   int64_t value;
 } kdl_count;
 
@@ -80,7 +81,7 @@ int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64
 /* A property of a device as its driver reports it, for people to read: a text or, if that is NULL, a
  * number. */
 typedef struct kdl_property {
-  const char* name; /* the strings are valid as long as the device */
+  const char* name; /* the strings are valid while the device exists */
   const char* text;
   int64_t number;
 } kdl_property;

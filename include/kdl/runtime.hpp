@@ -1,5 +1,5 @@
-// The device runtime for C++20: owning types, values and exceptions on top of runtime.h, whose comments give
-// the details. Functions here throw kdl::Error where the C interface returns an error.
+// The device runtime for C++20: owning types, values and exceptions on top of runtime.h, whose comments
+// contain the details. Where the C interface returns an error, functions here throw kdl::Error.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// A queue of one device: a plain value, valid as long as the context. Its operations run in order. `after`
-// are events that must complete first.
+// A queue of one device. It is a plain value, which is valid while the context exists. Its operations run in
+// order. The argument `after` of an operation contains events that must complete before it.
 class Queue {
  public:
   using After = std::vector<Event>;
@@ -31,9 +31,10 @@ class Queue {
 
   kdl_queue* get() const { return queue_; }
 
-  // Launches kernel "matmul", "module.matmul" or "matmul<BM=64>" on `core_num` cores (KDL_CORES_AUTO: as many
-  // as the device runs at once). `place` is the statement's position in the source, "mlp.kdl:12:5", with
-  // which error messages start. Without a workspace, the launch allocates its own.
+  // Launches a kernel, named such as "matmul", "module.matmul" or "matmul<BM=64>", on `core_num` cores. With
+  // KDL_CORES_AUTO, uses as many cores as the device runs at once. `place` is the position of the statement
+  // in the source, such as "mlp.kdl:12:5". Error messages start with it. If no workspace is given, the launch
+  // allocates one.
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
                const After& after = {}, const char* place = nullptr,
                const Workspace& workspace = {}) const {
@@ -46,8 +47,8 @@ class Queue {
     return Enqueue(after, submit, place);
   }
 
-  // Like Launch, but returns when the launch has ended. Runs it on this thread if nothing else precedes it.
-  // Throws its failure.
+  // Like Launch, but waits until the launch has ended, and throws its failure. If nothing precedes the
+  // launch, it runs on this thread.
   void Run(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
            const After& after = {}, const char* place = nullptr,
            const Workspace& workspace = {}) const {
@@ -59,7 +60,7 @@ class Queue {
           place);
   }
 
-  // Copies all elements. `cause` is for the statistics, `place` as for a launch.
+  // Copies all elements. `cause` is used in the statistics, and `place` is as for a launch.
   Event Copy(const Tensor& to, const Tensor& from, const char* cause = "copy",
              const After& after = {}, const char* place = nullptr) const {
     const auto copy = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
@@ -68,12 +69,13 @@ class Queue {
     return Enqueue(after, copy, place);
   }
 
-  // Whether moving a tensor copies its elements. They are left after if they will be written before they are
+  // Whether moving a tensor copies its elements. They are not copied if they will be written before they are
   // read.
   enum class Elements : std::uint8_t { kMove, kLeave };
 
-  // Returns the tensor on this queue's device and the event after which it is there. It is the tensor itself
-  // if that is in the device's memory, else a copy. `cause` is for the statistics, `place` as for a launch.
+  // Returns the tensor on this queue's device, and the event after which it is there. If the tensor is
+  // already in the device's memory, returns the tensor itself, otherwise a copy. `cause` is used in the
+  // statistics, and `place` is as for a launch.
   std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause, const After& after = {},
                                     const char* place = nullptr,
                                     Elements elements = Elements::kMove) const {
@@ -89,7 +91,7 @@ class Queue {
     return {to, elements == Elements::kMove ? Copy(to, from, cause, after, place) : Mark(after)};
   }
 
-  // Moves the tensor to this queue's device.
+  // Moves the tensor to the device of this queue.
   Event Move(Tensor& tensor, const char* cause, const After& after = {},
              const char* place = nullptr, Elements elements = Elements::kMove) const {
     auto [moved, event] = Transfer(tensor, cause, after, place, elements);
@@ -97,15 +99,15 @@ class Queue {
     return event;
   }
 
-  // Copies `from`, which Transfer made of `to` and which was written since, back to `to`. Does nothing if
-  // they are the same tensor.
+  // Copies `from` back to `to`. Transfer made `from` from `to`, and `from` was written since then. Does
+  // nothing if they are the same tensor.
   Event CopyBack(const Tensor& to, const Tensor& from, const char* cause, const After& after = {},
                  const char* place = nullptr) const {
     const bool is_same = to.array().buffer == from.array().buffer;
     return is_same ? Mark(after) : Copy(to, from, cause, after, place);
   }
 
-  // Sets every element to a value, which must have exactly the tensor's element type.
+  // Sets every element to a value. The type of the value must be exactly the tensor's element type.
   template <class T>
   Event Fill(const Tensor& to, T value, const After& after = {}) const {
     if (ElementOf<T>() != to.element()) {
@@ -117,23 +119,24 @@ class Queue {
     });
   }
 
-  // Calls `call` in the queue's order, on an unspecified thread. An exception in it fails the event.
+  // Calls `call` in the order of the queue's operations, on an unspecified thread. If it throws an exception,
+  // the event fails.
   Event Call(std::function<void()> call, const After& after = {}) const {
     auto owned = std::make_unique<std::function<void()>>(std::move(call));
     return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
       kdl_error* error =
           kdl_host_call(queue_, RunCall, ReleaseCall, owned.get(), events, count, done);
-      if (error == nullptr) owned.release();  // now owned by the queue
+      if (error == nullptr) owned.release();  // the queue now owns it
       return error;
     });
   }
 
-  // Returns the event for everything enqueued so far, and for `after`.
+  // Returns an event that completes after everything enqueued so far and after the events in `after`.
   Event Mark(const After& after = {}) const {
     return Call([] {}, after);
   }
 
-  // Waits for all operations of the queue; throws the first failure that has not been thrown yet.
+  // Waits for all operations of the queue. Throws the first failure that has not been thrown yet.
   void Wait() const { Check(kdl_queue_wait(queue_)); }
 
  private:
@@ -149,7 +152,7 @@ class Queue {
     return function;
   }
 
-  // Reinterprets the list; an Argument is a kdl_arg with constructors.
+  // Reinterprets the list of arguments. That is valid because an Argument is a kdl_arg with constructors.
   static const kdl_arg* Args(std::initializer_list<Argument> arguments) {
     static_assert(sizeof(Argument) == sizeof(kdl_arg) && std::is_standard_layout_v<Argument>);
     return reinterpret_cast<const kdl_arg*>(arguments.begin());
@@ -173,8 +176,8 @@ class Queue {
   kdl_queue* queue_ = nullptr;
 };
 
-// Waits for queues. Wait throws failures. The destructor waits, too, so that no operation outlives the memory
-// that it uses when an exception is thrown.
+// Waits for queues. Wait throws failures. The destructor also waits, so that when an exception is thrown, no
+// operation outlives the memory that it uses.
 class Drain {
  public:
   explicit Drain(std::vector<Queue> queues) : queues_(std::move(queues)) {}
@@ -192,7 +195,7 @@ class Drain {
   std::vector<Queue> queues_;
 };
 
-// A context, which owns devices and kernels and must outlive everything obtained from it.
+// A context. It owns devices and kernels, and must outlive everything that is obtained from it.
 class Context {
  public:
   Context() {
@@ -201,26 +204,26 @@ class Context {
     context_.reset(context);
   }
 
-  // Uses memory and threads that the application provides.
+  // Creates a context that uses memory and threads of the application.
   explicit Context(const kdl_hooks& hooks) {
     kdl_context* context = nullptr;
     Check(kdl_context_create_with(&hooks, &context));
     context_.reset(context);
   }
 
-  // Returns a view of a context that the caller keeps.
+  // Returns a non-owning Context for a context that the caller keeps.
   static Context Borrow(kdl_context* context) {
     return Context(Owner(context, [](kdl_context*) {}));
   }
 
   kdl_context* get() const { return context_.get(); }
 
-  // Registers the kernels of an object: `context.Register(kdl_images_mlp)`.
+  // Registers the kernels of an object, as in `context.Register(kdl_images_mlp)`.
   void Register(const kdl_image* const* images) { Check(kdl_context_register_all(get(), images)); }
   // Loads a shared object and registers its kernels.
   void Load(const char* path) { Check(kdl_context_load(get(), path)); }
 
-  // Returns the first available device of a list of specs: Select("opencl[1],host?threads=4").
+  // Returns the first available device of a list of specs, as in Select("opencl[1],host?threads=4").
   Device Select(const char* spec) const {
     kdl_device* device = nullptr;
     Check(kdl_select_device(get(), spec, &device));
@@ -237,14 +240,14 @@ class Context {
     return Tensor(array);
   }
 
-  // Makes a row-major tensor of the caller's memory, which must outlive it. The device must work in host
-  // memory.
+  // Creates a row-major tensor in memory of the caller, which must outlive the tensor. The device must work
+  // in host memory.
   template <class T>
   Tensor Wrap(const Device& device, T* data, const std::vector<std::int64_t>& sizes,
               const char* name = "") const {
     return Wrap(device, data, ElementOf<T>(), sizes, name);
   }
-  // As above, for memory that may only be read: operations that would write to it are refused.
+  // Like Wrap above, for read-only memory: operations that would write to it are refused.
   template <class T>
   Tensor Wrap(const Device& device, const T* data, const std::vector<std::int64_t>& sizes,
               const char* name = "") const {
@@ -254,7 +257,7 @@ class Context {
                                   name, &array));
     return Tensor(array);
   }
-  // As above, for elements that have no C++ type, such as bf16.
+  // Like Wrap above, for element types that have no C++ type, such as bf16.
   Tensor Wrap(const Device& device, void* data, Element element,
               const std::vector<std::int64_t>& sizes, const char* name = "") const {
     kdl_array array = {};

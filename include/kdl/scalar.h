@@ -20,7 +20,8 @@ static inline int kdl_largest(int width, int fraction, bool infinities, bool nan
   return infinities ? sign - (1 << fraction) - 1 : sign - 1 - (nans ? 1 : 0);
 }
 
-/* Rounds once, to nearest, ties to even. NaN stays NaN, or becomes 0 if the format has none. */
+/* Returns the bits of the narrow float nearest to the value. Rounds once, with ties to even. NaN stays
+ * NaN, or becomes 0 if the format has none. */
 static inline int kdl_narrowed(double value, int width, int fraction, bool infinities, bool nans,
                                bool saturates) {
   const int least = 2 - (1 << (width - 1)); /* exponent of the smallest normal number */
@@ -48,8 +49,8 @@ static inline float kdl_widened(int bits, int width, int fraction, bool infiniti
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-/* Returns a double that, rounded further, gives the same result as the integer itself. Above 2^53 the low
- * bits are replaced by a sticky bit, which is set if any of them was. */
+/* Returns a double that gives the same result as the integer itself when it is rounded to a shorter type.
+ * Above 2^53, the low bits are replaced by a sticky bit, which is set if any of them was set. */
 static inline double kdl_sticky_i64(int64_t value) {
   if (fabs((double)value) < 0x1p53) return (double)value;
   return ldexp((double)((value >> 12) | ((value & 4095) != 0 ? 1 : 0)), 12);

@@ -1,7 +1,7 @@
-// What the operators of the language compute on scalars, to the bit, for programs on the host. Integers wrap,
-// division rounds down, shift counts are modulo the width, and conversions from floats saturate. Comparisons,
-// and the arithmetic of float and double, are those of C++, unless the compiler is told otherwise
-// (-ffast-math).
+// Defines, to the bit, what the operators of the language compute on scalars, for programs on the host.
+// Integers wrap, division rounds down, shift counts are modulo the width, and conversions from floats
+// saturate. Comparisons, and the arithmetic of float and double, are those of C++, unless a compiler option
+// such as -ffast-math changes them.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// Prevents deduction from the second operand, so that it may be a literal.
+// Prevents type deduction from the second operand, so that it may be a literal.
 template <class T>
 using Same = std::type_identity_t<T>;
 
@@ -25,8 +25,8 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
 namespace detail {
 
-// Returns a double that, rounded further, gives the same result as the value itself. Above 2^53 the low bits
-// are replaced by a sticky bit, which is set if any of them was.
+// Returns a double that gives the same result as the value itself when it is rounded to a shorter type. Above
+// 2^53, the low bits are replaced by a sticky bit, which is set if any of them was set.
 template <class T>
 double Sticky(T value) {
   const auto exact = static_cast<double>(value);
@@ -52,7 +52,7 @@ double Sticky(T value) {
     return static_cast<T>(expression);                                                      \
   }
 
-// The ops of scalar_ops.def.
+// Defines the ops of scalar_ops.def.
 #define KDL_FLOATS(Name, name, arity, expression)                 \
   template <std::floating_point T>                                \
   T Name(KDL_OPERANDS_##arity) {                                  \
@@ -81,7 +81,7 @@ double Sticky(T value) {
 #undef KDL_OPERANDS_3
 #undef KDL_DEFINE
 
-// Returns floor(a / b). `trap` is the message for a division by zero.
+// Returns floor(a / b). If b is 0, throws an error with the message `trap`.
 template <Integer T>
 T Div(T a, Same<T> b, const char* trap = "division by zero") {
   if (b == 0) throw Error(KDL_ERROR_TRAP, trap);
@@ -92,13 +92,13 @@ T Div(T a, Same<T> b, const char* trap = "division by zero") {
   }
   return static_cast<T>(a / b);
 }
-// Returns a - b * floor(a / b).
+// Returns a - b * floor(a / b). If b is 0, throws an error with the message `trap`.
 template <Integer T>
 T Rem(T a, Same<T> b, const char* trap = "division by zero") {
   return Sub(a, Mul(b, Div(a, b, trap)));
 }
 
-// NaN propagates, and -0 is below 0.
+// Return the maximum and the minimum. NaN propagates, and -0 is less than 0.
 template <std::floating_point T>
 T Max(T a, Same<T> b) {
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
@@ -114,15 +114,15 @@ T Fma(T a, Same<T> b, Same<T> c) {
   return std::fma(a, b, c);
 }
 
-// Hides an operand of a comparison from the optimizer: LLVM turns `x < 0 ? 0 : x` into a maximum, which
-// confuses the two zeros.
+// Hides an operand of a comparison from the optimizer. Otherwise, LLVM turns `x < 0 ? 0 : x` into a maximum,
+// which does not distinguish the two zeros.
 template <std::floating_point T>
 T Seen(T a) {
   volatile T seen = a;
   return seen;
 }
 
-// Returns the bits of a float; those of any NaN are the canonical quiet NaN's.
+// Returns the bits of a float. For every NaN, they are the bits of the canonical quiet NaN.
 inline std::int32_t ToBits(float a) {
   return std::bit_cast<std::int32_t>(std::isnan(a) ? std::numeric_limits<float>::quiet_NaN() : a);
 }
@@ -132,7 +132,7 @@ inline std::int64_t ToBits(double a) {
 inline float FromBits(std::int32_t bits) { return std::bit_cast<float>(bits); }
 inline double FromBits(std::int64_t bits) { return std::bit_cast<double>(bits); }
 
-// The operator `as`. Integers wrap, floats truncate and saturate (NaN gives 0), and conversions to floats
+// The operator `as`. Integers wrap. Floats are truncated and saturate, and NaN gives 0. Conversions to floats
 // round once.
 template <class To, class From>
 To As(From value) {

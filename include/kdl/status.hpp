@@ -1,4 +1,4 @@
-// Errors of the C interface as values, for C++17 with or without exceptions.
+// Errors of the C interface as values, for C++17 and later, with or without exceptions.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace kdl {
 inline namespace KDL_VERSIONED {
 
-// The result of a call: success, or an error, which it owns.
+// The result of a call: success or an error. It owns the error.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -22,9 +22,9 @@ class [[nodiscard]] Status {
 
   bool ok() const { return error_ == nullptr; }
   kdl_code code() const { return kdl_error_code(error_); }
-  // Returns the message, valid as long as the status, or "" on success.
+  // Returns the message, which is valid while this object exists. On success, returns "".
   const char* message() const { return kdl_error_message(error_); }
-  // Passes ownership of the error to the caller; null on success.
+  // Transfers ownership of the error to the caller. Returns null on success.
   kdl_error* Release() { return std::exchange(error_, nullptr); }
 
  private:

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Element kinds: KDL_F32 and so on. */
+/* The codes of the element types: KDL_F32 and so on. */
 enum kdl_element {
 #define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) KDL_##ID = code,
 #include "kdl/scalars.def"

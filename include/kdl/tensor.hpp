@@ -1,4 +1,4 @@
-// Tensors of the C++ interface: their parts, views and elements.
+// The tensors of the C++ interface, with their parts, views and elements.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// The host's view of a tensor's buffer while it is mapped. The destructor unmaps it; Close does the same and
-// throws if that fails.
+// The host's access to a tensor's buffer while it is mapped. The destructor unmaps the buffer. Close also
+// unmaps it, and throws if that fails.
 template <class T>
 class Mapping {
  public:
@@ -35,7 +35,8 @@ class Mapping {
 
   void Close() { Check(kdl_buffer_unmap(std::exchange(buffer_, nullptr))); }
 
-  // Returns everything from the tensor's first element to its last, including the gaps of outer strides.
+  // Returns everything from the tensor's first element to its last, including the gaps between rows that
+  // outer strides cause.
   std::span<T> elements() const { return elements_; }
   T& operator[](std::int64_t index) const { return elements_[static_cast<std::size_t>(index)]; }
   T* begin() const { return elements_.data(); }
@@ -46,22 +47,24 @@ class Mapping {
   std::span<T> elements_;
 };
 
-// Returns a shape as text: "f32[3, 4]".
+// Returns a shape as text, such as "f32[3, 4]".
 inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> sizes) {
   std::string text = ElementName(element);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    text.append(d == 0 ? "[" : ", ").append(std::to_string(sizes[d]));  // GCC 12 warns of a sum
+    // Append, because GCC 12 warns about operator+ here.
+    text.append(d == 0 ? "[" : ", ").append(std::to_string(sizes[d]));
   }
   return text + (sizes.empty() ? "" : "]");
 }
 
-// A tensor on a device. Copies share the memory, which is released with the last of them.
+// A tensor on a device. Copies share its memory, which is released with the last copy.
 class Tensor {
  public:
   Tensor() = default;
   // Takes ownership of the array's reference to its buffer.
   explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
-  // Adds a reference to the buffer of the caller's array. Throws if the array, parameter `name`, is NULL.
+  // Adds a reference to the buffer of the caller's array. Throws if the array is NULL. `name` is the name of
+  // the parameter.
   static Tensor Share(const kdl_array* array, const char* name) {
     if (array == nullptr)
       throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + name + "' is NULL");
@@ -74,8 +77,8 @@ class Tensor {
   std::int64_t size(int dimension) const { return array_.view.size[dimension]; }
   Element element() const { return static_cast<Element>(array_.view.element); }
 
-  // Throws unless the tensor has this element kind and these sizes, and lies inside its buffer. `declared` is
-  // the parameter as written in the source: "a: f32[M, K]".
+  // Throws unless the tensor has the given element type and sizes, and lies inside its buffer. `declared` is
+  // the parameter as written in the source, such as "a: f32[M, K]".
   void Expect(const char* declared, Element element,
               std::initializer_list<std::int64_t> sizes) const {
     const auto refuse = [&](kdl_code code, const std::string& what) {
@@ -99,8 +102,8 @@ class Tensor {
       refuse(kdl_error_code(wrong.get()), std::string(": ") + kdl_error_message(wrong.get()));
   }
 
-  // Throws unless the tensor is in the device's memory. `name` is the parameter's name, `declared` the
-  // device's in the source.
+  // Throws unless the tensor is in the memory of the device. `name` is the name of the parameter, and
+  // `declared` is the name of the device in the source.
   void ExpectOn(const Device& device, const char* name, const char* declared,
                 const char* place = nullptr) const {
     const kdl_device* found = kdl_buffer_device(array_.buffer);
@@ -111,20 +114,21 @@ class Tensor {
     Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, text.c_str()), place);
   }
 
-  // Whether elements of the two tensors share memory, and whether two elements of this one do.
+  // Whether elements of this tensor and of `other` share memory, and whether two elements of this tensor do.
   bool Overlaps(const Tensor& other) const { return Overlaps(&other.array_); }
   bool OverlapsItself() const { return Overlaps(nullptr); }
 
-  // Throws unless this parameter, which the program writes, overlaps neither itself nor the others.
+  // Throws if this parameter, which the program writes, overlaps itself or one of the others.
   struct Parameter;
   void ExpectApart(const char* name, std::initializer_list<Parameter> others) const;
 
-  // Throws `message` if the tensors overlap.
+  // Throws an error with the message `message` if the tensors overlap.
   void Apart(const Tensor& other, const char* place, const char* message) const {
     if (Overlaps(other)) Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message), place);
   }
 
-  // Maps the elements, of type T, for the host. First wait for the operations that write them.
+  // Maps the elements, whose type must be T, for access by the host. The caller must first wait for the
+  // operations that write them.
   template <class T>
   Mapping<T> Map(kdl_map_access access = KDL_MAP_READ_WRITE) const {
     if (ElementOf<std::remove_const_t<T>>() != element()) {
@@ -140,8 +144,9 @@ class Tensor {
     return Mapping<T>(array_.buffer, offset, static_cast<std::size_t>(count), access);
   }
 
-  // Returns the part with one index of a dimension, without that dimension. It shares the memory. `place` and
-  // `text` are the position and text of the access in the source, for errors.
+  // Returns the part of the tensor at one index of a dimension. The part does not have that dimension. It
+  // shares the tensor's memory. `place` and `text` are the position and the text of the access in the source,
+  // which are used in errors.
   Tensor At(int dimension, std::int64_t index, const char* place, const char* text) const {
     CheckIndex(index, dimension, place, text);
     Tensor part = *this;
@@ -156,7 +161,7 @@ class Tensor {
     view.stride[view.rank] = 0;
     return part;
   }
-  // Returns the part with the indices from `lo` up to but not including `hi` of a dimension.
+  // Returns the part of the tensor with the indices of a dimension in [lo, hi).
   Tensor Part(int dimension, std::int64_t lo, std::int64_t hi, const char* place,
               const char* text) const {
     const std::string range = std::to_string(lo) + ".." + std::to_string(hi);
@@ -176,8 +181,9 @@ class Tensor {
     return part;
   }
 
-  // Returns the same memory with one dimension split into dimensions of `sizes`, or with `count` neighbouring
-  // dimensions merged, which must be contiguous. `view` and `tensor` are their names in the source.
+  // Returns a view of the same memory. One dimension is split into dimensions of `sizes`, or `count` adjacent
+  // dimensions are merged, which must be contiguous. `view` and `tensor` are the names of the view and the
+  // tensor in the source.
   Tensor View(int dimension, int count, std::initializer_list<std::int64_t> sizes,
               const char* place, const char* view, const char* tensor) const {
     CheckMerge(dimension, count, place, view, tensor);
@@ -200,8 +206,8 @@ class Tensor {
     return shown;
   }
 
-  // Reads one element on the host once `after` has completed. `place` and `text` are the position and text of
-  // the access in the source, for errors.
+  // Reads one element on the host after the events in `after` have completed. `place` and `text` are the
+  // position and the text of the access in the source, which are used in errors.
   template <class T>
   T Read(std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
          const char* place, const char* text) const {
@@ -226,7 +232,7 @@ class Tensor {
     Check(kdl_arrays_overlap(&array_, other, &overlap));
     return overlap != 0;
   }
-  // Returns the offset in elements from the first one; throws if an index is outside.
+  // Returns the offset from the first element in elements. Throws if an index is out of bounds.
   std::size_t OffsetOf(std::initializer_list<std::int64_t> index, const char* place,
                        const char* text) const {
     std::int64_t offset = 0;
@@ -245,7 +251,8 @@ class Tensor {
                                     "'");
   }
   std::int64_t stride(int dimension) const { return array_.view.stride[dimension]; }
-  // Strides do not matter if there are no elements, or for a dimension of size 1.
+  // Checks that `count` dimensions can be merged. Strides do not matter if there are no elements, or for a
+  // dimension of size 1.
   void CheckMerge(int dimension, int count, const char* place, const char* view,
                   const char* tensor) const {
     for (int d = 0; d < rank(); ++d) {
@@ -265,7 +272,7 @@ class Tensor {
                       std::to_string(wanted));
     }
   }
-  // Advances the view by `indices` in a dimension. Without elements there may be no memory.
+  // Advances the view by `indices` in a dimension. A tensor without elements may have no memory.
   void Skip(int dimension, std::int64_t indices) {
     kdl_tensor& view = array_.view;
     if (view.data == nullptr) return;
@@ -277,7 +284,7 @@ class Tensor {
   std::shared_ptr<kdl_buffer> buffer_;
 };
 
-// A parameter of a program with its name in the source.
+// A parameter of a program, with its name in the source.
 struct Tensor::Parameter {
   const char* name;
   const Tensor& tensor;

@@ -1,4 +1,4 @@
-// Values that the C++ interface passes around besides tensors: element kinds, events.
+// Values of the C++ interface other than tensors: element types and events.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// Element kinds: kdl::f32 and so on; kdl::bool_ for bool.
+// The element types: kdl::f32 and so on. The element type bool is kdl::bool_.
 enum Element : std::uint8_t {
   bool_ = KDL_BOOL,
   i8 = KDL_I8,
@@ -33,7 +33,7 @@ enum Element : std::uint8_t {
 #include "kdl/scalars.def"
 };
 
-// Returns the name of an element kind: "f32".
+// Returns the name of an element type, such as "f32".
 constexpr const char* ElementName(std::uint8_t element) {
   switch (element) {
 #define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
@@ -45,7 +45,7 @@ constexpr const char* ElementName(std::uint8_t element) {
   }
 }
 
-// Types for scalar arguments whose float type C++ lacks; they contain the bits.
+// Types for scalar arguments whose float type does not exist in C++. They contain the bits of the value.
 #define KDL_NARROW_FLOAT(Name, ID, spelling, code, size, ctype, Cpp, exponent, fraction,      \
                          infinities, nans, saturates, comment)                                \
   struct Cpp {                                                                                \
@@ -58,7 +58,7 @@ constexpr const char* ElementName(std::uint8_t element) {
 template <class T>
 concept Narrow = std::same_as<const FloatFormat, decltype(T::kFormat)>;
 
-// Returns the element kind of a C++ type.
+// Returns the element type that corresponds to a C++ type.
 template <class T>
 constexpr Element ElementOf() {
   if constexpr (std::same_as<T, bool>) {
@@ -76,7 +76,7 @@ constexpr Element ElementOf() {
   }
 }
 
-// Loads the value of an argument or an element. For a bool, any byte but 0 means true, as in kernels.
+// Loads the value of an argument or an element. For a bool, any byte other than 0 means true, as in kernels.
 template <class T>
 T Load(const void* from) {
   if constexpr (std::same_as<T, bool>) {
@@ -88,7 +88,7 @@ T Load(const void* from) {
   }
 }
 
-// A point in the order of operations. Copies denote the same point. An empty event has completed.
+// A point in the order of operations. Copies denote the same point. An empty event counts as completed.
 class Event {
  public:
   Event() = default;
@@ -96,7 +96,7 @@ class Event {
   explicit Event(kdl_event* event) : event_(event, kdl_event_free) {}
 
   kdl_event* get() const { return event_.get(); }
-  // Waits for the event and throws its failure.
+  // Waits for the event. If the event failed, throws its failure.
   void Wait() const { Check(kdl_event_wait(event_.get(), -1)); }
   bool is_done() const { return kdl_event_is_done(event_.get()) != 0; }
   // Cancels the event's operation and everything that waits for it.
@@ -106,7 +106,7 @@ class Event {
   std::shared_ptr<kdl_event> event_;
 };
 
-// A counter that the caller raises.
+// A counter that the caller increases.
 class Timeline {
  public:
   explicit Timeline(kdl_context* context, std::uint64_t value = 0) {

@@ -1,4 +1,5 @@
-/* The version of compiler, headers and runtime, which are released together; the build reads it here. */
+/* The version of the compiler, the headers and the runtime, which are released together. The build reads
+ * the version from this file. */
 #pragma once
 
 #define KDL_VERSION_MAJOR 0

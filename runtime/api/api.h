@@ -14,8 +14,8 @@
 
 namespace kdl::runtime {
 
-// Calls a function that returns an Error, on behalf of a C caller: exceptions become errors, and the caller's
-// floating-point state is replaced for the duration of the call.
+// Calls a function that returns an Error, on behalf of a C caller. Converts exceptions to errors, and
+// replaces the caller's floating-point state for the duration of the call.
 template <class Call>
 kdl_error* Guard(Call call) noexcept {
   const FloatScope floats;
@@ -26,8 +26,8 @@ kdl_error* Guard(Call call) noexcept {
   }
 }
 
-// The same for an object that belongs to a context. In a forked child, where the context's locks may be held
-// forever, it only returns an error.
+// Like the function above, for a call on an object that belongs to a context. In a forked child, where the
+// context's locks may be held forever, it only returns an error.
 template <class Call>
 kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
   return Guard([&]() -> Error {
@@ -36,7 +36,7 @@ kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
   });
 }
 
-// The same for a function that does not report errors: if memory runs out, the result is 0.
+// Like Guard, for a function that does not report errors. If memory runs out, it returns 0.
 template <class Call>
 std::invoke_result_t<Call> GuardQuiet(Call call) noexcept {
   const FloatScope floats;
@@ -47,7 +47,7 @@ std::invoke_result_t<Call> GuardQuiet(Call call) noexcept {
   }
 }
 
-// What is wrong with a pointer from the caller.
+// The reason why a pointer from the caller is invalid, if any.
 enum class Fault { kNone, kNull, kForeign };
 
 template <class T>
@@ -58,20 +58,21 @@ Fault FaultOf(const T* pointer) {
   return Fault::kNone;
 }
 
-// Returns an error for the first fault. `names` are the pointers' names, separated by commas.
+// Returns an error for the first fault. `names` contains the names of the pointers, separated by commas.
 Error Refuse(const char* function, std::string_view names, std::span<const Fault> faults);
 
-// Stores the events that an operation waits for, after checking that they belong to the queue's context.
+// Checks that the events that an operation waits for belong to the queue's context, and stores them in
+// `events`.
 Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t count,
                   std::span<kdl_event* const>* events);
 
-// Enqueues an operation and stores its event if the caller wants one.
+// Enqueues an operation. Stores its event in `done` unless `done` is null.
 Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
              kdl_event** done);
 
 }  // namespace kdl::runtime
 
-// Returns an error from a function of the C interface if one of these pointers is NULL, or is a handle from
+// Returns an error from a function of the C interface if one of the pointers is NULL, or is a handle from
 // another copy of the runtime.
 #define KDL_RETURN_IF_UNUSABLE(...)                                                         \
   do {                                                                                      \

@@ -1,4 +1,4 @@
-// The C interface: kernels called with pointers.
+// The part of the C interface that calls kernels with pointers.
 #include "api/api.h"
 #include "api/calls.h"
 
@@ -6,8 +6,8 @@ using namespace kdl::runtime;
 
 namespace {
 
-// Calls a function that returns an Error if the kernels can be called, on behalf of a C caller. The function
-// needs no other checks of context and runtime.
+// Calls a function that returns an Error, on behalf of a C caller. Before that, checks that `kernels` can be
+// called, so the function needs no other checks of the context and the runtime.
 template <class Call>
 kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
   return Guard([&]() -> Error {

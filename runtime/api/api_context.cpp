@@ -1,4 +1,4 @@
-// The C interface: contexts, kernels, devices, statistics.
+// The C interface of contexts, kernels, devices and statistics.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -18,7 +18,7 @@ Error kdl::runtime::Refuse(const char* function, std::string_view names,
 
 namespace {
 
-// Copies as much of the hooks as the caller's version has.
+// Copies those hooks that exist in the caller's version of the struct.
 Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
   if (given.size < offsetof(kdl_hooks, allocate) || given.size > sizeof(kdl_hooks)) {
     return Invalid("kdl_context_create_with: hooks->size is ", given.size,

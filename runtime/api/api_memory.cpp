@@ -1,4 +1,4 @@
-// The C interface: buffers and arrays.
+// The C interface of buffers and arrays.
 #include "api/api.h"
 #include "core/binding.h"
 #include "core/view.h"

@@ -1,4 +1,4 @@
-// The C interface: events, timelines and operations.
+// The C interface of events, timelines and operations.
 #include <algorithm>
 
 #include "api/api.h"
@@ -94,7 +94,7 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
   return nullptr;
 }
 
-// The arguments of a launch, as the caller gave them.
+// The arguments of a launch as the caller passed them.
 struct LaunchCall {
   Caller& caller;
   const kdl_function* function;

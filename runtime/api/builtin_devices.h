@@ -1,4 +1,4 @@
-// The kinds of device in every context.
+// The kinds of devices that every context has.
 #pragma once
 
 #include "core/context.h"

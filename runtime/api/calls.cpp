@@ -12,7 +12,7 @@ namespace {
 
 Error Taken(kdl_error* error) { return Error(error); }
 
-// Workspace borrowed for one call.
+// A workspace that is borrowed for the duration of one call.
 class Workspace {
  public:
   Workspace(ScratchPool& pool, std::int64_t bytes) : pool_(pool) {
@@ -31,11 +31,11 @@ class Workspace {
   ScratchPool::Block block_;
 };
 
-// A call that goes through a queue: its tensors, both on the device and in the caller's memory, and the
-// operations on them. The operations keep alive what they use.
+// A call that goes through a queue. It owns the call's tensors, both on the device and in the caller's
+// memory, and the operations on them. The operations keep alive what they use.
 class QueuedCall {
  public:
-  // Uses a queue handle of its own, so that only this call is told of its failures.
+  // Creates a call with its own queue handle, so that failures of its operations are reported only to it.
   static Error Make(kdl_queue* queue, std::unique_ptr<QueuedCall>* call) {
     std::unique_ptr<QueuedCall> made(new QueuedCall);
     KDL_RETURN_IF_ERROR(Taken(kdl_queue_own(queue, &made->queue_)));
@@ -70,7 +70,7 @@ class QueuedCall {
              kdl_event* const* after, std::int32_t after_count, kdl_event** done) {
     const std::vector<kdl_arg> args = ArgsOf(variant, values);
     Error error = GiveAll(function, args, after, after_count, done);
-    // Operations enqueued before the failure still use the caller's memory.
+    // Wait on failure, because operations that were already enqueued still use the caller's memory.
     if (error != nullptr) kdl_error_free(kdl_queue_wait(queue_));
     return error;
   }
@@ -78,7 +78,7 @@ class QueuedCall {
  private:
   struct Pair {
     kdl_array owner;
-    kdl_array there;  // without a buffer if `owner` is on the device
+    kdl_array there;  // has no buffer if `owner` is on the device
     std::uint8_t direction;
 
     bool is_copied() const { return there.buffer != nullptr; }
@@ -98,7 +98,8 @@ class QueuedCall {
     return args;
   }
 
-  // Must not throw, because the caller's memory is in use from the first copy on.
+  // Enqueues the copies and the launch. It must not throw, because the first copy already uses the caller's
+  // memory.
   Error GiveAll(const kdl_function* function, const std::vector<kdl_arg>& args,
                 kdl_event* const* after, std::int32_t after_count, kdl_event** done) {
     bool copies_back = false;
@@ -142,7 +143,7 @@ Error Calls::Open(kdl_context* context, const kdl_image* const* images, const ch
   made->owner_ = selected;
   if (!made->device_->works_in_host_memory())
     KDL_RETURN_IF_ERROR(Taken(kdl_select_device(context, "host", &made->owner_)));
-  // Calls that bypass queues would be missing from a trace.
+  // Calls that bypass queues would not appear in a trace, so they are not used if there is one.
   made->calls_here_ = (made->device_->facts().capabilities & KDL_CAN_CALL) != 0 &&
                       made->device_->scheduler().trace() == nullptr;
   for (const char* name : names) KDL_RETURN_IF_ERROR(made->Find(context, name));
@@ -213,7 +214,7 @@ Error Calls::CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl
   const Entry& entry = entries_[static_cast<std::size_t>(kernel)];
   const kdl_variant& variant = *entry.candidate.variant;
   {
-    // Makes all checks of the launch before any effect.
+    // Performs all checks of the launch, so that a failed check has no effects.
     Binding checked;
     KDL_RETURN_IF_ERROR(BindDense(entry.candidate, *device_, sizes, values, &checked));
   }

@@ -1,4 +1,4 @@
-// Kernels on one device that are called with pointers to the caller's memory.
+// Kernels on one device that are called with pointers to memory of the caller.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ class Context;
 
 class Calls : public Handle {
  public:
-  // If `context` is null, creates one for these kernels.
+  // Finds the kernels. If `context` is null, creates a context for them.
   static Error Open(kdl_context* context, const kdl_image* const* images, const char* device,
                     std::span<const char* const> names, std::unique_ptr<Calls>* calls);
 
-  // Returns an error if there is no kernel of that number, or if a list is missing.
+  // Returns an error if there is no kernel with this number, or if a required list is null.
   Error Check(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
   Error Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
   Error CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
@@ -32,7 +32,7 @@ class Calls : public Handle {
   struct Entry {
     const kdl_function* function;
     Candidate candidate;
-    void* module;  // the image's module on the device
+    void* module;  // the device's module for the image
     bool has_sizes;
   };
   struct Destroy {
@@ -46,10 +46,11 @@ class Calls : public Handle {
   Error CallHere(const Entry& entry, const std::int64_t* sizes, const kdl_value* values) const;
 
   std::unique_ptr<kdl_context, Destroy> own_context_;
-  std::shared_ptr<Scheduler> scheduler_;  // kernels may be closed after their context is gone
+  // Shared, because kernels may be closed after their context is destroyed.
+  std::shared_ptr<Scheduler> scheduler_;
   Device* device_;
   kdl_queue* queue_ = nullptr;
-  // The device of the caller's memory: the device itself, or `host`, from which memory is copied.
+  // The device on which the caller's memory is: `device_` itself, or `host`, from which memory is copied.
   kdl_device* owner_ = nullptr;
   bool calls_here_ = false;
   std::vector<Entry> entries_;

@@ -1,4 +1,4 @@
-// The file descriptors of a cluster's process, after the usual three.
+// The file descriptors of a cluster's process, in addition to the three standard ones.
 #pragma once
 
 namespace kdl::runtime {

@@ -21,8 +21,8 @@
 #include "workgroup/region_runs.h"
 #include "workgroup/workgroup_launch.h"
 
-// The clusters of an image are started at its first launch, and again after a failed launch. They run one
-// launch at a time, and each runs the cores assigned to it.
+// The clusters for an image are started at the image's first launch, and again after a failed launch. They
+// run one launch at a time. Each cluster runs the cores that are assigned to it.
 
 namespace kdl::runtime {
 
@@ -34,14 +34,15 @@ constexpr std::string_view kOwnText =
 constexpr const char* kOwnKind = "cluster-riscv64";
 constexpr const char* kKind = "cluster";
 constexpr const char* kImageKind = "cluster";
-constexpr std::int64_t kMostEvents = 1 << 16;  // the most for one cluster in one call
-constexpr std::int64_t kDevices = 64;          // an emulator provides any number
+constexpr std::int64_t kMostEvents = 1 << 16;  // limit for one cluster in one call
+// Arbitrary limit, because an emulator can provide any number of devices.
+constexpr std::int64_t kDevices = 64;
 
 struct ClusterDevice {
   ClusterDescription description;
   std::unique_ptr<ClusterMemory> memory;
-  std::string events;  // the file for events; empty: none
-  std::mutex mutex;    // one launch at a time; guards the rest
+  std::string events;  // path of the file for events; empty if none are recorded
+  std::mutex mutex;    // held during a launch; guards the members below
   ClusterCounts counts;
 };
 
@@ -49,7 +50,7 @@ ClusterDevice& DeviceFromHandle(void* device) { return *static_cast<ClusterDevic
 
 // -- opening ----------------------------------------------------------------------------------------
 
-// Applies an option of the spec. Without a file, the machine is the one that comes with kernelc.
+// Applies an option of the spec. If `file` is empty, the machine is the one that is shipped with kernelc.
 Error SetOption(std::string_view file, const kdl_option& option, ClusterDevice* device) {
   const std::string_view key = option.key;
   ClusterDescription& description = device->description;
@@ -125,7 +126,7 @@ void Facts(void* device, kdl_device_facts* facts) {
 
 // -- memory -----------------------------------------------------------------------------------------
 
-// A device pointer and handle is an offset in global memory.
+// A device pointer, which is also the handle of memory, is an offset in global memory.
 std::int64_t OffsetOf(const void* address) { return reinterpret_cast<std::intptr_t>(address); }
 void* AddressOf(std::int64_t offset) { return reinterpret_cast<void*>(offset); }
 char* HostAddress(void* device, kdl_memory memory) {
@@ -182,7 +183,7 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
 
 // -- kernels ----------------------------------------------------------------------------------------
 
-// An image and the clusters that run it. There are none before the first launch and after a failed one.
+// An image and the clusters that run it. `clusters` is empty before the first launch and after a failed one.
 struct Module {
   int image = -1;
   std::vector<std::unique_ptr<ClusterProcess>> clusters;
@@ -196,7 +197,7 @@ struct Module {
 kdl_error* Load(void*, const kdl_image* image, void** loaded) {
   auto module = std::make_unique<Module>();
   module->image = NamelessFile("kdl-cluster-image", 0);
-  // Seals the image, so that running clusters cannot modify it for those that are started later.
+  // Seals the image, so that a running cluster cannot modify the image of clusters that are started later.
   if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes) ||
       !SealFile(module->image, true)) {
     return Fail(KDL_ERROR_DEVICE, "there is not enough memory for the image of module '",
@@ -209,13 +210,13 @@ kdl_error* Load(void*, const kdl_image* image, void** loaded) {
 
 void Unload(void*, void* module) { delete static_cast<Module*>(module); }
 
-// One launch.
+// The state of one launch.
 class Launcher final : public WorkgroupDriver {
  public:
   Launcher(ClusterDevice& device, const kdl_launch_request& request)
       : device_(device), request_(request), module_(*static_cast<Module*>(request.module)) {}
 
-  // Starts the clusters, unless they are running.
+  // Starts the clusters if they are not already running.
   Error Boot() {
     if (!module_.clusters.empty()) return nullptr;
     const ClusterDescription& description = device_.description;
@@ -279,18 +280,18 @@ class Launcher final : public WorkgroupDriver {
                   " of core ", core, ")");
   }
 
-  // Stops all clusters after a failure, so that none can still write.
+  // Stops all clusters after a failure, so that none of them can write to memory any more.
   void Stop() { module_.clusters.clear(); }
 
  private:
-  // Appends the events of the call, cluster by cluster, because no common clock orders events of different
-  // clusters.
+  // Appends the events of the call to the file, grouped by cluster, because no common clock orders the events
+  // of different clusters.
   Error WriteEvents() {
     if (device_.events.empty()) return nullptr;
     static constexpr const char* kWords[] = {
         "?", "core begins", "core ends", "copy begins", "copy ends", "copy awaited", "barrier"};
     std::ofstream file(device_.events, std::ios::app);
-    file.imbue(std::locale::classic());  // the application's locale may group digits
+    file.imbue(std::locale::classic());  // without this, the application's locale may group digits
     for (const auto& cluster : module_.clusters) {
       for (const kdl_cluster_event& event : cluster->Events()) {
         const char* word = kWords[event.kind < std::size(kWords) ? event.kind : 0];

@@ -5,9 +5,9 @@
 
 namespace kdl::runtime {
 
-// `cluster-riscv64`, the machine that comes with kernelc.
+// Returns the functions of `cluster-riscv64`, the machine that is shipped with kernelc.
 const kdl_device_ops& OwnClusterDeviceOps();
-// `cluster?description=FILE`.
+// Returns the functions of `cluster?description=FILE`, a machine that the file describes.
 const kdl_device_ops& ClusterDeviceOps();
 
 }  // namespace kdl::runtime

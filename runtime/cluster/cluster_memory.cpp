@@ -25,7 +25,7 @@ ClusterMemory::~ClusterMemory() {
 Error ClusterMemory::Make(std::int64_t bytes, std::int64_t alignment,
                           std::unique_ptr<ClusterMemory>* made) {
   const int file = NamelessFile("kdl-cluster-memory", bytes);
-  // Seals the size, because a cluster that truncates the file would make the host fault.
+  // Seals the size, because if a cluster truncated the file, accesses by the host would fault.
   void* host = file >= 0 && SealFile(file, false) ? MapFile(file, bytes) : nullptr;
   if (host == nullptr) {
     const int why = errno;

@@ -1,5 +1,5 @@
-// Global memory of a cluster machine: a file without a name, which the host and all clusters map. Positions
-// in it are offsets.
+// Global memory of a cluster machine: an unnamed file that the host and all clusters map. Positions in it are
+// offsets.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace kdl::runtime {
 
 class ClusterMemory {
  public:
-  // Allocations are aligned to `alignment`, a power of two.
+  // Creates the memory. Allocations are aligned to `alignment`, which must be a power of two.
   static Error Make(std::int64_t bytes, std::int64_t alignment,
                     std::unique_ptr<ClusterMemory>* made);
   ~ClusterMemory();
   ClusterMemory(const ClusterMemory&) = delete;
   ClusterMemory& operator=(const ClusterMemory&) = delete;
 
-  // Allocates memory and returns its offset, which is never 0; 0 means that there is no free range of that
-  // size.
+  // Allocates memory and returns its offset. The offset is never 0: the result 0 means that no free range is
+  // large enough.
   std::int64_t Take(std::int64_t bytes);
   void Release(std::int64_t offset);
 
@@ -36,9 +36,10 @@ class ClusterMemory {
   char* host_;
   std::int64_t bytes_;
   std::int64_t alignment_;
-  std::mutex mutex_;                            // guards the rest
-  std::map<std::int64_t, std::int64_t> free_;   // offset -> bytes; neighbours are merged
-  std::map<std::int64_t, std::int64_t> taken_;  // offset -> bytes
+  std::mutex mutex_;  // guards the members below
+  // From offset to size in bytes; adjacent ranges are merged.
+  std::map<std::int64_t, std::int64_t> free_;
+  std::map<std::int64_t, std::int64_t> taken_;  // from offset to size in bytes
 };
 
 }  // namespace kdl::runtime

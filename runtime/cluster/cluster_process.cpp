@@ -14,10 +14,10 @@ namespace kdl::runtime {
 
 namespace {
 
-// The most bytes of a cluster's output that are kept.
+// The maximum number of bytes of a cluster's output that are kept.
 constexpr std::int64_t kMostSaid = 4096;
 
-// The longest time between two checks.
+// The longest time that may pass between two checks for progress.
 constexpr std::chrono::seconds kLongestLook{1};
 
 }  // namespace
@@ -99,14 +99,14 @@ ClusterProcess::~ClusterProcess() {
 void ClusterProcess::Ring(std::int64_t call) {
   mailbox().call = static_cast<std::uint64_t>(call);
   mailbox().status = kdl_cluster_none;
-  // A cluster that sees the new number also sees everything written before.
+  // A cluster that sees the new number also sees everything that was written before it.
   __atomic_store_n(&mailbox().number, ++calls_, __ATOMIC_SEQ_CST);
   if (polls()) return;
-  SendByte(bell_);  // if it is dead, WaitForAll reports that
+  SendByte(bell_);  // if the cluster is dead, WaitForAll reports that
 }
 
-// Whether the mailbox of a cluster that polls says that it is done, or contains nonsense. `done` must be the
-// last call, or the one before it.
+// Whether the mailbox of a cluster that polls says that its call is done, or contains an invalid value. In a
+// valid mailbox, `done` is the number of the last call or of the call before it.
 bool ClusterProcess::SaysDone() const {
   if (!polls()) return false;
   const std::uint64_t done = __atomic_load_n(&mailbox().done, __ATOMIC_ACQUIRE);
@@ -115,13 +115,13 @@ bool ClusterProcess::SaysDone() const {
   return done + 1 != calls_;
 }
 
-// Returns the first line of the process's output, for a message.
+// Returns the first line of the process's output, as a suffix for a message.
 std::string ClusterProcess::LastWords() const {
   const std::string words = FirstLine(said_, 200);
   return words.empty() ? "" : "; it said: " + words;
 }
 
-// Returns what the cluster reported about its end; empty if nothing.
+// Returns what the cluster reported about the cause of its end, or an empty string if it reported nothing.
 std::string ClusterProcess::Fault() const {
   const kdl_cluster_mailbox& said = mailbox();
   switch (__atomic_load_n(&said.fault, __ATOMIC_ACQUIRE)) {
@@ -140,7 +140,8 @@ std::string ClusterProcess::Fault() const {
 }
 
 Error ClusterProcess::Died(const std::string& what) {
-  const std::string end = EndProcess(process_);  // it may only have closed its end of the line
+  // The process may still run if it only closed its end of the connection.
+  const std::string end = EndProcess(process_);
   process_ = -1;
   if (const std::string fault = Fault(); !fault.empty()) {
     const kdl_cluster_mailbox& said = mailbox();
@@ -153,7 +154,7 @@ Error ClusterProcess::Died(const std::string& what) {
 
 Error ClusterProcess::CheckAnswer(const std::string& what) const {
   const kdl_cluster_mailbox& answer = mailbox();
-  // The cluster writes this last, so everything else that it has written is visible, too.
+  // The cluster writes `done` last, so everything else that it has written is visible, too.
   const std::uint64_t done = __atomic_load_n(&answer.done, __ATOMIC_ACQUIRE);
   if (answer.abi_hash != kdl_cluster_abi_hash) {
     return Fail(KDL_ERROR_INVALID_ARGUMENT, "the image for machine '", description_.name,
@@ -202,14 +203,14 @@ void ClusterProcess::Began() {
   beaten_ = std::chrono::steady_clock::now();
 }
 
-// Whether the cluster has made progress before the deadline.
+// Whether the time since the cluster's last progress is within the deadline.
 bool ClusterProcess::GetsOn() {
   if (beat_ != __atomic_load_n(&mailbox().heartbeat, __ATOMIC_RELAXED)) Began();
   return std::chrono::steady_clock::now() - beaten_ <
          std::chrono::seconds(description_.deadline_seconds);
 }
 
-// Handles the byte that the cluster has sent.
+// Handles the byte that the cluster has sent, or the closing of the connection.
 Error ClusterProcess::Answer(const std::string& what) {
   if (!TakeByte(bell_)) return Died(what);
   return CheckAnswer(what);
@@ -218,7 +219,7 @@ Error ClusterProcess::Answer(const std::string& what) {
 Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                                  const std::string& what) {
   int look_ms = 100;       // interval between checks for progress
-  std::vector<int> bells;  // negative: it has answered
+  std::vector<int> bells;  // negative for a cluster that has answered
   for (const auto& cluster : clusters) {
     cluster->Began();
     bells.push_back(cluster->bell_);
@@ -227,7 +228,8 @@ Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>
   for (std::size_t left = clusters.size(); left > 0;) {
     const auto looked = std::chrono::steady_clock::now();
     const std::vector<bool> rung = Rung(bells, look_ms);
-    // If this process itself was stopped, for example by ^Z, the clusters may not have had their time.
+    // If this process itself was suspended, for example by ^Z, its clusters may have been suspended, too.
+    // Restart their deadlines.
     const bool was_away = std::chrono::steady_clock::now() - looked > kLongestLook;
     for (std::size_t c = 0; c < clusters.size(); ++c) {
       ClusterProcess& cluster = *clusters[c];

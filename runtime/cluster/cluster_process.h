@@ -1,5 +1,5 @@
-// A running cluster: a process of the machine's emulator, which receives work through a socket and a mailbox
-// (kdl/cluster_abi.hpp).
+// A running cluster: a process of the machine's emulator. It receives work through a socket and a mailbox
+// (see kdl/cluster_abi.hpp).
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace kdl::runtime {
 
-// Counts that clusters keep.
+// Numbers that each cluster counts.
 struct ClusterCounts {
   std::uint64_t copies = 0;
   std::uint64_t copied_bytes = 0;
@@ -27,8 +27,8 @@ struct ClusterCounts {
 
 class ClusterProcess {
  public:
-  // Starts cluster `number` of `description.clusters` with the image in the given file. `WaitForAll` waits
-  // until it has booted. It records at most `most_events` events in each call.
+  // Starts cluster `number` of the `description.clusters` clusters with the image in the given file.
+  // `WaitForAll` waits until it has booted. In each call, the cluster records at most `most_events` events.
   static Error Start(const ClusterDescription& description, ClusterMemory& memory, int image,
                      std::int64_t number, std::int64_t most_events,
                      std::unique_ptr<ClusterProcess>* started);
@@ -36,18 +36,19 @@ class ClusterProcess {
   ClusterProcess(const ClusterProcess&) = delete;
   ClusterProcess& operator=(const ClusterProcess&) = delete;
 
-  // Hands the cluster the call at offset `call`.
+  // Tells the cluster to run the call at offset `call` in global memory.
   void Ring(std::int64_t call);
-  // Waits until all clusters have finished. Fails at once if one dies, and after the deadline if one makes no
-  // progress; then none of them can be used any more. `what` describes their work, for messages.
+  // Waits until all clusters have finished. Fails immediately if a cluster exits, or if a cluster has made no
+  // progress by the deadline. After a failure, none of the clusters can be used any more. `what` describes
+  // their work in messages.
   static Error WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                           const std::string& what);
 
-  // Adds what the cluster has counted since the last time. The cluster must be waiting for work.
+  // Adds what the cluster has counted since the previous call. The cluster must be waiting for work.
   void TakeCounts(ClusterCounts* counts);
-  // Returns the recorded events of its last call, in the order in which they happened.
+  // Returns the events that the cluster recorded during its last call, in the order in which they happened.
   std::vector<kdl_cluster_event> Events() const;
-  // Returns the number of events that were not recorded.
+  // Returns the number of events of the last call that were not recorded.
   std::uint64_t LostEvents() const;
   std::int64_t number() const { return number_; }
 
@@ -74,13 +75,13 @@ class ClusterProcess {
   std::int64_t number_;
   std::int64_t mailbox_ = 0;
   std::int64_t events_ = 0;
-  // Decisions use these copies, never values read back from memory that the cluster can write.
+  // Decisions are based on these copies, never on values read back from memory that the cluster can write.
   std::uint64_t most_events_ = 0;
   std::uint64_t calls_ = 0;
   int process_ = -1;
   int bell_ = -1;
-  int life_ = -1;  // closing it makes the system kill the process
-  int said_ = -1;  // a file with the process's output
+  int life_ = -1;  // the system kills the process when this descriptor is closed
+  int said_ = -1;  // a file that receives the process's output
   std::uint64_t beat_ = 0;
   std::chrono::steady_clock::time_point beaten_;  // when `beat_` last changed
 };

@@ -11,7 +11,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Runs a program and collects its output in the file `said`.
+// Runs a program, and collects its output in the file `said`.
 bool RunProgram(const std::vector<std::string>& words, int image, int said) {
   const int nothing = NothingFile();
   if (nothing < 0) return false;

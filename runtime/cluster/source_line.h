@@ -1,4 +1,4 @@
-// Finds the source line of an instruction.
+// Finds the source line from which an instruction was compiled.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace kdl::runtime {
 
-// Returns `FILE:12`, as the description's `lines` program prints it for the image; empty if there is no such
-// program, or it does not know.
+// Returns the source line of an instruction, such as `FILE:12`, as printed by the description's `lines`
+// program for the image. Returns an empty string if there is no such program or it does not know the line.
 std::string SourceLine(const ClusterDescription& description, int image, std::uint64_t instruction);
 
 }  // namespace kdl::runtime

@@ -1,27 +1,31 @@
 # kdl_add_library(NAME FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])
 #
-# Defines a library NAME of the kernels and programs in FILE.kdl. Targets that link it include "FILE.h" and also link the
-# runtime. With MODULE they include "module.h", whose namespace is `module`: libraries whose files have the same name need this
-# to be linked together; otherwise CMake reports that their KDL_MODULE_name does not agree, or the linker that a function is
-# defined twice. OPTIONS are passed to `kernelc build`, such as --target host?isa=x86-64-v3, -D BM=64 or -O3. The file is
-# compiled again when it or one of its imports changes.
+# Creates a library NAME of the kernels and programs in FILE.kdl. Code that links the library includes
+# "FILE.h" and links the runtime. With MODULE, the header is "module.h", and its namespace is `module`.
+# Libraries whose files have the same name need MODULE to be linked together. Otherwise CMake reports that the
+# values of KDL_MODULE_name do not agree, or the linker reports that a function is defined twice.
+# OPTIONS are passed to `kernelc build`, for example --target host?isa=x86-64-v3, -D BM=64, or -O3. The file
+# is compiled again when it or a file that it imports changes.
 #
-# If a project uses only C, all generated code is C; otherwise programs become C++ code, which C can call, too.
+# In a project that uses only C, the generated code is C. In other projects, programs become C++, which C can
+# call, too.
 #
-# STATIC, the default: for a program, or for a library of your own, which then also contains the runtime and exports neither.
-# SHARED: exports the declarations of FILE.h and uses libkdl.so, so that all such libraries can share contexts and tensors.
-# Its symbols have the version PROJECT_NAME: a program that was linked with the library of one vendor does not use the
-# functions of another.
+# STATIC, the default: a library for a program, or for use inside a library of your own. Your library then
+# also contains the runtime, and exports neither.
+# SHARED: exports what FILE.h declares and uses libkdl.so, so that contexts and tensors can be shared between
+# all such libraries. Its symbols have the version PROJECT_NAME, so a program linked with one vendor's library
+# cannot get the functions of another's.
 # kdl_export_only(TARGET name...)
 #
-# Makes a shared library export only these names: neither the runtime that it contains nor templates that its files
-# instantiate, which could prevent its unloading. Names may end in *; C++ names contain :: and no parameters: "vendor::*".
+# Makes a shared library export only these names. It then exports neither the runtime inside it nor templates
+# that its files instantiate, which could prevent the library from being unloaded. Names may end in *. Names
+# that contain :: are names of C++ without parameters, such as "vendor::*".
 function(kdl_add_library name source)
   cmake_parse_arguments(PARSE_ARGV 2 arg "STATIC;SHARED" "MODULE" "OPTIONS")
   if(arg_UNPARSED_ARGUMENTS OR (arg_STATIC AND arg_SHARED))
     message(FATAL_ERROR "kdl_add_library(${name} FILE.kdl [STATIC | SHARED] [MODULE module] [OPTIONS option...])")
   endif()
-  # Whether this folder can use C++: perhaps only another part of the project has enabled it.
+  # Whether C++ is enabled in this folder. It may be enabled only in another part of the project.
   set(has_cxx "${CMAKE_CXX_COMPILER_LOADED}")
   set(programs orch)
   set(programs_file orch.cpp)
@@ -46,7 +50,7 @@ function(kdl_add_library name source)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${name}.kdl")
   string(MAKE_C_IDENTIFIER "${stem}" module)
   set(generated "${folder}/${stem}.c" "${folder}/${stem}.h" "${folder}/${stem}.${programs_file}")
-  # The static library contains the objects itself, so nothing else must be linked or installed.
+  # A static library contains the objects directly, so that only the library has to be linked and installed.
   set(archive "${folder}/lib${module}.kdl.a")
   if(NOT arg_SHARED)
     set(archive "$<TARGET_FILE:${name}>")
@@ -65,11 +69,12 @@ function(kdl_add_library name source)
   endif()
   add_custom_command(
     OUTPUT ${output}
-    # Objects of an earlier set of targets must not remain.
+    # Objects from an earlier set of targets must not remain.
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${folder}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
-    # Ninja rejects a dependency file whose outputs are not in OUTPUT. The number of objects is not known here, so they are
-    # written after the dependency file, which names only the outputs before it.
+    # Ninja refuses a dependency file that names an output that OUTPUT does not list. The number of objects is
+    # not known here, so they are written after the dependency file, which lists only the files written before
+    # it.
     COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,${programs},deps,obj ${arg_OPTIONS}
     ${collect_shared}
     DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
@@ -90,7 +95,8 @@ function(kdl_add_library name source)
     target_link_options(${name} INTERFACE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:$<TARGET_NAME:${name}>>")
     target_link_libraries(${name} PUBLIC kdl::runtime)
   endif()
-  # Warnings in generated code must not be errors, even if the project asks for that; and results are defined bit for bit.
+  # If a project treats warnings as errors, that should apply only to its own sources. The floating-point
+  # options are needed because results are defined to the bit.
   target_compile_options(${name} PRIVATE -w -ffp-contract=off -fno-fast-math)
   if(has_cxx)
     target_compile_features(${name} PRIVATE cxx_std_20)
@@ -101,7 +107,7 @@ function(kdl_add_library name source)
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${folder}>")  # install() puts the header elsewhere
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON PUBLIC_HEADER "${folder}/${stem}.h"
     INTERFACE_KDL_MODULE_${module} ${PROJECT_NAME}.${name})
-  # Otherwise the linker would use the functions of the first library for the second.
+  # If two libraries had the same module, the linker would use the functions of the first for both.
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING KDL_MODULE_${module})
 endfunction()
 
@@ -119,7 +125,7 @@ function(kdl_export_only name)
   kdl_show_only(${name} "${map}")
 endfunction()
 
-# SHELL: is used because LINKER: would split a path at its commas.
+# LINKER: is not used, because it would split a path at its commas.
 function(kdl_show_only name map)
   target_link_options(${name} PRIVATE "SHELL:-Xlinker \"--version-script=${map}\"")
 endfunction()

@@ -1,8 +1,10 @@
-# Run by kdl_add_library: writes MAP, a version script with which a shared library exports the declarations of HEADER as VERSION.
-# The version lets the loader distinguish functions of two vendors that have the same name. Names are those of the header: if a
-# module has the name of a C keyword or C function, its namespace ends in `_`, but its C functions have no `_`.
+# Run by kdl_add_library. Writes the version script MAP, with which a shared library exports what HEADER
+# declares, as version VERSION. The loader uses versions to distinguish functions of the same name from two
+# vendors. The names are those in the header. If a module is named like a keyword or a C function, its
+# namespace ends in `_`, which is omitted from the names of its C functions.
 
-# The header of a static library refers to its objects (kdl/link.h); those of a shared library are not visible.
+# The header of a static library refers to the library's objects (see kdl/link.h). Those of a shared library
+# are not visible, so the references are removed.
 file(READ "${HEADER}" text)
 string(REGEX REPLACE "\nKDL_REFERS_TO\\([^)]*\\);\n" "" text "${text}")
 file(WRITE "${HEADER}" "${text}")

@@ -27,7 +27,7 @@ std::string Signature(const kdl_variant& variant) {
   return text;
 }
 
-// Whether the argument is neither an array nor a scalar: a null array.
+// Whether the argument is a null array. Such an argument has neither an array nor a scalar type.
 bool IsNull(const kdl_arg& arg) { return arg.array == nullptr && arg.element == 0; }
 
 std::string DescribeArgument(const kdl_arg& arg) {
@@ -35,7 +35,8 @@ std::string DescribeArgument(const kdl_arg& arg) {
   return arg.array == nullptr ? std::string(ElementName(arg.element)) : Describe(arg.array->view);
 }
 
-// How far matching a variant got. A larger value is a closer match.
+// The check that an argument list failed when it was matched against a variant. A larger value means a closer
+// match.
 enum class Fit { kCount, kTensor, kRank, kElement, kSize, kFits };
 
 struct Match {
@@ -113,7 +114,7 @@ Error NoVariant(const kdl_variant& closest, const std::vector<std::string>& sign
   return Invalid(text);
 }
 
-// Returns the error that explains why no variant fits.
+// Returns an error that explains why no variant fits the arguments.
 Error NoneFits(std::span<const Candidate> candidates, Args args) {
   Match nearest = {Fit::kCount};
   const kdl_variant* closest = nullptr;
@@ -133,7 +134,7 @@ Error NoneFits(std::span<const Candidate> candidates, Args args) {
   return is_choice ? NoVariant(*closest, signatures, args) : Mismatch(*closest, nearest, args);
 }
 
-// Selects the first variant that fits.
+// Selects the first variant that fits the arguments.
 Error PickVariant(std::span<const Candidate> candidates, Args args, Candidate* picked) {
   for (const Candidate& candidate : candidates) {
     if (MatchVariant(*candidate.variant, args).fit != Fit::kFits) continue;
@@ -145,7 +146,7 @@ Error PickVariant(std::span<const Candidate> candidates, Args args, Candidate* p
 
 Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Device& device) {
   if (CheckArray(array, "") != nullptr) {
-    // The texts of errors need memory, so they are only made when there is one.
+    // Creating the text of an error needs memory, so it is created only after a check has failed.
     return CheckArray(array, Concat("the tensor for ", Spelling(param)));
   }
   const Buffer& buffer = *Unwrap(array.buffer);
@@ -181,8 +182,8 @@ Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) 
   return nullptr;
 }
 
-// Fills in the sizes and strides of all dimensions, as kernels expect. Copying field by field is faster than
-// copying so large a struct.
+// Copies a view, with the sizes and strides of all dimensions that kernels expect. Copying the fields one by
+// one is faster than copying the whole large struct.
 void TakeView(const kdl_tensor& from, kdl_tensor* view) {
   view->data = from.data;
   view->rank = from.rank;
@@ -196,7 +197,7 @@ void TakeView(const kdl_tensor& from, kdl_tensor* view) {
     view->size[d] = is_dimension ? from.size[d] : 1;
     view->stride[d] = is_dimension ? from.stride[d] : 0;
   }
-  // The stride of a single element does not matter, but kernels rely on an innermost stride of 1.
+  // The stride of a dimension of size 1 does not matter, but kernels rely on an innermost stride of 1.
   if (from.rank > 0 && from.size[from.rank - 1] <= 1) view->stride[from.rank - 1] = 1;
 }
 

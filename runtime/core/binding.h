@@ -1,5 +1,5 @@
-// Turns a caller's arguments into a kernel's: selects the variant, binds the sizes, and makes all promised
-// launch checks before any effect.
+// Converts a caller's arguments to those of a kernel. Selects the variant, binds the sizes, and performs all
+// promised launch checks before the launch has any effect.
 #pragma once
 
 #include <span>
@@ -8,21 +8,22 @@
 
 namespace kdl::runtime {
 
-// `core_num` may be KDL_CORES_AUTO.
+// Binds the arguments of a launch. `core_num` may be KDL_CORES_AUTO.
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
-// The same for a selected variant and memory of this process. `sizes` has the sizes of all dimensions of all
-// tensors in order, and `values` one entry for each parameter. Tensors are row-major. The launch runs on as
-// many cores as the device runs at once.
+// Binds the arguments of an already selected variant, whose tensors are in memory of this process. `sizes`
+// contains the sizes of all dimensions of all tensors in order. `values` has one entry for each parameter.
+// Tensors are row-major. The launch runs on as many cores as the device runs at once.
 Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
                 const kdl_value* values, Binding* binding);
 
-// Checks that the workspace of a bound launch is on the right device, overlaps no argument, and is large
-// enough for the slices.
+// Checks that the workspace of a bound launch is on the right device, does not overlap any argument, and is
+// large enough for the slices.
 Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace);
 
-// Checks a caller's array: that its view is valid and inside its buffer. Messages start with `what`.
+// Checks that the view of a caller's array is valid and lies inside the array's buffer. Messages start with
+// `what`.
 Error CheckArray(const kdl_array& array, std::string_view what);
 
 // Returns the byte offset of the view's first element in its buffer.

@@ -5,7 +5,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Makes the view of a dense tensor in the caller's memory. Messages start with `what`.
+// Creates the view of a dense tensor in the caller's memory. Messages start with `what`.
 Error LayOut(const kdl_param_desc& param, const std::int64_t* sizes, const void* data,
              std::string_view what, kdl_tensor* view) {
   KDL_RETURN_IF_ERROR(MakeView(param.element, param.rank, sizes, what, view));
@@ -35,7 +35,7 @@ Error BindDenseUnprefixed(Device& device, const std::int64_t* sizes, const kdl_v
     const void* data = values[p].data;
     kdl_tensor& view = binding->tensors.Add();
     if (LayOut(param, sizes, data, "", &view) != nullptr) {
-      // The texts of errors need memory, so they are only made when there is one.
+      // Creating the text of an error needs memory, so it is created only after a check has failed.
       return LayOut(param, sizes, data, Concat("the tensor for ", Spelling(param)), &view);
     }
     binding->memories.Add({view.data, view.data});

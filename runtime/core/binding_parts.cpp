@@ -37,7 +37,7 @@ Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
   return nullptr;
 }
 
-// The parameter and dimension that gave a size its value. A negative parameter means none yet.
+// The parameter and dimension from which a size got its value. If `param` is negative, it has no value yet.
 struct Source {
   std::int32_t param;
   std::int32_t dimension;
@@ -101,7 +101,7 @@ Error SizeWorkspace(const Device& device, Binding* binding) {
   return nullptr;
 }
 
-// Checks the sizes that are known so far.
+// Checks that the sizes that are known so far are within limits.
 Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
   for (std::size_t symbol = 0; symbol < binding.dims.size(); ++symbol) {
     if (binding.dims[symbol] <= KDL_LARGEST_SIZE) continue;
@@ -137,12 +137,13 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
     if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
       return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
     }
-    KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));  // the sizes that `where` gives
+    // Now includes the sizes that `where` determines.
+    KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
   }
   binding->busy_cores = core_num;
   if (variant.busy_cores != nullptr) {
-    // The first core runs even without blocks, because of what every core does before it finds that it has
-    // none.
+    // Count at least one core: the first core runs even if it has no blocks, because each core has work to do
+    // before it finds that out.
     const std::int64_t busy = std::max<std::int64_t>(variant.busy_cores(&binding->args), 1);
     binding->busy_cores = std::min(busy, core_num);
   }

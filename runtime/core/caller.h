@@ -1,5 +1,5 @@
-// The users of a queue. A queue handle represents one caller, who is told of the failures of its own
-// operations; these do not fail operations of other callers.
+// The users of a queue. Each queue handle represents a caller. A caller is told only of failures of its own
+// operations, and these do not fail the operations of other callers.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace kdl::runtime {
 class Operation;
 class Queue;
 
-// A caller of one queue, guarded by the scheduler's mutex.
+// A caller of one queue. It is guarded by the scheduler's mutex.
 class Caller final : public Counted {
  public:
-  // If `is_own`, the handle was created for someone who frees it. Otherwise it is the queue's shared one and
-  // lives as long as the queue.
+  // If `is_own`, the handle was created on request, and its user frees it. Otherwise it is the queue's shared
+  // handle, which exists as long as the queue.
   Caller(Queue& queue, bool is_own) : queue_(queue), is_own_(is_own) {}
 
   Queue& queue() const { return queue_; }
@@ -27,26 +27,26 @@ class Caller final : public Counted {
 
   // Records the failure of an operation that has left the queue.
   void Fail(const Operation& operation);
-  // Whether the operation fails because it has failed itself, or because an earlier one had failed of which
-  // the caller had not been told when this one was enqueued. This depends only on the caller's calls, not on
-  // timing.
+  // Whether the operation fails. It fails if it has itself failed. It also fails if, when it was enqueued, an
+  // earlier operation had failed and the caller had not been told of that. The result depends only on the
+  // caller's calls, not on timing.
   bool Fails(const Operation& operation) const;
-  // Copies the failure of an earlier operation to this one.
+  // Copies the failure of an earlier operation to `operation`.
   void Inherit(Operation& operation) const;
-  // Records that a wait has told the caller of the failure of the operation at `value`. Operations enqueued
-  // so far fail with it; later ones do not.
+  // Records that a wait has told the caller of the failure of the operation at `value`. Operations that were
+  // enqueued before now also fail for that reason; later operations do not.
   void Tell(std::uint64_t value) {
     if (value > told_) told_ = last_value_;
   }
-  // Whether there is a failure that the caller has not been told of.
+  // Whether an operation has failed and the caller has not been told of it.
   bool has_failed() const { return failed_at_ > told_; }
 
   Queue& queue_;
   const bool is_own_;
-  std::uint64_t last_value_ = 0;  // the last operation enqueued, as a point on the queue's timeline
-  FailurePtr failed_;             // the first failure that the caller had not been told of
-  std::uint64_t failed_at_ = 0;   // the last operation that failed with it
-  std::uint64_t told_ = 0;        // the caller knows of failures up to here
+  std::uint64_t last_value_ = 0;  // point of the last enqueued operation on the queue's timeline
+  FailurePtr failed_;             // the first failure of which the caller had not been told
+  std::uint64_t failed_at_ = 0;   // point of the last operation that failed for that reason
+  std::uint64_t told_ = 0;        // the caller has been told of failures up to this point
 };
 
 }  // namespace kdl::runtime

@@ -30,13 +30,13 @@ const kdl_plugin_host& PluginHost() {
   return kHost;
 }
 
-// Adds "./" to a bare name, which would otherwise be searched among the system's libraries.
+// Adds "./" to a bare file name, because the loader would search for it among the system's libraries.
 std::string PathWithFolder(const std::string& path) {
   return path.find('/') == std::string::npos ? "./" + path : path;
 }
 
-// Returns why a library could not be opened. The system's message for code of another processor would be "no
-// such file".
+// Returns why a library could not be opened. This replaces the system's message for code for another
+// processor, which would be "no such file".
 std::string WhyNotOpened(const std::string& path) {
   std::string reason = WhyNotLoaded(PathWithFolder(path));
   const char* arch = ArchOfLibrary(path);
@@ -124,8 +124,9 @@ Error Context::SelectOne(std::string_view text, Device** device) {
   return nullptr;
 }
 
-// Programs select their devices in each call, so this must be fast. The text of a single spec always means
-// the same device, but the result for a list may change with the kinds that are loaded.
+// Programs select their devices in each call, so this must be fast. Results for a single spec are cached,
+// because it always denotes the same device. The result for a list may change when kinds of devices are
+// loaded.
 Error Context::SelectDevice(std::string_view specs, Device** device) {
   {
     const std::lock_guard lock(mutex_);
@@ -145,7 +146,8 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
   const std::lock_guard lock(mutex_);
   if (candidates.size() == 1) {
     KDL_RETURN_IF_ERROR(SelectOne(candidates.front(), device));
-    constexpr std::size_t kMost = 64;  // the same device can be written in any number of ways
+    // Limits the cache, because the same device can be written in any number of ways.
+    constexpr std::size_t kMost = 64;
     if (selected_.size() < kMost) selected_.emplace(specs, *device);
     return nullptr;
   }
@@ -164,7 +166,8 @@ Error Context::Load(const std::string& path) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", WhyNotOpened(path));
   }
   {
-    // Before any image is registered: if that fails later, some images of the library stay in use.
+    // Keep the library before any of its images is registered: if a later image is refused, the earlier ones
+    // stay in use.
     const std::lock_guard lock(mutex_);
     libraries_.push_back(library);
   }

@@ -1,4 +1,5 @@
-// The root of everything: kinds of device, devices, kernels. There is no state outside a context.
+// The root object. It owns the kinds of devices, the devices and the kernels. There is no state outside
+// contexts.
 #pragma once
 
 #include <map>
@@ -18,14 +19,14 @@ namespace kdl::runtime {
 
 class Context : public Handle {
  public:
-  // Whatever the hooks do not provide is the runtime's own.
+  // Creates a context. The runtime's own functions replace the hooks that are not provided.
   explicit Context(const kdl_hooks& hooks);
   ~Context() override;
 
   Error AddDeviceKind(const kdl_device_ops* ops, void* kind_context);
-  // Selects a device by one spec, or the first available of a list.
+  // Selects the device of a spec, or the first available device of a list of specs.
   Error SelectDevice(std::string_view specs, Device** device);
-  // Stores the kind of images that a plugin's devices run.
+  // Stores the kind of images that the devices of the plugin at `path` run.
   Error PluginImageKind(const std::string& path, const char** image_kind);
   // Loads a shared object and registers its images.
   Error Load(const std::string& path);
@@ -38,7 +39,7 @@ class Context : public Handle {
 
  private:
   Error SelectOne(std::string_view text, Device** device);
-  // Finds a kind; loads the plugin of one that is not loaded yet.
+  // Finds a kind of device. If it is a plugin that is not loaded yet, loads the plugin.
   Error FindKind(const std::string& name, const DeviceKind** kind);
   Error LoadPlugin(const std::string& path, DeviceKind* kind);
 
@@ -47,10 +48,11 @@ class Context : public Handle {
   Registry registry_;
   std::shared_ptr<TransferLog> transfers_ = std::make_shared<TransferLog>();
   PrintSink prints_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the members below
   std::map<std::string, DeviceKind, std::less<>> kinds_;
-  std::map<std::string, std::shared_ptr<Device>> devices_;  // by URI
-  std::map<std::string, Device*, std::less<>> selected_;    // by the specs that callers wrote
+  std::map<std::string, std::shared_ptr<Device>> devices_;  // keyed by URI
+  // Keyed by the specs as callers wrote them.
+  std::map<std::string, Device*, std::less<>> selected_;
   std::vector<Library> libraries_;
 };
 

@@ -14,7 +14,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Copies as much of the plugin's struct as both it and the runtime know.
+// Copies those entries of the plugin's table that exist both in its version and in the runtime's.
 template <class Table>
 Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* own) {
   constexpr std::uint32_t kOldest = 2;
@@ -92,7 +92,7 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
 
 Error Device::Load(const kdl_image& image, void** module) const try {
   return Error(ops().load(state_, &image, module));
-} catch (const std::bad_alloc&) {  // thrown by the runtime's own devices
+} catch (const std::bad_alloc&) {  // the runtime's own devices may throw it
   return OutOfMemory();
 }
 
@@ -100,7 +100,7 @@ Error Device::FindModule(const kdl_image& image, void** module) {
   *module = nullptr;
   if (ops().load == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  // Inserts the entry first, so that a loaded module always has one.
+  // Inserts the entry before loading, so that every loaded module has an entry.
   const auto [place, is_new] = modules_.try_emplace(&image, nullptr);
   if (is_new) {
     Error error = Load(image, &place->second);
@@ -176,14 +176,15 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
 }
 
 Buffer::~Buffer() {
-  if (device_->in_child()) return;  // the locks needed to free the memory may be held forever
+  // In a forked child, the locks that freeing needs may be held forever.
+  if (device_->in_child()) return;
   device_->host_memory().Free(staging_, bytes_);
   if (owned_) device_->Release(memory_, bytes_);
 }
 
 namespace {
 
-// Waits for one operation that bypasses the queues.
+// Waits for a single operation that bypasses the queues.
 class Blocking {
  public:
   kdl_completion Completion() {
@@ -240,7 +241,7 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   if (mapped_ != 0 && !reads_too)
     return Invalid("map of ", Describe(*this), ", which is already mapped");
   KDL_RETURN_IF_ERROR(device_->CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
-  // Mapped data does not change, so a second reader uses the copy of the first.
+  // Data does not change while it is mapped for reading, so a second reader uses the copy of the first.
   if (mapped_ == 0) KDL_RETURN_IF_ERROR(Stage());
   mapped_ = access;
   ++maps_;
@@ -255,8 +256,8 @@ Error Buffer::Stage() {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this),
                 ": not enough host memory for ", bytes_, " bytes");
   }
-  // Copied even if only mapped for writing, because bytes that the caller does not write must keep their
-  // values.
+  // Copy the data even if it is mapped only for writing, because bytes that the caller does not write must
+  // keep their values.
   Error error = Transfer(true);
   if (error != nullptr) device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
   return error;
@@ -266,7 +267,7 @@ Error Buffer::Unmap() {
   const std::lock_guard lock(map_mutex_);
   if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
   const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;
-  // Checks again, for operations that started and used the buffer while it was mapped.
+  // Check again, because operations may have used the buffer while it was mapped.
   Error error = device_->CheckHostAccess(*this, writes);
   if (--maps_ > 0) return error;
   if (error == nullptr && staging_ != nullptr && writes) error = Transfer(false);

@@ -1,4 +1,5 @@
-// Devices, each a plugin's state and the state that every device has, and buffers in their memory.
+// Devices, and buffers in their memory. A device combines a plugin's state with the state that every device
+// has.
 #pragma once
 
 #include <array>
@@ -23,8 +24,9 @@ class Queue;
 class Registry;
 class Scheduler;
 
-// What a context provides to its devices. The references are valid as long as the context; the pointers live
-// as long as its buffers, which may be mapped and unmapped after it.
+// What a context provides to its devices. The references are valid while the context exists. The objects that
+// the pointers own live as long as any buffer of the context, because buffers can be mapped and unmapped
+// after the context is destroyed.
 struct Services {
   std::shared_ptr<Scheduler> scheduler;
   std::shared_ptr<TransferLog> transfers;
@@ -33,20 +35,22 @@ struct Services {
   HostMemory memory;
 };
 
-// A kind of device. The structs are copies, in which functions that the plugin does not know of are null.
+// A kind of device. The tables are copies. Functions that the plugin's version does not have are null in
+// them.
 struct DeviceKind {
   kdl_device_ops ops = {};
-  kdl_memory_ops memory = {};  // the host's if the plugin has none
+  kdl_memory_ops memory = {};  // the functions for host memory if the plugin has none
   void* context = nullptr;
-  std::shared_ptr<void> library;  // contains the code; null: the program itself
+  // The library that contains the code; null if the program itself contains it.
+  std::shared_ptr<void> library;
 
   const char* image_kind() const { return ops.image_kind != nullptr ? ops.image_kind : "host"; }
 
-  // Refuses structs that this runtime cannot read.
+  // Initializes `kind`. Returns an error for tables that this runtime cannot read.
   static Error Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind);
 };
 
-// A device, kept alive by its context and by each of its buffers.
+// A device. It is kept alive by its context and by each of its buffers.
 class Device : public Handle, public std::enable_shared_from_this<Device> {
  public:
   static constexpr std::int32_t kMaxQueues = 64;
@@ -62,47 +66,47 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
   const DeviceCounters& counters() const { return counters_; }
   TransferLog& transfers() { return *services_.transfers; }
   PrintSink& prints() { return services_.prints; }
-  // The kernels of the device's context.
+  // The kernels that are registered with the device's context.
   const Registry& registry() const { return services_.registry; }
   const kdl_device_ops& ops() const { return kind_.ops; }
   const kdl_memory_ops& memory_ops() const { return kind_.memory; }
   Scheduler& scheduler() const { return *services_.scheduler; }
-  // Host memory, for the work of devices in this process.
+  // Host memory for the work of devices that run in this process.
   const HostMemory& host_memory() const { return services_.memory; }
-  // The plugin's state, the first argument of its functions.
+  // The plugin's state, which is the first argument of the plugin's functions.
   void* state() const { return state_; }
-  // Whether its memory is host memory that other devices can use.
+  // Whether the device's memory is host memory that other devices can use.
   bool works_in_host_memory() const { return kind_.ops.memory == nullptr; }
-  // Whether memory of the other device can be used on this one without a copy.
+  // Whether memory of `other` can be used on this device without a copy.
   bool SharesMemoryWith(const Device& other) const {
     return this == &other || (works_in_host_memory() && other.works_in_host_memory());
   }
-  // Whether this device can copy directly from the other's memory.
+  // Whether this device can copy directly from the memory of `other`.
   bool reaches(const Device& other) const {
     return memory_ops().copy_from != nullptr && kind_.context == other.kind_.context &&
            kind_.memory.copy_from == other.kind_.memory.copy_from;
   }
-  // Whether it accepts operations early and orders them itself.
+  // Whether the device accepts operations before their predecessors have ended, and orders them itself.
   bool orders() const { return kind_.ops.submit != nullptr; }
 
   Error FindQueue(std::int32_t index, Queue** queue);
-  // Finds the device's module for the image, which is loaded at its first use.
+  // Finds the device's module for an image. Loads the image at its first use.
   Error FindModule(const kdl_image& image, void** module);
   Error Allocate(std::int64_t bytes, const char* name, kdl_memory* memory);
   void Release(kdl_memory memory, std::int64_t bytes);
 
-  // Unloads images and releases the queues, when the context is destroyed.
+  // Unloads the images and releases the queues. Called when the context is destroyed.
   void Retire();
 
-  // Whether this process was forked from the one that opened the device.
+  // Whether this process is a forked child of the process that opened the device.
   bool in_child() const;
-  // Fails if the host may not access the buffer now because of operations in queues.
+  // Fails if operations in queues currently prevent the host from accessing the buffer.
   Error CheckHostAccess(Buffer& buffer, bool writes) const;
 
  private:
   Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services);
   Error Load(const kdl_image& image, void** module) const;
-  // From now on, unordered operations of its context on the same memory fail.
+  // Turns on checks of ordering for the context: from now on, unordered operations on the same memory fail.
   void CheckOrders() const;
 
   const DeviceKind kind_;
@@ -111,19 +115,21 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
   Services services_;
   void* state_ = nullptr;
   kdl_device_facts facts_ = {};
-  std::string image_kind_;  // facts_ points to these two
+  std::string image_kind_;  // `facts_` points to this string and to `arch_`
   std::string arch_;
   DeviceCounters counters_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the members below
   std::array<std::unique_ptr<Queue>, kMaxQueues> queues_;
   std::map<const kdl_image*, void*> modules_;
 };
 
-// Memory of one device. It is reference-counted, because operations keep it until they have ended.
+// Memory of one device. It is reference-counted, because each operation keeps the buffers that it uses until
+// it has ended.
 class Buffer : public Counted {
  public:
   static Error Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer);
-  // If `is_constant`, operations that would write to it are refused.
+  // Wraps existing memory in a buffer. If `is_constant`, operations that would write to the buffer are
+  // refused.
   static Error Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
                     bool is_constant, Ref<Buffer>* buffer);
   ~Buffer() override;
@@ -134,7 +140,7 @@ class Buffer : public Counted {
   const std::string& name() const { return name_; }
   bool is_constant() const { return is_constant_; }
 
-  // The accesses so far; guarded by the scheduler's mutex.
+  // The accesses recorded so far. Guarded by the scheduler's mutex.
   AccessLog& access_log() { return access_log_; }
 
   Error Map(kdl_map_access access, void** data);
@@ -152,19 +158,19 @@ class Buffer : public Counted {
   bool owned_ = false;
   bool is_constant_ = false;
   AccessLog access_log_;
-  std::mutex map_mutex_;  // guards the rest
-  int mapped_ = 0;        // the kdl_map_access; 0: not mapped
-  int maps_ = 0;          // several if all of them read
+  std::mutex map_mutex_;  // guards the members below
+  int mapped_ = 0;        // the kdl_map_access of the mapping; 0 if not mapped
+  int maps_ = 0;          // number of mappings; more than one only if all of them read
   void* staging_ = nullptr;
 };
 
-// Returns a view of the whole buffer as bytes.
+// Returns a view of the whole buffer as a tensor of bytes.
 kdl_tensor WholeOf(const Buffer& buffer);
 
-// Fails if the buffer may only be read. Messages start with `what`.
+// Fails if the buffer is read-only. Messages start with `what`.
 Error CheckWritable(const Buffer& buffer, std::string_view what);
 
-// Returns "x on debug[1]", or "a buffer of 16 bytes on host" if it has no name.
+// Returns a text such as "x on debug[1]", or "a buffer of 16 bytes on host" if the buffer has no name.
 std::string Describe(const Buffer& buffer);
 
 }  // namespace kdl::runtime

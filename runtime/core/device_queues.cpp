@@ -1,4 +1,4 @@
-// The queues of a device, and its requests to its scheduler.
+// The queues of a device, and what it requests from its scheduler.
 #include "core/device.h"
 #include "core/schedule.h"
 
@@ -8,7 +8,8 @@ Device::Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& s
     : kind_(kind), spec_(spec), uri_(CanonicalSpec(spec)), services_(services) {}
 
 Device::~Device() {
-  if (in_child()) return;  // the threads to wait for are the parent's
+  // The threads that Retire would wait for exist only in the parent process.
+  if (in_child()) return;
   Retire();
   if (state_ != nullptr) ops().close(state_);
 }

@@ -12,8 +12,8 @@ namespace kdl::runtime {
 
 namespace {
 
-// Precedes a file's key and value. A driver that is given a truncated or damaged program may crash the
-// process, so a file with a wrong sum is ignored.
+// Written before a file's key and value. A driver that receives a truncated or damaged program may crash the
+// process, so a file with a wrong checksum is ignored.
 struct CacheHead {
   char mark[8];
   std::uint64_t key_bytes;
@@ -24,7 +24,7 @@ struct CacheHead {
 constexpr char kCacheMark[] = {'k', 'd', 'l', 'c', 'a', 'c', 'h', '1'};
 constexpr std::string_view kCacheSuffix = ".kdlcache";
 
-// FNV-1a.
+// Returns the FNV-1a hash.
 std::uint64_t SumOf(std::string_view bytes, std::uint64_t sum = 0xcbf29ce484222325u) {
   for (char c : bytes) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return sum;
@@ -51,14 +51,15 @@ bool DiskCache::IsNamed() { return std::getenv("KDL_CACHE_DIR") != nullptr; }
 
 std::string DiskCache::UsualFolder() {
   if (IsNamed()) return Variable("KDL_CACHE_DIR");
-  // The rules for this variable say that a relative path is invalid.
+  // The specification of XDG_CACHE_HOME says that a relative path is invalid.
   const std::string caches = Variable("XDG_CACHE_HOME");
   if (caches.starts_with('/')) return caches + "/kernelc";
   const std::string home = Variable("HOME");
   return home.starts_with('/') ? home + "/.cache/kernelc" : "";
 }
 
-// The file contains the whole key, so two keys with the same file name only replace each other.
+// The file also contains the whole key. If two keys have the same file name, they can therefore only replace
+// each other.
 std::string DiskCache::FilePath(std::string_view key) const {
   char digits[16] = {};
   const auto end = std::to_chars(digits, digits + sizeof digits, SumOf(key), 16).ptr;
@@ -99,7 +100,8 @@ void DiskCache::Trim() const {
             [](const FolderFile& a, const FolderFile& b) { return a.used_ns > b.used_ns; });
   std::int64_t bytes = 0;
   for (const FolderFile& file : files) {
-    // A temporary file, which is being written or was left by a process that died.
+    // A file without the suffix is temporary: it is being written, or was left behind by a process that
+    // exited.
     const bool is_fresh = !file.name.ends_with(kCacheSuffix);
     bytes += file.bytes;
     if (is_fresh ? SystemTime() - file.used_ns > kLeftOver : bytes > most_bytes_) {

@@ -1,5 +1,6 @@
-// A cache on disk for things that take long to make, found by a text that describes their inputs. Several
-// processes may use the folder at the same time. If the folder or a file in it is damaged, nothing is found.
+// A cache on disk for things that take long to create, such as compiled programs. The key is a text that
+// describes their inputs. Several processes may use the folder at the same time. If the folder or a file is
+// damaged, the value is not found.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@ namespace kdl::runtime {
 
 class DiskCache {
  public:
-  // With an empty folder, nothing is ever found or kept.
+  // Creates a cache in `folder`. If `folder` is empty, nothing is ever found or stored.
   explicit DiskCache(std::string folder, std::int64_t most_bytes = kMostBytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
-  // Returns the folder named by KDL_CACHE_DIR, where an empty value turns the cache off; by default, kernelc
-  // in the user's cache folder.
+  // Returns the folder that KDL_CACHE_DIR names, where an empty value turns the cache off. By default,
+  // returns the folder kernelc in the user's cache folder.
   static std::string UsualFolder();
-  // Whether the user has named a folder.
+  // Whether the user has set KDL_CACHE_DIR.
   static bool IsNamed();
 
   // Whether the cache is on.
   bool keeps() const { return !folder_.empty(); }
   bool Find(std::string_view key, std::string* value) const;
-  // Keeps a value and replaces the key's old one. Then removes the least recently used files until the rest
-  // is small enough.
+  // Stores a value, which replaces the old value of the key. Then removes the least recently used files until
+  // the remaining files are small enough together.
   void Keep(std::string_view key, std::string_view value) const;
 
  private:

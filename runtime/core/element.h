@@ -1,4 +1,4 @@
-// Properties of element kinds, from scalars.def.
+// Properties of element types, from scalars.def.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace kdl::runtime {
 
 struct ElementFacts {
-  std::string_view name;  // as in the source: "f32"
-  std::uint16_t bits;     // the size in memory
+  std::string_view name;  // as written in the source, such as "f32"
+  std::uint16_t bits;     // size in memory in bits
 };
 
-// Returns null for an unknown code.
+// Returns the properties of an element type, or null if the code is unknown.
 inline const ElementFacts* FactsOfElement(std::uint8_t code) {
   switch (code) {
 #define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \

@@ -30,12 +30,13 @@ template <class... Pieces>
 
 [[nodiscard]] Error CopyError(const kdl_error* error);
 
-// Returns the error for memory that is short, without allocating.
+// Returns the error for insufficient memory. Does not allocate.
 [[nodiscard]] Error OutOfMemory();
 
 }  // namespace kdl::runtime
 
-// Returns the error of `expression`, if any, from a function that returns Error.
+// Evaluates `expression`. If it gives an error, returns that error from the calling function, which returns
+// Error.
 #define KDL_RETURN_IF_ERROR(expression)                                           \
   do {                                                                            \
     if (kdl::runtime::Error kdl_error_here = (expression)) return kdl_error_here; \

@@ -1,4 +1,4 @@
-// How failures propagate: everything that fails for one reason shares one cause.
+// How failures propagate: all operations and events that fail for the same reason share one cause.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace kdl::runtime {
 
-// The first cause, shared by everything that fails because of it.
+// The original cause of failures. It is shared by everything that fails because of it.
 class Failure final : public Counted {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}

@@ -1,13 +1,13 @@
-// Converts between the C interface's opaque handles and the objects after them.
+// Converts between the opaque handles of the C interface and the runtime's objects.
 #pragma once
 
 #include "kdl/runtime.h"
 
 namespace kdl::runtime {
 
-// The base of every object with a handle. A process may contain several copies of this library, each linked
-// into another library. Each copy refuses handles of the others, whose objects may be laid out differently
-// after the mark. The mark is at the same place in all versions.
+// The base of every object that has a handle. A process may contain several copies of this library, each
+// linked into another library. Each copy refuses the handles of other copies, because their objects may have
+// another layout after the mark. The mark itself is at the same position in all versions.
 class Handle {
  public:
   Handle(const Handle&) = delete;
@@ -20,12 +20,13 @@ class Handle {
   Handle() = default;
 
  private:
-  static constexpr char kOwn = 0;  // hidden, so each copy has its own address
+  // Has internal visibility, so each copy of the library has its own address.
+  static constexpr char kOwn = 0;
 
   const void* const runtime_ = &kOwn;
 };
 
-// The end of the error about a handle from another copy.
+// The end of the error message about a handle from another copy.
 inline constexpr const char* kForeign =
     " belongs to another copy of the runtime in this process; a library with its own copy accepts "
     "only handles that it created";

@@ -48,8 +48,8 @@ const kdl_memory_ops& HostMemoryOps() {
   return kOps;
 }
 
-// Requests large pages for large blocks. Kernels access many rows of a tile at once, more than the
-// processor's TLB covers with small pages.
+// Requests large pages for large blocks. Kernels access many rows of a tile at once, and with small pages the
+// processor's TLB does not cover them all.
 void* AllocateAligned(std::int64_t bytes) {
   constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
   const bool is_large = bytes >= kLargePage / 2;
@@ -66,7 +66,7 @@ void FreeAligned(void* memory) { std::free(memory); }
 
 void* HostMemory::Allocate(std::int64_t bytes) const {
   if (hooks_.allocate == nullptr) return AllocateAligned(bytes);
-  const FloatScope floats;  // the application may change the state
+  const FloatScope floats;  // the hook may change the floating-point state
   return hooks_.allocate(hooks_.user, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
                          KDL_SCRATCH_ALIGNMENT);
 }

@@ -1,5 +1,5 @@
-// Memory of this process for devices that work in it: from the application's hooks if it provides them, else
-// from the system.
+// Memory of this process for devices that run in it. The application's hooks provide it if they are set,
+// otherwise the system does.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace kdl::runtime {
 class HostMemory {
  public:
   HostMemory() = default;
-  // Uses the `allocate` and `release` hooks if there are any.
+  // Uses the hooks `allocate` and `release` if they are set.
   explicit HostMemory(const kdl_hooks& hooks) : hooks_(hooks) {}
 
-  // Returns memory aligned to KDL_SCRATCH_ALIGNMENT with undefined contents, or null if memory is short.
-  // `bytes` may be 0.
+  // Returns memory with undefined contents, aligned to KDL_SCRATCH_ALIGNMENT. Returns null if memory is
+  // short. `bytes` may be 0.
   void* Allocate(std::int64_t bytes) const;
-  // `bytes` must be the allocated size. Null is allowed.
+  // Frees memory. `bytes` must be the size that was allocated. `memory` may be null.
   void Free(void* memory, std::int64_t bytes) const;
 
  private:
   kdl_hooks hooks_ = {};
 };
 
-// Copies and fills for devices without memory of their own, whose memory the runtime allocates itself. Their
-// `device` argument is not used.
+// Returns the copy and fill functions for devices that use host memory, which the runtime allocates itself.
+// Their `device` argument is not used.
 const kdl_memory_ops& HostMemoryOps();
 
-// Allocates memory from the system, with the same alignment.
+// Allocates memory from the system, aligned to KDL_SCRATCH_ALIGNMENT.
 void* AllocateAligned(std::int64_t bytes);
 void FreeAligned(void* memory);
 

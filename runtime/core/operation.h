@@ -1,4 +1,4 @@
-// One launch, copy, fill or host call, from when it is enqueued until it has ended.
+// A launch, copy, fill or host call, from when it is enqueued until it has ended.
 #pragma once
 
 #include <atomic>
@@ -12,42 +12,44 @@
 
 namespace kdl::runtime {
 
-// An operation. Whatever it needs to end is allocated when it is enqueued, so ending it needs no memory.
+// An operation. Everything that is needed to end it is allocated when it is enqueued, so ending it needs no
+// memory.
 class Operation : public Counted {
  public:
   // Updates statistics. Called once, before Start, with the scheduler's mutex held.
   virtual void Count() {}
-  // Starts the work. Called once, with no lock held. Results in one call of Finish, after which the operation
-  // may be gone.
+  // Starts the work. Called once, with no lock held. Leads to one call of Finish, after which the operation
+  // may no longer exist.
   virtual void Start() = 0;
-  // Releases what the work needed. Called once, after the work or instead of it, and before the operation's
-  // event completes.
+  // Releases what the work needed. Called once, before the operation's event completes: after the work, or
+  // instead of it if the operation did not start.
   virtual void Drop() = 0;
   // Asks running work to end early. Called with the scheduler's mutex held.
   virtual void Stop() {}
-  // Whether the queue's device accepts it before the operations that it waits for on that device have ended.
+  // Whether the queue's device accepts the operation before its predecessors on that device have ended.
   virtual bool is_early() const { return false; }
-  // Whether it ends sooner than another thread would wake up.
+  // Whether the operation takes less time than waking another thread.
   virtual bool is_little() const { return false; }
-  // How many bytes it copies.
+  // Returns the number of bytes that the operation copies.
   virtual std::int64_t bytes_moved() const { return 0; }
-  // For traces and checks of order: a description such as "launch of 'matmul'", and the memory that it
-  // accesses.
+  // Return a description such as "launch of 'matmul'", and the memory that the operation accesses. Used for
+  // traces and for checks of ordering.
   virtual std::string Describe() const = 0;
   virtual std::vector<Access> Accesses() const = 0;
-  // Returns why it failed although its device reported success, or null. Must not throw.
+  // Returns why the operation failed although its device reported success, or null if it did not. Must not
+  // throw.
   virtual Error Outcome() const { return nullptr; }
-  // Whether it runs code of the caller, which then sees the effects of earlier operations and may access
-  // buffers.
+  // Whether the operation runs code of the caller. Such code sees the effects of earlier operations and may
+  // access buffers.
   virtual bool is_host_call() const { return false; }
 
-  // Ends the operation; may be called from any thread.
+  // Ends the operation. May be called from any thread.
   void Finish(Error error);
-  // Returns a completion for a device, which calls Finish.
+  // Returns a completion to pass to a device. When the device calls it, it calls Finish.
   kdl_completion Completion();
 
  protected:
-  // Fills in the order and the completion of a submission.
+  // Sets the order and the completion of a submission.
   void Address(kdl_submission* submission);
 
  private:
@@ -57,26 +59,28 @@ class Operation : public Counted {
 
   Queue* queue_ = nullptr;
   Ref<Caller> caller_;
-  Operation* next_ = nullptr;        // the next one in the queue
-  Operation* next_ready_ = nullptr;  // the next one that is ready
-  std::uint64_t value_ = 0;          // its point on the queue's timeline
-  std::uint64_t told_ = 0;           // the caller's `told_` when it was enqueued
-  std::int64_t given_ns_ = 0;  // when it was enqueued; this and the next two are only for traces
-  std::int64_t waited_since_ns_ = 0;  // since when it has waited for an event; 0: it did not
+  Operation* next_ = nullptr;        // the next operation in the queue
+  Operation* next_ready_ = nullptr;  // the next operation in the list of ready ones
+  std::uint64_t value_ = 0;          // the operation's point on the queue's timeline
+  std::uint64_t told_ = 0;           // the caller's `told_` when the operation was enqueued
+  // When the operation was enqueued. This and the next two members are used only for traces.
+  std::int64_t given_ns_ = 0;
+  std::int64_t waited_since_ns_ = 0;  // when it began to wait for an event; 0 if it did not wait
   std::int64_t began_ns_ = 0;
-  const Queue* awaited_ = nullptr;         // the queue of that event; null: the caller raises it
-  bool is_borrowed_ = false;               // the caller owns it and waits for its end
-  bool is_running_ = false;                // or is with its device
-  bool goes_to_device_ = false;            // its device orders it
-  bool is_with_device_ = false;            // the device has it now
-  bool is_ready_ = false;                  // in the list of ready operations
-  bool is_over_ = false;                   // ends as soon as it is the first of its queue
-  std::atomic<bool> is_finished_ = false;  // with its failure, which is final then
+  const Queue* awaited_ = nullptr;  // the queue of that event; null if a caller raises it
+  // The caller owns the operation and waits until it has ended.
+  bool is_borrowed_ = false;
+  bool is_running_ = false;                // it runs, or was submitted to its device
+  bool goes_to_device_ = false;            // the device orders it
+  bool is_with_device_ = false;            // it was submitted to the device and has not ended
+  bool is_ready_ = false;                  // it is in the list of ready operations
+  bool is_over_ = false;                   // it ends as soon as it is the first in its queue
+  std::atomic<bool> is_finished_ = false;  // once set, `failure_` is final
   std::vector<PendingWait> waits_;
-  int pending_ = 0;                   // the number of waits that are not left to the device
-  std::vector<kdl_point> points_;     // the waits that are left to the device
-  FailurePtr failure_;                // why it will not run, or has failed
-  std::unique_ptr<OrderNote> order_;  // if orders are checked
+  int pending_ = 0;                   // number of waits that the device does not do itself
+  std::vector<kdl_point> points_;     // the waits that the device does itself
+  FailurePtr failure_;                // why it will not run, or why it has failed
+  std::unique_ptr<OrderNote> order_;  // set only if ordering is checked
 };
 
 }  // namespace kdl::runtime

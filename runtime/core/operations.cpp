@@ -14,10 +14,11 @@ namespace kdl::runtime {
 
 namespace {
 
-// Moving fewer bytes than this takes less time than waking a thread.
+// Moving fewer bytes than this takes less time than waking another thread.
 constexpr std::int64_t kLittleBytes = 256 * 1024;
 
-// Passes the operation to the device: early into the device's queue, or to be done at once.
+// Passes the operation to the device. If `is_early`, submits it to the device's queue; otherwise the device
+// does it immediately.
 void Give(Device& device, const kdl_submission& s, bool is_early) {
   if (is_early) return device.ops().submit(device.state(), &s);
   const kdl_memory_ops& ops = device.memory_ops();
@@ -35,7 +36,7 @@ void Give(Device& device, const kdl_submission& s, bool is_early) {
 
 class CopyOperation final : public Operation {
  public:
-  // Both arrays must have elements.
+  // Both arrays must have at least one element.
   CopyOperation(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause)
       : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
         from_(Ref<Buffer>::Share(Unwrap(from.buffer))),
@@ -88,14 +89,14 @@ class CopyOperation final : public Operation {
   }
 
  private:
-  // Returns the kind of submission, or 0 if no device can do the copy alone.
+  // Returns the kind of submission for the copy, or 0 if neither device can do the copy without the other.
   static std::int32_t SubmissionKind(const Device& to, const Device& from) {
     if (&to == &from) return KDL_SUBMIT_COPY;
     if (from.works_in_host_memory()) return KDL_SUBMIT_WRITE;
     return to.works_in_host_memory() ? KDL_SUBMIT_READ : 0;
   }
 
-  // Copies through host memory between two devices that cannot access each other's memory.
+  // Copies through host memory. Used for two devices that cannot access each other's memory.
   void StartStaged(std::int64_t bytes) {
     staging_ = to_->device().host_memory().Allocate(bytes);
     if (staging_ == nullptr) {
@@ -138,7 +139,7 @@ class CopyOperation final : public Operation {
 
 class FillOperation final : public Operation {
  public:
-  // The array must have elements.
+  // The array must have at least one element.
   FillOperation(const Queue& queue, const kdl_array& to, std::uint64_t bits)
       : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
         view_(to.view),
@@ -176,7 +177,8 @@ class FillOperation final : public Operation {
   kdl_submission submission_;
 };
 
-// Also used for copies and fills without elements, which only keep their place in the order.
+// A call of host code. It is also used for copies and fills without elements, which only keep their place in
+// the order.
 class HostCallOperation final : public Operation {
  public:
   HostCallOperation(kdl_host_fn call, void (*release)(void*), void* user)
@@ -184,7 +186,7 @@ class HostCallOperation final : public Operation {
 
   void Start() override { Finish(Error(call_ == nullptr ? nullptr : Call())); }
   void Drop() override {
-    const FloatScope floats;  // the application may change the state
+    const FloatScope floats;  // the callback may change the floating-point state
     if (release_ != nullptr) release_(user_);
   }
 
@@ -195,7 +197,7 @@ class HostCallOperation final : public Operation {
 
  private:
   kdl_error* Call() const {
-    const FloatScope floats;  // the application may change the state
+    const FloatScope floats;  // the callback may change the floating-point state
     return call_(user_);
   }
 
@@ -267,11 +269,12 @@ void LaunchOperation::NoteBusy(void* context, std::int32_t worker, std::int64_t 
   try {
     self.device_.scheduler().trace()->Add(
         {self.CoreRow(worker), self.frame_.request.kernel->name, begin_ns, end_ns, 0});
-  } catch (const std::bad_alloc&) {  // the span is missing from the trace
+  } catch (const std::bad_alloc&) {  // omit the span from the trace
   }
 }
 
-// Stages of a core wait while others of its stages run, so each has its own row.
+// While a stage of a core waits, other stages of the core run. Each stage therefore has its own row in the
+// trace.
 void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t stage,
                                std::int32_t location, std::int64_t begin_ns, std::int64_t end_ns) {
   const auto& self = *static_cast<const LaunchOperation*>(context);
@@ -282,7 +285,7 @@ void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t 
     if (stage >= 0) row += Concat(" stage ", stage);
     if (location >= 0 && location < variant.location_count) what = variant.locations[location].text;
     self.device_.scheduler().trace()->Add({std::move(row), std::move(what), begin_ns, end_ns, 0});
-  } catch (const std::bad_alloc&) {  // the span is missing from the trace
+  } catch (const std::bad_alloc&) {  // omit the span from the trace
   }
 }
 

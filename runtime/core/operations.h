@@ -1,4 +1,4 @@
-// The operations of queues.
+// The kinds of operations that queues run.
 #pragma once
 
 #include "core/binding.h"
@@ -8,18 +8,18 @@
 
 namespace kdl::runtime {
 
-// The memory that the cores of a launch use; both are empty if it needs none.
+// The memory that the cores of a launch use. Both members are empty if the launch needs no memory.
 struct LaunchMemory {
-  Ref<Buffer> workspace;  // the slices of the cores, after the shared tensors if `shared` is empty
-  Ref<Buffer> shared;     // the shared tensors, unless they are in `workspace`
+  Ref<Buffer> workspace;  // the cores' slices; if `shared` is empty, they follow the shared tensors
+  Ref<Buffer> shared;     // the shared tensors, unless `workspace` contains them
 };
 
-// What a device gets for a bound launch. It must not move while the launch runs.
+// The data that a device receives for a bound launch. It must not be moved while the launch runs.
 struct LaunchFrame {
   explicit LaunchFrame(PrintSink& prints) : host(prints) {}
 
-  // `module` is that of the variant's image on the device. `workspace` and `shared` are device addresses, or
-  // null.
+  // Fills in the request. `module` is the device's module for the variant's image. `workspace` and `shared`
+  // are device addresses, or null.
   void Fill(const Binding& binding, void* module, std::int32_t queue, void* workspace,
             void* shared);
 
@@ -28,16 +28,16 @@ struct LaunchFrame {
   kdl_launch_request request;
 };
 
-// Runs a kernel.
+// An operation that runs a kernel.
 class LaunchOperation final : public Operation {
  public:
   explicit LaunchOperation(Queue& queue)
       : device_(queue.device()), queue_index_(queue.index()), frame_(queue.device().prints()) {}
 
-  // Must be bound before anything else.
+  // The binding. It must be bound before any other function is called.
   Binding& binding() { return binding_; }
   LaunchMemory& memory() { return memory_; }
-  // Prepares the launch; loads the kernel's image at its first use.
+  // Prepares the launch. Loads the kernel's image at its first use.
   Error Prepare();
 
   void Count() override { device_.counters().CountLaunch(); }
@@ -66,7 +66,7 @@ class LaunchOperation final : public Operation {
   kdl_observer observer_ = {};
 };
 
-// Makes a copy between arrays, which must have been checked, on any two devices.
+// Creates a copy operation between two arrays on any devices. The arrays must have been checked.
 Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
                Ref<Operation>* operation);
 

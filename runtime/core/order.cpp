@@ -16,7 +16,7 @@ bool IsBefore(TimelinePoint point, const Clock& clock) {
   return known != clock.end() && known->second >= point.value;
 }
 
-// Whether `outer` has no gaps and every byte of `inner`'s span is in it.
+// Whether `outer` is contiguous and contains every byte that `inner` spans.
 bool Covers(const kdl_tensor& outer, const kdl_tensor& inner) {
   if (IsEmpty(inner)) return true;
   if (IsEmpty(outer)) return false;
@@ -48,13 +48,13 @@ std::string AccessLog::FindConflict(const Access& access, const Clock& clock) co
 
 void AccessLog::Add(const Access& access, const Clock& clock, TimelinePoint point,
                     const std::string& who) {
-  // A record before this access is redundant: whatever is unordered with it is also unordered with this
-  // access, and conflicts with it.
+  // An older record is redundant if it happens before this access and this access covers it. Any later access
+  // that is unordered with the old record is then also unordered with this access, and conflicts with it.
   std::erase_if(records_, [&](const Record& record) {
     return IsBefore(record.point, clock) && (access.writes || !record.writes) &&
            Covers(access.view, record.view);
   });
-  // Enough for any program. A service that reads one buffer forever loses its oldest reads.
+  // Sufficient for any ordinary program. If a service reads one buffer forever, its oldest reads are dropped.
   constexpr std::size_t kMostRecords = 1000;
   if (records_.size() == kMostRecords) records_.erase(records_.begin());
   records_.push_back({access.view, access.writes, point, who});

@@ -1,6 +1,6 @@
-// Checks happens-before with vector clocks. Finds operations that access the same memory without anything
-// that orders one after the other, in whatever order they actually ran. It is on in contexts with a device
-// that asks for it; the scheduler calls all functions with its mutex held.
+// Checks the happens-before relation with vector clocks. Finds operations that access the same memory
+// although nothing orders them, regardless of the order in which they actually ran. The checks are on in
+// contexts with a device that requests them. The scheduler calls all functions with its mutex held.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,33 @@ namespace kdl::runtime {
 class Buffer;
 class Event;
 
-// What has certainly completed: for each timeline, up to which value. Timeline 0 counts the host's actions.
+// What has certainly completed: the value that each timeline has reached. Timeline 0 counts the actions of
+// the host.
 using Clock = std::map<std::uint64_t, std::uint64_t>;
 
 void Join(Clock* clock, const Clock& other);
 
-// The part of a buffer that an operation accesses.
+// An access of an operation to a part of a buffer.
 struct Access {
   Buffer* buffer;
   kdl_tensor view;
   bool writes;
 };
 
-// A point on a timeline, in numbers.
+// A point on a timeline, given by numbers.
 struct TimelinePoint {
   std::uint64_t timeline;
   std::uint64_t value;
 };
 
-// The accesses to a buffer that may conflict with later ones.
+// The accesses to a buffer with which later accesses may conflict.
 class AccessLog {
  public:
-  // Returns a description of the first access that conflicts with this one and is not before `clock`, such as
-  // "launch of 'f' writes it", or "".
+  // Returns a description of the first access that conflicts with `access` and does not happen before
+  // `clock`, such as "launch of 'f' writes it". Returns "" if there is none.
   std::string FindConflict(const Access& access, const Clock& clock) const;
-  // Records an access by `who`. `clock` is what was known when `who` started, at `point`.
+  // Records an access by the operation `who`. `clock` is what was known to have completed when `who` started,
+  // at `point`.
   void Add(const Access& access, const Clock& clock, TimelinePoint point, const std::string& who);
 
  private:
@@ -55,26 +57,28 @@ class AccessLog {
   std::vector<Record> records_;
 };
 
-// The clock of an operation, known once it starts; shared with its event.
+// The clock of an operation. It is computed when the operation starts, and is shared with the operation's
+// event.
 struct ClockCell {
   Clock clock;
 };
 
-// What is kept for an operation from when it is enqueued until it starts.
+// The data that is kept for an operation from when it is enqueued until it starts.
 struct OrderNote {
-  Clock host;  // what the host knew at that time
+  Clock host;  // what the host knew when the operation was enqueued
   bool is_host_call = false;
   std::vector<Ref<Event>> after;
   std::shared_ptr<ClockCell> cell = std::make_shared<ClockCell>();
 };
 
-// The host's own clock. All of its threads count as one, so the order between them is assumed to be right.
+// The clock of the host. All host threads count as one, so the ordering between them is assumed to be
+// correct.
 class HostOrder {
  public:
   const Clock& clock() const { return clock_; }
-  // Records that the host has observed this point, and everything in its clock.
+  // Records that the host has observed `point` and everything in `clock`.
   void Learn(const Clock& clock, TimelinePoint point);
-  // Records an access by the host in this log. Returns the conflict as FindConflict does.
+  // Records an access by the host in `log`. Returns a description of a conflict, like FindConflict.
   std::string Touch(const Access& access, AccessLog* log);
 
  private:

@@ -8,18 +8,18 @@
 
 namespace kdl::runtime {
 
-// Returns the architecture that this runtime was compiled for: "x86-64".
+// Returns the architecture for which this runtime was compiled, such as "x86-64".
 const char* ProcessorArch();
 
-// Returns the feature bits of abi.def that the processor has.
+// Returns the feature bits (see abi.def) of the features that the processor has.
 std::uint64_t ProcessorFeatures();
 
-// Returns the features that a device uses unless it was given a level. It omits features that do not pay:
-// code without them gives the same bits, faster.
+// Returns the features that a device uses by default. It omits features that do not pay off: code without
+// them gives the same bits in less time.
 std::uint64_t UsualFeatures();
 
-// Stores the features that a level such as "x86-64-v3" may use. Fails if the level is unknown or this
-// processor lacks some of them.
+// Stores the features that code for a level such as "x86-64-v3" may use. Fails if the level is unknown or
+// this processor lacks one of the features.
 Error FeaturesOfLevel(std::string_view level, std::uint64_t* features);
 
 }  // namespace kdl::runtime

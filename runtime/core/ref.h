@@ -1,4 +1,4 @@
-// Reference counting for objects that the C interface hands out as handles.
+// Reference counting for objects that the C interface passes to callers as handles.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace kdl::runtime {
 
-// The base of such an object, created with one reference.
+// The base of reference-counted objects. An object is created with one reference.
 class Counted : public Handle {
  public:
   void Retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
-  // Whether anyone has a reference besides the caller, who must have one.
+  // Whether there is a reference in addition to the caller's. The caller must have one.
   bool is_shared() const { return references_.load(std::memory_order_acquire) > 1; }
 
  protected:
@@ -26,7 +26,7 @@ class Counted : public Handle {
   std::atomic<int> references_{1};
 };
 
-// An owner of one reference.
+// A smart pointer that owns one reference.
 template <class T>
 class Ref {
  public:
@@ -37,7 +37,7 @@ class Ref {
     ref.object_ = object;
     return ref;
   }
-  // Adds a reference to an object that someone else keeps.
+  // Adds a reference to an object that already has an owner.
   static Ref Share(T* object) {
     if (object != nullptr) object->Retain();
     return Take(object);
@@ -59,7 +59,7 @@ class Ref {
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  // Passes the reference to the caller.
+  // Transfers the reference to the caller.
   T* Leave() { return std::exchange(object_, nullptr); }
 
  private:

@@ -20,8 +20,9 @@ void ForEachKernel(const std::vector<const kdl_image*>& images, Visit visit) {
   }
 }
 
-// Returns the position of the hash of the contents in a module's name: of '#' in "ops#1f2e3d4c", else the
-// end. A file name may contain '#', too.
+// Returns the position of the content hash in a module's name, that is, the position of the `#` in
+// "ops#1f2e3d4c". If there is no hash, returns the end of the name. A file name may contain '#', too, so only
+// the last part is examined.
 std::size_t HashAt(std::string_view module) {
   constexpr std::size_t kDigits = 8;
   const std::size_t hash = module.rfind('#');
@@ -30,8 +31,8 @@ std::size_t HashAt(std::string_view module) {
   return is_hash ? hash : module.size();
 }
 
-// Whether the names denote the kernel. "ops" means any module of that name, "ops#1f2e3d4c" only the one with
-// these contents.
+// Whether the names denote the kernel. "ops" denotes any module of that name. "ops#1f2e3d4c" denotes only the
+// module with that content hash.
 bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view module,
            std::string_view name) {
   if (name != kernel.name) return false;
@@ -39,8 +40,8 @@ bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view mo
   return module.empty() || module == own || module == own.substr(0, HashAt(own));
 }
 
-// Returns the index of the image's architecture in the device's list, the best first; the list's size if it
-// is not there.
+// Returns the index of the image's architecture in the device's list, in which the best comes first. Returns
+// the list's size if the list does not contain it.
 std::size_t RankOn(const std::vector<std::string_view>& archs, const kdl_image& image) {
   const auto arch = std::find(archs.begin(), archs.end(), std::string_view(image.arch));
   return static_cast<std::size_t>(arch - archs.begin());
@@ -74,8 +75,8 @@ std::string AbiName(std::uint32_t version, std::uint64_t hash) {
   return Concat(version, ".", digits);
 }
 
-// Refuses an image of another ABI version; only fields that are the same in all versions may be read before
-// this.
+// Refuses an image of another ABI version. Before this check, only fields that are the same in all versions
+// may be read.
 Error CheckVersion(const kdl_image& image) {
   const std::string abi = AbiName(image.version, image.abi_hash);
   const std::string own = AbiName(KDL_ABI_VERSION, KDL_ABI_HASH);
@@ -95,7 +96,7 @@ std::vector<std::string_view> ConstantsOf(const kdl_variant& variant) {
 
 Error Registry::CheckImage(const kdl_image& image) const {
   KDL_RETURN_IF_ERROR(CheckVersion(image));
-  // A module whose name includes a hash of its contents may occur twice, in two libraries that contain it.
+  // A module whose name includes a hash of its contents may occur twice, if two libraries contain it.
   const std::string_view module = image.module;
   if (HashAt(module) < module.size()) return nullptr;
   for (const kdl_image* known : images_) {
@@ -165,7 +166,7 @@ Error Registry::Find(std::string_view name, const Function** function) {
   made->name_ = name;
   const std::size_t dot = name.rfind('.');
   if (dot != std::string_view::npos) made->module_ = name.substr(0, dot);
-  // The module is named after a file, which may contain dots.
+  // The module's name comes from a file name, so it may contain dots.
   std::string_view kernel = name.substr(dot == std::string_view::npos ? 0 : dot + 1);
   if (const std::size_t open = kernel.find('<'); open != std::string_view::npos) {
     if (kernel.back() != '>') return Invalid("kernel name '", name, "' has no closing '>'");
@@ -174,7 +175,7 @@ Error Registry::Find(std::string_view name, const Function** function) {
     kernel = kernel.substr(0, open);
   }
   made->kernel_ = kernel;
-  // Bind the function to its module, so that modules registered later do not change its meaning.
+  // Bind the function to its module now, so that modules that are registered later do not change its meaning.
   KDL_RETURN_IF_ERROR(FindModule(*made, &made->module_));
   *function = made.get();
   functions_.emplace(name, std::move(made));
@@ -191,8 +192,8 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
       const kdl_variant& variant = kernel.variants[v];
       const bool has_features = (variant.features & ~device.facts().features) == 0;
       if (!has_features || !HasConstants(variant, function.constants_)) continue;
-      // Variants for a better architecture, or with more required features, come first; otherwise the order
-      // is kept.
+      // Variants for a better architecture, or with more required features, come first. Otherwise the order
+      // of registration is kept.
       const std::size_t rank = RankOn(archs, image);
       const auto place =
           std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
@@ -206,10 +207,10 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
   return candidates;
 }
 
-// Returns the error that explains why there is no candidate, with the most specific reason.
+// Returns the error for a kernel without candidates, with the most specific reason for that.
 Error Registry::NoCandidate(const Function& function, const Device& device) const {
   std::set<std::string> kinds;
-  std::uint64_t lacking = 0;  // the fewest missing features of any variant
+  std::uint64_t lacking = 0;  // the smallest set of missing features of any variant
   std::set<std::string> constants;
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     if (!Names(image, kernel, function.module_, function.kernel_)) return;

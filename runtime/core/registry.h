@@ -1,4 +1,4 @@
-// Images and their kernels, by name.
+// The registered images, and the kernels in them, by name.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ struct Candidate {
 
 class Registry;
 
-// A kernel as named by a caller. The variants for a device are looked up at its first launch there, and kept
-// until another image is registered.
+// A kernel as a caller names it. The variants for a device are looked up at the first launch on that device.
+// They are kept until another image is registered.
 class Function : public Handle {
  public:
-  // Stores the variants that the device can run, the preferred one first; they stay valid as long as the
-  // registry. Fails if there is none. Takes no lock if the last launch was on the same device.
+  // Stores the variants that the device can run, the preferred variant first. They stay valid while the
+  // registry exists. Fails if there is none. Takes no lock if the last launch was on the same device.
   Error FindCandidates(const Device& device, std::span<const Candidate>* candidates) const {
     const Known* known = latest_.load(std::memory_order_acquire);
     if (known == nullptr || known->device != &device) return LookUp(device, candidates);
@@ -38,7 +38,7 @@ class Function : public Handle {
   }
 
   const std::string& name() const { return name_; }
-  // The name for messages, without the hash of its module.
+  // Returns the name for use in messages, which omits the hash of the module's contents.
   std::string shown_name() const;
   const Registry& registry() const { return *registry_; }
 
@@ -53,10 +53,11 @@ class Function : public Handle {
 
   const Registry* registry_ = nullptr;
   std::string name_;    // as the caller wrote it
-  std::string module_;  // as its images name it
+  std::string module_;  // as it is written in the module's images
   std::string kernel_;
-  std::vector<std::string> constants_;  // "BM=64": what a variant must have
-  // Guarded by the registry's mutex. Old entries stay in the list, because a launch may still read them.
+  std::vector<std::string> constants_;  // constants that a variant must have, such as "BM=64"
+  // The members below are guarded by the registry's mutex. Old entries stay in the list, because a launch may
+  // still be reading them.
   mutable std::forward_list<Known> all_known_;
   mutable std::map<const Device*, const Known*> known_;
   mutable std::atomic<const Known*> latest_ = nullptr;
@@ -71,7 +72,7 @@ class Registry {
   friend class Function;
 
   Error CheckImage(const kdl_image& image) const;
-  // Stores the only module that contains the kernel; fails if there are several.
+  // Stores the name of the only module that contains the kernel. Fails if several modules contain it.
   Error FindModule(const Function& function, std::string* module) const;
   std::vector<Candidate> CandidatesFor(const Function& function, const Device& device) const;
   Error NoCandidate(const Function& function, const Device& device) const;
@@ -81,7 +82,7 @@ class Registry {
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;
 };
 
-// Splits a list such as "T=f32, BM=64".
+// Splits the variant's list of constants, such as "T=f32, BM=64".
 std::vector<std::string_view> ConstantsOf(const kdl_variant& variant);
 
 }  // namespace kdl::runtime

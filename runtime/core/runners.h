@@ -1,5 +1,5 @@
-// Threads that run the operations that devices do not order themselves, so that these make progress even if
-// nobody waits for them.
+// Threads that run the operations that devices do not order themselves. With them, these operations make
+// progress even if no caller waits for them.
 #pragma once
 
 #include <chrono>
@@ -12,37 +12,38 @@
 
 namespace kdl::runtime {
 
-// The work that runners take.
+// The work that the runners do.
 class ReadyWork {
  public:
-  // The mutex that guards the work and the runners.
+  // Returns the mutex that guards the work and the runners.
   virtual std::mutex& mutex() = 0;
-  // The number of ready operations, and the most that may run concurrently.
+  // Return the number of ready operations, and the maximum number that may run concurrently.
   virtual int ready() const = 0;
   virtual int most_at_once() const = 0;
-  // Runs the first ready operation, without the lock meanwhile. Returns false if none is ready.
+  // Runs the first ready operation. Releases the lock while it runs. Returns false if no operation is ready.
   virtual bool RunFirst(std::unique_lock<std::mutex>& lock) = 0;
 
  protected:
   ~ReadyWork() = default;
 };
 
-// A set of threads, guarded by the mutex of the work. There are never more threads than operations that are
-// ready or may run concurrently; the first thread starts with the first operation.
+// A set of threads, guarded by the work's mutex. There are never more threads than ready operations, or than
+// operations that may run concurrently. The first thread is started with the first operation.
 //
-// Callers often wait at once for what they enqueued and then run it themselves, sooner than another thread
-// could. So short operations wake no thread; instead, a thread that was recently busy polls for them.
+// Callers often wait immediately for what they have enqueued, and then run it themselves earlier than another
+// thread could. Short operations therefore wake no thread. Instead, a thread that was recently busy polls for
+// them.
 class Runners {
  public:
   explicit Runners(ReadyWork& work) : work_(work) {}
   Runners(const Runners&) = delete;
   Runners& operator=(const Runners&) = delete;
 
-  // Whether there is a thread; starts one if there is none.
+  // Whether there is a thread. If there is none, starts one.
   bool HasOne() { return !threads_.empty() || Start(); }
-  // Ensures that ready work gets run. If `is_little`, it need not be at once.
+  // Ensures that ready work is run. If `is_little`, it need not be run immediately.
   void Summon(bool is_little);
-  // Ends the threads. Called without the mutex, when nothing will become ready any more.
+  // Ends the threads. Call this without the mutex, after the last operation has become ready.
   void Stop();
 
  private:
@@ -57,8 +58,8 @@ class Runners {
   std::vector<Thread> threads_;
   std::condition_variable summons_;
   int idle_ = 0;
-  bool is_watched_ = false;     // one of the idle threads polls
-  std::uint64_t summoned_ = 0;  // the number of Summon calls
+  bool is_watched_ = false;     // whether one of the waiting threads polls
+  std::uint64_t summoned_ = 0;  // number of Summon calls
   bool stop_ = false;
 };
 

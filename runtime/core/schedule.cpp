@@ -103,9 +103,9 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
     if (operation->order_ != nullptr) event->cell_ = operation->order_->cell;
     *done = std::move(event);
   }
-  operation.Leave();  // now owned by the queue
+  operation.Leave();  // the queue now owns the operation
   MakeReady(queue, true);
-  // Submit to the device at once, which does not block this thread.
+  // Submit all operations that can start to the device now. That does not block this thread.
   while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && queue.waiting_->is_early()) {
     Operation* next = queue.waiting_;
     TakeReady(next);
@@ -124,7 +124,7 @@ Error Scheduler::RunAndWait(Caller& caller, Operation& operation,
     queue.busy_ = true;
     if (operation.order_ != nullptr) CheckOrder(operation);
     const bool is_with_device = Begin(lock, &operation);
-    // In the common case everything has ended now.
+    // In the common case, the operation has ended by now.
     const bool is_over = operation.is_finished_.load(std::memory_order_acquire);
     const bool is_checked = operation.order_ != nullptr;
     if (!is_with_device && !is_checked && is_over && !operation.failure_) return nullptr;
@@ -133,15 +133,15 @@ Error Scheduler::RunAndWait(Caller& caller, Operation& operation,
     MakeReady(queue, true);
   }
   const ClockCell* cell = operation.order_ == nullptr ? nullptr : operation.order_->cell.get();
-  FailurePtr known;  // the operation has it, too
+  FailurePtr known;  // not used, because the operation has the same failure
   KDL_RETURN_IF_ERROR(Reach(lock, *queue.timeline_, operation.value_, cell, -1, &known));
   if (!operation.failure_) return nullptr;
   caller.Tell(operation.value_);
   return operation.failure_->ToError();
 }
 
-// Requires the lock, like all functions below that do not acquire it. If memory is short, it throws without
-// any effect.
+// Requires the lock, like all functions below that do not acquire it themselves. If memory is short, throws
+// without any effect.
 void Scheduler::Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after) {
   Queue& queue = caller.queue_;
   queue.timeline_->ReserveFailures(queue.length_ + 1);
@@ -202,8 +202,9 @@ bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
 
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
-  // All earlier operations are with the device, which would fail this one if the last of them fails. The
-  // device knows neither whose operation that is nor what the caller has been told of.
+  // All earlier operations were submitted to the device. If the last of them fails, the device would also
+  // fail this one. The device knows neither which caller enqueued that operation nor which failures the
+  // caller has been told of.
   const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
          !operation.failure_ && before->caller_.get() == operation.caller_.get() &&
@@ -252,7 +253,7 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value,
   for (const PendingWait& wait : next->waits_) {
     if (wait.timeline == nullptr || wait.is_devices) continue;
     return FindHelpful(*wait.timeline, wait.value,
-                       depth + 1);  // all are needed, so start with any one
+                       depth + 1);  // all of the waits must end, so start with any of them
   }
   return nullptr;
 }
@@ -260,7 +261,7 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value,
 bool Scheduler::RunFirst(Lock& lock) {
   Operation* operation = TakeFirstReady();
   if (operation == nullptr) return false;
-  const FloatScope floats;  // undoes changes by earlier operations on this thread
+  const FloatScope floats;  // undoes changes by operations that ran earlier on this thread
   RunOne(lock, operation);
   return true;
 }
@@ -303,7 +304,7 @@ bool Scheduler::Begin(Lock& lock, Operation* operation) {
   return goes_to_device;
 }
 
-// When this releases the lock, another thread may destroy the context.
+// As soon as this function releases the lock, another thread may destroy the context.
 void Scheduler::Finish(Operation& operation, Error error) {
   if (operation.began_ns_ != 0) NoteSpan(operation);
   operation.Drop();
@@ -328,8 +329,8 @@ void Scheduler::Finish(Operation& operation, Error error) {
   while (gone != nullptr) std::exchange(gone, gone->next_)->Release();
 }
 
-// An operation that is not the first of its queue waits for its event only from when the earlier ones have
-// ended.
+// If an operation is not the first in its queue, its wait for an event counts only from when the earlier
+// operations have ended.
 void Scheduler::NoteWait(Operation& operation) const {
   operation.began_ns_ = TraceNow();
   if (operation.waited_since_ns_ == 0) return;
@@ -342,7 +343,7 @@ void Scheduler::NoteSpan(const Operation& operation) const {
   };
   try {
     const bool is_emulated = operation.queue_->device().facts().functional != 0;
-    // Marks an emulation, whose times do not predict a device's.
+    // Marks the row of an emulated device, because its times do not predict those of a real device.
     const std::string row = Concat(row_of(*operation.queue_), is_emulated ? " (emulated)" : "");
     if (operation.waited_since_ns_ != 0) {
       const Queue* awaited = operation.awaited_;
@@ -351,11 +352,12 @@ void Scheduler::NoteSpan(const Operation& operation) const {
     }
     trace_->Add(
         {row, operation.Describe(), operation.began_ns_, TraceNow(), operation.bytes_moved()});
-  } catch (const std::bad_alloc&) {  // the span is missing from the trace
+  } catch (const std::bad_alloc&) {  // omit the span from the trace
   }
 }
 
-// An operation that never reached its device may have ended while earlier ones have not.
+// Operations that never reached their device may have ended before earlier operations. They are removed only
+// after those.
 Operation* Scheduler::PopEnded(Queue& queue) {
   Operation* gone = nullptr;
   if (trace_ != nullptr) queue.ended_ns_ = TraceNow();

@@ -1,10 +1,10 @@
-// Queues and the order of their operations, for all devices.
+// Queues and the ordering of their operations, for all devices.
 //
-// Each context has one scheduler, whose mutex guards the state of all timelines and queues of the context. An
-// operation starts when it is the first of its queue and every event that it waits for has completed. If its
-// device orders operations, it is submitted as soon as all operations that it waits for are with the device,
-// too. Operations are started by a thread of the runtime (runners.h), or by a caller's thread that waits for
-// them, but never by the thread that enqueued them or made them ready.
+// Each context has one scheduler. Its mutex guards the state of all timelines and queues of the context. An
+// operation starts when it is the first in its queue and every event that it waits for has completed. If its
+// device orders operations, it is submitted as soon as all operations that it waits for were also submitted
+// to that device. Operations are started by a thread of the runtime (see runners.h), or by a caller's thread
+// that waits for them. They are never started by the thread that enqueued them or made them ready.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace kdl::runtime {
 
 class Device;
 
-// The ordered operations of one device.
+// A queue: the ordered operations of one device.
 class Queue {
  public:
   Queue(Device& device, std::int32_t index, std::shared_ptr<Scheduler> scheduler);
@@ -34,7 +34,7 @@ class Queue {
 
   Device& device() const { return device_; }
   std::int32_t index() const { return index_; }
-  // The caller for everyone without a handle of their own.
+  // The caller that represents all users without their own handle.
   Caller& caller() const { return *caller_; }
   Scheduler& scheduler() const { return *scheduler_; }
 
@@ -51,13 +51,14 @@ class Queue {
   Ref<Timeline> timeline_;
   Ref<Caller> caller_;
   std::uint64_t last_value_ = 0;
-  Operation* first_ = nullptr;    // not finished yet; may be running
-  Operation* waiting_ = nullptr;  // the first that is neither running nor with the device
-  Operation* begun_ = nullptr;    // the last that has begun and is still here
+  Operation* first_ = nullptr;  // the first operation that has not ended; it may be running
+  // The first operation that neither runs nor was submitted to its device.
+  Operation* waiting_ = nullptr;
+  Operation* begun_ = nullptr;  // the last operation that has started and is still in the queue
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
-  bool busy_ = false;          // an operation is ready, runs here, or is being submitted
-  std::int64_t ended_ns_ = 0;  // end of its last operation, if there is a trace
+  bool busy_ = false;          // an operation is ready, runs on a thread, or is being submitted
+  std::int64_t ended_ns_ = 0;  // when the queue's last operation ended, if there is a trace
 };
 
 class Scheduler final : private ReadyWork {
@@ -65,42 +66,44 @@ class Scheduler final : private ReadyWork {
   Scheduler();
   ~Scheduler();
 
-  // The trace of what runs; null if there is none.
+  // The trace of operations and kernels, or null if there is none.
   Trace* trace() const { return trace_.get(); }
 
-  // Fails in a process that was forked from the context's, where no operation works.
+  // Fails in a forked child of the process that created the context. No operation works there.
   Error CheckProcess() const;
   bool in_child() const { return mark_.in_child(); }
 
-  // Appends the operation to its queue and stores its event, unless `done` is null. If memory or threads are
+  // Appends the operation to its queue. Stores its event unless `done` is null. If memory or threads are
   // short, fails without any effect.
   Error Enqueue(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
                 Ref<Event>* done);
-  // Enqueues the operation and returns when it has ended, with its failure if it failed. The caller's thread
-  // runs it if possible. The operation still belongs to the caller.
+  // Enqueues the operation and waits until it has ended. Returns its failure if it failed. The calling thread
+  // runs it if possible. The operation still belongs to the caller afterwards.
   Error RunAndWait(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
 
-  // Waits for the event and returns its failure, or a timeout error. A negative timeout means no limit.
+  // Waits for the event. Returns the event's failure, or a timeout error. A negative timeout means no limit.
   Error Wait(const Event& event, std::int64_t timeout_ns);
   Error WaitForCaller(Caller& caller);
   bool IsDone(const Event& event);
-  // Fails the event's operation and everything that waits for it, unless it has ended.
+  // Fails the event's operation and everything that waits for it, unless the operation has already ended.
   Error Cancel(const Event& event);
 
   Error Signal(Timeline& timeline, std::uint64_t value);
-  // Fails all points above the counter. The first cause is kept.
+  // Fails all points above the timeline's current value. If the timeline has already failed, the first cause
+  // is kept.
   void Break(Timeline& timeline, FailurePtr cause);
-  // Called when the caller's timeline will not be raised any more: fails what waits for it.
+  // Fails everything that waits for a caller's timeline. Called when the timeline can no longer be raised.
   void Abandon(Timeline& timeline);
   std::uint64_t Value(const Timeline& timeline);
   std::uint64_t NextTimeline() { return ++timelines_; }
 
-  // From now on, unordered operations on the same memory fail.
+  // Turns on checks of ordering: from now on, unordered operations on the same memory fail.
   void CheckOrders();
-  // Called when the host maps a buffer, and when it has written to a mapped one.
+  // Checks an access by the host. Called when it maps a buffer, and after it has written to a mapped buffer.
   Error CheckHostAccess(Buffer& buffer, bool writes);
 
-  // Fails what has not started and waits for the rest. Nothing may be enqueued afterwards.
+  // Fails all operations that have not started, and waits for the others. No operation may be enqueued
+  // afterwards.
   void Shutdown();
 
  private:
@@ -117,59 +120,62 @@ class Scheduler final : private ReadyWork {
   void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
   void Register(Operation& operation, std::span<kdl_event* const> after);
   void Finish(Operation& operation, Error error);
-  // Removes operations that have ended from the front. Returns those that the queue owns, to be released
-  // without the lock.
+  // Removes operations that have ended from the front of the queue. Returns those that the queue owns. The
+  // caller must release them without holding the lock.
   Operation* PopEnded(Queue& queue);
-  // Whether the event's operation is with this device, which then waits for it itself.
+  // Whether the event's operation was submitted to `device`. In that case, the device itself waits for it.
   bool IsWithDevice(const Device& device, const Event& event) const;
   bool MayStart(const Queue& queue, const Operation& operation) const;
-  // For the trace: record since when an operation that starts now has waited, and what has run.
+  // Record, for the trace, since when an operation that starts now has waited, and what has run.
   void NoteWait(Operation& operation) const;
   void NoteSpan(const Operation& operation) const;
-  // Waits until the point has been reached or has failed; then stores the reason in `cause`. Fails with a
-  // timeout.
+  // Waits until the timeline has reached the point or the point has failed. In the latter case, stores the
+  // reason in `cause`. Returns an error on timeout.
   Error Reach(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
               std::int64_t timeout_ns, FailurePtr* cause);
   void Learn(Timeline& timeline, std::uint64_t value, const ClockCell* cell);
   Clock ClockOf(const Timeline& timeline, std::uint64_t value, const ClockCell* cell) const;
-  // Computes the clock of an operation that may start now, and fails the operation if it races.
+  // Computes the clock of an operation that is about to start. Fails the operation if it races with another.
   void CheckOrder(Operation& operation);
   FailurePtr FindRace(Operation& operation);
-  // A host call learns what came before it. Its effects are the host's, so what is enqueued after the call is
-  // ordered after them.
+  // A host call learns what happened before it. Its effects count as the host's, so everything that is
+  // enqueued after the call is ordered after these effects.
   void LearnInHostCall(Operation& operation);
   void LearnFromHostCall(Operation& operation);
   State Poll(const Timeline& timeline, std::uint64_t value, FailurePtr* cause) const;
   void Advance(Timeline& timeline, std::uint64_t value, FailurePtr failure);
   void WakeWaiters(Timeline& timeline);
-  // If `is_given_now`, the caller submits operations to the device itself.
+  // Makes the first waiting operation of the queue ready if it may start. If `is_given_now`, the calling
+  // function submits ready operations to the device itself.
   void MakeReady(Queue& queue, bool is_given_now = false);
-  // Returns a ready operation that the point depends on, or null. `depth` is the length of the chain of waits
-  // so far.
+  // Returns a ready operation on which the point depends, or null if there is none. `depth` is the length of
+  // the chain of waits so far.
   Operation* FindHelpful(const Timeline& timeline, std::uint64_t value, int depth = 0) const;
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);
   void RunOne(Lock& lock, Operation* operation);
-  // The first part of RunOne, which releases the lock. Returns whether the operation is now with its device.
+  // The first part of RunOne. It releases the lock. Returns whether the operation was submitted to its
+  // device.
   bool Begin(Lock& lock, Operation* operation);
-  // The second part, which acquires the lock again.
+  // The second part of RunOne. It acquires the lock again.
   void Continue(Lock& lock, Queue& queue, bool is_with_device);
 
   const ForkMark mark_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int waiting_ = 0;                   // threads waiting for changed_
-  Operation* first_ready_ = nullptr;  // in the order in which they became ready
+  int waiting_ = 0;  // number of threads that wait for `changed_`
+  // The list of ready operations, in the order in which they became ready.
+  Operation* first_ready_ = nullptr;
   Operation* last_ready_ = nullptr;
   int ready_ = 0;
   std::vector<Queue*> queues_;
   bool is_closed_ = false;
-  const FailurePtr no_memory_;  // the failure used when there is no memory for another
+  const FailurePtr no_memory_;  // the failure that is used when there is no memory for another one
   const FailurePtr abandoned_;
   const FailurePtr closing_;
   std::atomic<std::uint64_t> timelines_{0};
   const std::unique_ptr<Trace> trace_ = Trace::FromEnvironment();
-  std::unique_ptr<HostOrder> host_order_;  // null: orders are not checked
+  std::unique_ptr<HostOrder> host_order_;  // null if ordering is not checked
   Runners runners_{*this};
 };
 

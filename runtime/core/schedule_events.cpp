@@ -1,4 +1,4 @@
-// The scheduler's part in events: advancing and failing timelines, waiting, cancelling.
+// The part of the scheduler that handles events: advancing and failing timelines, waiting, and cancelling.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -19,8 +19,8 @@ void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr fail
   }
   timeline.value_ = value;
   WakeWaiters(timeline);
-  // Events of a queue's timeline are created with its operations. If there are none, nobody will ask for
-  // failures.
+  // Events of a queue's timeline are created together with its operations. If there are no events, nobody can
+  // ask for the recorded failures.
   if (!timeline.is_shared()) timeline.failed_.clear();
 }
 
@@ -66,7 +66,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
                        std::int64_t timeout_ns, FailurePtr* cause) {
   using SteadyClock = std::chrono::steady_clock;
   const SteadyClock::time_point start = SteadyClock::now();
-  // A time beyond the clock's range is invalid: the system refuses it with the lock held.
+  // A time beyond the clock's range would be invalid: the system would refuse it with the lock held.
   const SteadyClock::time_point end =
       start + std::min<SteadyClock::duration>(std::chrono::nanoseconds(timeout_ns),
                                               SteadyClock::time_point::max() - start);
@@ -80,7 +80,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
       return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
                   " nanoseconds");
     }
-    // A wait with a timeout must not run an operation, which may take long.
+    // A wait with a timeout must not run an operation, because that may take longer than the timeout.
     if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline, value) : nullptr) {
       TakeReady(helpful);
       RunOne(lock, helpful);
@@ -98,7 +98,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
 
 Error Scheduler::WaitForCaller(Caller& caller) {
   Lock lock(mutex_);
-  FailurePtr last;  // the caller may already have been told of it
+  FailurePtr last;  // not used, because the caller may already have been told of this failure
   Timeline& timeline = *caller.queue_.timeline_;
   KDL_RETURN_IF_ERROR(Reach(lock, timeline, caller.last_value_, nullptr, -1, &last));
   if (!caller.has_failed()) return nullptr;

@@ -1,4 +1,4 @@
-// The scheduler's part in checks of order: computes clocks and compares them.
+// The part of the scheduler that checks ordering: it computes clocks and compares them.
 #include <new>
 
 #include "core/device.h"
@@ -11,7 +11,7 @@ void Scheduler::CheckOrders() {
   if (host_order_ == nullptr) host_order_ = std::make_unique<HostOrder>();
 }
 
-// Returns what had completed when the timeline reached `value`.
+// Returns what had completed by the time the timeline reached `value`.
 Clock Scheduler::ClockOf(const Timeline& timeline, std::uint64_t value,
                          const ClockCell* cell) const {
   if (cell != nullptr) return cell->clock;
@@ -44,8 +44,8 @@ FailurePtr Scheduler::FindRace(Operation& operation) {
   for (const Ref<Event>& event : note.after) {
     FailurePtr unused;
     const State state = Poll(event->timeline(), event->value(), &unused);
-    // An operation with the same device has a clock even before it has ended, because the device waits for
-    // it.
+    // An operation that was submitted to the same device has a clock even before it has ended, because the
+    // device waits for it.
     if (state == State::kPending && event->cell_ == nullptr) continue;
     Join(&clock, ClockOf(event->timeline(), event->value(), event->cell_.get()));
     Join(&clock, {{event->timeline().id_, event->value()}});

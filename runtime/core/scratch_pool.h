@@ -1,4 +1,4 @@
-// Memory of this process for launches.
+// Memory of this process that launches use.
 #pragma once
 
 #include <mutex>
@@ -8,7 +8,7 @@
 
 namespace kdl::runtime {
 
-// Blocks of memory that launches borrow. They are kept for later launches.
+// Memory blocks that launches borrow. Returned blocks are kept for later launches.
 class ScratchPool {
  public:
   struct Block {
@@ -23,12 +23,12 @@ class ScratchPool {
   ScratchPool(const ScratchPool&) = delete;
   ScratchPool& operator=(const ScratchPool&) = delete;
 
-  // Returns a block of at least `bytes`, aligned; its data is null if memory is short.
+  // Returns an aligned block of at least `bytes` bytes. Its data is null if memory is short.
   Block Acquire(std::int64_t bytes);
   void GiveBack(Block block);
 
  private:
-  // Larger blocks serve every launch, so a few are enough for concurrent launches.
+  // A larger block can serve any launch, so it is enough to keep a few blocks for concurrent launches.
   static constexpr std::size_t kMostKept = 4;
 
   const HostMemory memory_;

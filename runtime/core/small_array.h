@@ -1,5 +1,5 @@
-// Arrays whose length is known at construction and usually small: up to N elements are stored in the object
-// itself.
+// Arrays whose length is known at construction and is usually small. Up to N elements are stored in the
+// object itself.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class SmallArray {
   SmallArray(const SmallArray&) = delete;
   SmallArray& operator=(const SmallArray&) = delete;
 
-  // Makes room for `most` elements. It must be called once, before Add.
+  // Makes room for `most` elements. Call this once, before Add.
   void Reserve(std::size_t most) {
     if (most > N) data_ = new T[most];
   }
@@ -42,7 +42,7 @@ class SmallArray {
  private:
   std::size_t size_ = 0;
   T* data_ = inside_;
-  T inside_[N];  // uninitialized before Add: elements may be large
+  T inside_[N];  // elements may be large, so they stay uninitialized until Add
 };
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-// Parses device specs (kdl/device_spec.hpp) for the runtime. Commas separate several specs.
+// Parses device specs (see kdl/device_spec.hpp) for the runtime. Commas separate the specs of a list.
 #pragma once
 
 #include "core/error.h"
@@ -6,10 +6,10 @@
 
 namespace kdl::runtime {
 
-// In the result, a plugin's kind is `plugin:PATH`, and the path is not stored separately.
+// Parses one spec. The kind of a plugin is stored as `plugin:PATH`, so its path is not stored separately.
 Error ParseDeviceSpec(std::string_view text, DeviceSpec* spec);
 
-// Returns the shortest spelling with sorted options, so that equal devices have equal texts.
+// Returns the shortest spelling of a spec, with its options sorted, so that equal devices have equal texts.
 std::string CanonicalSpec(DeviceSpec spec);
 
 }  // namespace kdl::runtime

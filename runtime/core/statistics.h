@@ -1,4 +1,4 @@
-// Counts that tests and reports compare: what each device did, and what was moved for which reason.
+// Counts that tests and reports compare: what each device did, and what was transferred for which reason.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace kdl::runtime {
 // The counters of one device.
 class DeviceCounters {
  public:
-  // Called with the scheduler's mutex held, so it needs no bus lock.
+  // Called only with the scheduler's mutex held, so the increment need not be an atomic operation.
   void CountLaunch() {
     launches_.store(launches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -42,13 +42,13 @@ class DeviceCounters {
   std::atomic<std::int64_t> bytes_peak_{0};
 };
 
-// The transfers of one context. There are few entries, one for each cause and pair of devices, so a linear
-// search is fast enough.
+// The transfers within one context. There are few entries, one for each cause and pair of devices, so a
+// linear search is fast enough.
 class TransferLog {
  public:
   void Add(const char* cause, const char* from, const char* to, const char* tensor,
            std::int64_t bytes);
-  // Stores at most `capacity` transfers and returns how many there are.
+  // Stores at most `capacity` transfers. Returns the total number of transfers.
   std::int64_t Read(kdl_transfer* transfers, std::int64_t capacity) const;
 
  private:
@@ -59,8 +59,8 @@ class TransferLog {
   };
 
   mutable std::mutex mutex_;
-  // In an order that does not depend on timing. Entries never move, because callers have pointers to their
-  // strings.
+  // Sorted in an order that does not depend on timing. Entries never move, because callers have pointers to
+  // their strings.
   std::list<Entry> entries_;
 };
 

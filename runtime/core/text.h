@@ -1,4 +1,4 @@
-// Small text helpers. The runtime depends only on the standard library.
+// Small helpers for texts. They depend only on the standard library, like the rest of the runtime.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ std::string Concat(const Pieces&... pieces) {
   return text;
 }
 
-// Returns the parts between separators, without surrounding blanks; "" has no parts.
+// Splits a text at a separator, and removes blanks around the parts. An empty text has no parts.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 
-// Returns "a", "a and b" or "a, b and c".
+// Joins words in a list such as "a", "a and b" or "a, b and c".
 std::string JoinWords(const std::vector<std::string>& words);
 
 // Returns the known word most similar to `word`, or "" if none is similar enough.
 std::string_view NearestWord(std::string_view word, const std::vector<std::string>& known);
 
-// Parses all of `text` as a decimal integer. Returns false if it is not one or does not fit.
+// Parses all of `text` as a decimal integer. Returns false if it is not an integer or does not fit.
 bool ParseInteger(std::string_view text, std::int64_t* value);
 
 }  // namespace kdl::runtime

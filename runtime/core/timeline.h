@@ -1,4 +1,4 @@
-// Timelines, and events as points on them.
+// Timelines. Events are points on timelines.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,22 @@ class Queue;
 class Scheduler;
 class Timeline;
 
-// An operation's wait for a point. It is in the timeline's list meanwhile, so reaching the point needs no
-// allocation.
+// The wait of an operation for a point. While it waits, it is in the timeline's list, so reaching the point
+// needs no allocation.
 struct PendingWait {
   Operation* operation = nullptr;
-  Timeline* timeline = nullptr;  // null: not in a list
+  Timeline* timeline = nullptr;  // null if it is not in a list
   std::uint64_t value = 0;
-  bool is_devices = false;  // the device waits; only a failure matters here
+  // The device does the waiting, and only a failure matters to the scheduler.
+  bool is_devices = false;
   PendingWait* before = nullptr;
   PendingWait* after = nullptr;
 };
 
-// A counter that only rises.
+// A counter that never decreases.
 class Timeline : public Counted {
  public:
-  // `id` is unique among the scheduler's timelines, starting at 1.
+  // `id` is unique among the timelines of a scheduler, starting at 1.
   Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t id, std::uint64_t value);
   ~Timeline() override;
 
@@ -50,7 +51,7 @@ class Timeline : public Counted {
 
   void Link(PendingWait* wait);
   void Unlink(PendingWait* wait);
-  // Reserves memory, so that so many operations can fail without an allocation.
+  // Reserves memory, so that this number of operations can fail without an allocation.
   void ReserveFailures(std::size_t operations) {
     const std::size_t needed = failed_.size() + operations;
     if (failed_.capacity() < needed) failed_.reserve(std::max(needed, 2 * failed_.capacity()));
@@ -59,13 +60,14 @@ class Timeline : public Counted {
   std::shared_ptr<Scheduler> scheduler_;
   std::uint64_t id_;
   std::uint64_t value_;
-  Queue* queue_ = nullptr;  // null: the caller's timeline, or the queue is gone
-  Clock clock_;             // for a queue: the clock of the last operation started
+  Queue* queue_ = nullptr;  // null for a caller's timeline, and after the queue is destroyed
+  Clock clock_;             // for a queue's timeline: the clock of the last operation that started
   std::map<std::uint64_t, Clock>
-      signals_;                        // for the caller's timeline: what was known at each signal
-  std::vector<FailedSpan> failed_;     // at or below value_, ascending
-  FailurePtr broken_;                  // if set, everything above value_ has failed
-  PendingWait* first_wait_ = nullptr;  // ascending by value
+      signals_;                     // for a caller's timeline: what was known at each signal
+  std::vector<FailedSpan> failed_;  // ascending values, at most value_
+  // If set, all points above value_ have failed with this cause.
+  FailurePtr broken_;
+  PendingWait* first_wait_ = nullptr;  // the waits, in ascending order of value
   PendingWait* last_wait_ = nullptr;
 };
 
@@ -73,7 +75,7 @@ class Timeline : public Counted {
 class Event : public Counted {
  public:
   Event(Ref<Timeline> timeline, std::uint64_t value);
-  // The event of an operation of a caller.
+  // The event of an operation that `caller` enqueued.
   Event(Ref<Timeline> timeline, std::uint64_t value, Caller& caller);
   ~Event() override;
 
@@ -86,7 +88,7 @@ class Event : public Counted {
   Ref<Timeline> timeline_;
   std::uint64_t value_;
   Ref<Caller> caller_;
-  std::shared_ptr<ClockCell> cell_;  // the operation's, if orders are checked
+  std::shared_ptr<ClockCell> cell_;  // the clock of the operation, if ordering is checked
 };
 
 }  // namespace kdl::runtime

@@ -38,13 +38,13 @@ std::unique_ptr<Trace> Trace::FromEnvironment() {
 }
 
 void Trace::Add(Span span) {
-  // Enough for minutes of work. A service that runs for days keeps the oldest spans.
+  // Sufficient for minutes of work. If a service runs for days, the oldest spans are kept.
   constexpr std::size_t kMost = 1'000'000;
   const std::lock_guard lock(mutex_);
   if (spans_.size() < kMost) spans_.push_back(std::move(span));
 }
 
-// Ignores a file that cannot be written, because the program itself has succeeded.
+// Ignores failures to write the file, because the program itself has succeeded.
 Trace::~Trace() {
   std::ofstream file(path_);
   file.imbue(std::locale::classic());

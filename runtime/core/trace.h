@@ -1,5 +1,5 @@
-// Records what ran when, as a file for the viewers of Chrome and Perfetto, with a row for each queue and each
-// core.
+// Records what ran when. The result is a file for the trace viewers of Chrome and Perfetto, with a row for
+// each queue and each core.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace kdl::runtime {
 
-// Returns the current time for spans, in nanoseconds.
+// Returns the current time in nanoseconds, for the times of spans.
 std::int64_t TraceNow();
 
-// The trace of one context, written when it is destroyed.
+// The trace of one context. It is written to a file when it is destroyed.
 class Trace {
  public:
   // Returns null unless the environment variable KDL_TRACE names a file.
@@ -25,10 +25,10 @@ class Trace {
 
   struct Span {
     std::string row;   // "host queue 0", "debug[1] queue 0 (emulated)", "host core 3"
-    std::string name;  // "launch of 'matmul'"
+    std::string name;  // such as "launch of 'matmul'"
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    std::int64_t bytes = 0;  // the bytes that it copied
+    std::int64_t bytes = 0;  // number of bytes that the operation copied
   };
   // May be called from any thread.
   void Add(Span span);
@@ -38,7 +38,7 @@ class Trace {
   void Write(std::ostream& file) const;
 
   const std::string path_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the members below
   std::vector<Span> spans_;
 };
 

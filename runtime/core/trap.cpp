@@ -32,7 +32,7 @@ std::string PlaceText(const kdl_location& location) {
   return Concat(location.file, ":", location.line, ":", location.column);
 }
 
-// Lists the stages that cannot continue, and what each waits for.
+// Lists the stages that cannot continue, and what each of them waits for.
 std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
   std::string text;
   for (const std::int32_t wait : trap.waits) {
@@ -43,7 +43,7 @@ std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
   return text;
 }
 
-// Replaces {index} and {bound}, each of which occurs at most once, with the trap's numbers.
+// Replaces {index} and {bound} by the numbers of the trap. Each of them occurs at most once.
 std::string MessageText(std::string text, const kdl_trap& trap) {
   const std::pair<std::string_view, std::int64_t> numbers[] = {{"{index}", trap.index},
                                                                {"{bound}", trap.bound}};
@@ -81,17 +81,17 @@ Number Load(const char* at) {
   return number;
 }
 
-// Returns the shortest text that reads back as the same number.
+// Returns the shortest decimal text that reads back as the same number.
 template <class Number>
 std::string Shortest(Number number) {
-  if (number != number) return "nan";  // whatever its sign
+  if (number != number) return "nan";  // regardless of its sign
   char text[64];
   const auto result = std::to_chars(text, text + sizeof text, number);
   return std::string(text, result.ptr);
 }
 
-// The limits of `kernelc run` for showing outputs: all elements up to kMostShown, else the first kFirstShown
-// of a row.
+// The limits that `kernelc run` also uses to show outputs. Tensors of at most kMostShown elements are shown
+// in full. Of longer ones, the first kFirstShown elements of a row are shown.
 constexpr std::int64_t kMostShown = 64;
 constexpr std::int64_t kFirstShown = 8;
 
@@ -209,7 +209,7 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
   try {
     error = self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) +
                               "\n");
-  } catch (const std::bad_alloc&) {  // must not pass through a kernel
+  } catch (const std::bad_alloc&) {  // exceptions must not pass through a kernel
     error = ENOMEM;
   }
   int none = 0;
@@ -220,7 +220,7 @@ Error LaunchHost::CheckPrinted() const {
   const int error = print_error_;
   if (error == 0) return nullptr;
   if (error == ENOMEM) return OutOfMemory();
-  // Must not throw, because devices call it in their completions.
+  // This function must not throw, because devices call it in their completions.
   char message[200];
   std::snprintf(message, sizeof message,
                 "a kernel prints to standard output, but writing to it failed: %s",

@@ -1,4 +1,4 @@
-// Messages from running kernels: traps and prints as text.
+// Converts messages from running kernels, that is, traps and prints, to text.
 #pragma once
 
 #include <atomic>
@@ -10,23 +10,24 @@
 
 namespace kdl::runtime {
 
-// Returns a message such as "file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'".
+// Returns a trap's message, such as "file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i
+// + 1]'".
 std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant, const kdl_trap& trap);
 
 // The destination of a context's prints.
 class PrintSink {
  public:
   void Redirect(kdl_write_fn write, void* user);
-  // Returns 0, or the system's error if some output was lost.
+  // Writes the text. Returns 0, or the system's error code if some output was lost.
   int Write(const std::string& text);
 
  private:
   std::mutex mutex_;
-  kdl_write_fn write_ = nullptr;  // null: standard output
+  kdl_write_fn write_ = nullptr;  // null for standard output
   void* user_ = nullptr;
 };
 
-// The host callbacks of one launch. It must not move while the launch runs.
+// The host callbacks for one launch. The object must not be moved while the launch runs.
 class LaunchHost {
  public:
   explicit LaunchHost(PrintSink& sink);
@@ -34,9 +35,9 @@ class LaunchHost {
   LaunchHost& operator=(const LaunchHost&) = delete;
 
   const kdl_host& host() const { return host_; }
-  // Sets the variant, for the locations of prints, before the launch runs.
+  // Sets the variant, which determines the locations of prints. Call this before the launch runs.
   void SetVariant(const kdl_variant& variant) { variant_ = &variant; }
-  // Called after the launch has run. Returns an error if some of its output was lost.
+  // Returns an error if some of the launch's output was lost. Call this after the launch has run.
   Error CheckPrinted() const;
 
  private:
@@ -49,8 +50,8 @@ class LaunchHost {
   std::atomic<int> print_error_ = 0;  // the error of the first print that failed
 };
 
-// Returns `format` with each `{}` replaced by the next value. Tensors print as nested brackets, long ones
-// abbreviated to their first elements. `{{` and `}}` print as braces.
+// Returns `format` with each `{}` replaced by the next value. Tensors are printed as nested brackets; long
+// tensors are abbreviated to their first elements. `{{` and `}}` are printed as braces.
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count);
 
 }  // namespace kdl::runtime

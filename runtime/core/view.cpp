@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// A term of a sum of offsets: stride * index with 0 ≤ index < count, in bytes; strides are positive.
+// A term stride * index of an offset in bytes, with 0 ≤ index < count. Strides are positive.
 struct Term {
   std::int64_t stride;
   std::int64_t count;
@@ -21,7 +21,7 @@ struct Terms {
   int size = 0;
 };
 
-// Adds a view's terms. Terms of the same stride are merged into one with a larger count.
+// Adds the terms of a view. Terms with the same stride are merged into one with a larger count.
 void AddTerms(const kdl_tensor& view, Terms* terms) {
   for (std::int32_t d = 0; d < view.rank; ++d) {
     const std::int64_t stride = view.stride[d] * ElementBytes(view);
@@ -38,7 +38,7 @@ void AddTerms(const kdl_tensor& view, Terms* terms) {
   }
 }
 
-// Sorts the longest strides first.
+// Sorts the terms by stride in descending order.
 void SortByStride(Terms* terms) {
   std::sort(terms->term.begin(), terms->term.begin() + terms->size,
             [](Term a, Term b) { return a.stride > b.stride; });
@@ -48,8 +48,8 @@ std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 
-// Whether some choice of indices of terms[at...] has a sum in [low, high]. Only tries indices for which the
-// remaining terms can still reach it; gives up and returns true when `budget` is spent.
+// Whether some choice of indices for terms[at...] has a sum in [low, high]. Tries only indices with which the
+// remaining terms can still reach that range. When `budget` is spent, gives up and returns true.
 bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int* budget) {
   if (at == terms.size) return low <= 0 && 0 <= high;
   if (--*budget < 0) return true;
@@ -57,7 +57,7 @@ bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int
   for (int i = at + 1; i < terms.size; ++i)
     rest += terms.term[i].stride * (terms.term[i].count - 1);
   const auto [stride, count] = terms.term[at];
-  // low ≤ stride * index + (0 … rest) ≤ high
+  // The index must satisfy low ≤ stride * index + (0 … rest) ≤ high.
   const std::int64_t first = std::max<std::int64_t>(-FloorDiv(rest - low, stride), 0);
   const std::int64_t last = std::min(FloorDiv(high, stride), count - 1);
   for (std::int64_t index = first; index <= last; ++index) {
@@ -132,7 +132,7 @@ Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* byt
 Error CheckAddress(const kdl_tensor& view, std::string_view what) {
   if (IsEmpty(view)) return nullptr;
   if (view.data == nullptr) return Invalid(what, " is ", Describe(view), " at a null pointer");
-  // Element sizes are powers of two.
+  // The check uses a bit mask, since element sizes are powers of two.
   if ((reinterpret_cast<std::uintptr_t>(view.data) &
        static_cast<std::uintptr_t>(ElementBytes(view) - 1)) != 0) {
     return Invalid(what, " is ", Describe(view), " at an address that is not a multiple of ",
@@ -159,7 +159,7 @@ Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* size
   }
   overflow |= __builtin_mul_overflow(stride, made.element_bits / 8, &stride);
   if (overflow) {
-    // With a size of 0 there are no bytes, whatever the other sizes are; then strides do not matter.
+    // If one of the sizes is 0, the view has no bytes, regardless of its other sizes and its strides.
     if (!IsEmpty(made)) {
       return Invalid(what, " is ", Describe(made), ", which is 2^63 bytes or more");
     }
@@ -179,8 +179,8 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
       b_start + static_cast<std::uintptr_t>(b_bytes) <= a_start) {
     return false;
   }
-  // If a's element is at x and b's at y, they share a byte if -size(a) < x - y < size(b). y is counted
-  // backwards from b's last element, so that all terms are added.
+  // If an element of a is at x and one of b is at y, they share a byte if and only if -size(a) < x - y <
+  // size(b). y is counted backwards from b's last element, so that all terms are added.
   Terms terms;
   AddTerms(a, &terms);
   AddTerms(b, &terms);
@@ -193,7 +193,7 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
 
 namespace {
 
-// Whether each stride equals the size of everything inside it.
+// Whether each dimension's stride equals the number of elements in the dimensions inside it.
 bool IsRowMajor(const kdl_tensor& view) {
   std::int64_t span = 1;
   for (std::int32_t d = view.rank - 1; d >= 0; --d) {
@@ -208,12 +208,13 @@ bool IsRowMajor(const kdl_tensor& view) {
 
 namespace {
 
-// Whether two indices that agree before term `first` and differ in it reach the same element. The second
-// index is larger in that term, and arbitrary in the terms inside it.
+// Whether there are two indices that reach the same element, agree before term `first`, and differ in it. The
+// second index is larger in that term, and arbitrary in the terms inside it.
 bool Meet(const Terms& terms, int first, int* budget) {
   Terms ahead;
-  std::int64_t sum = 0;  // what the terms of `ahead` must add up to, starting with the smallest sum
-  std::int64_t span = 0;  // from the smallest to the largest sum
+  // The sum that the terms of `ahead` must have, relative to their smallest sum.
+  std::int64_t sum = 0;
+  std::int64_t span = 0;  // distance from the smallest to the largest sum
   bool overflow = false;
   for (int i = first; i < terms.size; ++i) {
     const auto [stride, count] = terms.term[i];
@@ -244,7 +245,7 @@ bool OverlapsItself(const kdl_tensor& view) {
   std::int64_t span = ElementBytes(view);
   int budget = kSearchBudget;
   for (int i = terms.size - 1; i >= 0; --i) {
-    // There is no overlap if each stride is longer than everything inside it.
+    // There is no overlap if each stride is at least as long as everything inside it.
     if (terms.term[i].stride < span && Meet(terms, i, &budget)) return true;
     span += terms.term[i].stride * (terms.term[i].count - 1);
   }
@@ -257,8 +258,8 @@ kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tens
   region.to_offset = to_offset;
   region.from_offset = from_offset;
   region.run_bytes = ElementBytes(to);
-  // From the innermost dimension outwards: extend the run while both sides are contiguous, then add loops. A
-  // loop that merely continues the one inside it is merged with that.
+  // From the innermost dimension outwards, extend the run while both sides are contiguous, then add loops. A
+  // loop that merely continues the loop inside it is merged with that loop.
   std::array<std::int64_t, 8> count;
   std::array<std::int64_t, 8> to_step;
   std::array<std::int64_t, 8> from_step;
@@ -334,7 +335,7 @@ void FillRegion(void* to, const kdl_region& region, std::uint64_t pattern,
   ForEachRun(region, [&](std::int64_t to_offset, std::int64_t) {
     char* run = target + to_offset;
     std::memcpy(run, &pattern, size);
-    // Doubles the filled part each time, so that long runs are filled at the speed of memcpy.
+    // Doubles the filled part in each step, so that long runs are filled at the speed of memcpy.
     for (std::size_t filled = size; filled < bytes;) {
       const std::size_t more = std::min(filled, bytes - filled);
       std::memcpy(run + filled, run, more);

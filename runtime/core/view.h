@@ -1,4 +1,4 @@
-// Geometry of tensor views: bytes, ranges, overlap, and the regions of copies and fills.
+// The geometry of tensor views: byte ranges, overlap, and the regions of copies and fills.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 inline std::int64_t ElementBytes(const kdl_tensor& view) { return view.element_bits / 8; }
 
-// Inline, because it is called several times for each tensor of a launch.
+// Whether the view has no elements. Inline, because it is called several times for each tensor of a launch.
 inline bool IsEmpty(const kdl_tensor& view) {
   for (std::int32_t d = 0; d < view.rank; ++d) {
     if (view.size[d] == 0) return true;
@@ -18,8 +18,8 @@ inline bool IsEmpty(const kdl_tensor& view) {
   return false;
 }
 
-// Returns the size of the range of bytes that a view touches, starting at its address; 0 if it has no
-// elements.
+// Returns the size in bytes of the range that a view touches, starting at its address. Returns 0 if the view
+// has no elements.
 inline std::int64_t SpanBytes(const kdl_tensor& view) {
   if (IsEmpty(view)) return 0;
   std::int64_t last = 0;
@@ -30,32 +30,32 @@ inline std::int64_t SpanBytes(const kdl_tensor& view) {
 // Returns a view's type, such as "f32[3, 4]", "f32[]" for rank 0, or "f32 of rank 9" for an invalid rank.
 std::string Describe(const kdl_tensor& view);
 
-// Checks rank, element, layout, sizes, strides (0 or more), and that the bytes fit in 63 bits. Messages start
-// with `what`. Stores the view's SpanBytes unless `bytes` is null.
+// Checks the rank, element type, layout and sizes, that strides are not negative, and that the size in bytes
+// fits in 63 bits. Messages start with `what`. Stores the view's SpanBytes unless `bytes` is null.
 Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* bytes = nullptr);
 
-// Checks that the address of a view, which must have passed CheckView, is valid for its elements.
+// Checks that the address of a view is valid for its elements. The view must have passed CheckView.
 Error CheckAddress(const kdl_tensor& view, std::string_view what);
 
-// Fills in a view with row-major strides. Fails if the rank or a size is invalid, or the number of bytes
-// overflows.
+// Initializes a view with row-major strides. Fails if the rank or a size is invalid, or if the number of
+// bytes overflows.
 Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
                std::string_view what, kdl_tensor* view);
 
-// Whether elements of the two share a byte. Both must be checked views of the same address space. The result
-// is exact, except that shapes for which the bounded search gives up count as overlapping.
+// Whether an element of `a` and an element of `b` share a byte. Both must be checked views of the same
+// address space. The result is exact, except that shapes for which the bounded search gives up count as
+// overlapping.
 bool Overlap(const kdl_tensor& a, const kdl_tensor& b);
 
-// Whether two different indices reach the same element.
+// Whether two different indices of the view reach the same element.
 bool OverlapsItself(const kdl_tensor& view);
 
-// Returns the runs of a copy between two views of the same shape, which must have elements. The offsets are
-// those of the views' first elements in their buffers.
+// Returns the region of a copy between two views of the same shape, which must have elements. The offsets are
+// the positions of the views' first elements in their buffers.
 kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tensor& from,
                     std::int64_t from_offset);
 
-// Returns the same region with `from` (or `to`) replaced by memory that contains the runs one after the
-// other.
+// Return the same region with `from` (or `to`) replaced by memory that contains the runs one after another.
 kdl_region WithDenseFrom(const kdl_region& region);
 kdl_region WithDenseTo(const kdl_region& region);
 
@@ -82,7 +82,7 @@ void ForEachRun(const kdl_region& region, Run run) {
   }
 }
 
-// Copies and fills within this process's memory.
+// Copy and fill within the memory of this process.
 void CopyRegion(void* to, const void* from, const kdl_region& region);
 void FillRegion(void* to, const kdl_region& region, std::uint64_t pattern,
                 std::int32_t pattern_bytes);

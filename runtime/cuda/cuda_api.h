@@ -1,6 +1,6 @@
-// The parts of CUDA's driver API that this device uses, with the driver's own names. They are looked up in
-// the driver's library when the first device is opened, so programs neither build nor link against CUDA, and
-// run on machines without it.
+// The parts of CUDA's driver API that this device uses, under the driver's own names. They are looked up in
+// the driver's library when the first device is opened. Programs therefore neither build nor link against
+// CUDA, and run on machines without it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ using Status = int;
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNotFound = 500;
-// CU_DEVICE_ATTRIBUTE_…
+// Values of CU_DEVICE_ATTRIBUTE_….
 inline constexpr int kBlockThreads = 1;
 inline constexpr int kConstantBytes = 9;
 inline constexpr int kWarp = 10;
@@ -55,7 +55,7 @@ inline constexpr unsigned kNoTiming = 2;     // CU_EVENT_DISABLE_TIMING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
 
-// CUmemPoolProps for device memory.
+// The driver's struct CUmemPoolProps, initialized for device memory.
 struct PoolProperties {
   int kind = 1;     // CU_MEM_ALLOCATION_TYPE_PINNED
   int handles = 0;  // not shared with other processes
@@ -65,7 +65,7 @@ struct PoolProperties {
   unsigned char reserved[64] = {};
 };
 
-// CUDA_MEMCPY2D; each side is host memory or device memory.
+// Memory kinds of the driver's struct CUDA_MEMCPY2D. Each side of a copy is host memory or device memory.
 inline constexpr int kHostMemory = 1;
 inline constexpr int kDeviceMemory = 2;
 struct Side {
@@ -84,7 +84,7 @@ struct Copy2D {
   std::size_t rows = 0;
 };
 
-// CUDA_MEMCPY3D_PEER.
+// A side of a copy in the driver's struct CUDA_MEMCPY3D_PEER.
 struct PeerSide {
   std::size_t x = 0;
   std::size_t y = 0;
@@ -106,7 +106,8 @@ struct CopyPeer {
   std::size_t planes = 0;
 };
 
-// Name and parameters; the driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All return a status.
+// The name and parameters of each function. The driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All functions
+// return a status.
 #define KDL_CU_FUNCTIONS(X)                                                                 \
   X(Init, (unsigned))                                                                       \
   X(DeviceGetCount, (int*))                                                                 \
@@ -150,7 +151,7 @@ struct CopyPeer {
   X(GetErrorName, (Status, const char**))                                                   \
   X(GetErrorString, (Status, const char**))
 
-// Functions that only some drivers have; null in the others.
+// Functions that only some drivers have. In Api, a function that the driver lacks is null.
 #define KDL_CU_LATE_FUNCTIONS(X)                                                   \
   X(EventElapsedTime, (float*, EventId, EventId))                                  \
   X(MemPoolCreate, (PoolId*, const PoolProperties*))                               \
@@ -170,9 +171,9 @@ struct Api {
 #undef KDL_CU_MEMBER
   Library library;
 
-  // Fails if this machine has no driver, or the driver finds no device.
+  // Loads the driver's functions. Fails if this machine has no driver, or if the driver finds no device.
   static Error Load(Api* api);
-  // Returns "CUDA_ERROR_OUT_OF_MEMORY (2), out of memory".
+  // Returns the name and description of a status, such as "CUDA_ERROR_OUT_OF_MEMORY (2), out of memory".
   std::string StatusName(Status status) const;
 };
 

@@ -46,8 +46,8 @@ std::int64_t CudaDevice::TotalBytes() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-// Whether the status means that the context is lost: an invalid memory access, for example, or a GPU that is
-// gone.
+// Whether the status means that the context is lost, for example because of an invalid memory access or
+// because the GPU is gone.
 bool IsLost(cu::Status status) {
   constexpr cu::Status kLost[] = {
       46,                  // CUDA_ERROR_DEVICE_UNAVAILABLE

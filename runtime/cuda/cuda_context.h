@@ -1,4 +1,5 @@
-// An open device: its primary context, its memory and streams, and the environment of one operation.
+// An open device: its primary context, its memory and its streams. Also the environment of a single
+// operation.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct CudaDevice {
   std::unique_ptr<CudaStreams> streams;
   std::unique_ptr<CudaMemory> memory;
   std::string name;
-  std::string arch;  // the levels whose code it runs, the best first
+  std::string arch;  // the levels whose code the device runs, best first
   std::string level;
   MemoryPool pool;  // memory for launches
   mutable LostDevice lost;
@@ -35,28 +36,29 @@ struct CudaDevice {
 
   static CudaDevice& FromHandle(void* device) { return *static_cast<CudaDevice*>(device); }
 
-  // Allocates memory. If memory is short, it first frees what launches have released. The context must be
+  // Allocates memory. If memory is short, first frees memory that launches have released. The context must be
   // current.
   cu::Status Take(std::int64_t bytes, void** taken);
-  // Returns 0 if the driver does not know the attribute.
+  // Returns the value of a device attribute, or 0 if the driver does not know the attribute.
   int Attribute(int what) const;
   std::int64_t TotalBytes() const;
-  // Returns the error for a call that returned `status`. If no later call can succeed, marks the device as
-  // lost.
+  // Returns the error for a driver call that returned `status`. If no later call can succeed, marks the
+  // device as lost.
   Error Failed(std::string_view what, cu::Status status) const;
 
  private:
-  // Frees the pool's memory. The context must be current. Returns false if there was none.
+  // Frees the pool's memory. The context must be current. Returns false if the pool was empty.
   bool EmptyPool();
 };
 
-// Whether the driver will return this status for all later calls in the context.
+// Whether the driver will return this status for all later calls in the same context.
 bool IsLost(cu::Status status);
 
-// Returns the address of memory, which is also its handle.
+// Returns the address of memory. The address is also the memory's handle.
 inline cu::Address AddressOf(const void* memory) { return reinterpret_cast<cu::Address>(memory); }
 
-// The environment of one operation: the current context, and a stream. The destructor waits for the stream.
+// The environment of one operation: it makes the context current and provides a stream. The destructor waits
+// for the stream.
 class CudaWork {
  public:
   explicit CudaWork(CudaDevice& cuda) : cuda_(cuda), current_(cuda.api, cuda.context) {
@@ -74,13 +76,13 @@ class CudaWork {
 
   cu::Status status() const { return status_; }
   cu::StreamId stream() const { return stream_->id; }
-  // Copies to, from or within the device; at most one side is host memory. Data read from host memory has
-  // been copied when this returns.
+  // Starts a copy to, from or within the device. At most one side is host memory. Data that is read from host
+  // memory has been copied when this returns.
   cu::Status Copy(const cu::Copy2D& copy) const {
     const bool is_inside = copy.from.kind == cu::kDeviceMemory && copy.to.kind == cu::kDeviceMemory;
     return is_inside ? CopyRectangle(cuda_.api, copy, stream()) : stream_->staging.Copy(copy);
   }
-  // Waits until everything has ended and data read has arrived.
+  // Waits until all copies have ended and the data that was read has arrived.
   cu::Status Wait() const { return stream_->staging.Finish(); }
 
  private:

@@ -93,14 +93,14 @@ void CopyFrom(void* device, kdl_memory to, void* peer, kdl_memory from, const kd
   });
 }
 
-// Writes `count` patterns of `bytes` each, starting at `to`.
+// Writes `count` patterns of `bytes` bytes each, starting at `to`.
 cu::Status FillRun(const cu::Api& api, cu::Address to, std::uint64_t pattern, std::int32_t bytes,
                    std::size_t count, cu::StreamId stream) {
   const auto low = static_cast<unsigned>(pattern);
   if (bytes == 1) return api.MemsetD8Async(to, static_cast<unsigned char>(low), count, stream);
   if (bytes == 2) return api.MemsetD16Async(to, static_cast<unsigned short>(low), count, stream);
   if (bytes == 4) return api.MemsetD32Async(to, low, count, stream);
-  // An 8-byte pattern is written as two columns of 4-byte words.
+  // An 8-byte pattern is written as two interleaved columns of 4-byte words.
   const auto high = static_cast<unsigned>(pattern >> 32);
   const cu::Status status = api.MemsetD2D32Async(to, 8, low, 1, count, stream);
   return status == cu::kSuccess ? api.MemsetD2D32Async(to + 4, 8, high, 1, count, stream) : status;

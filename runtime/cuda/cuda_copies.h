@@ -1,4 +1,4 @@
-// The device's memory as the runtime uses it: allocation, release and copies.
+// The runtime's interface to the device's memory: allocation, release and copies.
 #pragma once
 
 #include "kdl/device_plugin.h"

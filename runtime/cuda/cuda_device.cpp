@@ -11,8 +11,8 @@
 #include "host/host_device.h"
 #include "kdl/device_keys.h"
 
-// A device is used through its primary context. The runtime starts an operation when it is ready; the
-// operation gets a stream of its own and is waited for.
+// A device is used through its primary context. The runtime starts an operation when it is ready. Each
+// operation gets its own stream, and the runtime waits until it has ended.
 
 namespace kdl::runtime {
 

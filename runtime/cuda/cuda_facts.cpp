@@ -6,8 +6,8 @@
 
 namespace kdl::runtime {
 
-// Code for one level also runs on later machines, but code for a level that ends in `a` only runs on that
-// level.
+// Code for a level also runs on later machines. An exception is code for a level that ends in `a`, which runs
+// only on that level.
 std::string CudaArchsOf(int level) {
   struct Row {
     const char* arch;
@@ -26,7 +26,9 @@ std::string CudaArchsOf(int level) {
 void CudaFacts(void* device, kdl_device_facts* facts) {
   const CudaDevice& cuda = CudaDevice::FromHandle(device);
   constexpr std::int64_t kCoresAtOnce =
-      8;  // per multiprocessor, so that others run while some wait for memory
+      // The number of cores per multiprocessor. It is more than one, so that some cores run while
+      // others wait for memory.
+      8;
   *facts = {.size = sizeof *facts,
             .version = KDL_PLUGIN_VERSION,
             .cores = std::max(cuda.Attribute(cu::kMultiprocessors), 1) * kCoresAtOnce,

@@ -1,4 +1,4 @@
-// The properties of a device, for those who launch on it and for people.
+// The properties of a device, for programs that launch kernels on it and for users.
 #pragma once
 
 #include "cuda/cuda_context.h"
@@ -6,8 +6,8 @@
 
 namespace kdl::runtime {
 
-// Returns the code levels that a machine of level `10 * major + minor` runs, the best first; empty if there
-// are none.
+// Returns the code levels that a machine of level `10 * major + minor` runs, best first. Returns an empty
+// string if there are none.
 std::string CudaArchsOf(int level);
 void CudaFacts(void* device, kdl_device_facts* facts);
 std::int64_t CudaProperties(void* device, kdl_property* properties, std::int64_t capacity);

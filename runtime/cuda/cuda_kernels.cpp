@@ -25,7 +25,8 @@ Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaM
   return nullptr;
 }
 
-// Reads what the text says about the kernel's launches (workgroup_abi.h), if it says anything.
+// Reads the kernel's requirements for launches (see workgroup_abi.h) from its PTX module, if the module
+// contains any.
 Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
                 std::vector<std::int64_t>* needs) {
   cu::Address address = 0;
@@ -44,7 +45,7 @@ Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, con
              : cuda.Failed(Concat("reading the requirements of kernel ", name), status);
 }
 
-// Requests more workgroup memory than a kernel has by default.
+// Requests workgroup memory for a kernel that needs more than the default.
 Error ReserveWorkgroupMemory(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
   const int most = cuda.Attribute(cu::kMostWorkgroup);
   if (kernel.workgroup_bytes > most) {
@@ -60,14 +61,14 @@ Error MakeKernel(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, co
                  CudaKernel* kernel) {
   cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
   if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
-  // The kernel's workgroup size is declared as the maximum number of threads of a block.
+  // The workgroup size of the kernel is declared in PTX as the maximum number of threads per block.
   status = cuda.api.FuncGetAttribute(&kernel->threads, cu::kMostThreads, kernel->function);
   if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
   std::vector<std::int64_t> needs;
   KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
   if (needs.empty()) return nullptr;
   kernel->workgroup_bytes = needs[0];
-  constexpr std::size_t kNumbers = 5;  // for each tensor map
+  constexpr std::size_t kNumbers = 5;  // number of values for each tensor map
   for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
     kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
   return ReserveWorkgroupMemory(cuda, name, *kernel);

@@ -1,4 +1,4 @@
-// Modules of a device, compiled by its driver from the PTX of images, and their kernels.
+// Modules of a device, and their kernels. The driver compiles a module from the PTX of an image.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ namespace kdl::runtime {
 
 struct CudaKernel {
   cu::FunctionId function = nullptr;
-  std::int64_t workgroup_bytes = 0;  // workgroup memory that a launch requests
-  int threads = 0;                   // threads of a workgroup
+  std::int64_t workgroup_bytes = 0;  // workgroup memory that each launch requests
+  int threads = 0;                   // number of threads in a workgroup
   std::vector<MapNeed> maps;
 };
 
 struct CudaModule {
   cu::ModuleId id = nullptr;
-  std::mutex mutex;  // guards the rest
+  std::mutex mutex;  // guards the members below
   std::map<std::string, CudaKernel> kernels;
 };
 
 kdl_error* LoadCudaModule(void* device, const kdl_image* image, void** module);
 void UnloadCudaModule(void* device, void* module);
-// Looks a kernel up; the result is kept with its module.
+// Looks up a kernel. The result is kept in the module.
 Error FindCudaKernel(CudaDevice& cuda, const CudaWork& work, CudaModule& module, const char* name,
                      const CudaKernel** kernel);
 

@@ -15,7 +15,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// One launch.
+// The state of one launch.
 class Launcher final : public WorkgroupDriver {
  public:
   Launcher(CudaDevice& cuda, const kdl_launch_request& request)
@@ -75,7 +75,7 @@ class Launcher final : public WorkgroupDriver {
     is_running_ = true;
     if (ended_ != nullptr && !is_timing_)
       is_timing_ = cuda_.api.EventRecord(began_, work_.stream()) == cu::kSuccess;
-    // Passes the numbers by value, followed by the tensor maps.
+    // Passes the numbers by value. The tensor maps are the next arguments.
     std::vector<std::int64_t> all(numbers.begin(), numbers.end());
     all.insert(all.end(), made_.begin(), made_.end());
     std::vector<void*> given = {all.data()};
@@ -91,7 +91,7 @@ class Launcher final : public WorkgroupDriver {
   }
 
  private:
-  // Creates both events, or none.
+  // Creates both timing events, or none if that fails.
   void MakeEvents() {
     if (cuda_.api.EventElapsedTime == nullptr || !cuda_.clock.Wants(request_)) return;
     constexpr unsigned kTimed = 0;
@@ -118,10 +118,11 @@ class Launcher final : public WorkgroupDriver {
   const kdl_launch_request& request_;
   CudaWork work_;
   const CudaKernel* kernel_ = nullptr;
-  bool is_running_ = true;  // false: everything has surely ended
+  bool is_running_ = true;  // false only if all work has certainly ended
   std::vector<TensorMap> maps_;
   std::vector<std::int64_t> made_;  // for each map, whether it is valid
-  cu::EventId began_ = nullptr;     // around the kernels of a part, if their time is measured
+  // Events around the kernels of a part, if their time is measured.
+  cu::EventId began_ = nullptr;
   cu::EventId ended_ = nullptr;
   bool is_timing_ = false;
 };

@@ -6,25 +6,27 @@ namespace kdl::runtime {
 
 namespace {
 
-constexpr std::int64_t kAligned = 16;  // addresses and strides must be multiples of this, in bytes
+// Addresses and strides must be multiples of this number of bytes.
+constexpr std::int64_t kAligned = 16;
 constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
 constexpr std::int64_t kMostSize = (std::int64_t{1} << 31) - 1;  // coordinates have 32 bits
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostRank = 5;
 
-// Values of CU_TENSOR_MAP_…: unsigned elements of a given width, as only their bits are copied; 128-byte
-// swizzle; 256-byte promotion.
+// Values of CU_TENSOR_MAP_… constants: unsigned elements of a given width, since only their bits are copied;
+// a 128-byte swizzle; 256-byte promotion.
 constexpr int kSwizzle128 = 3;
 constexpr int kPromotion256 = 3;
 
-// Whether the tensor meets the requirements of a map. The driver may refuse others, or misread their values.
+// Whether the tensor meets the requirements of a tensor map. The driver may refuse other tensors, or misread
+// their values.
 bool Suits(const MapNeed& need, const kdl_tensor& tensor, std::int64_t element_bytes) {
   if (tensor.rank < 2 || tensor.rank > kMostRank || need.rows > kMostBox) return false;
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % kAligned != 0) return false;
   for (std::int32_t d = 0; d < tensor.rank; ++d) {
     if (tensor.size[d] < 1 || tensor.size[d] > kMostSize) return false;
     if (d + 1 == tensor.rank) return tensor.stride[d] == 1;
-    if (tensor.size[d] == 1) continue;  // the stride is not used
+    if (tensor.size[d] == 1) continue;  // the stride of this dimension is not used
     // The stride must be positive.
     const std::int64_t stride = tensor.stride[d];
     if (stride < 1 || stride > kMostStride / element_bytes) return false;
@@ -39,7 +41,7 @@ bool Suits(const MapNeed& need, const kdl_tensor& tensor, std::int64_t element_b
 bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
              std::int64_t element_bytes, TensorMap* map) {
   if (api.TensorMapEncodeTiled == nullptr || !Suits(need, tensor, element_bytes)) return false;
-  // The driver lists dimensions from the innermost outwards.
+  // The driver expects the dimensions in order from the innermost to the outermost.
   const auto rank = static_cast<std::size_t>(tensor.rank);
   std::uint64_t sizes[kMostRank];
   std::uint64_t strides[kMostRank];  // strides of all dimensions but the innermost

@@ -26,7 +26,8 @@ CudaMemory::~CudaMemory() {
 }
 
 // Creates a pool for this device only, because the settings of the default pool belong to other libraries in
-// the process. No other device needs access to it: copies between devices name the contexts of both sides.
+// the process. Other devices need no access to the pool: a copy between devices names the contexts of both
+// sides.
 cu::Status CudaMemory::Open(cu::DeviceId device) {
   if (!HasPools(api_, device)) return cu::kSuccess;
   const cu::Status status = api_.StreamCreate(&stream_, cu::kNonBlocking);

@@ -1,6 +1,6 @@
-// Memory of a device. It comes from a pool of the driver, ordered by a stream of its own. So no busy stream
-// has to wait, whereas `cuMemFree` makes all of them wait. A driver or device without pools uses cuMemAlloc
-// and cuMemFree.
+// Memory of a device. It comes from a pool of the driver, ordered by its own stream. Busy streams therefore
+// need not wait, whereas `cuMemFree` makes all of them wait. If the driver or device does not support pools,
+// uses cuMemAlloc and cuMemFree.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace kdl::runtime {
 
-// All functions require that the device's context is current.
+// Allocates and frees memory. All functions require that the device's context is current.
 class CudaMemory {
  public:
   explicit CudaMemory(const cu::Api& api) : api_(api) {}
-  // All memory must have been released.
+  // All memory must already have been released.
   ~CudaMemory();
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
 
   cu::Status Open(cu::DeviceId device);
-  // When it returns, any stream may use the memory.
+  // Allocates memory. When this returns, any stream may use the memory.
   cu::Status Take(std::size_t bytes, cu::Address* address);
-  // No stream may be using the memory.
+  // Frees memory. No stream may be using it.
   void Release(cu::Address address);
   // Returns unused memory of the pool to the driver.
   void Trim();
@@ -31,7 +31,7 @@ class CudaMemory {
   const cu::Api& api_;
   std::mutex mutex_;  // guards the stream
   cu::StreamId stream_ = nullptr;
-  cu::PoolId pool_ = nullptr;  // null: unsupported
+  cu::PoolId pool_ = nullptr;  // null if pools are not supported
 };
 
 }  // namespace kdl::runtime

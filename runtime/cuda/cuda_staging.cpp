@@ -13,7 +13,7 @@ void CopyRows(char* to, std::size_t to_pitch, const char* from, std::size_t from
     std::memcpy(to + row * to_pitch, from + row * from_pitch, copy.bytes);
 }
 
-// Calls `each` for chunks of at most `most` bytes: whole rows, or parts of one row.
+// Calls `each` for chunks of at most `most` bytes. A chunk consists of whole rows, or of a part of one row.
 template <class Each>
 cu::Status ForEachChunk(const cu::Copy2D& copy, std::size_t most, const Each& each) {
   const bool has_long_rows = copy.bytes > most;
@@ -81,7 +81,7 @@ cu::Status CudaStaging::Copy(const cu::Copy2D& copy) {
     return ForEachChunk(copy, kSlotBytes,
                         [&](const cu::Copy2D& chunk) { return CopyChunk(chunk); });
   }
-  // The driver may read other memory after the call has returned.
+  // For unpinned memory, the driver may still read host memory after the call has returned.
   const cu::Status status = CopyRectangle(api_, copy, stream_);
   return status == cu::kSuccess && copy.from.kind == cu::kHostMemory
              ? api_.StreamSynchronize(stream_)
@@ -108,7 +108,7 @@ cu::Status CudaStaging::CopyChunk(const cu::Copy2D& chunk) {
   return status;
 }
 
-// Slots are used in turn, so the next one is the one whose copy was started first.
+// Slots are used in turn, so the next slot is the one whose copy was started first.
 cu::Status CudaStaging::TakeSlot(Slot** slot) {
   *slot = &slots_[next_];
   next_ = (next_ + 1) % kSlots;

@@ -1,5 +1,5 @@
-// Copies between the host and a device through pinned memory, for one stream. While the device moves one
-// chunk, the processor copies the next.
+// Copies between the host and a device through pinned memory, for one stream. While the device moves a chunk,
+// the processor copies the next chunk.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,25 @@ namespace kdl::runtime {
 
 cu::Side HostSide(const void* memory);
 cu::Side DeviceSide(const void* memory);
-// Returns the same memory with an offset and with rows `pitch` bytes apart.
+// Returns the memory of `side`, starting at an offset, with rows that are `pitch` bytes apart.
 cu::Side After(cu::Side side, std::size_t offset, std::size_t pitch);
-// Starts a copy, in whatever way the driver chooses for the memory.
+// Starts a copy. The driver chooses the method, depending on the kind of memory.
 cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamId stream);
 
 class CudaStaging {
  public:
   CudaStaging(const cu::Api& api, cu::StreamId stream) : api_(api), stream_(stream) {}
-  // The context must be current, and the stream idle.
+  // When this runs, the context must be current and the stream must be idle.
   ~CudaStaging();
   CudaStaging(const CudaStaging&) = delete;
   CudaStaging& operator=(const CudaStaging&) = delete;
 
-  // Starts a copy; one side is host memory. Data read from host memory has been copied when this returns.
+  // Starts a copy. One side must be host memory. Data that is read from host memory has been copied when this
+  // returns.
   cu::Status Copy(const cu::Copy2D& copy);
-  // Waits until all copies have ended and data read has arrived in the caller's memory.
+  // Waits until all copies have ended and the data that was read has arrived in the caller's memory.
   cu::Status Finish();
-  // The stream must be idle. Discards data that was read.
+  // Discards data that was read. The stream must be idle.
   void Forget();
 
  private:
@@ -37,7 +38,8 @@ class CudaStaging {
     char* bytes = nullptr;
     cu::EventId moved = nullptr;
     bool is_moving = false;
-    cu::Copy2D read = {};  // the destination of a read; no rows: a write
+    // The destination of a read; it has no rows if the slot is used for a write.
+    cu::Copy2D read = {};
   };
 
   bool Open();
@@ -48,7 +50,7 @@ class CudaStaging {
   const cu::Api& api_;
   cu::StreamId stream_;
   char* memory_ = nullptr;
-  bool is_refused_ = false;  // no pinned memory: copies are left to the driver
+  bool is_refused_ = false;  // there is no pinned memory, so copies are left to the driver
   Slot slots_[kSlots];
   std::size_t next_ = 0;
 };

@@ -1,5 +1,5 @@
-// Streams of a device. An operation has a stream of its own while it runs, so operations that the runtime
-// starts at the same time run concurrently.
+// Streams of a device. Each operation has its own stream while it runs, so operations that the runtime starts
+// at the same time run concurrently.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ struct CudaStream {
 class CudaStreams {
  public:
   explicit CudaStreams(const cu::Api& api) : api_(api) {}
-  // The context must be current, and no operation may be running.
+  // When this runs, the context must be current, and no operation may be running.
   ~CudaStreams() {
     for (std::unique_ptr<CudaStream>& stream : free_) {
       const cu::StreamId id = stream->id;
@@ -71,7 +71,7 @@ class CudaStreams {
 
  private:
   const cu::Api& api_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the members below
   std::vector<std::unique_ptr<CudaStream>> free_;
 };
 

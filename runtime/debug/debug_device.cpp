@@ -37,7 +37,7 @@ struct DebugDevice {
   DebugOptions options;
   WorkerPool pool;
   ScratchPool scratch;
-  std::mutex mutex;  // one operation at a time, so that each sees only its own writes
+  std::mutex mutex;  // held during each operation, so that each of them sees only its own writes
   DebugMemory memory;
   std::uint64_t launches = 0;
 };
@@ -50,7 +50,8 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Runs cores in an order drawn from the seed with delays between them, and poisons scratch before each.
+// Runs the cores in an order derived from the seed, with delays between them. Poisons the scratch memory
+// before each core.
 class DebugHooks final : public CoreHooks {
  public:
   DebugHooks(std::uint64_t seed, const kdl_launch_request& request)
@@ -74,7 +75,8 @@ class DebugHooks final : public CoreHooks {
     if (draw % 8 == 0 && delays_left_.fetch_sub(1) > 0) {
       std::this_thread::sleep_for(std::chrono::microseconds(draw / 8 % 64));
     }
-    // Limits the poisoning: a launch of very many cores with large scratch would do little else.
+    // Limits the amount of poisoning, because a launch of many cores with large scratch would otherwise do
+    // little else.
     if (poison_left_.fetch_sub(scratch_bytes_ + workspace_bytes_) <= 0) return;
     if (core.scratch != nullptr) Poison(core.scratch, scratch_bytes_);
     if (core.workspace != nullptr) Poison(core.workspace, workspace_bytes_);
@@ -175,7 +177,8 @@ void Release(void* device, kdl_memory memory) {
   Locked(device, &lock).memory.Release(static_cast<DebugAllocation*>(memory.handle));
 }
 
-// Completes after releasing the lock, because the completion may start the next operation on this thread.
+// Releases the lock before it completes the operation, because the completion may start the next operation on
+// this thread.
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
   {
@@ -215,7 +218,7 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
   done.call(done.context, nullptr);
 }
 
-// Returns the launch's tensors with this process's addresses.
+// Returns the tensors of the launch with their addresses in this process.
 std::vector<kdl_tensor> UntagTensors(const kdl_launch_request& request) {
   std::vector<kdl_tensor> tensors(request.args->tensors,
                                   request.args->tensors + request.tensor_count);
@@ -223,7 +226,7 @@ std::vector<kdl_tensor> UntagTensors(const kdl_launch_request& request) {
   return tensors;
 }
 
-// An `out` tensor is undefined at entry; the poison makes that visible.
+// An `out` tensor is undefined at entry. Poison makes reads of undefined elements visible.
 void PoisonOutputs(const kdl_variant& variant, const std::vector<kdl_tensor>& tensors) {
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < variant.param_count; ++p) {

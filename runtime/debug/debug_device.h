@@ -1,5 +1,5 @@
-// The debug device, which runs host code so that missing transfers, stray writes, forgotten initial values
-// and hidden orders between cores become visible.
+// The debug device. It runs host code in a way that makes missing transfers, stray writes, missing initial
+// values and hidden ordering between cores visible.
 #pragma once
 
 #include "kdl/device_plugin.h"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kGuardBytes = 256;
 constexpr unsigned char kGuard = 0xfb;
-// A bit that no user-space address has, on any processor that the host device supports.
+// A bit that is 0 in all user-space addresses, on every processor that the host device supports.
 constexpr std::uintptr_t kTag = std::uintptr_t{1} << 55;
 
 const DebugAllocation* AllocationOf(kdl_memory memory) {
@@ -26,14 +26,14 @@ std::string AllocationName(const DebugAllocation& allocation) {
                                  : Concat("'", allocation.name, "'");
 }
 
-// Returns the first byte of a band that was changed, or null.
+// Returns the first byte of a guard band that was changed, or null.
 const char* FindDamage(const char* begin, const char* end) {
   const char* found = std::find_if(
       begin, end, [](char byte) { return static_cast<unsigned char>(byte) != kGuard; });
   return found == end ? nullptr : found;
 }
 
-// Places the data between bands in a heap block. Returns false if memory is short.
+// Places the data between two guard bands in a heap block. Returns false if memory is short.
 bool PlaceBetweenBands(DebugAllocation& made) {
   constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
   constexpr std::int64_t kExtra = 2 * kAlignment + 2 * kGuardBytes;
@@ -47,7 +47,8 @@ bool PlaceBetweenBands(DebugAllocation& made) {
   return true;
 }
 
-// Places the data next to one of the inaccessible pages; a band fills the space up to the other page.
+// Places the data directly next to one of two inaccessible pages. A guard band fills the space between the
+// data and the other page.
 bool PlaceAtPage(DebugAllocation& made, Guard guard) {
   const std::int64_t page = PageBytes();
   if (made.bytes > INT64_MAX - 4 * page) return false;
@@ -90,7 +91,7 @@ DebugAllocation* DebugMemory::Allocate(std::int64_t bytes, const char* name) {
   DebugAllocation* made = owner.get();
   made->bytes = bytes;
   made->name = name == nullptr ? "" : name;
-  allocations_.emplace(made, std::move(owner));  // first, because it may throw
+  allocations_.emplace(made, std::move(owner));  // emplace comes first, because it may throw
   const bool is_placed =
       guard_ == Guard::Bands ? PlaceBetweenBands(*made) : PlaceAtPage(*made, guard_);
   if (!is_placed) {
@@ -139,7 +140,7 @@ Snapshot::Snapshot(const kdl_launch_request& request) {
 
 std::string Snapshot::FindStrayWrite(const kdl_launch_request& request,
                                      const std::vector<kdl_tensor>& tensors) {
-  // Updates the copy where the launch may have written; differences that remain are stray writes.
+  // Updates the copy where the launch was allowed to write. The remaining differences are stray writes.
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < request.variant->param_count; ++p) {
     const kdl_param_desc& param = request.variant->params[p];

@@ -1,5 +1,5 @@
-// Memory that reveals misuse. Every allocation is poisoned and lies between guard bands or guard pages. Its
-// addresses are not valid in this process until the device converts them.
+// Memory that reveals misuse. Every allocation is filled with poison and is surrounded by guard bands or
+// guard pages. Its addresses are not valid in this process until the device converts them.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,27 @@
 
 namespace kdl::runtime {
 
-// The content of fresh memory: NaN as a float, -1 as an integer, and neither 0 nor 1 as a bool.
+// The contents of newly allocated memory: NaN as a float, -1 as an integer, and neither 0 nor 1 as a bool.
 inline constexpr unsigned char kPoison = 0xff;
 
-// What surrounds an allocation. Bands reveal where something was written outside. An inaccessible page also
-// reveals reads outside, because they fault: `End` puts the last byte of the data right before the page,
-// `Start` puts the first byte right after it.
+// What surrounds an allocation. Guard bands reveal writes out of bounds. An inaccessible page also reveals
+// reads out of bounds, because they fault. `End` places the last byte of the data directly before the page,
+// and `Start` places the first byte directly after it.
 enum class Guard : std::uint8_t { Bands, End, Start };
 
 struct DebugAllocation {
-  char* data = nullptr;  // with Bands aligned to exactly 64, with End unaligned
+  // With Bands, the data is aligned to 64 bytes but to no larger power of two. With End, it may be
+  // unaligned.
+  char* data = nullptr;
   std::int64_t bytes = 0;
-  char* low = nullptr;  // the bands are [low, data) and [data + bytes, high)
+  char* low = nullptr;  // the guard bands are [low, data) and [data + bytes, high)
   char* high = nullptr;
-  char* block = nullptr;          // the allocated block or, with guard pages, the mapping
-  std::int64_t mapped_bytes = 0;  // 0: allocated
+  char* block = nullptr;          // the heap block, or with guard pages the mapping
+  std::int64_t mapped_bytes = 0;  // size of the mapping; 0 if `block` is a heap block
   std::string name;
 };
 
-// Convert between the device's addresses and this process's. Accessing a tagged address faults; null stays
+// Convert between addresses on the device and in this process. Accessing a tagged address faults. Null stays
 // null.
 void* TagAddress(void* address);
 void* UntagAddress(void* address);
@@ -42,11 +44,12 @@ class DebugMemory {
   DebugMemory(const DebugMemory&) = delete;
   DebugMemory& operator=(const DebugMemory&) = delete;
 
-  // Returns null if memory is short.
+  // Allocates memory. Returns null if memory is short.
   DebugAllocation* Allocate(std::int64_t bytes, const char* name);
   void Release(DebugAllocation* allocation);
 
-  // Checks all guard bands and repairs them. Returns a description of the first damage, or "".
+  // Checks all guard bands, and repairs them. Returns a description of the first damage, or "" if there is
+  // none.
   std::string CheckGuards();
 
  private:
@@ -54,14 +57,14 @@ class DebugMemory {
   std::map<DebugAllocation*, std::unique_ptr<DebugAllocation>> allocations_;
 };
 
-// Copies of buffers, taken before a launch to find stray writes after it.
+// Copies of buffers that are taken before a launch, in order to find stray writes after it.
 class Snapshot {
  public:
-  // Copies the buffers of the launch's tensors.
+  // Copies the buffers that contain the launch's tensors.
   explicit Snapshot(const kdl_launch_request& request);
 
-  // Returns what the launch wrote outside the tensors that it may write, or "". `tensors` are the launch's
-  // tensors with this process's addresses.
+  // Returns a description of what the launch wrote outside the tensors that it may write, or "". `tensors`
+  // are the launch's tensors with their addresses in this process.
   std::string FindStrayWrite(const kdl_launch_request& request,
                              const std::vector<kdl_tensor>& tensors);
 

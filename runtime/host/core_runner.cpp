@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 namespace {
 
-// The alignment of the workers' slices, in bytes: whole pages, so that neighbours share no cache line and the
-// hardware prefetcher does not reach across.
+// The alignment of the workers' slices in bytes. It is a whole page, so that neighbouring slices share no
+// cache line and the hardware prefetcher does not cross from one slice into the next.
 constexpr std::int64_t kSliceAlignment = 4096;
 constexpr std::int64_t kBlockAlignment = KDL_SCRATCH_ALIGNMENT;
 
-// The alignment must be a power of two.
+// `alignment` must be a power of two.
 std::int64_t RoundUp(std::int64_t bytes, std::int64_t alignment) {
   return (bytes + alignment - 1) & -alignment;
 }
@@ -39,7 +39,8 @@ bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
 }
 
-// Lays out one block that contains everything: shares, counters of dynamic scheduling, frames, scratch.
+// Lays out a single block that contains all memory of the runner: shares, counters for dynamic scheduling,
+// frames and scratch.
 Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed) {
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
   frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
@@ -74,8 +75,9 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
                 " bytes of frames and scratch memory");
   }
   shares_ = reinterpret_cast<Share*>(block);
-  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + dynamic_counters_at);
-  states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: running
+  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + claims_at);
+  // The block is zeroed, and 0 means running.
+  states_ = reinterpret_cast<CoreState*>(block + states_at);
   frames_ = block + RoundUp(frames_at, kBlockAlignment);
   scratch_ = block + scratch_at;
   std::memset(block, 0, static_cast<std::size_t>(scratch_at));
@@ -89,7 +91,7 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) 
   ScratchPool::Block borrowed;
   KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &borrowed));
   workers_ = workers;
-  // Eight chunks for each worker, so that no worker waits long for another.
+  // Divide the work into eight chunks for each worker, so that no worker waits long for another.
   if (workers > 1)
     chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
   do {
@@ -105,7 +107,7 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) 
   return std::move(error_);
 }
 
-// Gives neighbouring cores to the same worker.
+// Distributes the cores so that each worker gets neighbouring cores.
 void CoreRunner::DistributeShares() {
   if (workers_ == 1) {
     new (&shares_[0]) Share{0, request_.busy_cores, shares_[0].left_ns};
@@ -137,7 +139,8 @@ void CoreRunner::Work(int worker) {
   observer->busy(observer->context, worker, begin, left_ns);
 }
 
-// The stages of a core run one after the other, so this run of a stage began when the previous one ended.
+// The stages of a core run one after another, so this run of a stage began when the previous stage's run
+// ended.
 void CoreRunner::NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state) {
   auto& self = *static_cast<WorkerCore*>(core);
   const std::int64_t now = TraceNow();
@@ -191,7 +194,8 @@ void CoreRunner::RunShare(Share* share, int worker, WorkerCore* core) {
 void CoreRunner::RunCore(WorkerCore* core, int worker, std::int64_t core_id) {
   if (has_barriers() && states_[core_id] == CoreState::kDone) return;
   core->core_id = core_id;
-  // If there is a slice for each core to run, a core uses its own slice, else its worker's.
+  // If there are enough slices for all cores that run, each core uses its own slice. Otherwise it uses the
+  // slice of its worker.
   core->slot = request_.instances >= request_.busy_cores ? core_id : worker;
   if (variant_.footprint_bytes > 0) {
     core->workspace = workspace_ + core->slot * request_.slice_bytes;

@@ -1,4 +1,5 @@
-// Runs the cores of one launch on a worker pool, for all devices whose kernels are functions of this process.
+// Runs the cores of a launch on a worker pool. Used by all devices whose kernels are functions in this
+// process.
 #pragma once
 
 #include <atomic>
@@ -11,56 +12,57 @@
 
 namespace kdl::runtime {
 
-// Lets a device change the order of cores and act before each.
+// Lets a device change the order of cores and act before each core.
 class CoreHooks {
  public:
   virtual ~CoreHooks() = default;
-  // Returns the core that runs as number `position` of `count`; must be a permutation.
+  // Returns the core that runs at `position` among `count` cores. The mapping must be a permutation.
   virtual std::int64_t CoreAt(std::int64_t position, std::int64_t count) = 0;
-  // Called before each call of the kernel for this core, concurrently from all workers.
+  // Called before each call of the kernel for this core. Different workers may call it concurrently.
   virtual void BeforeCall(const kdl_core& core) = 0;
 };
 
 class CoreRunner {
  public:
-  // The addresses in `args`, `workspace` and `shared` must be valid in this process; those in `request` are
-  // not used. `hooks` may be null. All arguments must outlive the runner.
+  // The addresses in `args`, `workspace` and `shared` must be valid in this process. The addresses in
+  // `request` are not used. `hooks` may be null. All arguments must outlive the runner.
   CoreRunner(const kdl_launch_request& request, const kdl_args& args, void* workspace, void* shared,
              CoreHooks* hooks);
   CoreRunner(const CoreRunner&) = delete;
   CoreRunner& operator=(const CoreRunner&) = delete;
 
-  // Runs all cores to completion on at most `workers` workers. Returns the trap of the lowest-numbered core
-  // that has trapped.
+  // Runs all cores to completion on at most `workers` workers. If cores trap, returns the trap of the
+  // lowest-numbered of them.
   Error RunCores(WorkerPool& pool, int workers, ScratchPool& scratch);
 
  private:
   enum class CoreState : std::uint8_t { kRunning, kDone };
   // The cores that one worker runs first. They are the same in every launch, so that their memory is still in
-  // the worker's cache. Other workers take cores from this share when their own is empty.
+  // the worker's cache. Other workers take cores from this share after their own shares are empty.
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t end;
-    std::int64_t left_ns;  // for observers: when its worker ran out of work; 0: not yet
+    // For observers: when the share's worker ran out of work; 0 if it has not yet.
+    std::int64_t left_ns;
   };
-  // The core that a worker runs and, if it is observed, what its stages wait for.
+  // The core that a worker runs. If the launch is observed, it also records what the core's stages wait for.
   struct WorkerCore : kdl_core {
     const kdl_observer* observer;
     std::int32_t worker;
-    std::int64_t turned_ns;  // end of the last run of a stage
+    std::int64_t turned_ns;  // when the last run of a stage ended
     struct Wait {
-      std::int64_t since_ns;  // 0: not waiting
+      std::int64_t since_ns;  // 0 if the stage is not waiting
       std::int32_t location;
     };
-    Wait waits[KDL_MAX_WAITS];  // by stage
+    Wait waits[KDL_MAX_WAITS];  // indexed by stage
   };
 
   Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed);
   void DistributeShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
-  // Takes the next cores to run from a share and returns the first. A single worker does this without a bus
-  // lock.
+  // Takes the next cores to run from a share, and returns the first of them. A single worker does this
+  // without an atomic read-modify-write.
   std::int64_t Claim(Share* share);
   void RunShare(Share* share, int worker, WorkerCore* core);
   void RunCore(WorkerCore* core, int worker, std::int64_t core_id);
@@ -76,16 +78,16 @@ class CoreRunner {
   CoreHooks* hooks_;
   kdl_launch& launch_;
   int workers_ = 1;
-  // Sufficient for launches that need little besides shares.
+  // Large enough for launches that need little memory besides the shares.
   alignas(64) char small_[512];
-  // In `small_` or in the borrowed block.
+  // These point into `small_` or into the borrowed block.
   Share* shares_ = nullptr;  // one for each worker
   char* scratch_ = nullptr;  // a slice for each worker
-  char* frames_ = nullptr;   // one for each core if there are barriers, else for each worker
+  char* frames_ = nullptr;   // one for each core if there are barriers, else one for each worker
   std::int64_t scratch_bytes_ = 0;
   std::int64_t frame_bytes_ = 0;
   std::int64_t chunk_ = 1;
-  CoreState* states_ = nullptr;  // by core, if there are barriers
+  CoreState* states_ = nullptr;  // indexed by core; only used if there are barriers
   alignas(64) std::atomic<std::int64_t> at_barrier_{0};
   std::mutex error_mutex_;
   std::int64_t error_core_ = 0;

@@ -14,15 +14,17 @@ namespace kdl::runtime {
 
 namespace {
 
-// Launches that touch fewer bytes than this have ended before another thread has woken up.
+// Launches that touch fewer bytes than this end before another thread could wake up.
 constexpr std::int64_t kLittleWorkBytes = 16 * 1024;
 constexpr std::int64_t kMostThreads = 1024;
 
 struct HostOptions {
   std::vector<int> cpus = AllowedProcessors();
-  std::int64_t threads = 0;  // 0: one for each processor
+  std::int64_t threads = 0;  // 0 means one for each processor
   std::int64_t pin = 1;
-  bool only_cpus = false;  // `cpus` was given, so the caller's thread is also restricted to them
+  // Whether `cpus` was given explicitly. In that case, the calling thread is also restricted to
+  // these processors.
+  bool only_cpus = false;
   bool slice_per_core = false;
   std::uint64_t features = UsualFeatures();
 };
@@ -39,7 +41,7 @@ struct HostDevice {
   ScratchPool scratch;
 };
 
-// Parses numbers and ranges such as "0-3+8".
+// Parses processor numbers and ranges such as "0-3+8".
 Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   const std::vector<int> allowed = std::move(*cpus);
   cpus->clear();
@@ -67,7 +69,7 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   return nullptr;
 }
 
-// Returns the processor that a launch keeps the calling thread on, or -1 if it may use any.
+// Returns the processor on which a launch keeps the calling thread, or -1 if the thread may use any.
 int CallersProcessor(const HostOptions& options) {
   return options.only_cpus && options.pin != 0 ? options.cpus.front() : -1;
 }
@@ -94,7 +96,7 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
   return nullptr;
 }
 
-// `hooks` are the context's.
+// Opens the device. `hooks` points to the hooks of the context.
 kdl_error* Open(void* hooks, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
                 void** device) {
   if (ordinal != 0) {

@@ -20,7 +20,7 @@ void Pause() {
 #endif
 }
 
-// Spins until `ready()` is true, but at most 50 microseconds. Returns the last result of ready().
+// Spins until `ready()` is true, but for at most 50 microseconds. Returns the last result of `ready()`.
 template <class Ready>
 bool Spin(Ready ready) {
   const auto look = [&] {
@@ -30,7 +30,8 @@ bool Spin(Ready ready) {
     }
     return false;
   };
-  if (look()) return true;  // before reading the clock, which takes longer than some launches
+  // Check before reading the clock, because that takes longer than some launches.
+  if (look()) return true;
   const SteadyClock::time_point end = SteadyClock::now() + kSpin;
   do {
     if (look()) return true;
@@ -52,7 +53,7 @@ WorkerPool::~WorkerPool() {
   for (Thread thread : threads_) JoinThread(thread);
 }
 
-// If the system provides fewer threads than requested, the pool works with those.
+// If the system provides fewer threads than requested, the pool works with those that it has.
 void WorkerPool::StartThreads() {
   started_ = true;
   threads_.reserve(static_cast<std::size_t>(workers_));
@@ -75,7 +76,7 @@ void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
       const FloatScope floats;
       (*static_cast<const std::function<void(int)>*>(argument))(n);
     };
-    const FloatScope floats;  // the application may change the state
+    const FloatScope floats;  // the hook may change the floating-point state
     hooks_.run(hooks_.user, workers, call, const_cast<std::function<void(int)>*>(&work));
     return;
   }
@@ -87,8 +88,8 @@ void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
   const std::uint32_t number = job_.load().number + 1;
   job_ = Job{number, 0, limit};
   if (parked_ > 0) {
-    // The lock ensures that no wakeup is lost: a thread counts itself as parked under this lock, before it
-    // looks for a job for the last time.
+    // The lock ensures that no wakeup is lost. A thread counts itself as parked under this lock, before it
+    // checks for a job for the last time.
     const std::lock_guard lock(park_mutex_);
     unpark_.notify_all();
   }
@@ -130,7 +131,7 @@ void WorkerPool::WorkUntilStopped() {
   }
 }
 
-// Joins the current job unless it is closed or full, or this thread has already joined it.
+// Joins the current job. Returns false if the job is closed or full, or if this thread has already joined it.
 bool WorkerPool::TryJoin(int thread, std::uint32_t* last_job, int* worker) {
   Job job = job_.load();
   while (job.number != *last_job && job.joined < job.limit) {

@@ -1,4 +1,4 @@
-// Threads that help with one job at a time.
+// Threads that together work on one job at a time.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace kdl::runtime {
 
-// A pool of threads. The caller of RunJob is worker 0. The other workers are threads, which are started with the
-// first job that needs them. An idle thread spins for at most 50 microseconds and then sleeps.
+// A pool of threads. The caller of RunJob is worker 0. The other workers are threads, which are started with
+// the first job that needs them. An idle thread spins for at most 50 microseconds and then sleeps.
 class WorkerPool {
  public:
-  // `workers` is at least 1 and includes the caller. Thread n is kept on the n-th of `processors`, if there
-  // are enough processors. If `hooks` has `run`, the application's threads work instead of threads of the
+  // `workers` is at least 1 and includes the caller. If there are enough `processors`, thread n is kept on
+  // the n-th of them. If `hooks` has `run`, threads of the application do the work instead of threads of the
   // pool.
   WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {});
   ~WorkerPool();
@@ -28,17 +28,18 @@ class WorkerPool {
   int workers() const { return workers_; }
 
   // Calls work(0) on this thread, and work(n) for other n below `workers` on the threads that arrive in time.
-  // Returns when all these calls have returned. If all threads may join, each has the same n every time.
-  // Threads may come late or not at all, so `work` must take its tasks from a shared list, which must be
-  // empty when work(0) returns. Only one job runs at a time; other callers wait.
+  // Returns after all these calls have returned. If all threads may join, each of them has the same n in
+  // every job. Threads may arrive late or not at all, so `work` must take its tasks from a shared list. The
+  // list must be empty when work(0) returns. Only one job runs at a time; other callers wait.
   void RunJob(int workers, const std::function<void(int)>& work);
 
  private:
-  // The state of the current job in one word, so that a thread can join with one compare-and-swap.
+  // The state of the current job. It fits in one word, so that a thread can join the job with one
+  // compare-and-swap.
   struct Job {
     std::uint32_t number;  // the job's number
-    std::uint16_t joined;  // threads that have joined
-    std::uint16_t limit;   // the most threads that may join; 0: closed
+    std::uint16_t joined;  // number of threads that have joined
+    std::uint16_t limit;   // maximum number of threads that may join; 0 if the job is closed
   };
 
   static void* ThreadMain(void* argument);
@@ -54,20 +55,21 @@ class WorkerPool {
   std::mutex run_mutex_;  // held while a job runs
   std::vector<Thread> threads_;
   bool started_ = false;
-  std::atomic<int> numbered_{0};  // threads that have a number
+  std::atomic<int> numbered_{0};  // number of threads that have been assigned a number
 
-  // In one cache line, which brings a thread all that it needs to start.
+  // In one cache line, so that a thread needs to load only that line to start.
   alignas(64) std::atomic<Job> job_{Job{0, 0, 0}};
-  const std::function<void(int)>* work_ = nullptr;  // the work of the open job
+  const std::function<void(int)>* work_ = nullptr;  // the function of the open job
   std::atomic<bool> stop_{false};
-  // The total numbers of times that threads have left and joined jobs. They are never reset, because starting
-  // a job would then have to wait for their cache line.
+  // How many times threads have left and joined jobs in total. These counters are never reset, because
+  // starting a job would then have to wait for their cache line.
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::uint32_t joined_ = 0;
 
   std::mutex park_mutex_;
-  std::condition_variable unpark_;    // signals threads that wait for a job
-  std::condition_variable all_left_;  // signals the caller that waits for threads
+  std::condition_variable unpark_;  // signalled for threads that wait for a job
+  // Signalled for the caller that waits until all threads have left.
+  std::condition_variable all_left_;
   std::atomic<int> parked_{0};
   std::atomic<bool> caller_waits_{false};
 };

@@ -1,6 +1,6 @@
-// The parts of OpenCL 1.2 that this device uses, with the standard's own names. They are looked up in the ICD
-// loader when the first device is opened, so programs neither build nor link against OpenCL, and run on
-// machines without it.
+// The parts of OpenCL 1.2 that this device uses, under the standard's own names. They are looked up in the
+// ICD loader when the first device is opened. Programs therefore neither build nor link against OpenCL, and
+// run on machines without it.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +73,8 @@ inline constexpr std::uint32_t kConstantBytes = 0x1020;
 inline constexpr std::uint32_t kHostUnified = 0x1035;
 inline constexpr std::uint32_t kDeviceWorkgroup = 0x1023;  // CL_DEVICE_LOCAL_MEM_SIZE
 
-// Name, result, parameters; `clGetPlatformIDs` is Api::GetPlatformIDs.
+// The name, result type and parameters of each function. The standard's `clGetPlatformIDs` is
+// Api::GetPlatformIDs.
 #define KDL_CL_FUNCTIONS(X)                                                                        \
   X(GetPlatformIDs, std::int32_t, (std::uint32_t, PlatformId*, std::uint32_t*))                    \
   X(GetPlatformInfo, std::int32_t, (PlatformId, std::uint32_t, std::size_t, void*, std::size_t*))  \
@@ -146,11 +147,12 @@ struct Api {
 #undef KDL_CL_MEMBER
   Library library;
 
-  // Fails if this machine has no loader, or one that lacks these functions.
+  // Loads the functions. Fails if this machine has no ICD loader, or if the loader lacks one of the
+  // functions.
   static Error Load(Api* api);
 };
 
-// Returns the standard's name of an error: "CL_OUT_OF_RESOURCES (-5)".
+// Returns the standard's name for an error, such as "CL_OUT_OF_RESOURCES (-5)".
 std::string ErrorName(std::int32_t status);
 
 }  // namespace kdl::runtime::cl

@@ -1,5 +1,5 @@
-// An open device: a context and a queue. The runtime starts an operation when it is ready, and the operation
-// is waited for.
+// An open device: a context and a queue. The runtime starts an operation when it is ready, and waits until it
+// has ended.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct OpenclDevice {
   cl::DeviceId id = nullptr;
   cl::ContextId context = nullptr;
   cl::QueueId queue = nullptr;
-  bool measures = false;  // the queue records when its kernels start and end
+  bool measures = false;  // whether the queue records when its kernels start and end
   std::unique_ptr<OpenclMemory> memory;
-  std::unique_ptr<OpenclStaging> staging;  // null: the device works in host memory
+  std::unique_ptr<OpenclStaging> staging;  // null if the device works in host memory
   std::unique_ptr<OpenclPrograms> programs;
   MemoryPool pool;  // memory for launches
   KernelClock clock;
-  std::mutex mutex;  // one operation at a time
+  std::mutex mutex;  // held during each operation
   LostDevice lost;
 
   OpenclDevice() = default;
@@ -38,12 +38,12 @@ struct OpenclDevice {
 
   static OpenclDevice& FromHandle(void* device) { return *static_cast<OpenclDevice*>(device); }
 
-  // Frees the pool's memory. Returns false if there was none.
+  // Frees the pool's memory. Returns false if the pool was empty.
   bool EmptyPool();
-  // Creates the queue, and replaces an existing one, which must be idle.
+  // Creates the queue. Replaces an existing queue, which must be idle.
   std::int32_t MakeQueue(std::uint64_t properties);
   // Returns the error for a call that returned `status`. If the call waited, an earlier operation may be the
-  // cause.
+  // cause of the error.
   Error Failed(std::string_view what, std::int32_t status, bool has_waited = false);
 
   // Returns a property of the device, or 0 if the driver does not know it.
@@ -55,8 +55,8 @@ struct OpenclDevice {
   }
 
  private:
-  // Whether the context is lost. The driver then returns errors for all later calls; if a kernel ran out of
-  // its memory, the status is "out of resources".
+  // Whether the context is lost. The driver then returns errors for all later calls. If a kernel accessed
+  // memory out of bounds, the status is "out of resources".
   bool IsLost(std::int32_t status, bool has_waited) const;
 };
 

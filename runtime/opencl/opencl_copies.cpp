@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// If memory is short, frees what launches have released and tries again.
+// Allocates memory. If memory is short, frees memory that launches have released, and tries again.
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
   OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   if (Error lost = opencl.lost.Told()) return lost.release();
@@ -35,7 +35,7 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
   if (error == nullptr) {
     const std::lock_guard lock(opencl.mutex);
     std::int32_t status = enqueue();
-    // Even if one part of a copy fails, the parts before it still access the host's memory.
+    // Wait even if one part of a copy fails, because the earlier parts still access the host's memory.
     const std::int32_t ended = opencl.api.Finish(opencl.queue);
     if (status == cl::kSuccess) status = ended;
     if (opencl.staging) opencl.staging->Settle(status == cl::kSuccess);
@@ -44,7 +44,7 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
   done.call(done.context, error.release());
 }
 
-// Copies between host memory and a buffer; through pinned memory if the device has memory of its own.
+// Copies between host memory and a buffer. If the device has its own memory, copies through pinned memory.
 std::int32_t MoveRectangle(OpenclDevice& opencl, const OpenclCopy& copy) {
   return opencl.staging ? opencl.staging->Copy(copy)
                         : EnqueueCopy(opencl.api, opencl.queue, copy, nullptr);
@@ -74,7 +74,8 @@ void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl
   });
 }
 
-// Within a buffer, drivers do not accept rectangles with two different pitches.
+// Copies within the device's memory. Within one buffer, drivers do not accept rectangles with two different
+// pitches.
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
   OpenclDevice& opencl = OpenclDevice::FromHandle(device);

@@ -18,7 +18,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Returns the devices of all platforms, in the loader's order.
+// Returns the devices of all platforms, in the order in which the loader lists them.
 std::vector<cl::DeviceId> ListDevices(const cl::Api& api) {
   std::uint32_t count = 0;
   api.GetPlatformIDs(0, nullptr, &count);
@@ -35,10 +35,10 @@ std::vector<cl::DeviceId> ListDevices(const cl::Api& api) {
   return devices;
 }
 
-// The threads of a driver that was used before a fork do not exist in the child, which would wait for them
-// forever.
+// Returns an error in a forked child if a driver was used before the fork. The child would wait forever for
+// the driver's threads, which exist only in the parent.
 Error RefuseAfterFork() {
-  // Never destroyed, because a destructor that runs when the process exits may still open a device.
+  // Never destroyed, because a destructor that runs during process exit may still open a device.
   static const ForkMark& kFirstUse = *new ForkMark;
   if (!kFirstUse.in_child()) return nullptr;
   return Fail(KDL_ERROR_UNSUPPORTED,

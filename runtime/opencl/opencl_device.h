@@ -1,4 +1,4 @@
-// OpenCL devices of any vendor. Drivers compile the kernels' text when an image is first used.
+// OpenCL devices of any vendor. The driver compiles the kernels' source when an image is first used.
 #pragma once
 
 #include "kdl/device_plugin.h"

@@ -1,4 +1,4 @@
-// The properties of a device, for those who launch on it and for people.
+// The properties of a device, for programs that launch kernels on it and for users.
 #pragma once
 
 #include "kdl/device_plugin.h"

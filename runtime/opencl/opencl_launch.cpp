@@ -13,13 +13,13 @@ namespace kdl::runtime {
 
 namespace {
 
-// One launch, whose numbers are passed in a buffer.
+// The state of one launch. Its numbers are passed in a buffer.
 class Launcher final : public WorkgroupDriver {
  public:
   Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
       : opencl_(opencl), request_(request) {}
   ~Launcher() override {
-    // After a failure the queue may still read what has been written.
+    // After a failure, the queue may still read the data that has been written.
     if (!written_.empty() || !kernels_.empty()) opencl_.api.Finish(opencl_.queue);
     ForgetKernels();
     if (numbers_ != nullptr) Release(numbers_);
@@ -85,11 +85,12 @@ class Launcher final : public WorkgroupDriver {
   const kdl_launch_request& request_;
   cl::KernelId kernel_ = nullptr;
   void* numbers_ = nullptr;
-  std::deque<std::vector<std::int64_t>> written_;  // may still be read by the queue
-  std::vector<cl::EventId> kernels_;               // whose times are measured
+  std::deque<std::vector<std::int64_t>> written_;  // numbers that the queue may still read
+  std::vector<cl::EventId> kernels_;               // events of the kernels whose times are measured
 };
 
-// Adds the times of all kernels since the last call, unless the driver does not know one of them.
+// Adds the times of all kernels since the last call. Adds nothing if the driver does not know the time of one
+// of them.
 void Launcher::NoteTime() {
   std::uint64_t sum = 0;
   bool knows = !kernels_.empty();
@@ -112,7 +113,8 @@ void Launcher::ForgetKernels() {
   kernels_.clear();
 }
 
-// Workgroup size and workgroup memory are fixed in the text. A device with less of them needs smaller blocks.
+// Checks the limits of the device. Workgroup size and workgroup memory are fixed in the kernel's source, so a
+// device with lower limits needs smaller blocks.
 Error Launcher::CheckFits() const {
   const auto ask = [&](std::uint32_t what, auto* value) {
     opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, what, sizeof *value, value, nullptr);

@@ -1,4 +1,4 @@
-// Memory of an OpenCL context. Its addresses cannot be dereferenced: they are numbers that encode a buffer
+// Memory of an OpenCL context. Its addresses cannot be dereferenced. Each is a number that encodes a buffer
 // and an offset in it.
 #pragma once
 
@@ -17,7 +17,7 @@ struct OpenclAllocation {
   std::uint64_t address = 0;
 };
 
-// A place in a buffer.
+// A position in a buffer.
 struct OpenclPlace {
   cl::MemoryId buffer = nullptr;
   std::int64_t offset = 0;
@@ -29,13 +29,13 @@ class OpenclMemory {
 
   Error Allocate(std::int64_t bytes, kdl_memory* memory);
   void Release(kdl_memory memory);
-  // Returns the place of an address that `Allocate` returned, or of one inside that memory.
+  // Returns the position that an address denotes. The address must be in memory that `Allocate` returned.
   OpenclPlace PlaceOf(const void* address);
 
  private:
   const cl::Api& api_;
   cl::ContextId context_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the members below
   std::uint64_t next_ = std::uint64_t{1} << 40;
   std::map<std::uint64_t, OpenclAllocation*> by_address_;
 };

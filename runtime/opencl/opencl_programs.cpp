@@ -8,15 +8,15 @@ namespace kdl::runtime {
 
 namespace {
 
-// The suffix of a dummy kernel `…_large`, which replaces a kernel whose tables are too large
-// (codegen/opencl).
+// The suffix of a dummy kernel `…_large`, which replaces a kernel whose tables are too large for the device
+// (see codegen/opencl).
 constexpr const char* kLarge = "_large";
 
-// Results match the language only if division and square roots are correctly rounded and nothing is fused
-// implicitly.
+// Results match those that the language defines only if division and square roots are correctly rounded and
+// no operations are fused implicitly.
 constexpr const char* kBuildOptions = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 
-// Returns the text that a query function of the driver gives for property `what` of an object.
+// Returns the text that the driver's query function `ask` gives for property `what` of an object.
 template <class Ask, class Object>
 std::string QueryText(const Ask& ask, Object object, std::uint32_t what) {
   std::size_t bytes = 0;
@@ -26,12 +26,12 @@ std::string QueryText(const Ask& ask, Object object, std::uint32_t what) {
   return text.c_str();
 }
 
-// PoCL compiles a kernel when it is launched and caches the result on disk itself. When asked for a program's
-// binary, it compiles all kernels again. So its binaries are only kept if the user names a folder for them,
-// and then at the end of the program's life.
+// PoCL compiles a kernel when the kernel is launched, and caches the result on disk itself. When asked for a
+// program's binary, it compiles all kernels again. Its binaries are therefore stored only if the user names a
+// folder for them, and only when the program is destroyed.
 bool CompilesLate(std::string_view platform) { return platform == "Portable Computing Language"; }
 
-// Returns the extensions that kernels use but that `extensions` lacks.
+// Returns the extensions that kernels use but that are not in `extensions`.
 std::string ExtensionsLacked(const std::string& extensions) {
   constexpr std::string_view kUsed[] = {"cl_khr_fp64", "cl_khr_int64_base_atomics",
                                         "cl_khr_int64_extended_atomics"};
@@ -47,8 +47,9 @@ std::string ExtensionsLacked(const std::string& extensions) {
 }  // namespace
 
 Error OpenclFailure(std::string_view what, std::int32_t status) {
-  const bool is_short = status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory ||
-                        status == cl::kInvalidBufferSize;  // more than a chunk may have
+  const bool is_short =
+      status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory ||
+      status == cl::kInvalidBufferSize;  // the size exceeds the limit on a single allocation
   const kdl_code code = is_short ? KDL_ERROR_OUT_OF_MEMORY : KDL_ERROR_DEVICE;
   return Fail(code, "OpenCL: ", what, " failed: ", cl::ErrorName(status));
 }
@@ -94,7 +95,8 @@ Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>
   return nullptr;
 }
 
-// A binary that the driver no longer accepts is compiled again.
+// Loads a program from the cache. Returns false if there is none or the driver no longer accepts its binary;
+// it is then compiled again.
 bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const {
   std::string binary;
   if (!cache_.Find(key, &binary)) return false;
@@ -140,10 +142,11 @@ void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const t
   char* start = binary.data();
   if (api_.GetProgramInfo(program, cl::kBinaries, sizeof start, &start, nullptr) == cl::kSuccess)
     cache_.Keep(key, binary);
-} catch (const std::bad_alloc&) {  // it is compiled again next time
+} catch (const std::bad_alloc&) {  // the program is compiled again next time
 }
 
-// The text omits kernels that use something that the device lacks; the error says what.
+// Returns the error for a kernel that the program does not contain. The source omits kernels that use
+// something that the device lacks, and the error says what that is.
 Error OpenclPrograms::NoKernel(const OpenclModule& module, const char* name) const {
   std::int32_t status = cl::kSuccess;
   cl::KernelId large = api_.CreateKernel(module.program, Concat(name, kLarge).c_str(), &status);

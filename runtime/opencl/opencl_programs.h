@@ -1,5 +1,5 @@
-// Programs of an OpenCL device. They are compiled from the text of images by the driver, or loaded from
-// binaries that the driver made of the same text earlier, perhaps in another process.
+// Programs of an OpenCL device. The driver compiles them from the source in images, or they are loaded from
+// binaries that the driver made from the same source earlier, perhaps in another process.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,10 @@ namespace kdl::runtime {
 
 struct OpenclModule {
   cl::ProgramId program = nullptr;
-  std::map<std::string, cl::KernelId> kernels;  // looked up so far
-  std::string key;  // for keeping the binary at the end; empty: kept already, or not to be kept
+  std::map<std::string, cl::KernelId> kernels;  // the kernels that have been looked up so far
+  // The key for storing the binary when the program is destroyed. Empty if it is already stored or
+  // must not be.
+  std::string key;
 };
 
 // The names of the driver and the device.
@@ -28,7 +30,7 @@ struct OpenclNames {
   std::string vendor;
   std::string version;  // the OpenCL version
   std::string driver;
-  std::string lacked;  // the extensions that kernels may use but the device lacks
+  std::string lacked;  // the extensions that kernels may use but that the device lacks
 };
 
 class OpenclPrograms {
@@ -53,10 +55,10 @@ class OpenclPrograms {
   const cl::Api& api_;
   cl::ContextId context_;
   cl::DeviceId device_;
-  std::uint64_t constant_bytes_ = 0;  // the most that a kernel may have
+  std::uint64_t constant_bytes_ = 0;  // the most constant memory that a kernel may use
   std::string options_;               // options for the driver's compiler
-  OpenclNames names_;                 // identify the compiler and its target
-  bool compiles_late_ = false;        // only when a kernel is launched
+  OpenclNames names_;                 // names that identify the compiler and its target
+  bool compiles_late_ = false;        // whether kernels are compiled only when they are launched
   DiskCache cache_;
   std::atomic<std::int64_t> compiled_{0};
   std::atomic<std::int64_t> found_{0};

@@ -13,7 +13,7 @@ void CopyRows(char* to, std::size_t to_pitch, const char* from, std::size_t from
     std::memcpy(to + row * to_pitch, from + row * from_pitch, copy.bytes);
 }
 
-// Returns the part of a copy with `rows` rows of `bytes` bytes each, starting at byte `at` of row `row`.
+// Returns a part of a copy: `rows` rows of `bytes` bytes each, starting at byte `at` of row `row`.
 OpenclCopy ChunkOfCopy(const OpenclCopy& copy, std::size_t row, std::size_t at, std::size_t bytes,
                        std::size_t rows) {
   OpenclCopy chunk = copy;
@@ -53,7 +53,7 @@ OpenclStaging::~OpenclStaging() {
   api_.ReleaseMemObject(memory_);
 }
 
-// Pinned memory stays in place as long as it is mapped.
+// Allocates and maps pinned memory. It stays at its address while it is mapped.
 bool OpenclStaging::Open() {
   if (memory_ != nullptr || is_refused_) return !is_refused_;
   std::int32_t status = cl::kSuccess;
@@ -95,7 +95,7 @@ std::int32_t OpenclStaging::CopyChunk(const OpenclCopy& chunk) {
   return EnqueueCopy(api_, queue_, moved, &slot->moved);
 }
 
-// Slots are used in turn, so the next one is the one whose copy was started first.
+// Slots are used in turn, so the next slot is the one whose copy was started first.
 std::int32_t OpenclStaging::TakeSlot(Slot** slot) {
   *slot = &slots_[next_];
   next_ = (next_ + 1) % kSlots;

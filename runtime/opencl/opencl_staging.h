@@ -1,5 +1,5 @@
-// Copies between the host and a device with memory of its own, through pinned memory. While the device moves
-// one chunk, the processor copies the next.
+// Copies through pinned memory between the host and a device that has its own memory. While the device moves
+// a chunk, the processor copies the next chunk.
 #pragma once
 
 #include <array>
@@ -10,35 +10,35 @@
 
 namespace kdl::runtime {
 
-// A copy between rows in host memory and a place in a buffer.
+// A copy between rows in host memory and a position in a buffer.
 struct OpenclCopy {
-  bool reads;  // from the buffer
-  char* host;  // not modified unless `reads`
+  bool reads;  // whether the copy reads from the buffer
+  char* host;  // host memory, which is modified only if `reads`
   std::size_t host_pitch;
   cl::MemoryId buffer;
   std::size_t offset;
   std::size_t pitch;
-  std::size_t bytes;  // the length of a row
+  std::size_t bytes;  // length of a row
   std::size_t rows;
 };
 
-// Starts the copy. Stores the event of its end in `event`, unless that is null.
+// Starts the copy. Stores its event in `event`, unless `event` is null.
 std::int32_t EnqueueCopy(const cl::Api& api, cl::QueueId queue, const OpenclCopy& copy,
                          cl::EventId* event);
 
 // The pinned memory of a device. Only one operation may use it at a time.
 class OpenclStaging {
  public:
-  // `queue` refers to the device's queue, which may be replaced between copies.
+  // `queue` refers to the device's queue variable, since the queue may be replaced between copies.
   OpenclStaging(const cl::Api& api, cl::ContextId context, const cl::QueueId& queue)
       : api_(api), context_(context), queue_(queue) {}
   ~OpenclStaging();
   OpenclStaging(const OpenclStaging&) = delete;
   OpenclStaging& operator=(const OpenclStaging&) = delete;
 
-  // Starts a copy. Data read from host memory has been copied when this returns.
+  // Starts a copy. Data that is read from host memory has been copied when this returns.
   std::int32_t Copy(const OpenclCopy& copy);
-  // The queue must be idle. Moves data that was read to its destination if `went_well`.
+  // Ends all copies. If `went_well`, moves data that was read to its destination. The queue must be idle.
   void Settle(bool went_well);
 
  private:
@@ -46,8 +46,9 @@ class OpenclStaging {
   static constexpr std::size_t kSlotBytes = std::size_t{512} << 10;
   struct Slot {
     char* bytes = nullptr;
-    cl::EventId moved = nullptr;  // null: no copy in progress
-    OpenclCopy read = {};         // the destination of a read; no rows: a write
+    cl::EventId moved = nullptr;  // null if no copy is in progress
+    // The destination of a read; it has no rows if the slot is used for a write.
+    OpenclCopy read = {};
   };
 
   bool Open();
@@ -59,7 +60,7 @@ class OpenclStaging {
   cl::ContextId context_;
   const cl::QueueId& queue_;
   cl::MemoryId memory_ = nullptr;
-  bool is_refused_ = false;  // no pinned memory: copies are left to the driver
+  bool is_refused_ = false;  // there is no pinned memory, so copies are left to the driver
   std::array<Slot, kSlots> slots_;
   std::size_t next_ = 0;
 };

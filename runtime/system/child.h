@@ -9,7 +9,7 @@
 
 namespace kdl::runtime {
 
-// File descriptors that every program has.
+// The file descriptors that every program has.
 inline constexpr int kInput = 0;
 inline constexpr int kOutput = 1;
 inline constexpr int kErrors = 2;
@@ -22,16 +22,17 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   void Give(int file, int as) { ::posix_spawn_file_actions_adddup2(&actions_, file, as); }
-  // Returns 0, or the error number if the process could not be started.
+  // Starts the process. Returns 0, or the error number if it could not be started.
   int Start(std::vector<std::string> words, int* process);
 
  private:
   posix_spawn_file_actions_t actions_;
 };
 
-// Kills the process if it is still running, and says how it ended: "ended with code 3".
+// Kills the process if it is still running. Returns how it ended, such as "ended with code 3".
 std::string EndProcess(int process);
-// Returns whether the process ends successfully before the deadline; after that, it is killed.
+// Waits for the process. Returns whether it exits successfully before the deadline. At the deadline, kills
+// it.
 bool EndsWell(int process, std::chrono::milliseconds deadline);
 
 }  // namespace kdl::runtime

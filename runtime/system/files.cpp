@@ -33,10 +33,10 @@ std::int64_t ReadBytes(int file, char* to, std::size_t bytes) {
 
 namespace {
 
-// Returns -1 if the path cannot be opened, or is not a regular file. Checks the opened file, because the path
-// may lead elsewhere by then.
+// Opens a regular file. Returns -1 if the path cannot be opened or does not name a regular file. Checks the
+// opened file instead of the path, because the path may name another file by then.
 int OpenRegular(const std::string& path, std::string* reason) {
-  // O_NONBLOCK, because opening a pipe without a writer would block.
+  // O_NONBLOCK is needed, because opening a pipe without a writer would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat facts = {};
   if (file < 0 || ::fstat(file, &facts) != 0) {

@@ -1,4 +1,4 @@
-// Reading files, files without a name, and connections between processes.
+// Functions that read files, create unnamed files, and connect processes.
 #pragma once
 
 #include <cstddef>
@@ -9,34 +9,37 @@
 
 namespace kdl::runtime {
 
-// Files that a child may get under a fixed number have numbers from here on, so that the two never collide.
+// Files that a child may receive under a fixed number have at least this number in the parent, so that the
+// two numbers never collide.
 inline constexpr int kLowestFile = 10;
 
-// Whether the path exists and is not a regular file. Reading from a folder, a device or a pipe may never end.
+// Whether the path exists but is not a regular file. Reading from a folder, a device or a pipe might never
+// end.
 bool IsSpecial(const std::string& path);
-// Reads up to `bytes` bytes and returns how many were read. On failure returns -1 and sets errno.
+// Reads up to `bytes` bytes, and returns the number of bytes read. On failure, returns -1 and sets errno.
 std::int64_t ReadBytes(int file, char* to, std::size_t bytes);
-// Reads up to `most` bytes from the start of a regular file. On failure returns false and sets `reason`.
+// Reads up to `most` bytes from the start of a regular file. On failure, returns false and sets `reason`.
 bool ReadStart(const std::string& path, std::size_t most, std::string* text, std::string* reason);
-// Reads a whole regular file of at most `most` bytes. On failure returns false and sets `reason`.
+// Reads a whole regular file of at most `most` bytes. On failure, returns false and sets `reason`.
 bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 
-// Creates a file without a name that contains `bytes` zeros. Its number is at least kLowestFile, and it is
-// closed on exec. Returns -1 on failure.
+// Creates an unnamed file that contains `bytes` zeros. Its descriptor is at least kLowestFile and is closed
+// on exec. Returns -1 on failure.
 int NamelessFile(const char* name, std::int64_t bytes);
-// Prevents everyone from changing the file's size and, if `frozen`, from writing to it. Existing mappings
-// stay valid.
+// Prevents all processes from changing the file's size and, if `frozen`, from writing to it. Existing
+// mappings stay valid.
 bool SealFile(int file, bool frozen);
-// Opens the null device; -1 on failure.
+// Opens the null device. Returns -1 on failure.
 int NothingFile();
 void CloseFile(int file);
 // Writes the bytes to the start of the file.
 bool WriteAtStart(int file, const void* from, std::int64_t bytes);
-// Returns the text before the first line break or NUL, at most `most` bytes; empty if it cannot be read.
+// Returns the text before the first line break or NUL, but at most `most` bytes. Returns an empty string if
+// the file cannot be read.
 std::string FirstLine(int file, std::int64_t most);
 
-// The two ends of a connection; the number of `theirs` is at least kLowestFile. -1 means that there is none.
-// The destructor closes `theirs`.
+// The two ends of a connection between processes. The descriptor of `theirs` is at least kLowestFile. A
+// descriptor of -1 means that there is none. The destructor closes `theirs`.
 struct Line {
   int own = -1;
   int theirs = -1;
@@ -45,11 +48,11 @@ struct Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 };
-void SendByte(int line);  // ignored if the other end is closed
+void SendByte(int line);  // ignores a closed other end
 // Receives a byte. Returns false if the other end is closed.
 bool TakeByte(int line);
-// Waits until a byte or the end can be received on one of the lines, for at most the given time. Returns for
-// each line whether that is so. Negative lines are skipped.
+// Waits until one of the lines has received a byte or was closed at the other end, but at most for the given
+// time. Returns, for each line, whether that is so. Lines with negative numbers are skipped.
 std::vector<bool> Rung(std::span<const int> lines, int milliseconds);
 // Makes the system kill the process when the other end of the line is closed.
 void EndWith(const Line& line, int process);

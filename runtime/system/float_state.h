@@ -1,5 +1,5 @@
-// The floating-point state for which results are defined: rounding to nearest, subnormal numbers kept,
-// exceptions masked. Callers may have another state, and threads start with that of their creator.
+// The floating-point state for which results are defined: rounding to nearest, subnormal numbers preserved,
+// exceptions masked. A caller may use another state. A thread starts with the state of its creator.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace kdl::runtime {
 
 #if defined(__x86_64__)
 
-// The state ignores exception flags.
+// The comparison ignores exception flags.
 constexpr std::uint64_t kFloatDefault = 0x1F80;
 constexpr std::uint64_t kFloatControl = ~std::uint64_t{0x3F};
 
@@ -45,9 +45,9 @@ inline void SetFloatState(std::uint64_t state) { std::fesetround(static_cast<int
 
 #endif
 
-// EnterFloatDefault sets the default state if another one is set, and returns the previous one, which
-// LeaveFloatDefault restores. It must be restored even if both are default: loading a library linked with
-// fast-math changes the state.
+// EnterFloatDefault sets the default state if another state is set, and returns the previous state.
+// LeaveFloatDefault restores the previous state. That is necessary even if it was the default: loading a
+// library that was linked with fast-math changes the state.
 inline bool IsFloatDefault(std::uint64_t state) { return (state & kFloatControl) == kFloatDefault; }
 inline std::uint64_t EnterFloatDefault() {
   const std::uint64_t before = FloatState();
@@ -55,7 +55,7 @@ inline std::uint64_t EnterFloatDefault() {
   return before;
 }
 inline void LeaveFloatDefault(std::uint64_t before) {
-  // Reading a state that was just written takes 100 ns.
+  // Compare before writing, because reading a state that was just written takes 100 ns.
   if (!IsFloatDefault(before) || !IsFloatDefault(FloatState())) SetFloatState(before);
 }
 

@@ -65,7 +65,7 @@ bool ReadOwnFile(const std::string& path, std::int64_t most, std::string* conten
                  facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (is_read) {
     contents->resize(static_cast<std::size_t>(facts.st_size));
-    // The file may have become shorter meanwhile.
+    // The file may have become shorter since its size was determined.
     is_read = ReadBytes(file, contents->data(), contents->size()) == facts.st_size;
   }
   ::close(file);

@@ -1,4 +1,4 @@
-// Files in a folder that several processes share. Each file either exists completely or not at all.
+// Files in a folder that several processes share. Each file either exists completely or does not exist.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@ namespace kdl::runtime {
 struct FolderFile {
   std::string name;
   std::int64_t bytes = 0;
-  std::int64_t used_ns = 0;  // when it was last written or marked, by the system's clock
+  std::int64_t used_ns = 0;  // when the file was last written or marked, by the system clock
 };
 
-// Creates the folder and its missing parents, accessible only to this user.
+// Creates the folder and its missing parents. They are accessible only to this user.
 bool MakeFolder(const std::string& path);
 // Returns the regular files in the folder whose names contain `part`, in no particular order.
 std::vector<FolderFile> FilesIn(const std::string& folder, std::string_view part);
-// Reads a file that belongs to this user. Returns false if it does not exist or cannot be read.
+// Reads a file that belongs to this user. Returns false if it does not exist, is longer than `most` bytes, or
+// cannot be read.
 bool ReadOwnFile(const std::string& path, std::int64_t most, std::string* contents);
-// Writes the chunks, concatenated, and replaces an existing file. Returns false if there is no room, or if it
-// cannot be written.
+// Writes the pieces one after another to a file, which replaces an existing file. Returns false if the file
+// cannot be written, for example because the disk is full.
 bool PutFile(const std::string& path, std::span<const std::string_view> pieces);
 void RemoveFile(const std::string& path);
 // Marks the file as used now.
 void MarkFile(const std::string& path);
-std::int64_t SystemTime();  // in the units of used_ns
+std::int64_t SystemTime();  // in nanoseconds, like `used_ns`
 
 }  // namespace kdl::runtime

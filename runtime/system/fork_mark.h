@@ -1,5 +1,5 @@
-// Detects whether this process is a forked child of the one that created an object. In a child the parent's
-// threads are missing, and its locks may be held forever.
+// Detects whether this process is a forked child of the process that created an object. In such a child, the
+// parent's threads do not exist, and its locks may be held forever.
 #pragma once
 
 namespace kdl::runtime {
@@ -14,8 +14,8 @@ class ForkMark {
   bool in_child() const { return page_ != nullptr && *page_ == 0; }
 
  private:
-  // A page that fork clears, so that checking it costs nothing. Null if the system does not support that;
-  // then no child is detected.
+  // A page that the system clears in a forked child, so that the check costs almost nothing. Null if the
+  // system does not support that. In that case, no child is detected.
   volatile char* page_ = nullptr;
 };
 

@@ -11,13 +11,13 @@ namespace kdl::runtime {
 
 namespace {
 
-// Whether opening the path could block the system, or reading it never end.
+// Whether opening the path could block, or reading it might never end.
 bool IsSpecialPath(const std::string& name) {
   return name.find('/') != std::string::npos && IsSpecial(name);
 }
 
-// Keeps this library loaded. If a destructor of a thread-local variable had delayed its unloading, the next
-// dlclose would unload it, possibly during a call from its own code.
+// Keeps this library loaded. If a destructor of a thread-local variable has delayed its unloading, the next
+// dlclose unloads it, possibly during a call from its own code.
 void StayLoaded() {
   Dl_info own = {};
   if (dladdr(reinterpret_cast<const void*>(&StayLoaded), &own) != 0)

@@ -6,27 +6,28 @@
 
 namespace kdl::runtime {
 
-// Unloaded with its last copy. Null if loading failed; WhyNotLoaded, called directly after that, gives the
-// reason.
+// A loaded library. It is unloaded with its last copy. It is null if loading failed. Call WhyNotLoaded
+// directly after that to get the reason.
 using Library = std::shared_ptr<void>;
-// A name without a slash is searched among the system's libraries. The first call keeps the library that
-// contains this code loaded for good. Otherwise, unloading another library at process exit could unload this
-// one while its code runs.
+// Loads a library. A name without a slash is searched for among the system's libraries. The first call also
+// keeps the library that contains this code loaded permanently. Otherwise, unloading another library at
+// process exit could unload this library while its code runs.
 Library LoadLibrary(const char* name);
 // Loads a driver and keeps it loaded until the process exits, because its threads and exit handlers outlive
-// our use of it.
+// the runtime's use of it.
 Library LoadDriver(const char* name);
-// Returns the system's message without the name, which the caller adds.
+// Returns the system's message for the failure, without the library's name, which the caller adds.
 std::string WhyNotLoaded(const std::string& name);
 
-// Returns null if the library has no such symbol.
+// Returns the address of a symbol, or null if the library has no such symbol.
 void* SymbolOf(const Library& library, const char* name);
 template <class Function>
 Function FunctionOf(const Library& library, const char* name) {
   return reinterpret_cast<Function>(SymbolOf(library, name));
 }
 
-// Returns the architecture of the code in a file, as ProcessorArch names it, or null if unknown.
+// Returns the architecture of the code in a file, in the spelling of ProcessorArch. Returns null if it is
+// unknown.
 const char* ArchOfLibrary(const std::string& path);
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-// Memory in units of pages.
+// Memory that is managed in units of pages.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,22 @@
 namespace kdl::runtime {
 
 std::int64_t PageBytes();
-// The physical memory of the machine; 0 if unknown.
+// Returns the size of the machine's physical memory, or 0 if it is unknown.
 std::int64_t PhysicalMemoryBytes();
 
-// Reserves whole inaccessible pages; null on failure.
+// Reserves address space in whole pages, which are inaccessible. Returns null on failure.
 void* ReservePages(std::int64_t bytes);
-// Makes a part of them accessible, filled with zeros.
+// Makes a part of reserved pages accessible. They are filled with zeros.
 bool OpenPages(void* first, std::int64_t bytes);
-// Maps a file as memory that all processes share that map it. On failure returns null and sets errno.
+// Maps a file as memory that is shared between all processes that map it. On failure, returns null and sets
+// errno.
 void* MapFile(int file, std::int64_t bytes);
-// Unmaps all that one of the functions above has returned.
+// Unmaps memory that ReservePages or MapFile returned.
 void UnmapPages(void* first, std::int64_t bytes);
 
-// Suggests large pages to the system.
+// Suggests to the system that it use large pages for the memory.
 void AskForLargePages(void* memory, std::int64_t bytes);
-// Makes the memory read as zeros in child processes. Returns whether that worked.
+// Makes the memory read as zeros in forked child processes. Returns whether that succeeded.
 bool EmptyInChildren(void* first, std::int64_t bytes);
 
 }  // namespace kdl::runtime

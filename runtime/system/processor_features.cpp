@@ -15,15 +15,16 @@ namespace kdl::runtime {
 
 namespace {
 
-// Bits of Linux's AT_HWCAP words for aarch64. Older headers lack some of them.
+// Bits of Linux's AT_HWCAP and AT_HWCAP2 words for aarch64. Older headers do not define some of them.
 constexpr unsigned long kDotProducts = 1ul << 20;      // in AT_HWCAP
-constexpr unsigned long kHalf = 1ul << 9 | 1ul << 10;  // scalar and vector
+constexpr unsigned long kHalf = 1ul << 9 | 1ul << 10;  // scalar and vector arithmetic on f16
 constexpr unsigned long kScalable = 1ul << 22;
 constexpr unsigned long kI8Matrices = 1ul << 13;  // in AT_HWCAP2
 constexpr unsigned long kBf16 = 1ul << 14;
-constexpr unsigned long kScalableNarrow = 1ul << 9 | 1ul << 12;  // SVE: i8, bf16 products
+constexpr unsigned long kScalableNarrow = 1ul << 9 | 1ul << 12;  // SVE products of i8 and of bf16
 constexpr int kGetVectorLength = 51;                             // PR_SVE_GET_VL
-constexpr int kVectorLength = 0xFFFF;                            // mask for the bytes in its result
+// Mask for the length in bytes in the result of PR_SVE_GET_VL.
+constexpr int kVectorLength = 0xFFFF;
 
 }  // namespace
 
@@ -54,9 +55,10 @@ namespace {
 
 // In CPUID 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8.
 constexpr unsigned kTilesOfBoth = 1u << 22 | 1u << 24 | 1u << 25;
-constexpr unsigned kPairs = 1u << 5;                  // in CPUID 7.1, EAX: AVX512-BF16
-constexpr unsigned kSystemSaves = 1u << 27;           // in CPUID 1, ECX: OSXSAVE, XGETBV works
-constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // in XCR0: configuration and data
+constexpr unsigned kPairs = 1u << 5;  // in CPUID 7.1, EAX: AVX512-BF16
+// In CPUID 1, ECX: OSXSAVE, so that XGETBV works.
+constexpr unsigned kSystemSaves = 1u << 27;
+constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // in XCR0: tile configuration and tile data
 constexpr long kAskForState = 0x1023;                 // ARCH_REQ_XCOMP_PERM
 constexpr long kTileData = 18;
 

@@ -7,17 +7,18 @@
 
 namespace kdl::runtime {
 
-// A thread. Starting it may fail, without an exception.
+// A thread. StartThread returns false on failure instead of throwing.
 using Thread = pthread_t;
 bool StartThread(void* (*main)(void*), void* argument, Thread* thread);
 void JoinThread(Thread thread);
 
-// Returns the processors that this process may run on; at least one.
+// Returns the processors on which this process may run. There is at least one.
 std::vector<int> AllowedProcessors();
-// Suggests a processor for a thread.
+// Suggests to the system that it run the thread on this processor.
 void KeepTo(Thread thread, int processor);
 
-// Keeps the calling thread on a processor during its lifetime; a negative number means any processor.
+// Keeps the calling thread on a processor during the object's lifetime. A negative number means any
+// processor.
 class OnProcessor {
  public:
   explicit OnProcessor(int processor);

@@ -1,5 +1,5 @@
-// Kernel times by a device's own clock. Measuring slows drivers down, so a device only measures while someone
-// needs the times: a trace, or a reader of the device's counts.
+// Kernel times measured by a device's own clock. Measuring slows drivers down, so a device measures only
+// while someone needs the times: a trace, or a reader of the device's counters.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace kdl::runtime {
 
 class KernelClock {
  public:
-  // Returns the sum so far and turns on measuring for later kernels.
+  // Returns the total time so far, and turns on measuring for later kernels.
   std::int64_t Ask() {
     is_asked_ = true;
     return sum_ns_;
@@ -19,7 +19,7 @@ class KernelClock {
   bool Wants(const kdl_launch_request& request) const {
     return is_asked_ || request.observer != nullptr;
   }
-  // Adds the time of a part of the launch that has just ended.
+  // Adds the time of the part of the launch that has just ended.
   void Add(const kdl_launch_request& request, std::int64_t ns);
 
  private:

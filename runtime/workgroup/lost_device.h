@@ -1,5 +1,5 @@
-// The state of a device that its driver has given up. All later requests fail with the first error text, and
-// the driver is not asked again.
+// The state of a device that can no longer be used. All later requests fail with the text of the first error,
+// and the driver is not called again.
 #pragma once
 
 #include <mutex>
@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 class LostDevice {
  public:
-  // Returns the error if the device is lost, else null.
+  // Returns the error if the device is lost, or else null.
   Error Told() const {
     const std::lock_guard lock(mutex_);
     return text_.empty() ? nullptr : Fail(KDL_ERROR_DEVICE, text_);
   }
-  // Marks the device as lost. Of several texts the first one is kept.
+  // Marks the device as lost. If it is called several times, the first text is kept.
   Error Lose(const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (text_.empty()) {
@@ -29,7 +29,7 @@ class LostDevice {
   }
 
  private:
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the members below
   std::string text_;
 };
 

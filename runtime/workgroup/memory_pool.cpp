@@ -9,7 +9,8 @@ namespace kdl::runtime {
 namespace {
 
 constexpr std::int64_t kLeast = 64;
-constexpr std::int64_t kMostKept = std::int64_t{64} << 20;  // in all chunks together
+// Limit on the total size of all kept chunks.
+constexpr std::int64_t kMostKept = std::int64_t{64} << 20;
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 
 namespace kdl::runtime {
 
-// Calls `run(to_offset, from_offset)` for each run until one returns a status other than `success`.
+// Calls `run(to_offset, from_offset)` for each run until a call returns a status other than `success`.
 template <class Status, class Run>
 Status ForEachRun(const kdl_region& region, Status success, const Run& run) {
   std::int64_t index[8] = {};
@@ -27,7 +27,7 @@ Status ForEachRun(const kdl_region& region, Status success, const Run& run) {
   }
 }
 
-// Runs of equal length at constant distances.
+// Runs of equal length at a constant distance.
 struct Rectangle {
   std::size_t to;
   std::size_t from;
@@ -37,8 +37,8 @@ struct Rectangle {
   std::size_t from_pitch;
 };
 
-// The same for rectangles. If the runs of the last index are in ascending order and disjoint, they form one
-// rectangle, which drivers copy with one call.
+// Calls `each` for each rectangle, like ForEachRun. If the runs of the last index are in ascending order and
+// disjoint, they form a single rectangle, which drivers copy with one call.
 template <class Status, class Each>
 Status ForEachRectangle(const kdl_region& region, Status success, const Each& each) {
   constexpr std::int64_t kMostPitch = INT32_MAX;

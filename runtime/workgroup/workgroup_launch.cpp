@@ -12,7 +12,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Memory that is released at the end of the launch.
+// Memory that is released when the launch ends.
 class Temporary {
  public:
   explicit Temporary(WorkgroupDriver& driver) : driver_(driver) {}
@@ -60,26 +60,27 @@ class WorkgroupLaunch {
   std::vector<void*> memories_;
   Temporary scratch_{driver_};
   Temporary record_{driver_};
-  Temporary prints_{driver_};  // for the kernel's prints
+  Temporary prints_{driver_};  // memory for the kernel's prints
   std::int64_t told_[kdl_workgroup_record] = {};
 };
 
-// Returns how many cores have scratch at the same time. These are the cores of one call, limited by the
-// driver's most bytes for scratch, or all cores if scratch outlives a call.
+// Returns the number of cores that have scratch at the same time. If scratch outlives a call, these are all
+// cores. Otherwise they are the cores of one call, limited by the driver's maximum number of bytes for
+// scratch.
 std::int64_t WorkgroupLaunch::CoresWithScratch() const {
   if (syncs()) return request_.busy_cores;
   const std::int64_t bytes = std::max<std::int64_t>(request_.variant->scratch_bytes, 1);
   return std::clamp<std::int64_t>(driver_.most_scratch() / bytes, 1, request_.busy_cores);
 }
 
-// Returns the number of cores of one call, which drivers count in 32 bits.
+// Returns the number of cores in one call. It is limited because drivers count cores in 32 bits.
 std::int64_t WorkgroupLaunch::CoresAtOnce() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   return std::min(CoresWithScratch(), kMost);
 }
 
-// Collects the numbers of workgroup_abi.h and the memory of the tensors, which follows the arguments that every
-// kernel has.
+// Collects the numbers that workgroup_abi.h defines. Also collects the memory of the tensors, which follows
+// the memory arguments that every kernel has.
 void WorkgroupLaunch::CollectNumbers() {
   const kdl_variant& variant = *request_.variant;
   const WorkgroupPlace shared = driver_.PlaceOf(request_.shared);
@@ -99,11 +100,12 @@ void WorkgroupLaunch::CollectNumbers() {
     numbers_.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
     numbers_.insert(numbers_.end(), view.stride, view.stride + KDL_MAX_RANK);
   }
-  // An argument of 0 bytes may have no memory; any memory does.
+  // An argument of 0 bytes may have no memory. Replace it by any memory, because the kernel does not access
+  // it.
   std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
 }
 
-// Scratch for one core is small; only the number of cores may make it too large.
+// Allocates scratch. Scratch for one core is small, so only the number of cores can make the total too large.
 Error WorkgroupLaunch::TakeScratch() {
   const std::int64_t bytes = request_.variant->scratch_bytes;
   const std::int64_t cores = CoresWithScratch();
@@ -130,7 +132,7 @@ Error WorkgroupLaunch::Prepare() {
   return nullptr;
 }
 
-// Runs all cores from one barrier of the launch to the next.
+// Runs one part of the launch on all cores: from one barrier of the launch to the next.
 Error WorkgroupLaunch::Part(std::int64_t part) {
   numbers_[1] = part;
   const std::int64_t at_once = CoresAtOnce();
@@ -142,7 +144,7 @@ Error WorkgroupLaunch::Part(std::int64_t part) {
   return driver_.Read(told_, record_.memory());
 }
 
-// Shows what all parts have printed.
+// Prints what all parts have printed so far.
 Error WorkgroupLaunch::Show() {
   if (prints_.memory() == nullptr) return nullptr;
   std::int64_t taken = 0;
@@ -157,7 +159,7 @@ Error WorkgroupLaunch::RunParts() {
   for (std::int64_t part = 0; part <= told_[4]; ++part) {
     KDL_RETURN_IF_ERROR(Part(part));
     if (static_cast<std::int32_t>(told_[0]) == 0) continue;
-    Show();  // the trap matters more than an error about its prints
+    Show();  // ignore an error in showing the prints, because the trap matters more
     kdl_trap trap = {};
     trap.code = static_cast<std::int32_t>(told_[0]);
     trap.location = static_cast<std::int32_t>(told_[1]);

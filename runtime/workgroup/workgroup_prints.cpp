@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 namespace {
 
-// Reads the numbers in order.
+// Reads the numbers of the print memory in order.
 class Reader {
  public:
   explicit Reader(std::span<const std::int64_t> numbers) : numbers_(numbers) {}
   std::int64_t Next() { return numbers_[at_++]; }
-  // Whether another print follows. A print that did not fit leaves zeros after the last complete one.
+  // Whether another print follows. If a print did not fit, zeros follow the last complete print.
   bool HasPrint() const { return at_ < numbers_.size() && numbers_[at_] != 0; }
 
  private:
@@ -24,7 +24,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-// Reads a value into `bytes`, in the layout of host memory.
+// Reads a value. Its elements are stored in `bytes`, in the layout of host memory.
 kdl_tensor ValueOf(Reader& reader, std::vector<char>& bytes) {
   kdl_tensor value = {};
   value.element = static_cast<std::uint8_t>(reader.Next());

@@ -1,4 +1,4 @@
-// Reads what kernels have printed from the memory of a launch, in the format of kdl/workgroup_abi.h.
+// Reads from the memory of a launch what its kernels have printed, in the format of kdl/workgroup_abi.h.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace kdl::runtime {
 
-// The print memory of a launch, in 8-byte numbers.
+// The size of a launch's print memory in 8-byte numbers.
 inline constexpr std::int64_t kPrintNumbers = 1 << 17;
 
 // Returns whether the variant contains prints.
 bool Prints(const kdl_variant& variant);
 
-// Prints the contents of `numbers`, the used part of the print memory. `taken` is how many numbers all prints
-// together needed, which may be more than fit.
+// Prints the contents of `numbers`, the used part of the print memory. `taken` is the number of numbers that
+// all prints needed together, which may be more than fit.
 Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t> numbers,
                  std::int64_t taken);
 

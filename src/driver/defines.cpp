@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Returns the values as numbers, or reports that one is not a number and returns nothing.
+/// Returns the values as numbers. Returns nothing and reports an error if a value is not a number.
 std::optional<std::vector<int64_t>> Numbers(const sema::Define& define,
                                             DiagnosticEngine& diagnostics) {
   std::vector<int64_t> numbers;
@@ -30,8 +30,8 @@ std::optional<std::vector<int64_t>> Numbers(const sema::Define& define,
   return numbers;
 }
 
-/// Checks the values of a comma-separated list. Reports an error and returns false if one of them
-/// is another NAME=VALUE.
+/// Checks the values of a comma-separated list. Reports an error and returns false if a value has
+/// the form NAME=VALUE, which needs its own -D.
 bool AreValues(const Assignment& define, const std::vector<std::string_view>& values,
                DiagnosticEngine& diagnostics) {
   auto other = std::ranges::find_if(

@@ -11,7 +11,7 @@
 namespace kdl::driver {
 
 /// Reads the values given with -D NAME=VALUE,VALUE. Reports an error and returns nothing if they
-/// are wrong.
+/// are invalid.
 std::optional<std::vector<sema::Define>> ReadDefines(const Options& options,
                                                      DiagnosticEngine& diagnostics);
 

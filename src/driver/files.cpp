@@ -40,14 +40,14 @@ void ReportMissing(const std::string& path, DiagnosticEngine& diagnostics) {
   if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
 }
 
-/// Returns "permission denied" for "cannot open 'x': Permission denied".
+/// Returns the reason in a message: "permission denied" for "cannot open 'x': Permission denied".
 std::string ReasonOf(const Failure& failure) {
   size_t colon = failure.message.rfind(": ");
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// Returns the file that an output is written to, with links resolved. Its folder exists. Returns
-/// nothing after an error, which is reported.
+/// Returns the path that an output is written to, with links resolved. The folder of the path
+/// exists. Returns nothing after an error, which is reported.
 std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
   Result<std::string> place = ThroughLinks(output);

@@ -10,8 +10,9 @@
 
 namespace kdl::driver {
 
-/// Reads a whole file. Reports an error if it does not exist (with the most similar name that
-/// does), is not a regular file, is not readable, or is longer than `max_bytes`.
+/// Reads a whole file. Reports an error if the path does not exist, is not a readable regular file,
+/// or is longer than `max_bytes`. For a missing file, the error suggests the most similar name that
+/// exists.
 std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
                                          DiagnosticEngine& diagnostics);
 
@@ -22,16 +23,16 @@ struct OutputFile {
   bool executable = false;
 };
 
-/// Whether the files may be written: their folders exist, no two paths are the same file, and none
-/// is an input. Reports the first problem; `how` tells how to choose another name.
+/// Whether the files may be written: their folders exist, no two paths name the same file, and none
+/// of them is an input. Reports the first problem. `how` tells the user how to choose another name.
 bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
               std::string_view how, DiagnosticEngine& diagnostics);
 
 /// Creates the folder and its parents if they do not exist. Reports errors.
 bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics);
 
-/// Writes all files or none. Existing files are replaced only when everything is on disk. Reports
-/// errors.
+/// Writes all files or none. Existing files are replaced only after all new contents are on disk.
+/// Reports errors.
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

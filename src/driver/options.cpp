@@ -90,7 +90,8 @@ void ReportUnknown(const CommandInfo& command, std::string_view written,
                            : fmt::format("did you mean '{}'?", near));
 }
 
-/// Each Read converts the text of an option to the type of its kind, and reports errors.
+/// Each overload of Read converts the text of an option to the C++ type of its kind, and reports
+/// errors.
 bool Read(const OptionInfo&, std::string_view, OptionFlag& to, DiagnosticEngine&) {
   return to = true;
 }
@@ -197,7 +198,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
   return std::nullopt;
 }
 
-/// Whether `explain` is asked for a report on a file and not for a topic.
+/// Whether `explain` is asked for a report on a file rather than for a topic.
 bool IsReport(const Options& options) {
   return options.workspace || options.placement || options.copies || options.tiles;
 }
@@ -215,8 +216,8 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
   }
 }
 
-/// Checks the options of `explain`. A topic is explained without compiling, so options for the
-/// compiler are allowed only with a report on a file.
+/// Checks the options of `explain`. Explaining a topic compiles nothing, so compiler options are
+/// allowed only in a report on a file.
 void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
   bool is_report = IsReport(options);
@@ -234,8 +235,8 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   }
 }
 
-/// Whether the text can be part of file names, namespaces and symbols. An empty string means that
-/// no name is given.
+/// Whether the text can be part of file names, namespaces and symbols. An empty text is valid: it
+/// means that no name is given.
 bool IsName(std::string_view text) {
   auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
@@ -274,7 +275,7 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
 
 // -- Help -----------------------------------------------------------------------------------------
 
-/// Formats two columns. The second one is wrapped between words.
+/// Formats two columns. The second column is wrapped between words.
 std::string Columns(std::string_view first, std::string_view second) {
   constexpr size_t kIndent = 30;
   constexpr size_t kWidth = 100;

@@ -25,7 +25,7 @@ struct CommandInfo {
   int most_files;
   std::string_view summary;
   std::string_view more;
-  uint32_t bit;  ///< its bit in OptionInfo::commands
+  uint32_t bit;  ///< the command's bit in OptionInfo::commands
 };
 std::span<const CommandInfo> AllCommands();
 
@@ -42,7 +42,7 @@ struct OptionInfo {
   char short_name;
   std::string_view value;
   std::string_view default_value;
-  uint32_t commands;  ///< bits of the commands that accept it
+  uint32_t commands;  ///< bits of the commands that accept the option
   std::string_view help;
   std::string_view golden;
 };
@@ -63,12 +63,12 @@ struct Options {
 #include "driver/options.def"
 };
 
-/// Returns the command with this name, or reports an error with the most similar name and returns
-/// null.
+/// Returns the command with this name. If there is none, reports an error that suggests the most
+/// similar name, and returns null.
 const CommandInfo* ParseCommand(std::string_view word, DiagnosticEngine& diagnostics);
 
-/// Returns the command line of a program made with `--emit exe`, which accepts some options of
-/// `kernelc run`. `name` is the program's name.
+/// Returns the command-line description of a program made with `--emit exe`. The program accepts
+/// some options of `kernelc run`. `name` is the program's name.
 CommandInfo ProgramCommand(std::string_view name);
 
 /// Parses the arguments after the command. Reports usage errors.
@@ -89,19 +89,19 @@ struct Assignment {
   std::string name;
   std::string value;
 };
-/// Splits `NAME=VALUE` at the first `=`. Reports an error if a part is missing; `example` shows the
-/// correct form.
+/// Splits `NAME=VALUE` at the first `=`. Reports an error if the name or the value is missing.
+/// `example` shows the correct form.
 std::optional<Assignment> SplitAssignment(std::string_view option, std::string_view text,
                                           std::string_view example, DiagnosticEngine& diagnostics);
 
-/// Splits a list at its commas.
+/// Splits a list at commas.
 std::vector<std::string_view> SplitList(std::string_view text);
 
-/// The outputs that --emit requests, without duplicates, in the order of the tables. Contains the
-/// default if nothing is requested.
+/// The outputs that --emit requests, without duplicates, in table order. If nothing is requested,
+/// contains the default output.
 struct Emits {
   std::vector<Emit> kinds;
-  std::vector<std::string_view> texts;  ///< names of the texts that devices load
+  std::vector<std::string_view> texts;  ///< names of the text formats that devices load
 
   bool Has(Emit emit) const { return std::ranges::find(kinds, emit) != kinds.end(); }
   bool HasOnly(Emit emit) const { return kinds.size() == 1 && kinds[0] == emit && texts.empty(); }

@@ -9,8 +9,8 @@ namespace kdl::driver {
 
 inline constexpr std::string_view kCompilerName = "kernelc";
 
-/// Writes the diagnostics to standard error, as text or JSON. Colour is used on terminals unless
-/// NO_COLOR is set. `program` is the prefix of diagnostics that have no position in a source.
+/// Writes the diagnostics to standard error, as text or JSON. Uses colour on terminals unless
+/// NO_COLOR is set. `program` is the prefix of diagnostics that have no source position.
 void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& sources,
                       std::string_view format, std::string_view program = kCompilerName);
 

@@ -29,21 +29,21 @@ namespace {
 using measure::Series;
 using measure::Side;
 
-/// A row to be measured.
+/// A row of the result table that is to be measured.
 struct Wanted {
   std::string kernel;
-  std::string device;  ///< as the user names it
+  std::string device;  ///< the device's name as the user writes it
   std::string spec;
   int threads = 0;  ///< number of threads on the host; 0 for other devices
 };
 
-/// Returns the numbers of threads to measure by default: one and all.
+/// Returns the default numbers of threads: one, and one per processor.
 std::vector<int> OneAndAll() {
   int all = static_cast<int>(AllowedProcessors().size());
   return all == 1 ? std::vector<int>{1} : std::vector<int>{1, all};
 }
 
-/// Evicts the caches by writing a buffer that is larger than they are.
+/// Evicts the contents of the caches by writing a buffer that is larger than the caches.
 class Eviction {
  public:
   Eviction() {
@@ -60,8 +60,8 @@ class Eviction {
   uint8_t iteration_ = 0;
 };
 
-/// Returns how many f32 multiply-adds take as long as the work. Returns nothing if that depends on
-/// the data or the work uses other instructions.
+/// Returns the number of f32 multiply-adds that take as long as the work. Returns nothing if the
+/// work depends on the data or includes operations on types other than f32 and f64.
 std::optional<double> MultiplyAddSlots(const std::optional<Operations>& work) {
   if (!work) return std::nullopt;
   double slots = 0;
@@ -72,7 +72,8 @@ std::optional<double> MultiplyAddSlots(const std::optional<Operations>& work) {
   return slots;
 }
 
-/// Sets the machine's limits in the row. `series` has arithmetic at `first`, followed by streams.
+/// Sets the limits of the machine in `row`. The series at index `first` measures arithmetic; the
+/// later ones measure memory streams.
 void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKernel& kernel,
                 BenchRow& row) {
   double per_call = measure::ArithmeticSlots(row.threads);
@@ -102,8 +103,8 @@ Side LaunchSide(const char* name, PlacedKernel& kernel) {
           }};
 }
 
-/// Returns the time of a launch in seconds by the device's own clock, or nothing if it has none.
-/// The clock starts when it is asked for the first time.
+/// Returns the time of a launch in seconds, measured by the device's own clock. Returns nothing if
+/// the device has no clock. The clock starts at the first query.
 std::optional<double> TimeByDevice(PlacedKernel& kernel, int launches) {
   std::optional<int64_t> before = kernel.NanosecondsInKernels();
   if (!before) return std::nullopt;
@@ -164,7 +165,8 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   return row;
 }
 
-/// Adds diagnostics from the compile for a row that the compile of the file did not have.
+/// Adds the diagnostics from compiling a row that were not already reported when the file was
+/// compiled.
 void AddNew(const DiagnosticEngine& found, DiagnosticEngine& all) {
   for (const auto& one : found.all()) {
     auto same = [&](const auto& known) {
@@ -188,7 +190,7 @@ class Bench {
     std::optional<std::vector<Wanted>> rows = List(kernels);
     if (!rows) return driver::Finish(session_);
     columns_ = {rows->front().threads == 0, !options_.against.empty()};
-    // A kernel that fails is skipped from then on, and does not affect the others.
+    // After a failure, skip the remaining rows of that kernel only.
     std::set<const ir::Function*> failed;
     int first_fault = driver::kExitDone;
     for (size_t i = 0; i < rows->size(); ++i) {
@@ -206,7 +208,7 @@ class Bench {
   }
 
  private:
-  /// Returns the rows to measure: each kernel with each number of threads.
+  /// Returns the rows to measure: each combination of a kernel and a number of threads.
   std::optional<std::vector<Wanted>> List(std::vector<ir::Function*>& kernels) {
     auto spec = driver::OnlyTarget(options_, session_.diagnostics);
     if (!spec) return std::nullopt;
@@ -228,7 +230,7 @@ class Bench {
     return rows;
   }
 
-  /// Whether --json and --plot name different files, and no input file.
+  /// Whether --json and --plot name different files, neither of which is an input file.
   bool MayWrite() {
     std::vector<std::string> written;
     for (const std::string& path : {options_.json, options_.plot}) {
@@ -240,7 +242,7 @@ class Bench {
                             session_.diagnostics);
   }
 
-  /// Measures a row. Returns the exit code, after a report if it is not a success.
+  /// Measures a row. On failure, reports it. Returns the exit code.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
     PlacedKernel ours(own, families_, wanted.kernel, wanted.spec);

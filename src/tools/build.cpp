@@ -20,7 +20,7 @@ using driver::Emit;
 using driver::Emits;
 using driver::PipelineEnd;
 
-/// Whether the outputs depend on targets. KIR alone does not.
+/// Whether any output depends on targets. KIR does not, if it is the only output.
 bool NeedsTargets(const driver::Options& options, const Emits& emits) {
   auto is_of_module = [](Emit emit) {
     return emit == Emit::Ir || emit == Emit::Ast || emit == Emit::Contracts;
@@ -39,7 +39,7 @@ driver::CompileRequest RequestOf(const driver::Options& options, const Emits& em
   return request;
 }
 
-/// Returns the output files of the compile, or none if it failed.
+/// Returns the output files of the compilation, or none if it failed.
 std::vector<driver::OutputFile> Collect(driver::Session& s, Compilation& made, const Emits& emits) {
   if (made.end == PipelineEnd::Failed) return {};
   if (made.ok() && NeedsTargets(s.options, emits)) return driver::CollectOutputs(s, made, emits);
@@ -49,7 +49,7 @@ std::vector<driver::OutputFile> Collect(driver::Session& s, Compilation& made, c
   return files;
 }
 
-/// Writes all files, in a folder that is created if necessary.
+/// Writes all files into a folder, which is created if necessary.
 void Write(driver::Session& s, const std::vector<std::string>& files_read,
            const std::vector<driver::OutputFile>& files) {
   const std::string& folder = s.options.output;

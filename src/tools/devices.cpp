@@ -30,7 +30,7 @@ std::string Described(const kdl_device_facts& facts) {
   return text;
 }
 
-/// Describes a device. `functional` is set to whether it is an emulation.
+/// Describes a device. If `functional` is not null, sets it to whether the device is an emulation.
 Result<std::string> Describe(kdl_context* context, const std::string& spec,
                              bool* functional = nullptr) {
   kdl_device* device = nullptr;
@@ -44,8 +44,7 @@ Result<std::string> Describe(kdl_context* context, const std::string& spec,
   return fmt::format("{}: {}\n", kdl_device_uri(device), Described(facts));
 }
 
-/// Describes the devices of a kind that are available: the first one, and the others too unless
-/// they are emulations.
+/// Describes the available devices of a kind. If they are emulations, describes only the first.
 std::string DescribeAll(kdl_context* context, std::string_view kind) {
   std::string text;
   for (int ordinal = 0;; ++ordinal) {

@@ -25,7 +25,7 @@ namespace kdl::tools {
 
 namespace {
 
-/// `E0301: error: unknown name '…'`.
+/// Returns the headline of a diagnostic, such as `E0301: error: unknown name '…'`.
 std::string HeadOf(const DiagnosticRow& row) {
   return fmt::format("{}: {}: {}\n", row.id, SeverityName(row.severity),
                      WithoutPlaceholders(row.text));
@@ -44,7 +44,8 @@ std::string ListTable(const Table& table) {
   return text;
 }
 
-/// The diagnostics of each phase under its title, each with its explanation on the line below.
+/// Returns the diagnostics of each phase under the phase's title, each with its explanation on the
+/// line below.
 std::string ExplainAllDiagnostics() {
   std::string text = "Diagnostics, grouped by phase.\n";
   for (const DiagnosticPhase& phase : DiagnosticsByPhase()) {
@@ -55,8 +56,8 @@ std::string ExplainAllDiagnostics() {
   return text;
 }
 
-/// Returns what a pass relies on and why, and what it guarantees, or an empty string if there is no
-/// such pass.
+/// Returns what a pass requires and why, and what it guarantees. Returns an empty string if there
+/// is no such pass.
 std::string PassOrderText(const std::string& word, const targets::Registry& families) {
   std::string text;
   for (const passes::Pass* pass : families.passes()) {
@@ -69,8 +70,8 @@ std::string PassOrderText(const std::string& word, const targets::Registry& fami
   return text;
 }
 
-/// Returns the page for a topic, a diagnostic's id, an op, a pass or a builtin, or an empty string
-/// if there is none.
+/// Returns the page about a topic, an op, a pass, a builtin or the id of a diagnostic. Returns an
+/// empty string if there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "manual") return ManualPage();
   if (word == "completion") return BashCompletion();
@@ -105,7 +106,7 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
 }
 
-/// Prints a report, and writes it as an HTML page if requested.
+/// Prints a report. If requested, also writes it as an HTML page.
 template <class Report>
 void Show(driver::Session& s, const std::vector<std::string>& files_read, const Report& report) {
   s.printed = ReportText(report);
@@ -116,13 +117,14 @@ void Show(driver::Session& s, const std::vector<std::string>& files_read, const 
   }
 }
 
-/// Reports the workspaces. The compile stops when the pipes are decided.
+/// Reports the workspaces of pipes. Compilation stops after the pipes are decided.
 void ExplainWorkspaces(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
   if (made.ok()) Show(s, made.files_read, MapWorkspaces(s.options.files[0], made));
 }
 
-/// Reports the bytes that each kernel copies between memories, for targets with explicit copies.
+/// Reports the number of bytes that each kernel copies between memories, for targets with explicit
+/// copies.
 void ExplainCopies(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
   if (!made.ok()) return;
@@ -138,7 +140,7 @@ void ExplainCopies(driver::Session& s) {
   }
 }
 
-/// Reports what the selector chooses for each kernel and level, and why.
+/// Reports the tile sizes that the selector chooses for each kernel and level, and why.
 void ExplainTiles(driver::Session& s) {
   std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(s);
   if (!all) return;

@@ -48,7 +48,7 @@ std::string VersionText(const targets::Registry& families) {
   return fmt::format("kernelc {}\ntargets: {}\n", KDL_VERSION, kinds);
 }
 
-/// Prints usage errors in the format that the arguments request. Returns the exit code.
+/// Prints usage errors in the diagnostic format that the arguments request. Returns the exit code.
 int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::string>& words) {
   bool json = false;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -78,7 +78,7 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   return Dispatch(*options, families);
 }
 
-/// Returns the command line, for the report of an internal error.
+/// Returns the command line. It is part of the report of an internal error.
 std::string CommandLine(const std::vector<std::string>& words) {
   std::string text = "kernelc";
   for (const std::string& word : words) text += " " + word;

@@ -13,20 +13,22 @@ namespace kdl::tools {
 
 namespace {
 
-/// Escapes text for man, which interprets `\` as an escape and prints a plain dash as a hyphen.
+/// Escapes text for man, which interprets `\` as an escape character and prints a plain dash as a
+/// hyphen.
 std::string RoffOf(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     if (c == '\\' || c == '-') escaped += '\\';
     escaped += c == '\\' ? 'e' : c;
-    if (c == '\n') escaped += "\\&";  // so that a dot on the next line begins no macro
+    // The escape keeps a dot at the start of the next line from beginning a macro.
+    if (c == '\n') escaped += "\\&";
   }
   return escaped;
 }
 
 std::string Section(std::string_view title) { return fmt::format(".SH {}\n", title); }
 
-/// Formats a term in bold, with its explanation below.
+/// Formats a term in bold, with its explanation below it.
 std::string Entry(std::string_view term, std::string_view text) {
   return fmt::format(".TP\n.B {}\n\\&{}\n", RoffOf(term), RoffOf(text));
 }

@@ -9,7 +9,7 @@ namespace kdl::tools {
 
 /// Returns the man page, in roff.
 std::string ManualPage();
-/// Returns a script with which bash completes command lines.
+/// Returns a bash script that completes kernelc command lines.
 std::string BashCompletion();
 
 }  // namespace kdl::tools

@@ -23,8 +23,8 @@ namespace {
 
 using driver::Compilation;
 
-/// Returns the options without --set values that became integer parameters of the program, unless
-/// they are also its sizes.
+/// Returns the options without the --set values that became integer parameters of the program.
+/// Values that are also sizes of the program are kept.
 driver::Options WithoutData(const driver::Options& options,
                             const std::vector<sema::Define>& from_data,
                             const ir::Function& program) {
@@ -39,20 +39,21 @@ driver::Options WithoutData(const driver::Options& options,
   return left;
 }
 
-/// A run, with its compile and its arguments.
+/// A run of a file: its compilation, its arguments and its result.
 class RunOfFile {
  public:
   RunOfFile(const driver::Options& options, const targets::Registry& families,
             std::vector<sema::Define> from_data)
       : session_(options, families), from_data_(std::move(from_data)), options_(options) {}
 
-  /// Returns values that the data determines for integer parameters on which the program's launches
-  /// depend. If there are any, nothing has run, and the file must be compiled again with them.
+  /// Compiles and runs. Returns the values that the data determines for integer parameters on which
+  /// the program's launches depend. If the result is not empty, nothing has run, and the file must
+  /// be compiled again with these values.
   std::vector<sema::Define> CompileAndRun() {
     arguments_ = driver::ReadArguments(session_.options, session_.diagnostics);
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
     if (!arguments_ || !target) {
-      // Report the other errors in the file, too.
+      // Compile the file nevertheless, so that its errors are reported, too.
       driver::Compile(session_, {.until = driver::Until::Ir});
       return {};
     }
@@ -70,7 +71,8 @@ class RunOfFile {
   int Finish() const { return driver::Finish(session_); }
 
  private:
-  /// Removes all other programs from the module, and binds the arguments of this one.
+  /// Removes all programs but the chosen one from the module, and binds the chosen program's
+  /// arguments.
   bool Prepare(Compilation& made) {
     ir::Function* chosen =
         driver::SelectFunction(*made.module, session_.options.files[0], *arguments_,
@@ -90,16 +92,16 @@ class RunOfFile {
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
   }
 
-  /// Whether the program can run as it is compiled. If not, `found_` has the values to compile it
-  /// with.
+  /// Whether the program can run as it is compiled. If not, sets `found_` to the values that the
+  /// program must be compiled with.
   bool DataFixNothing(const ir::Function& chosen) {
     if (!from_data_.empty() || chosen.kind != ir::FunctionKind::Program) return true;
     found_ = driver::GenericsFromData(chosen, *arguments_, session_.options, session_.diagnostics);
     return found_.empty() && !session_.diagnostics.has_errors();
   }
 
-  /// Returns the program itself, or one that launches the kernel. Returns null after an error,
-  /// which is reported.
+  /// Returns `chosen` if it is a program, or else a new program that launches the kernel `chosen`.
+  /// Returns null after an error, which is reported.
   ir::Function* AsProgram(Compilation& made, ir::Function& chosen) {
     if (chosen.kind != ir::FunctionKind::Kernel) return &chosen;
     if (!driver::BindGenerics(chosen, *arguments_, session_.options, session_.diagnostics))
@@ -122,7 +124,7 @@ class RunOfFile {
 
   driver::Session session_;
   std::vector<sema::Define> from_data_;
-  driver::Options options_;  ///< without values that became constants
+  driver::Options options_;  ///< without the --set values that became constants
   std::optional<std::vector<driver::ArgumentSpec>> arguments_;
   std::vector<sema::Define> found_;
   const ir::Function* kernel_ = nullptr;  ///< null if a program runs

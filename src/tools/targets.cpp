@@ -30,7 +30,7 @@ std::string ListTargets(const targets::Registry& families) {
                      "kind of target code is generated; the keys are those of that kind");
 }
 
-/// Returns a description file for the machine that the spec names.
+/// Returns the text of a description file for the machine that the spec names.
 Result<std::string> Description(const std::string& text, const targets::Registry& families) {
   Result<targets::Spec> spec = targets::ParseSpec(text);
   if (!spec) return spec.failure();
@@ -44,7 +44,7 @@ Result<std::string> Description(const std::string& text, const targets::Registry
       FailureKind::Usage};
 }
 
-/// Returns the text for the arguments of the command.
+/// Returns the text that the command prints for its arguments.
 Result<std::string> TargetsText(const driver::Options& options, const targets::Registry& families) {
   if (!options.device.empty() && options.files.empty())
     return DescribeDevices(options.device, families);

@@ -37,7 +37,8 @@ bool MayBeGolden(const fs::path& path) {
   return path.extension() == ".kdl" || path.extension() == ".kir";
 }
 
-/// Returns the .kdl and .kir files in `paths` and in the folders among them, sorted by name.
+/// Returns the .kdl and .kir files that the options list or that are in listed folders, sorted by
+/// name.
 std::vector<std::string> FindTestFiles(const driver::Options& options,
                                        DiagnosticEngine& diagnostics) {
   std::vector<std::string> files;
@@ -72,9 +73,9 @@ struct Outcome {
   std::string report;  ///< the text to print; may be empty
 };
 
-/// Reads `3 passed, 1 failed` at the end of a run's output, and removes it. Returns nothing if the
-/// exit code of the run does not agree with it, because the tested code may have printed such a
-/// line.
+/// Parses the line `3 passed, 1 failed` at the end of a run's output and removes it. Returns
+/// nothing if the counts contradict the exit code of the run, because the tested code itself may
+/// have printed such a line.
 std::optional<TestCounts> TakeCounts(ProcessResult& ran) {
   std::string& text = ran.out;
   size_t line = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
@@ -89,7 +90,8 @@ std::optional<TestCounts> TakeCounts(ProcessResult& ran) {
   return counts;
 }
 
-/// Runs the contracts of a file in a separate process, since errors in generated code may end it.
+/// Tests the contracts of a file in a separate process, since errors in generated code may end the
+/// process.
 Outcome RunContracts(const std::string& file, const driver::Options& options,
                      const std::string& kernelc) {
   ProcessRequest request;
@@ -120,8 +122,8 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
                              DescribeEnd(*ran, request), file)};
 }
 
-/// Whether the file may have something to test; if not, it is not compiled. Blanks and comments may
-/// separate `test` from the name after it, so only the keyword is searched for.
+/// Whether the file may contain something to test. If it does not, it is not compiled. Only
+/// keywords are searched for, because blanks and comments may separate `test` from its name.
 bool MentionsTests(std::string_view text) {
   auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   return has("ensures") || (has("test") && has("\""));
@@ -146,7 +148,7 @@ Outcome RunFile(const std::string& file, const driver::Options& options,
   return MentionsTests(*text) ? RunContracts(file, options, settings.kernelc) : Outcome{};
 }
 
-/// Runs the files on several threads, and returns the outcomes in the order of the files.
+/// Tests the files on several threads. The outcomes are in the order of the files.
 class FilePool {
  public:
   FilePool(const std::vector<std::string>& files, const driver::Options& options,
@@ -182,7 +184,7 @@ class FilePool {
   std::vector<std::jthread> workers_;
 };
 
-/// Shows `12 of 80` on a terminal after the first second.
+/// Shows progress such as `12 of 80` on a terminal, beginning one second after the start.
 class Progress {
  public:
   void Show(size_t done, size_t all) {

@@ -23,9 +23,9 @@
 #include "tools/timing/selected_tiles.h"
 #include "tools/timing/tile_search.h"
 
-// kernelc tune: measures neighbours of the selector's choice, alternating with that choice. The
-// results are kept in a text file that is rewritten after each trial, so that an interruption loses
-// at most one.
+// kernelc tune: measures neighbours of the tile sizes that the selector chooses, alternating with
+// measurements of the chosen sizes. The results are kept in a text file that is rewritten after
+// each trial, so that an interruption loses at most one trial.
 
 namespace kdl::tools {
 
@@ -58,7 +58,7 @@ class SearchProgress {
   bool shown_ = false;
 };
 
-/// Whether the tensors are equal. NaNs are equal whatever their bits are.
+/// Whether the tensors are equal. All NaNs count as equal.
 bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::HostTensor>& b) {
   return std::ranges::equal(a, b, [](const driver::HostTensor& x, const driver::HostTensor& y) {
     if (x.bytes == y.bytes) return true;
@@ -73,7 +73,7 @@ bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::H
   });
 }
 
-/// Returns the first line of a message. The tuning file has one line for each trial.
+/// Returns the first line of a message, because the tuning file has only one line for each trial.
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string FirstError(const DiagnosticEngine& diagnostics) {
@@ -107,8 +107,8 @@ class Tuning {
   }
 
  private:
-  /// Returns the kernels to tune, and reads what the tuning file has about them. Returns nothing
-  /// after an error, which is reported.
+  /// Returns the kernels to tune, and reads their entries in the tuning file. Returns nothing after
+  /// an error, which is reported.
   std::vector<ir::Function*> List() {
     auto spec = driver::OnlyTarget(options_, session_.diagnostics);
     if (!spec) return {};
@@ -137,7 +137,8 @@ class Tuning {
 
   bool ReadKnown() {
     constexpr size_t kMostBytes = size_t{16} << 20;
-    std::error_code ignored;  // the error is reported when the file is read
+    // An error is reported when the file is read.
+    std::error_code ignored;
     if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return true;
     auto text = driver::ReadInputFile(path_, kMostBytes, session_.diagnostics);
@@ -146,7 +147,7 @@ class Tuning {
     return known.has_value();
   }
 
-  /// Tunes a kernel. Returns the exit code, after a report if it is not a success.
+  /// Tunes a kernel. On failure, reports it. Returns the exit code.
   int RunOne(const ir::Function& function, bool among_several) {
     const std::string name = function.name.str();
     driver::Options own = among_several ? OptionsFor(options_, function) : options_;
@@ -169,12 +170,12 @@ class Tuning {
     TunedKernel& kernel = FindOrAddEntry(*tiles, chosen.Sizes());
     Search(*tiles, kernel, chosen, *written, own, LevelSpec(level->target));
     progress_.End();
-    // The search ends when the file cannot be written.
+    // The search also ends when the file cannot be written.
     if (session_.diagnostics.has_errors() || !Write()) return driver::Finish(session_);
     return driver::PrintOutput(Summary(kernel)) ? driver::kExitDone : driver::kExitEnvironment;
   }
 
-  /// Returns the spec of a single level, even if spec_ includes several.
+  /// Returns a spec for a single level, even if `spec_` covers several levels.
   std::string LevelSpec(const targets::Target& target) const {
     std::string spec = spec_;
     if (!MeansHost(spec)) return spec;
@@ -196,8 +197,7 @@ class Tuning {
     return has_some ? found : std::nullopt;
   }
 
-  /// Handles a kernel that has no constant to tune. This is an error only if there is no other
-  /// kernel.
+  /// Handles a kernel that has no constant to tune. That is an error only if it is the only kernel.
   int NothingToTune(const std::string& name, bool among_several) {
     if (among_several) {
       bool prints = driver::PrintOutput(fmt::format("{} has no constant to tune\n", name));
@@ -207,8 +207,8 @@ class Tuning {
     return driver::Finish(session_);
   }
 
-  /// Returns the kernel's entry in the file if the selector still chooses the same tiles, or else a
-  /// new one.
+  /// Returns the kernel's entry in the file if the selector still chooses the same tile sizes.
+  /// Otherwise adds a new entry and returns it.
   TunedKernel& FindOrAddEntry(const SelectedTiles& tiles, Tiles sizes) {
     TunedKernel fresh{tiles.kernel, tiles.level, threads_, std::move(sizes), tiles.chosen};
     auto known =
@@ -247,7 +247,7 @@ class Tuning {
     }
     try {
       trial.gain = Gain(chosen, other);
-      // Some of many trials gain by chance, so a gain must be confirmed.
+      // When many trials are measured, some gain by chance. A gain must therefore be confirmed.
       if (trial.gain >= TunedKernel::kWorthwhile)
         trial.gain = std::min(trial.gain, Gain(chosen, other));
       trial.gain = driver::TunedKernel::AsWritten(trial.gain);
@@ -257,7 +257,7 @@ class Tuning {
     return trial;
   }
 
-  /// Returns how many times as fast `other` is as `chosen`. They are measured alternately.
+  /// Returns the speedup of `other` over `chosen`. They are measured alternately.
   double Gain(PlacedKernel& chosen, PlacedKernel& other) const {
     auto side = [](const char* name, PlacedKernel& kernel) {
       return measure::Side{name, [&kernel] {

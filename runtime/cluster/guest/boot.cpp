@@ -1,17 +1,17 @@
-// The code that runs on a cluster besides kernels. It is freestanding, uses a dozen system calls of Linux,
+// The code other than kernels that runs on a cluster. It is freestanding, uses a dozen Linux system calls,
 // and is linked into each image.
 //
-// One thread of the operating system runs the threads of a core one after the other, from barrier to barrier,
-// each on its own stack. So every run gives the same bits, and a barrier only switches stacks.
+// One thread runs a core's workers in turn from barrier to barrier, each on its own stack. Every run
+// therefore gives the same bits, and a barrier costs a switch of stacks instead of threads.
 
 #include "kdl/cluster_abi.hpp"
 
 extern "C" const kdl_cluster_entry kdl_cluster_entries[];
 
-// The host reads this from the image.
+// The hash of the ABI for which the image was compiled. The host reads it from the image.
 extern "C" const volatile uint64_t kdl_cluster_image_abi = kdl_cluster_abi_hash;
 
-// Compilers emit calls of these functions although there is no library.
+// Compilers emit calls of these functions even though no library is linked.
 extern "C" {
 [[gnu::weak, clang::no_builtin]] void* memset(void* to, int byte, unsigned long bytes) {
   for (unsigned long at = 0; at < bytes; ++at) static_cast<char*>(to)[at] = static_cast<char>(byte);
@@ -61,13 +61,13 @@ long System(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e 
   return a0;
 }
 
-constexpr long kDoorbell = 0;  // file descriptors, as the next
+constexpr long kDoorbell = 0;  // a file descriptor, like the next constant
 constexpr long kMemory = 3;
-constexpr long kReadWrite = 3;  // for mmap: PROT_READ | PROT_WRITE
+constexpr long kReadWrite = 3;  // PROT_READ | PROT_WRITE, for mmap
 constexpr long kShared = 1;     // MAP_SHARED
 constexpr long kOwn = 0x4022;   // MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kGuard = 1 << 20;  // more than one function's stack frame
+constexpr uint64_t kGuard = 1 << 20;  // larger than the stack frame of any function
 
 [[noreturn]] void Exit(long code) {
   for (;;) System(kExit, code);
@@ -81,12 +81,13 @@ char* Map(long bytes, long access, long flags, long file) {
 
 uint64_t Pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Allocates memory between inaccessible pages.
+// Allocates memory with inaccessible pages before and after it.
 char* MapGuarded(uint64_t bytes) {
   const uint64_t inside = Pages(bytes);
   char* all = Map(static_cast<long>(inside + 2 * kGuard), 0, kOwn, -1);
   System(kMprotect, reinterpret_cast<long>(all + kGuard), static_cast<long>(inside), kReadWrite);
-  return all + kGuard + inside - bytes;  // so that a write beyond the end faults at once
+  // The end is next to a guard page, so that a write beyond it faults immediately.
+  return all + kGuard + inside - bytes;
 }
 
 __attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, uint64_t bytes) {
@@ -102,8 +103,8 @@ void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
 
 // -- block copies -------------------------------------------------------------------------------------
 
-// Block copies in progress. They advance, in the order in which they were started, whenever a thread stops at
-// a barrier, and up to the one that a thread waits for.
+// Block copies in progress. They advance in the order in which they were started. They advance a little
+// whenever a worker stops at a barrier. When a worker waits for a copy, they advance until that copy is done.
 class Copies {
  public:
   void Open(char* memory, volatile kdl_cluster_mailbox* mailbox) {
@@ -153,7 +154,7 @@ class Copies {
     while (ended_ < last) CopyRows(kAll);
   }
 
-  // Imitates hardware that copies while threads compute.
+  // Advances the copies a little, to imitate hardware that copies while workers compute.
   void GoOn() {
     if (ended_ < begun_) CopyRows(kRows);
   }
@@ -172,7 +173,7 @@ class Copies {
     return place >= scratchpad && place < scratchpad + bytes;
   }
 
-  // Copies up to `rows` rows of the oldest copy.
+  // Copies up to `rows` rows of the oldest copy in progress.
   void CopyRows(uint64_t rows) {
     Copy& copy = waiting_[ended_ % kMost];
     for (; rows > 0 && copy.rows > 0; --rows, --copy.rows) {
@@ -183,8 +184,8 @@ class Copies {
     if (copy.rows == 0) Note(kdl_cluster_copy_ends, ended_++);
   }
 
-  static constexpr uint64_t kMost = 64;  // in progress at once
-  static constexpr uint64_t kRows = 1;   // copied at each step of a thread
+  static constexpr uint64_t kMost = 64;  // limit on the number of copies in progress
+  static constexpr uint64_t kRows = 1;   // number of rows copied at each step of a worker
   static constexpr uint64_t kAll = ~uint64_t{0};
   char* memory_ = nullptr;
   volatile kdl_cluster_mailbox* mailbox_ = nullptr;
@@ -199,13 +200,13 @@ Copies copies;
 // -- threads ------------------------------------------------------------------------------------------
 
 struct Fiber {
-  kdl_cluster_worker worker;  // must be first: kernels get its address
+  kdl_cluster_worker worker;  // must be the first member: kernels get its address
   uint64_t sp = 0;
   char* stack = nullptr;
   bool done = false;
 };
 
-// Callee-saved registers, in their order below a stack pointer.
+// The callee-saved registers, in the order in which they are stored above the saved stack pointer.
 struct Saved {
   uint64_t ra;
   uint64_t s[12];
@@ -302,7 +303,7 @@ extern "C" [[noreturn, gnu::used]] void kdl_fiber_main() {
   entry->kernel(numbers, memories, &running->worker);
   running->done = true;
   kdl_switch(&running->sp, &main_sp);
-  Exit(3);  // never resumed
+  Exit(3);  // not reached: a finished worker is never resumed
 }
 
 namespace {
@@ -324,7 +325,7 @@ void AwaitCopies(kdl_cluster_worker*, const char* scratchpad, uint64_t bytes) {
 
 // -- faults -------------------------------------------------------------------------------------------
 
-// Linux's layout on this processor.
+// The layout of Linux's struct sigaction on this processor.
 struct SignalAction {
   void (*handler)(int signal, const char* info, const char* context);
   uint64_t flags;
@@ -339,13 +340,13 @@ struct SignalStack {
 volatile kdl_cluster_mailbox* fault_mailbox = nullptr;
 const char* fault_scratchpad = nullptr;
 
-// Whether an address is in the guard pages around a memory block.
+// Whether an address is in a memory block or in the guard pages around it.
 bool IsNextTo(uint64_t address, const char* memory, uint64_t bytes) {
   const auto begin = reinterpret_cast<uint64_t>(memory);
   return address + kGuard >= begin && address < begin + bytes + kGuard;
 }
 
-// Reports the fault and ends the cluster.
+// Reports the fault to the host and ends the cluster.
 void Fault(int signal, const char* info, const char* context) {
   constexpr int kIllegal = 4;  // SIGILL
   constexpr uint64_t kAddressAt = 16;
@@ -411,7 +412,7 @@ class Cluster {
     System(kWrite, kDoorbell, reinterpret_cast<long>(&byte), 1);
   }
 
-  // Runs until the host is gone.
+  // Runs calls until the host has closed the connection.
   void Serve() {
     mailbox_.abi_hash = kdl_cluster_image_abi;
     Ready(kdl_cluster_ready);
@@ -422,12 +423,12 @@ class Cluster {
   }
 
  private:
-  // Returns whether there is a call; there is none if the host is gone.
+  // Waits for the next call. Returns false if the host has closed the connection.
   bool WaitForCall() {
     char byte = 0;
     if (mailbox_.polls == 0) return System(kRead, kDoorbell, reinterpret_cast<long>(&byte), 1) == 1;
     static constexpr long kPause[] = {
-        0, 50000};  // seconds and nanoseconds; yields the processor to others
+        0, 50000};  // seconds and nanoseconds; lets other processes use the processor
     while (mailbox_.number == mailbox_.done) System(kNanosleep, reinterpret_cast<long>(kPause));
     return true;
   }
@@ -458,7 +459,7 @@ class Cluster {
     return nullptr;
   }
 
-  // Runs a core: in each round all of its threads run to the next barrier.
+  // Runs a core. In each round, each of its workers runs to its next barrier.
   void RunCore(uint64_t core) {
     copies.BeginCore(core);
     char* const scratchpad =
@@ -499,8 +500,8 @@ uint64_t ParseNumber(const char* text) {
 
 }  // namespace
 
-// `stack` contains the number of words, then the words: the image, the bytes of global memory, and the offset
-// of the mailbox.
+// `stack` contains the number of arguments, followed by the arguments: the image, the size of global memory
+// in bytes, and the offset of the mailbox.
 extern "C" [[noreturn, gnu::used]] void kdl_cluster_main(char** stack) {
   if (reinterpret_cast<uint64_t>(stack[0]) != 3) Exit(2);
   const uint64_t no_dump[2] = {0, 0};

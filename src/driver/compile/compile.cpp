@@ -20,7 +20,8 @@ Compilation Ended(Compilation made, PipelineEnd end) {
   return made;
 }
 
-/// Returns `around`, applied to the selectors of --tuned.
+/// Returns `around`, applied to the tile selectors that the file of --tuned defines. Without such a
+/// file, returns `around` itself.
 SelectorAround AroundTuned(Session& s, const SelectorAround& around,
                            const std::shared_ptr<TunedFile>& tuned) {
   if (!tuned) return around;
@@ -32,7 +33,8 @@ SelectorAround AroundTuned(Session& s, const SelectorAround& around,
   };
 }
 
-/// Whether the output shows KIR of a target's passes. In that case, they run on the whole module.
+/// Whether the requested outputs show the KIR after a pass of a target. Those passes then run on
+/// the whole module.
 bool ShowsPasses(const Options& options, const Emits& emits) {
   return emits.Has(Emit::Ir) || !options.stop_after.empty() || !options.print_after.empty();
 }
@@ -68,7 +70,7 @@ std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const Compile
   return targets;
 }
 
-/// Generates code for a module whose passes have run.
+/// Generates code for a module after its passes have run.
 Code CompileForTargets(Session& s, const CompileRequest& request, Compilation& made,
                        const std::vector<WantedTarget>& targets) {
   if (targets.empty() && request.until == Until::Code) return {};
@@ -99,7 +101,7 @@ Compilation Compile(Session& s, CompileRequest request) {
     return Ended(std::move(made), failed ? PipelineEnd::Failed : PipelineEnd::Stopped);
   }
   std::optional<std::vector<WantedTarget>> targets(std::in_place);
-  // Report errors in devices before the proofs, which take time.
+  // Report device errors before the proofs run, because the proofs take time.
   if (request.until > Until::ModulePasses && !StopsInModulePasses(s.options, *made.module))
     targets = ChooseTargets(s, request, made);
   if (!targets) return Ended(std::move(made), PipelineEnd::Failed);

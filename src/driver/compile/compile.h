@@ -13,31 +13,32 @@
 
 namespace kdl::driver {
 
-/// The result of a compile, which may be incomplete.
+/// The result of a compilation, which may be incomplete.
 struct Compilation : Lowered {
-  std::vector<DeviceSpecs> devices = {};  ///< PlacedDevices::at_run
+  std::vector<DeviceSpecs> devices = {};  ///< from PlacedDevices::at_run
   Code code = {};
 
   bool ok() const { return end == PipelineEnd::Done; }
 };
 
-/// The last phase of a compile.
+/// The last phase that a compilation runs.
 enum class Until : uint8_t { Ir, ModulePasses, Pipes, Code };
 
-/// What to compile, and how far.
+/// What to compile, and which phase is the last.
 struct CompileRequest {
   Until until = Until::Code;
   std::optional<std::string> text = {};    ///< replaces the contents of options.files[0]
-  std::vector<sema::Define> defines = {};  ///< in addition to those of -D
+  std::vector<sema::Define> defines = {};  ///< in addition to the -D options
   Emits emits = {};
-  /// Modifies the module before its passes run. If it returns false, the compile stops.
+  /// Modifies the module before its passes run. If it returns false, the compilation stops.
   std::function<bool(Compilation&)> edit = {};
   Places places = {};
-  SelectorAround around = {};  ///< wraps the targets' tile selectors, including those of --tuned
+  /// Wraps the tile selectors of the targets, including those from --tuned.
+  SelectorAround around = {};
 };
 
-/// Runs the whole compiler on one file or text, from the front end to code generation. Stops after
-/// the requested phase, or at the first error.
+/// Runs the compiler on one file or text, from the front end to code generation. Stops after the
+/// requested phase or at the first error.
 Compilation Compile(Session& session, CompileRequest request);
 
 }  // namespace kdl::driver

@@ -30,7 +30,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Prints what is requested after irgen, and returns whether the compile continues with the passes.
+/// Prints what the options request after irgen. Returns Done if compilation continues with the
+/// passes.
 PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   const ir::PrintOptions how{.locs = s.options.locs};
   if (!CheckModuleName(lowered.module->name.text(), s.options, s.diagnostics))
@@ -43,10 +44,10 @@ PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   return ends ? PipelineEnd::Stopped : PipelineEnd::Done;
 }
 
-/// With --kernel, restricts each -D to that kernel if it has a parameter of the name.
+/// With --kernel, restricts each -D to that kernel if the kernel has a parameter of that name.
 void NarrowDefines(const Options& options, const syntax::Module& tree,
                    std::vector<sema::Define>& defines) {
-  // Without `.f32` etc.
+  // Ignores a suffix such as `.f32`.
   const std::string kernel = options.kernel.substr(0, options.kernel.find('.'));
   for (const syntax::Item* item : tree.items) {
     const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
@@ -59,7 +60,8 @@ void NarrowDefines(const Options& options, const syntax::Module& tree,
   }
 }
 
-/// Returns the values of -D and `given`, or nothing after an error, which is reported.
+/// Returns the values given with -D, followed by `given`. Returns nothing after an error, which is
+/// reported.
 std::optional<std::vector<sema::Define>> AllDefines(Session& s,
                                                     const std::vector<sema::Define>& given) {
   auto defines = ReadDefines(s.options, s.diagnostics);
@@ -67,7 +69,7 @@ std::optional<std::vector<sema::Define>> AllDefines(Session& s,
   return defines;
 }
 
-/// Parses the file. Returns null if the compile ends here, and sets `end` accordingly.
+/// Parses the file. Returns null and sets `end` if compilation ends here.
 const syntax::Module* ParseTree(Session& s, FileId file, Trees& trees, const Emits& emits,
                                 PipelineEnd& end) {
   const syntax::Module* tree = Parse(s, file, trees);
@@ -80,7 +82,7 @@ const syntax::Module* ParseTree(Session& s, FileId file, Trees& trees, const Emi
   return nullptr;
 }
 
-/// Checks the file. Returns nothing if the compile ends here, and sets `end` accordingly.
+/// Type-checks the file. Returns nothing and sets `end` if compilation ends here.
 std::optional<sema::CheckedModule> Check(Session& s, const syntax::Module& tree, Trees& trees,
                                          std::vector<sema::Define> defines, PipelineEnd& end) {
   const sema::SourceFile* source = LoadImports(s, tree, trees);
@@ -124,7 +126,7 @@ Lowered LowerLanguage(Session& s, FileId file, const std::vector<sema::Define>& 
   return lowered;
 }
 
-/// Moves the contracts out of a module.
+/// Moves the contracts out of a module and returns them.
 ir::Contracts TakeContracts(ir::Module& module) {
   ir::Contracts contracts;
   contracts.module = std::make_unique<ir::Module>(module.context());

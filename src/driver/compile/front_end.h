@@ -14,16 +14,18 @@ namespace kdl::driver {
 /// A .kdl or .kir file, lowered to a module on which no pass has run.
 struct Lowered {
   PipelineEnd end = PipelineEnd::Failed;
-  std::unique_ptr<ir::Module> module;   ///< null unless `end` is Done, or Stopped after irgen
-  ir::Contracts contracts;              ///< contracts of the module's functions
-  std::vector<std::string> files_read;  ///< paths as the user would write them, without the library
+  std::unique_ptr<ir::Module> module;  ///< null unless `end` is Done, or is Stopped after irgen
+  ir::Contracts contracts;             ///< contracts of the module's functions
+  /// Paths as the user would write them; excludes the standard library.
+  std::vector<std::string> files_read;
 };
 
 /// Reads options.files[0]. Returns nothing after an error, which is reported.
 std::optional<std::string> ReadSource(Session& session);
 
-/// Lowers a text as the contents of options.files[0], whose extension determines the language.
-/// `defines` are added to those of -D. Prints the trees and contracts that `emits` requests.
+/// Lowers a text as if it were the contents of options.files[0]. The extension of that file
+/// determines whether the text is KDL or KIR. `defines` are added to the -D options. Prints the
+/// trees and contracts that `emits` requests.
 Lowered LowerToIr(Session& session, std::string text, const std::vector<sema::Define>& defines,
                   const Emits& emits);
 

@@ -5,8 +5,8 @@
 
 namespace kdl::driver {
 
-/// If the file declares no device, adds the device that the first --device NAME=SPEC names.
-/// Whatever is not assigned to another device runs on it.
+/// If the file declares no device, adds the device that the first --device NAME=SPEC names. Every
+/// launch without another device runs on it.
 void GiveDevice(ir::Module& module, const Options& options);
 
 }  // namespace kdl::driver

@@ -17,7 +17,7 @@ passes::Pipeline PassesOf(const Options& options, const ir::Module& module) {
   return is_text ? TextPasses(module, options) : passes::kModulePipeline;
 }
 
-/// Runs the module passes with --unproven: errors of the proofs become warnings.
+/// Runs the module passes for --unproven: failed proofs are reported as warnings instead of errors.
 PipelineEnd RunWithoutProofs(Session& s, ir::Module& module, passes::Pipeline pipeline) {
   for (const passes::Pass* pass : pipeline) {
     DiagnosticEngine refused;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Applies the last --path-prefix-map that matches, or returns nothing if there is none.
+/// Applies the last --path-prefix-map whose prefix matches. Returns nothing if no prefix matches.
 std::optional<std::string> Mapped(const Options& options, std::string_view path) {
   for (const std::string& text : std::views::reverse(options.path_prefix_map)) {
     size_t equals = text.find('=');
@@ -60,7 +60,7 @@ std::string NameInOutputs(const Options& options, const std::string& path) {
   if (options.command != Command::Build) return path;
   if (std::optional<std::string> mapped = Mapped(options, path)) return *mapped;
   if (options.lines) return path;
-  // Imported files are in the folder of the compiled file or below.
+  // Imported files are in the folder of the compiled file or in its subfolders.
   return fs::path(path).lexically_relative(fs::path(options.files[0]).parent_path()).string();
 }
 

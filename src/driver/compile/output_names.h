@@ -9,24 +9,24 @@
 
 namespace kdl::driver {
 
-/// Whether each --path-prefix-map has the form OLD=NEW. Reports one that does not.
+/// Whether each --path-prefix-map has the form OLD=NEW. Reports the first that does not.
 bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the name of the outputs: the option's if given, else the file's.
+/// Returns the base name of the outputs: the one given by the option, or else the file's.
 std::string ModuleName(const Options& options);
 
-/// Whether this can be the name of output files in the output folder and of a C header. Reports an
-/// error if not.
+/// Whether `name` can name output files in the output folder and a C header. Reports an error if it
+/// cannot.
 bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the name of a source in the outputs of a build. The last matching --path-prefix-map
-/// applies. Otherwise it is the path relative to the folder of the compiled file, so that outputs do
-/// not depend on where the sources are. With -g (for debuggers) and in code that is run immediately,
-/// it is the full path.
+/// Returns the name under which the outputs of a build refer to a source. If a --path-prefix-map
+/// matches, its last match applies. Otherwise the name is the path relative to the folder of the
+/// compiled file, so that outputs do not depend on where the sources are. With -g, and in code that
+/// runs immediately, it is the full path.
 std::string NameInOutputs(const Options& options, const std::string& path);
 
-/// Returns a list of device specs as the outputs of a build contain it. --path-prefix-map applies
-/// to paths in it.
+/// Returns a list of device specs as written into the outputs of a build. --path-prefix-map applies
+/// to the paths in the specs.
 std::string SpecsInOutputs(const Options& options, const targets::Registry& families,
                            std::string_view list);
 

@@ -7,8 +7,8 @@
 
 namespace kdl::driver {
 
-// The phases before the passes. --print-after and --stop-after accept their names like those of
-// passes.
+// The phases before the passes. --print-after and --stop-after accept their names as well as pass
+// names.
 inline constexpr std::string_view kParse = "parse";
 inline constexpr std::string_view kSema = "sema";
 inline constexpr std::string_view kIrgen = "irgen";
@@ -21,7 +21,7 @@ bool PrintsAfter(const Options& options, std::string_view phase);
 /// Returns the options for the pass manager.
 passes::PassOptions PassOptionsOf(Session& session);
 
-/// Measures the time from its construction to its destruction and adds it to session.times.
+/// Measures the time from construction to destruction and adds it to session.times.
 class PhaseTimer {
  public:
   PhaseTimer(Session& session, std::string_view name) : session_(session), name_(name) {}

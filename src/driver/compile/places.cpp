@@ -14,14 +14,14 @@ namespace kdl::driver {
 
 namespace {
 
-/// Whether an output needs code for some target.
+/// Whether any requested output needs code for a target.
 bool NeedsCode(const Emits& emits) {
   constexpr Emit kOfTargets[] = {Emit::Obj, Emit::Llvm, Emit::Asm, Emit::Exe, Emit::Shared};
   return !emits.texts.empty() ||
          std::ranges::any_of(kOfTargets, [&](Emit emit) { return emits.Has(emit); });
 }
 
-/// Whether the objects can be loaded by anything else than kernelc. Reports an error if not.
+/// Whether anything other than kernelc can load the objects. Reports an error if not.
 bool HasLoader(Session& s, const DeviceSpecs& specs, const Emits& emits) {
   std::string_view word = emits.Has(Emit::Obj) ? "obj" : emits.Has(Emit::Shared) ? "shared" : "";
   bool interprets = std::ranges::all_of(specs, [](const auto& device) {
@@ -39,12 +39,13 @@ std::vector<std::string> BindingsOf(const ir::Module& module, const Places& plac
   if (!places.keeps_first || module.devices.empty()) return bindings;
   const std::string binds = NameInSource(module.devices[0].name.text()) + "=";
   auto is_first = [&](const std::string& text) { return text.starts_with(binds); };
-  // If the first device is bound twice, keep both bindings: a later check reports that.
+  // If the first device is bound twice, keep both bindings so that a later check can report the
+  // duplicate.
   if (std::ranges::count_if(bindings, is_first) == 1) std::erase_if(bindings, is_first);
   return bindings;
 }
 
-/// Adds the specs of another device under test to those that code is generated for.
+/// Adds the specs of another device under test to the specs to generate code for.
 void Join(DeviceSpecs& all, const DeviceSpecs& more) {
   for (const auto& [name, list] : more) {
     auto [known, is_new] = all.emplace(name, list);

@@ -9,21 +9,21 @@
 
 namespace kdl::driver {
 
-/// What a command specifies about the devices that a module is compiled for.
+/// What a command says about the devices that a module is compiled for.
 struct Places {
-  /// Specs to be tested: all devices of the module get each of them in turn. If empty, the file and
-  /// the bindings decide.
+  /// Specs to test: each spec in turn is used for all devices of the module. If empty, the file and
+  /// the bindings determine the specs.
   std::vector<std::string> under_test = {};
   std::vector<std::string> bindings = {};  ///< NAME=SPEC, as given with --device
-  bool keeps_first = false;                ///< ignore the binding of the first device
-  bool needs_all = true;                   ///< report devices without a spec
+  bool keeps_first = false;                ///< whether to ignore the binding of the first device
+  bool needs_all = true;                   ///< whether to report devices without a spec
   std::string code_for = {};  ///< if not empty, generate code only for this list of specs
 };
 
 /// The device specs for a module.
 struct PlacedDevices {
   DeviceSpecs compiled;  ///< specs to generate code for
-  /// Specs for the runtime: one for each of `under_test`, or only one.
+  /// Specs for the runtime: one entry for each of `under_test`, or a single entry if that is empty.
   std::vector<DeviceSpecs> at_run;
 };
 
@@ -31,8 +31,8 @@ struct PlacedDevices {
 std::optional<PlacedDevices> AssignDevices(Session& session, ir::Module& module,
                                            const Places& places);
 
-/// Returns the targets of the devices, for which everything that `emits` requests can be made. The
-/// list is empty if nothing is known about any device and only target-independent outputs are
+/// Returns the targets of the devices. Each of them supports every output that `emits` requests.
+/// The list is empty if nothing is known about any device and only target-independent outputs are
 /// requested. Returns nothing after an error, which is reported.
 std::optional<std::vector<WantedTarget>> TargetsOfDevices(Session& session,
                                                           const ir::Module& module,

@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Returns the position of the pass with this name, or the end.
+/// Returns the position of the pass with this name, or the end of the pipeline.
 passes::Pipeline::iterator Find(passes::Pipeline pipeline, std::string_view name) {
   return std::ranges::find_if(pipeline, [&](const passes::Pass* p) { return p->name == name; });
 }
@@ -51,7 +51,8 @@ passes::Pipeline TextPasses(const ir::Module& module, const Options& options) {
   if (!options.trust_ir || module.after == kIrgen) return all;
   if (module.after.empty()) return passes::kTrustedPipeline;
   auto found = Find(all, module.after);
-  if (found == all.end()) return {};  // passes of a target have run already
+  // If a pass of a target was the last that ran, no module passes remain.
+  if (found == all.end()) return {};
   return {found + 1, all.end()};
 }
 

@@ -8,24 +8,25 @@
 
 namespace kdl::driver {
 
-// A .kir text can state the last pass that ran on it, and the target. The compile then continues
-// after that pass.
+// A .kir text can name the last pass that ran on it and its target. Compilation then resumes after
+// that pass.
 
-/// Checks that the pass that the text names is one of the module's target, or independent of
-/// targets, and reports an error if not. For an untrusted text, the statement is discarded, so that
-/// all passes run as for a source.
+/// Checks that the pass named in the text is a target-independent pass or a pass of the module's
+/// target. Reports an error if it is not. If the text is not trusted, its pass and target are
+/// ignored, so that all passes run.
 bool CheckStanding(Session& session, ir::Module& module);
 
-/// Returns the module passes that still have to run on a text: all for an untrusted text. For a
-/// trusted one, those after the pass that it names, or passes::kTrustedPipeline if it names none.
+/// Returns the module passes that still have to run on a text. An untrusted text needs all of them.
+/// A trusted text needs those after the pass that it names, or passes::kTrustedPipeline if it names
+/// none.
 passes::Pipeline TextPasses(const ir::Module& module, const Options& options);
 
-/// Returns the device for a launch that is added to the module now. It is empty if a remaining pass
-/// assigns devices to launches.
+/// Returns the device for a launch that is about to be added to the module. It is empty if a
+/// remaining pass assigns devices to launches.
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);
 
-/// Returns the pipelines, which run one after the other, without the passes up to and including
-/// `after`.
+/// Returns the pipelines without the passes up to and including `after`. The pipelines run one
+/// after another.
 std::vector<passes::Pipeline> After(std::vector<passes::Pipeline> pipelines,
                                     std::string_view after);
 

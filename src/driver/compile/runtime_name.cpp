@@ -11,7 +11,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// 64-bit FNV-1a. The lengths of the texts are hashed, too.
+/// 64-bit FNV-1a over texts and their lengths.
 class Hash {
  public:
   void Add(std::string_view text) {
@@ -26,8 +26,8 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-/// Computes the hash. It is independent of paths and targets, so that objects for several
-/// architectures and a header made elsewhere fit together.
+/// Computes the hash. It does not depend on paths or targets, so that objects for several
+/// architectures match a header generated on another machine.
 uint32_t HashOf(const Session& s, const std::vector<std::string>& files_read) {
   Hash hash;
   for (uint32_t file = 0; file < s.sources.file_count(); ++file) {

@@ -13,9 +13,9 @@
 
 namespace kdl::driver {
 
-/// State shared by all phases of a compile: what is requested, where to report and print, and the
-/// names and types of its modules. Options and families outlive the session. The session outlives
-/// what is compiled.
+/// State shared by all phases of a compilation: the options, the diagnostics, the printed text, and
+/// the names and types of its modules. The options and families must outlive the session. The
+/// session must outlive everything that is compiled in it.
 struct Session {
   Session(const Options& o, const targets::Registry& f) : options(o), families(f) {}
   Session(const Session&) = delete;
@@ -28,14 +28,14 @@ struct Session {
   Names names;
   ir::Context context{names, families.instructions()};
   std::string printed;                 ///< text for standard output
-  std::vector<passes::PassRun> times;  ///< of phases and passes, in the order in which they ran
+  std::vector<passes::PassRun> times;  ///< times of phases and passes, in execution order
 };
 
-/// Whether to continue: Failed after errors, which have been reported; Stopped after the pass of
-/// --stop-after.
+/// Whether to continue. It is Failed after errors, which have been reported, and Stopped after the
+/// pass that --stop-after names.
 using passes::PipelineEnd;
 
-/// Writes the output of a command: what it prints, the times of --time-passes, then the
+/// Writes the output of a command: the printed text, then the times of --time-passes, then the
 /// diagnostics. Returns the exit code.
 int Finish(const Session& session);
 

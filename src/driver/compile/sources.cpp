@@ -32,8 +32,8 @@ constexpr std::string_view kElementary = "math/";
 
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
-/// Returns the identifiers of a text, including those in comments, and `%`, which is implemented by
-/// a fn for floats.
+/// Returns the identifiers of a text, including those in comments. Also returns `%`, because a
+/// library fn implements it for floats.
 std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   std::unordered_set<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
@@ -59,8 +59,8 @@ std::vector<std::string_view> DeclaredFns(std::string_view text) {
 
 using Words = std::unordered_set<std::string_view>;
 
-/// Whether a text with these words may need a library fn: exp_f32 for `exp`, trunc_of for `trunc`,
-/// fmod_f32 for `%`.
+/// Whether a text with these words may need the library fn `fn`: exp_f32 for `exp`, trunc_of for
+/// `trunc`, fmod_f32 for `%`.
 bool MayNeed(const Words& words, std::string_view fn) {
   for (std::string_view suffix : {"_f32", "_f64", "_of"}) {
     if (!fn.ends_with(suffix)) continue;
@@ -70,8 +70,8 @@ bool MayNeed(const Words& words, std::string_view fn) {
   return false;
 }
 
-/// Loads imports. `import std.nn;` names a file of the library; `import lib.gemm;` names
-/// lib/gemm.kdl, relative to the importing file.
+/// Loads imports. `import std.nn;` names a file of the standard library. `import lib.gemm;` names
+/// lib/gemm.kdl relative to the importing file.
 class Loader {
  public:
   Loader(Session& session, Trees& trees) : session_(session), trees_(trees) {}
@@ -90,8 +90,8 @@ class Loader {
   }
 
  private:
-  /// A file whose imports are being loaded. An explicit stack is used because chains of imports may
-  /// be long.
+  /// A file whose imports are being loaded. These files form an explicit stack, because chains of
+  /// imports may be too long for recursion.
   struct OpenFile {
     sema::SourceFile file;
     std::vector<const syntax::ImportItem*> imports;
@@ -115,8 +115,8 @@ class Loader {
     }
   }
 
-  /// Finishes the innermost file, whose imports are all loaded, and adds it to the file that
-  /// imports it.
+  /// Removes the innermost file, whose imports are all loaded, and adds it to the imports of the
+  /// file that imports it.
   const sema::SourceFile* End() {
     OpenFile ended = std::move(open_.back());
     open_.pop_back();
@@ -153,8 +153,8 @@ class Loader {
     open_.back().Take(loaded_[name] = nullptr);
   }
 
-  /// Reports an import cycle, and returns whether there is one: the file is already being loaded.
-  /// Compares names and paths, because links can give a file several names.
+  /// Whether importing the file would form a cycle, because the file is already being loaded.
+  /// Reports the cycle. Compares names and paths, because links can give a file several names.
   bool ReportCycle(const syntax::ImportItem& import, const std::string& name,
                    const std::string& place) {
     auto is_it = [&](const OpenFile& open) {
@@ -168,7 +168,8 @@ class Loader {
     return true;
   }
 
-  /// Returns `lib.` for `lib.gemm`. Imports are relative to the importing file.
+  /// Returns the prefix `lib.` for the name `lib.gemm`, since imports are relative to the importing
+  /// file.
   static std::string FolderOf(const std::string& name) {
     size_t dot = name.rfind('.');
     return dot == std::string::npos ? "" : name.substr(0, dot + 1);
@@ -179,7 +180,7 @@ class Loader {
     return fs::weakly_canonical(path, none).string();
   }
 
-  /// Returns the path of a file that `from` imports.
+  /// Returns the path of a file that the file `from` imports.
   std::string PathFrom(FileId from, const std::string& path) const {
     return (fs::path(session_.sources.path(from)).parent_path() / path).string();
   }
@@ -218,7 +219,7 @@ class Loader {
 
   Session& session_;
   Trees& trees_;
-  /// The files being loaded, outermost first; "" is the compiled file.
+  /// The files being loaded, outermost first. The name of the compiled file is "".
   std::vector<OpenFile> open_;
   std::map<std::string, const sema::SourceFile*> loaded_;
 };

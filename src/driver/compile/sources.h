@@ -10,21 +10,22 @@
 
 namespace kdl::driver {
 
-/// The syntax trees of a compile.
+/// The syntax trees of a compilation.
 struct Trees {
   Arena arena;
   std::deque<sema::SourceFile> files;
-  std::vector<std::string> files_read;  ///< paths as the user would write them, without the library
+  /// Paths as the user would write them; excludes the standard library.
+  std::vector<std::string> files_read;
 };
 
 /// Parses a text. Returns null if it has errors.
 const syntax::Module* Parse(Session& session, FileId file, Trees& trees);
 
-/// Loads everything that the file imports; each file is parsed once. Returns null after an error,
-/// which is reported: a file is missing, has errors or imports itself.
+/// Loads all files that the module imports, directly or indirectly, and parses each of them once.
+/// Returns null after an error, which is reported: a file is missing, has errors or imports itself.
 const sema::SourceFile* LoadImports(Session& session, const syntax::Module& module, Trees& trees);
 
-/// Returns the library files with elementary functions that one of the trees may use.
+/// Returns the library files with elementary functions that any of the trees may use.
 std::vector<const syntax::Module*> LoadElementary(Session& session, Trees& trees);
 
 }  // namespace kdl::driver

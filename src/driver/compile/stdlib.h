@@ -5,9 +5,9 @@
 
 namespace kdl::driver {
 
-/// A file of the standard library, which is embedded in the compiler.
+/// A file of the standard library. The library is embedded in the compiler.
 struct StdlibFile {
-  std::string_view path;  ///< `math/exp.kdl`
+  std::string_view path;  ///< such as `math/exp.kdl`
   std::string_view text;
 };
 std::span<const StdlibFile> StdlibFiles();

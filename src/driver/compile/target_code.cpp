@@ -48,8 +48,8 @@ passes::PassContext ContextOf(Session& s, const TargetCode& code) {
           RequestedPipeMode(s.options)};
 }
 
-/// Returns the kernels of a module that get code for a target: exported ones, and those that a
-/// launch can run on one of the devices. Without a program, returns all kernels.
+/// Returns the kernels of a module that need code for a target: exported kernels, and those that a
+/// launch can run on one of the devices. In a module without programs, returns all kernels.
 std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>& devices) {
   std::set<Name> launched;
   bool has_programs = false;
@@ -71,8 +71,8 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
-/// Whether the kernel needs its own code for this target: a contraction uses another matrix
-/// instruction than on the extended target, or the family has a specific reason.
+/// Whether the kernel needs its own code for this target. It does if a contraction uses a different
+/// matrix instruction than on the extended target, or if the family gives another reason.
 bool Differs(const ir::Function& kernel, const targets::Target& target,
              const targets::Target& extended) {
   bool differs =
@@ -85,8 +85,8 @@ bool Differs(const ir::Function& kernel, const targets::Target& target,
   return differs;
 }
 
-/// Returns the kernels to compile for a target. If its level extends that of another target,
-/// kernels whose code would not differ are left to that target.
+/// Returns the kernels to compile for a target. If the target's level extends the level of another
+/// target, kernels whose code would be the same are compiled only for that other target.
 std::set<Name> CompiledKernels(const ir::Module& module, const WantedTarget& wanted,
                                std::span<const WantedTarget> all) {
   std::set<Name> kernels = KernelsFor(module, wanted.devices);
@@ -102,8 +102,9 @@ std::set<Name> CompiledKernels(const ir::Module& module, const WantedTarget& wan
   return kernels;
 }
 
-/// Copies the module without the kernels that get no code, which might exceed limits of the target.
-/// Programs may launch these kernels elsewhere; they stay in the original module.
+/// Copies the module without the kernels that get no code for this target, because these might
+/// exceed its limits. They stay in the original module, since programs may launch them on other
+/// devices.
 std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode& code) {
   return CopyModule(module, [&](const ir::Function& function) {
     return function.kind == ir::FunctionKind::Fn || code.kernels.contains(function.name);
@@ -131,7 +132,7 @@ PipelineEnd RunProgramPasses(Session& s, ir::Module& module, const Code& code) {
   for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
   PipelineEnd end = passes::RunPipeline(After({passes::kProgramPipeline}, module.after)[0], context,
                                         PassOptionsOf(s));
-  // The memory for pipes is specific to these targets.
+  // The memory for pipes was sized for this one target.
   if (code.targets.size() == 1) module.target = code.targets[0].target.spec;
   return end;
 }
@@ -147,7 +148,7 @@ PipelineEnd RunLoopPasses(Session& s, TargetCode& code) {
   return passes::RunPipeline(code.loops, context, PassOptionsOf(s));
 }
 
-/// Generates the code of a part, whose targets are set.
+/// Generates the code for a part. Its targets must already be set.
 bool Generate(Session& s, Part& part, const codegen::CompileOptions& what) {
   const targets::Family& family = *part.targets[0]->target.family;
   std::vector<targets::TargetKernels> kernels;

@@ -14,7 +14,7 @@
 #include "passes/analysis/hidden_constants.h"
 #include "passes/target_facts.h"
 
-// The format of a tuning file. The trial with the largest gain is the one that is used.
+// The format of a tuning file. An entry lists trials. The trial with the largest gain is used.
 //
 // kernel matmul on x86-64-v4 threads=1 at K=256 M=256 N=256
 //   selector BK=192 BM=336 BN=512
@@ -48,7 +48,7 @@ bool ReadTile(std::string_view word, Tiles& tiles) {
 
 class Reader {
  public:
-  /// Returns what is wrong with the line, or an empty string.
+  /// Parses a line. Returns what is wrong with it, or an empty string.
   std::string Read(const std::string& line) {
     std::istringstream words(line);
     std::string first;
@@ -112,8 +112,8 @@ class Reader {
   std::vector<TunedKernel> kernels_;
 };
 
-/// Chooses the tiles of the tuning file, or asks the target's selector for kernels that it does not
-/// contain.
+/// Chooses the tile sizes in the tuning file. For kernels that the file does not contain, uses the
+/// target's selector.
 class TunedSelector final : public passes::TileSelector {
  public:
   TunedSelector(Session& session, const targets::Target& target, std::shared_ptr<TunedFile> tuned)
@@ -137,7 +137,8 @@ class TunedSelector final : public passes::TileSelector {
   }
 
  private:
-  /// Replaces the chosen values. Returns the reason if that is not possible, or an empty string.
+  /// Replaces the values in `chosen` by those in `tiles`. Returns why that is not possible, or an
+  /// empty string.
   std::string Take(const ir::Function& kernel, const Tiles& tiles,
                    std::vector<int64_t>& chosen) const {
     auto hidden = passes::HiddenConstants(kernel, session_.context);
@@ -181,7 +182,7 @@ class TunedSelector final : public passes::TileSelector {
     return found;
   }
 
-  /// Returns how many sizes of --set are in the class of those of the entry.
+  /// Returns the number of --set sizes that are in the same size class as those of the entry.
   int Nearness(const TunedKernel& one) const {
     int nearness = 0;
     for (const std::string& text : session_.options.set) {
@@ -273,7 +274,8 @@ std::shared_ptr<TunedFile> ReadTunedFile(Session& s) {
 
 SelectorAround TakeTuned(Session& s, std::shared_ptr<TunedFile> file) {
   return [&s, file = std::move(file)](const targets::Target& target) {
-    // On inexact targets, the results may depend on the tiles.
+    // Tuning is limited to exact targets, because on inexact ones the results may depend on the
+    // tile sizes.
     bool takes = target.facts->exact;
     return takes ? std::make_shared<const TunedSelector>(s, target, file) : target.selector;
   };

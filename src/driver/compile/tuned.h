@@ -12,52 +12,52 @@
 
 namespace kdl::driver {
 
-/// Values of constants, by name.
+/// Values of constants, keyed by name.
 using Tiles = std::map<std::string, int64_t>;
 
 /// Returns a text such as `BK=192 BM=336`.
 std::string TilesText(const Tiles& tiles);
 
-/// Measurements of a kernel on a level of a target. They represent all sizes of the same class,
-/// that is, with the same number of binary digits.
+/// Measurements of a kernel on one level of a target. They apply to all sizes of the same class,
+/// that is, to sizes with the same number of binary digits.
 struct TunedKernel {
   struct Trial {
     Tiles tiles;
     double gain = 0;  ///< speedup over the selector's choice; 0 if the trial failed
     std::string failure{};
   };
-  std::string kernel;  ///< an instance, such as `matmul.f32`
+  std::string kernel;  ///< an instance of a kernel, such as `matmul.f32`
   std::string level;
   int threads = 0;  ///< number of threads on the host; 0 for other devices
   Tiles sizes;
-  Tiles selector;  ///< the selector's choice
+  Tiles selector;  ///< the tile sizes that the target's selector chooses
   std::vector<Trial> trials{};
 
-  /// Smaller gains are noise.
+  /// Smaller gains count as noise.
   static constexpr double kWorthwhile = 1.02;
-  /// Longer blocks are neither tried nor chosen.
+  /// Longer blocks are not tried or chosen.
   static constexpr int64_t kLongestBlock = int64_t{1} << 16;
-  /// Rounds a gain as it is written to the file, so that a resumed search decides like one that was
-  /// not interrupted.
+  /// Rounds a gain to the precision of the file, so that a resumed search makes the same decisions
+  /// as an uninterrupted one.
   static double AsWritten(double gain);
   /// Returns the trial with the largest gain, or null if none has one.
   const Trial* Best() const;
   const Trial* Find(const Tiles& tiles) const;
-  /// Whether both are for the same kernel, level and number of threads, and for sizes of the same
+  /// Whether both entries have the same kernel, level and number of threads, and sizes of the same
   /// class.
   bool SameKey(const TunedKernel& other) const;
 };
 
-/// Convert between a list of TunedKernels and the text of a file. ReadTuned returns nothing after
-/// an error, which is reported.
+/// Convert between TunedKernels and the text of a tuning file. ReadTuned returns nothing after an
+/// error, which is reported.
 std::string TunedText(const std::vector<TunedKernel>& kernels);
 std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const std::string& text,
                                                   DiagnosticEngine& diagnostics);
 
-/// The contents of a tuning file, and what a compile has looked up in it.
+/// The contents of a tuning file, and the result of looking up kernels in it.
 struct TunedFile {
   std::vector<TunedKernel> kernels;
-  std::string unknown{};  ///< the first one that was not found, such as `'matmul.f32' on opencl`
+  std::string unknown{};  ///< the first kernel that was not found, such as `'matmul.f32' on opencl`
   bool knew_one = false;
 };
 
@@ -65,10 +65,11 @@ struct TunedFile {
 std::shared_ptr<TunedFile> ReadTunedFile(Session& session);
 
 /// Returns selectors that use the file. If it has several entries for a kernel and level, they use
-/// the one with the most sizes in the class of those of --set, or else the first one.
+/// the entry with the most sizes in the same class as those of --set. Among equal entries, the
+/// first is used.
 SelectorAround TakeTuned(Session& session, std::shared_ptr<TunedFile> file);
 
-/// Warns if the selectors found none of their kernels in the file.
+/// Warns if no kernel that the selectors looked up is in the file.
 void ReportUnknown(const TunedFile& file, Session& session);
 
 }  // namespace kdl::driver

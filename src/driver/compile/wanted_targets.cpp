@@ -18,8 +18,8 @@ bool SameCode(const targets::Target& a, const targets::Target& b) {
   return a.family == b.family && a.spec == b.spec;
 }
 
-/// Makes targets of one part adjacent, beginning with the one that requires the fewest processor
-/// features.
+/// Makes targets of the same part adjacent. Within a part, the target that requires the fewest
+/// processor features comes first.
 std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
   auto asks = [](const WantedTarget& t) {
     return std::popcount(t.target.facts->required_features);
@@ -36,8 +36,8 @@ std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
   return ordered;
 }
 
-/// Adds the targets of one spec for a device. If the device has other specs, one of an unknown kind
-/// is skipped. Returns false after an error.
+/// Adds the targets of one spec of a device. With `has_others`, skips a spec of an unknown kind,
+/// since the device also has known specs. Returns false after an error.
 bool Add(Session& s, const std::string& device, std::string_view spec, bool has_others,
          std::vector<WantedTarget>& wanted) {
   if (!s.families.Allows(spec)) {
@@ -73,7 +73,7 @@ bool Add(Session& s, const std::string& device, std::string_view spec, bool has_
   return true;
 }
 
-/// Whether the element is not a device but the rest of a path that contains a comma.
+/// Whether the list element is not a device but the rest of a path that contains a comma.
 bool IsRestOfPath(std::string_view element) {
   std::string_view kind = element.substr(0, element.find_first_of("[?"));
   bool has_path = kind.starts_with('@') || kind.starts_with("plugin:");
@@ -82,7 +82,8 @@ bool IsRestOfPath(std::string_view element) {
   });
 }
 
-/// Reports a list that was split at a comma inside a path.
+/// Whether all elements of the lists are devices. Reports an error if a list was split at a comma
+/// inside a path.
 bool AreDevices(Session& s, const DeviceSpecs& specs) {
   for (const auto& [device, list] : specs) {
     std::vector<std::string_view> elements = SplitList(list);
@@ -99,7 +100,8 @@ bool AreDevices(Session& s, const DeviceSpecs& specs) {
   return true;
 }
 
-/// Reports two targets of the same part and level, since the runtime distinguishes them by level.
+/// Whether all targets of a part have different levels. Reports two with the same level, since the
+/// runtime distinguishes the targets of a part by level.
 bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagnostics) {
   auto alike = [](const WantedTarget& a, const WantedTarget& b) {
     return InOnePart(a.target, b.target) && a.target.facts->level == b.target.facts->level;
@@ -119,7 +121,7 @@ bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagno
   return true;
 }
 
-/// Restricts the targets to the one that the module is lowered for, if any.
+/// If the module is already lowered for a target, keeps only that target.
 std::optional<std::vector<WantedTarget>> OnlyTextsTarget(Session& s, const ir::Module& module,
                                                          std::vector<WantedTarget> targets) {
   const std::string& after = module.after;
@@ -177,7 +179,8 @@ std::optional<std::vector<WantedTarget>> ParseTargets(Session& s, const ir::Modu
     }
   }
   for (const auto& [device, list] : specs) {
-    if (!list.empty()) continue;  // a promise, which the caller may bind to any of the targets
+    // The caller may bind a device without specs to any of the targets.
+    if (!list.empty()) continue;
     for (WantedTarget& target : wanted) target.devices.insert(device);
   }
   wanted = Ordered(std::move(wanted));

@@ -20,8 +20,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Makes the module one that runs without a compiler: its devices get the runtime's specs, and if
-/// it has no program, each kernel gets one.
+/// Makes the module runnable without a compiler: its devices get the specs for the runtime, and if
+/// the module has no program, each kernel gets one.
 void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   for (ir::Device& device : module.devices) {
     auto spec = specs.find(device.name.str());
@@ -36,7 +36,8 @@ void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   }
 }
 
-/// Returns the highest level of the part below `level` that also has the kernel, or null.
+/// Among the levels of the part that have the kernel, returns the highest below `level`, or null if
+/// there is none.
 const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name kernel) {
   const TargetCode* below = nullptr;
   for (const TargetCode* one : part.targets) {
@@ -46,9 +47,10 @@ const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name ker
   return below;
 }
 
-/// Adds the kernels of a part to the module that the interpreter runs, `into`. Tiles, and with them
-/// results, may differ between levels. With `lowest`, adds those of the lowest level, which are for
-/// any processor; otherwise adds those of other levels that differ from the levels below.
+/// Adds the kernels of a part to `into`, the module that the interpreter runs. Tile sizes may
+/// differ between levels, and results with them. With `lowest`, adds each kernel from its lowest
+/// level, which runs on any processor. Otherwise adds the kernels of higher levels that differ from
+/// the level below.
 void AddKernels(Part& part, ir::Module& into, bool lowest) {
   Names& names = into.context().names;
   auto code = part.compiled.kernels.begin();
@@ -70,7 +72,7 @@ void AddKernels(Part& part, ir::Module& into, bool lowest) {
   }
 }
 
-/// Adds the kernels that the interpreted part does not have, from the parts that have them.
+/// Adds the kernels that the interpreted part lacks, from the other parts.
 void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir::Module& into) {
   for (Part* part : parts) {
     if (part == &interpreted) continue;
@@ -95,8 +97,8 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
   }
 }
 
-/// Returns the default devices of programs. A host for which there is no code is replaced by the
-/// devices for which there is.
+/// Returns the default devices of programs. If no code for a host exists, the devices that have
+/// code replace the host.
 DeviceSpecs DefaultPlaces(const Compilation& made, std::span<Part* const> parts) {
   DeviceSpecs places = made.devices[0];
   std::string coded;
@@ -110,8 +112,8 @@ DeviceSpecs DefaultPlaces(const Compilation& made, std::span<Part* const> parts)
   return places;
 }
 
-/// Returns the KIR that the interpreter runs in place of the kernels, and stores their names in it
-/// in the parts. The kernels are those of `part` if it has them.
+/// Returns the KIR that the interpreter runs in place of the kernels. Records the kernels' names in
+/// that KIR in the parts. Kernels come from `part` if it has them, and from other parts otherwise.
 std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
   const ir::Module& tiled = *part.targets[0]->tiled;
   ir::Module all(tiled.context());
@@ -180,7 +182,7 @@ const std::string* CompileHostObject(Session& s, Compilation& made, std::string_
   std::vector<codegen::CompiledModule*> devices;
   std::vector<Part*> parts = LinkedParts(code, arch);
   for (Part* part : parts) devices.push_back(&part->compiled);
-  // The interpreter runs the tiles of the host's own code, if there is any.
+  // The interpreter runs the tiles of the host's own code, if that code exists.
   auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
   Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
   std::string kir = embeds_ir && interpreted ? InterpretedText(made, parts, *interpreted) : "";

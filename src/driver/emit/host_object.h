@@ -9,24 +9,24 @@
 
 namespace kdl::driver {
 
-/// Returns the architectures that the code's programs can run on, or kernelc's own if all code is
-/// for devices.
+/// Returns the architectures on which the code's programs can run. If all code is for devices, that
+/// is the architecture of kernelc itself.
 std::vector<std::string> HostArchs(const Code& code);
 
-/// Whether programs with this code run on this machine. Reports an error if not.
+/// Whether programs with this code can run on this machine. Reports an error if not.
 bool RunsHere(const Code& code, DiagnosticEngine& diagnostics);
 
-/// Returns the parts that a program for a host of this architecture is linked with: its own code
-/// and that of all devices, but not that of other hosts.
+/// Returns the parts to link into a program for a host of this architecture: the host's own code
+/// and the code of all devices, but not the code of other hosts.
 std::vector<Part*> LinkedParts(Code& code, std::string_view arch);
 
-/// Whether the options ask to run the code in the interpreter. KIR is then embedded in the host
+/// Whether the options request that the interpreter run the code. KIR is then embedded in the host
 /// object.
 bool EmbedsIr(const Options& options, const Code& code);
 
 /// Returns the contents of NAME.host.o for a host: the images of all devices and their
-/// registration. It is made only once and is owned by the code. Returns null after an error, which
-/// is reported.
+/// registration. The contents are generated once and are owned by the code. Returns null after an
+/// error, which is reported.
 const std::string* CompileHostObject(Session& session, Compilation& made, std::string_view arch,
                                      bool embeds_ir);
 

@@ -19,7 +19,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Collects the output files of one compile.
+/// Collects the output files of one compilation.
 class Collector {
  public:
   Collector(Session& session, Compilation& made, const Emits& emits)
@@ -64,7 +64,7 @@ class Collector {
         break;
       case Emit::Ast:
       case Emit::Contracts:
-        break;  // already printed
+        break;  // the contracts are already printed
       case Emit::Ir:
         CollectIr(session_, *made_.module, files_);
         break;
@@ -78,7 +78,7 @@ class Collector {
         NeedTexts("asm", "s", &codegen::CompiledModule::assembly);
         break;
       case Emit::Exe:
-        // The program contains KIR, which the interpreter on its host runs.
+        // The program contains KIR for the interpreter, which runs on the program's host.
         if (RunsHere(code_, session_.diagnostics))
           AddLinked(name_, targets::OwnArch(), true, LinkProgram, true);
         break;
@@ -98,7 +98,8 @@ class Collector {
     files_.push_back({folder + name, std::move(bytes), executable});
   }
 
-  /// Returns `NAME.host.o`, or `NAME.host.aarch64.o` if there are hosts of several architectures.
+  /// Returns a file name such as `NAME.host.o`, or `NAME.host.aarch64.o` if there are hosts of
+  /// several architectures.
   std::string ForHost(std::string_view what, std::string_view arch, std::string_view ending) const {
     bool several = HostArchs(code_).size() > 1;
     return fmt::format("{}{}{}{}{}", name_, what, several ? "." : "", several ? arch : "", ending);
@@ -113,7 +114,8 @@ class Collector {
     AddTexts("o", &codegen::CompiledModule::object);
   }
 
-  /// Returns the kind of the part's devices if they load the text with this name, or null.
+  /// Returns the kind of the part's devices if they load code in the text format of this name.
+  /// Returns null otherwise.
   static const targets::TargetKind* LoaderOf(const Part& part, std::string_view text) {
     for (const targets::TargetKind& kind : part.targets[0]->target.family->kinds) {
       if (kind.kind == part.compiled.kind && kind.text == text) return &kind;
@@ -136,7 +138,7 @@ class Collector {
               fmt::format("use it with such a target: --target {} --emit {}", LoadingKind(text), text));
   }
 
-  /// Returns the first kind of device that loads this text and can be used without a description
+  /// Returns the first kind of device that loads code in this text format and needs no description
   /// file.
   std::string_view LoadingKind(std::string_view text) const {
     for (const targets::Family* family : session_.families.families()) {
@@ -147,7 +149,7 @@ class Collector {
     KDL_UNREACHABLE("no device loads '{}'", text);
   }
 
-  /// Adds this text of each part that has it. Returns whether any does.
+  /// Adds the given text of each part that has it. Returns whether any part has it.
   bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
@@ -158,7 +160,8 @@ class Collector {
     return has_any;
   }
 
-  /// Adds texts, or reports that there are none. `word` is their name in --emit.
+  /// Adds the texts of the given format, or reports that no part has any. `word` is the format's
+  /// name in --emit.
   void NeedTexts(std::string_view word, std::string_view ending,
                  std::string codegen::CompiledModule::* text) {
     if (AddTexts(ending, text) || code_.parts.empty()) return;
@@ -170,8 +173,8 @@ class Collector {
     }
   }
 
-  /// Returns the architecture of a part, or its kind of devices if they have none. If two families
-  /// have this architecture, the family's name is a prefix.
+  /// Returns the architecture of a part, or its kind of device if it has no architecture. If two
+  /// families have this architecture, the family's name is a prefix.
   std::string PartName(const Part& part) const {
     const std::string& arch = part.compiled.arch;
     if (arch.empty()) return part.compiled.kind;
@@ -200,7 +203,8 @@ class Collector {
     }
   }
 
-  /// Adds a dependency file for make and ninja: the files collected so far depend on all inputs.
+  /// Adds a dependency file for make and ninja, in which the files collected so far depend on all
+  /// inputs.
   void AddDeps() {
     std::string outputs;
     for (const OutputFile& file : files_)
@@ -210,17 +214,17 @@ class Collector {
     AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
   }
 
-  /// Escapes a path for a dependency file. In these, backslashes are special only before a blank,
-  /// `#` or `:`.
+  /// Escapes a path for a dependency file. In such files, backslashes are special only before a
+  /// blank, `#` or `:`.
   static std::string Escaped(std::string_view path) {
     std::string text;
-    size_t backslashes = 0;  // number of them at the end of `text`
+    size_t backslashes = 0;  // number of backslashes at the end of `text`
     for (char ch : path) {
       if (ch == ' ' || ch == '#' || ch == ':') text.append(backslashes + 1, '\\');
       text += ch == '$' ? "$$" : std::string(1, ch);
       backslashes = ch == '\\' ? backslashes + 1 : 0;
     }
-    return text.append(backslashes, '\\');  // a blank follows
+    return text.append(backslashes, '\\');  // double them: a blank follows the path
   }
 
   Session& session_;

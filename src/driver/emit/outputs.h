@@ -9,13 +9,13 @@
 
 namespace kdl::driver {
 
-/// Writes the objects of programs for a host of this architecture into `folder`, and returns their
-/// paths, for a linker. Returns nothing after an error, which is reported.
+/// Writes the objects of the programs for a host of this architecture into `folder`. Returns their
+/// paths, which are passed to a linker. Returns nothing after an error, which is reported.
 std::vector<std::string> WriteObjects(Session& session, Compilation& made, std::string_view arch,
                                       bool embeds_ir, const std::string& folder);
 
-/// Returns the files that `emits` requests from a finished compile, with paths in the output
-/// folder. Nothing is written yet. Returns nothing after an error, which is reported.
+/// Returns the files that `emits` requests from a finished compilation, with paths in the output
+/// folder. Does not write them yet. Returns nothing after an error, which is reported.
 std::vector<OutputFile> CollectOutputs(Session& session, Compilation& made, const Emits& emits);
 
 /// Outputs the module as KIR: to standard output, or as a file if an output folder is given.

@@ -7,11 +7,11 @@
 
 namespace kdl::driver {
 
-/// Links objects into a shared object with lld. Reports a missing or failing linker.
+/// Links objects into a shared object with lld. Reports an error if the linker is missing or fails.
 bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics);
 
-/// Links objects, the program executor and the runtime into a program, with the C++ compiler. The
+/// Uses the C++ compiler to link objects, the program executor and the runtime into a program. The
 /// libraries are in ../lib relative to kernelc.
 bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,
                  DiagnosticEngine& diagnostics);

@@ -25,7 +25,7 @@ bool ReadRandom(std::string_view text, ArgumentSpec& argument) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Determines the kind of an argument, without reading its file.
+/// Determines the kind of an argument without reading the file that it may name.
 ArgumentSpec Classify(Assignment assignment) {
   ArgumentSpec argument;
   argument.name = std::move(assignment.name);

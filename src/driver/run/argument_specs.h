@@ -21,10 +21,10 @@ struct ArgumentSpec {
   std::string number;                 ///< for Number: its text; 0 for `zeros`, 1 for `ones`
   std::optional<uint64_t> seed = {};  ///< for Random and Special, if given
   std::string path;                   ///< for File
-  HostTensor file;                    ///< for File: its contents
+  HostTensor file;                    ///< for File: the file's contents
 };
 
-/// Parses every --arg and reads the files that they name.
+/// Parses all --arg options and reads the files that they name.
 std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
                                                        DiagnosticEngine& diagnostics);
 

@@ -35,7 +35,8 @@ bool Mentions(Size size, Name name) {
   return Mentions(size->lhs, name) || Mentions(size->rhs, name);
 }
 
-/// Solves `side = other` for `dim`. Returns an empty string if that needs more than sums.
+/// Solves `side = other` for `dim`. Returns an empty string if `side` contains operations other
+/// than sums and differences.
 std::string Solved(Size side, Name dim, const std::string& other) {
   if (side->kind == SizeKind::Symbol) return other;
   if (side->kind != SizeKind::Add && side->kind != SizeKind::Sub) return {};
@@ -53,7 +54,7 @@ std::string Solved(Size side, Name dim, const std::string& other) {
       subtracts ? fmt::format("{} - ({})", amount, other) : fmt::format("{} - {}", other, amount));
 }
 
-/// Binds the parameters of one program.
+/// Binds the parameters of one program to arguments.
 class Binder {
  public:
   Binder(const ir::Module& module, const ir::Function& program,
@@ -63,7 +64,8 @@ class Binder {
         arguments_(arguments),
         diagnostics_(diagnostics) {}
 
-  /// Checks that each --arg or --out names another parameter, and one for which it is meaningful.
+  /// Checks that no two --arg and no two --out name the same parameter, and that each option is
+  /// meaningful for its parameter.
   void CheckNames(const Options& options) {
     std::set<std::string> given;
     for (const ArgumentSpec& argument : arguments_) {
@@ -89,8 +91,8 @@ class Binder {
     }
   }
 
-  /// Reports the first parameter whose size is negative or exceeds the memory. Returns false in
-  /// that case.
+  /// Whether all sizes of the parameters are nonnegative and the parameters fit in memory. Reports
+  /// the first parameter that violates this.
   bool CheckShapes(const SizeValues& values) {
     int64_t most = PhysicalMemoryBytes();
     int64_t left = most;
@@ -160,8 +162,9 @@ class Binder {
     }
   }
 
-  /// Describes how a `where` could give an unknown size, once missing sizes are given or the
-  /// equation is solved for it. Returns an empty string if none can.
+  /// Suggests how a `where` could determine an unknown size: by giving the sizes that the equation
+  /// also contains, or by solving the equation for the unknown. Returns an empty string if no
+  /// `where` can.
   std::string EquationFor(Name dim, const SizeValues& values) const {
     for (const ir::Op* op : ir::RequirementsOf(program_)) {
       if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
@@ -295,7 +298,7 @@ class Binder {
   }
 
   const ir::Function& program_;
-  std::set<size_t> loop_inputs_;  ///< parameters that get small values
+  std::set<size_t> loop_inputs_;  ///< indices of parameters that get small values
   const std::vector<ArgumentSpec>& arguments_;
   DiagnosticEngine& diagnostics_;
   std::map<std::string, std::string> out_paths_;

@@ -13,24 +13,26 @@
 
 namespace kdl::driver {
 
-/// A parameter of the program with its value before the run, and later its value after it.
+/// A parameter of the program with its value: before the run, the argument; afterwards, the result.
 struct BoundArgument {
   std::string name;
   ir::Direction direction = ir::Direction::In;
   HostTensor tensor;  ///< a scalar has no dimensions
   bool is_tensor = false;
-  bool is_drawn = false;  ///< not given by --arg, and not an `out` parameter
-  std::string out_path;   ///< the file given with --out, if any
+  /// Filled with drawn numbers: neither given by --arg nor an `out` parameter.
+  bool is_drawn = false;
+  std::string out_path;  ///< the file given with --out, if any
 };
 
-/// A program and everything that it is called with.
+/// A program's sizes and arguments for one call.
 struct BoundProgram {
   std::vector<int64_t> dims;  ///< in the order of Function::dims
   std::vector<BoundArgument> arguments;
 };
 
-/// Binds the sizes from the files' shapes and --set, then makes all arguments. Those without --arg
-/// are random: parameter n, counted from 1, uses the seed n. Reports everything that does not fit.
+/// Binds the sizes from --set and from the shapes of the files, then creates all arguments. An
+/// argument without --arg is random: parameter n, counted from 1, uses seed n. Reports all sizes
+/// and arguments that do not match the parameters.
 std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics);

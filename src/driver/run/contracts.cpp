@@ -19,8 +19,8 @@ void Report(const interp::ContractFailure& failure, bool requirement, const Sour
   }
 }
 
-/// Whether the contract belongs to the function or to the one that it is a variant of, as
-/// `scale.f32.D64` is of `scale.f32`.
+/// Whether the contract belongs to the function, or to the function of which it is a variant. For
+/// example, `scale.f32.D64` is a variant of `scale.f32`.
 bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
   std::string_view name = function.name.text();
   if (!name.starts_with(contract.function)) return false;

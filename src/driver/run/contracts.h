@@ -13,7 +13,7 @@
 
 namespace kdl::driver {
 
-/// A contract, and the names of its sizes in a run.
+/// A contract, and the sizes and constants that its names denote in a run.
 struct BoundContract {
   const ir::Contract* contract = nullptr;
   const ir::Module* module = nullptr;
@@ -21,22 +21,23 @@ struct BoundContract {
   std::map<Name, int64_t> constants;  ///< `int` generics that have a value
 };
 
-/// Returns the source position of a failure: the condition or equation, or the expression in it
-/// that has no value.
+/// Returns the source position of a failure: that of the condition or equation, or of the
+/// subexpression that has no value.
 Span FailureSpan(const interp::ContractFailure& failure, const SourceManager& sources);
 
-/// Returns the function's contract, if it has one.
+/// Returns the function's contract, or nothing if it has none.
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function);
 
-/// Returns the data of a run for the evaluator. Both programs must outlive it.
+/// Returns the data of a run in the form that the evaluator uses. Both programs must outlive the
+/// result.
 interp::ContractData EvaluatorData(const BoundContract& contract, const BoundProgram& before,
                                    const BoundProgram& after);
 
-/// Whether the arguments meet the contract's requirements. Reports those that they do not.
+/// Whether the arguments meet the contract's requirements. Reports those that are not met.
 bool CheckRequirements(const BoundContract& contract, const BoundProgram& before,
                        const SourceManager& sources, DiagnosticEngine& diagnostics);
-/// Whether the results of the run meet the contract's equations. Reports those that they do not.
+/// Whether the results of the run meet the contract's equations. Reports those that are not met.
 bool CheckEquations(const BoundContract& contract, const BoundProgram& before,
                     const BoundProgram& after, const SourceManager& sources,
                     DiagnosticEngine& diagnostics);

@@ -24,7 +24,7 @@ ir::Device* Find(ir::Module& module, std::string_view name) {
   return nullptr;
 }
 
-/// Finds a device by its name on the command line.
+/// Finds a device by the name that the user writes on the command line.
 ir::Device* FindInSource(ir::Module& module, std::string_view name) {
   for (ir::Device& device : module.devices) {
     if (NameInSource(device.name.text()) == name) return &device;
@@ -43,7 +43,7 @@ bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   return false;
 }
 
-/// Reports a name that no device has.
+/// Reports a name that no device of the module has.
 Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::string_view name,
                           DiagnosticEngine& diagnostics) {
   std::vector<std::string> texts;
@@ -63,7 +63,7 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }
 
-/// Applies the options --device NAME=SPEC.
+/// Applies --device NAME=SPEC options.
 bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::string>& bindings,
             DiagnosticEngine& diagnostics) {
   bool all = true;
@@ -91,15 +91,16 @@ bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::
   return all;
 }
 
-/// Returns the device that a list element `@cpu` refers to, or null if the element is a spec.
+/// Returns the device that a list element such as `@cpu` refers to, or null if the element is a
+/// spec.
 ir::Device* Represents(ir::Module& module, std::string_view element) {
   if (!element.starts_with('@')) return nullptr;
   ir::Device* own = Find(module, element.substr(1));
   return own ? own : FindInSource(module, element.substr(1));
 }
 
-/// Checks that all devices that `device` refers to exist, and that it does not refer to itself.
-/// `path` contains the devices that led to it.
+/// Checks that all devices that `device` refers to exist, and that `device` does not refer to
+/// itself, even indirectly. `path` contains the devices whose references led to `device`.
 bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir::Device& device,
                            std::vector<std::string>& path, std::set<const ir::Device*>& checked,
                            DiagnosticEngine& diagnostics) {
@@ -124,8 +125,8 @@ bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir
   return true;
 }
 
-/// Adds the elements of a spec to the list, and replaces references to devices by their specs. The
-/// runtime uses the first available element, so duplicates are dropped.
+/// Appends the elements of a spec to `list`, with references to devices replaced by the specs of
+/// those devices. Duplicates are dropped, since the runtime uses the first available element.
 void AddFollowed(ir::Module& module, const std::string& spec, std::set<const ir::Device*>& followed,
                  std::vector<std::string>& list) {
   for (std::string_view element : SplitList(spec)) {
@@ -144,8 +145,8 @@ std::string Followed(ir::Module& module, const std::string& spec) {
   return fmt::format("{}", fmt::join(list, ","));
 }
 
-/// Returns the promise that leaves the device without a spec: the device itself, or one that it
-/// refers to.
+/// Returns the unbound device because of which `device` has no spec: `device` itself, or one that
+/// it refers to.
 const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device) {
   for (std::string_view element : SplitList(device.spec)) {
     if (const ir::Device* other = Represents(module, element)) return PromiseOf(module, *other);

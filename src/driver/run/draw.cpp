@@ -18,8 +18,8 @@ uint64_t Mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/// Returns a multiple of 2^(1 - digits) in [-1, 1), which is exact in every type with this
-/// precision.
+/// Returns a multiple of 2^(1 - digits) in [-1, 1). It is exact in every type with at least
+/// `digits` bits of precision.
 double MatrixInstruction(uint64_t x, int digits) {
   return std::ldexp(static_cast<double>(x >> (64 - digits)), 1 - digits) - 1;
 }
@@ -35,8 +35,8 @@ int64_t Uniform(IntegerRange range, uint64_t x) {
   return static_cast<int64_t>(static_cast<uint64_t>(range.low) + (width == 0 ? x : x % width));
 }
 
-/// Returns a power of two or a neighbour of it, of either sign, or an end of the range if that is
-/// outside.
+/// Returns a power of two or a neighbour of one, of either sign. If that is outside the range,
+/// returns an end of the range.
 int64_t Edge(Scalar scalar, IntegerRange range, uint64_t x) {
   uint64_t power = uint64_t{1} << (x >> 8) % static_cast<uint64_t>(Info(scalar).bits);
   auto half = static_cast<int64_t>(power / 2);

@@ -12,7 +12,7 @@ uint64_t LowBits(uint64_t value, Scalar scalar) {
   return value & ~uint64_t{0} >> (64 - Info(scalar).bits);
 }
 
-/// Extracts small numbers from random bits.
+/// Derives small numbers from random bits.
 class Digits {
  public:
   explicit Digits(uint64_t drawn) : rest_(drawn) {}
@@ -27,8 +27,8 @@ class Digits {
   uint64_t rest_;
 };
 
-/// Returns a fraction of `bits` bits: some random leading bits, followed by those of one half or of
-/// a neighbour of it.
+/// Returns a fraction of `bits` bits: some random leading bits, followed by the bits of one half or
+/// of a neighbour of one half.
 uint64_t Halfway(int bits, Digits& drawn) {
   auto cut = static_cast<int>(1 + drawn.Below(static_cast<uint64_t>(bits)));
   uint64_t near = drawn.Below(4);
@@ -40,7 +40,7 @@ uint64_t Halfway(int bits, Digits& drawn) {
 uint64_t SpecialFloat(Scalar scalar, Digits drawn) {
   const FloatFormat& format = Info(scalar).format;
   int fraction = format.fraction;
-  uint64_t one = uint64_t{1} << fraction;  // in the exponent
+  uint64_t one = uint64_t{1} << fraction;  // the value 1 in the exponent field
   uint64_t most = (uint64_t{1} << format.exponent) - 1;
   auto bias = static_cast<uint64_t>(format.bias());
   uint64_t sign = drawn.Below(2) * format.sign();
@@ -58,9 +58,9 @@ uint64_t SpecialFloat(Scalar scalar, Digits drawn) {
       return sign | (most * one - 1);
     case 6:
       return sign | most * one;
-    case 7:  // quiet
+    case 7:  // a quiet NaN
       return sign | most * one | one >> 1 | drawn.Below(one >> 1);
-    case 8:  // signaling, unless the payload is 0
+    case 8:  // a signaling NaN, or infinity if the payload is 0
       return sign | most * one | drawn.Below(one >> 1);
     case 9:
       return sign | drawn.Below(most) * one;
@@ -89,7 +89,7 @@ uint64_t SpecialInteger(Scalar scalar, Digits drawn) {
     case 0:
       return 0;
     case 1:
-      return LowBits(most + 1, scalar);  // the smallest
+      return LowBits(most + 1, scalar);  // the smallest integer of the type
     case 2:
       return LowBits(most + 2, scalar);
     case 3:
@@ -123,7 +123,7 @@ uint64_t SpecialBits(Scalar scalar, uint64_t drawn) {
 void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed) {
   Draw(tensor, seed);
   if (!is_tensor && tensor.scalar == Scalar::Bool) return;
-  constexpr uint64_t kOther = 7919;  // a seed whose bits are unrelated to those of the first one
+  constexpr uint64_t kOther = 7919;  // a seed whose bits are unrelated to those of `seed`
   auto size = static_cast<size_t>(Bytes(tensor.scalar));
   for (size_t n = 0; n < tensor.bytes.size() / size; ++n) {
     if (DrawBits(seed, n) >> 62 != 0) continue;

@@ -7,13 +7,13 @@
 namespace kdl::driver {
 
 /// Fills an argument like `random`, except that one element in four is a number that often reveals
-/// errors. For floats these are, of both signs:
+/// errors. For floats, those numbers have either sign and are:
 ///   - zeros, infinities, quiet and signaling NaNs with any payload
 ///   - the smallest and largest normal and subnormal numbers
 ///   - powers of two and their neighbours, and the limits of integer types
-///   - numbers halfway between two numbers of a shorter type.
-/// For integers they are the limits of the type, powers of two and their neighbours, and numbers
-/// halfway between two floats. A bool in a tensor is any byte.
+///   - numbers halfway between two adjacent numbers of a shorter type.
+/// For integers, they are the limits of the type, powers of two and their neighbours, and numbers
+/// halfway between two adjacent floats. A bool in a tensor can be any byte.
 void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed);
 
 }  // namespace kdl::driver

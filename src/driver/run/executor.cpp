@@ -83,8 +83,8 @@ Status Executor::RunProgram(const ir::Function& program,
   return worked.ok() ? walked : worked;
 }
 
-/// An operation that fails makes all that depend on it fail with the same cause. The first failed
-/// event therefore has the right message.
+/// If an operation fails, all operations that depend on it fail with the same cause. The first
+/// failed event therefore has the right message.
 Status Executor::Wait() {
   Status first;
   for (kdl_event* event : events_) {
@@ -133,8 +133,8 @@ Result<EventId> Executor::Join(kdl_queue* queue, const std::vector<EventId>& aft
   return AddEvent(done);
 }
 
-/// Waits for all events. A launch may depend on others only through their order in its queue, so a
-/// reader of its data must wait for everything.
+/// Waits for all events. A launch may depend on other launches only through their order in its
+/// queue, so a reader of its results must wait for all of them.
 Status Executor::WaitForStarted() {
   for (; waited_ < events_.size(); ++waited_) {
     if (Status done = StatusOf(kdl_event_wait(events_[waited_], -1)); !done.ok()) return done;
@@ -213,8 +213,8 @@ Result<EventId> Executor::Mark(Name device, int64_t queue) {
   return Join(*found, {});
 }
 
-/// Returns `module.kernel<constants>`. Types are constants, too, but are included only if the types
-/// of the arguments do not identify the kernel.
+/// Returns `module.kernel<constants>`. Types are among the constants, but are included only if the
+/// argument types do not identify the kernel.
 std::string Executor::RuntimeNameOf(Name function, Name bound, TypeNames types) const {
   const ir::Function* kernel = module_.FindFunction(function);
   KDL_CHECK(kernel, "launch of '{}', which is not in the module", function.text());
@@ -254,7 +254,7 @@ Result<int64_t> Executor::Footprint(Name device, Name kernel, Name constants) {
   return status.ok() ? Result<int64_t>(bytes) : status.failure();
 }
 
-/// Returns 0 if the program computed the value of KDL_CORES_AUTO, which is not a valid number of
+/// Returns 0 if the program computed the value of KDL_CORES_AUTO, since 0 is not a valid number of
 /// cores.
 Result<int64_t> Executor::Instances(Name device, std::optional<int64_t> core_num) {
   Result<kdl_device*> found = FindDevice(device);
@@ -269,8 +269,8 @@ Status Executor::Reserve(const interp::ReserveRequest& request) {
                                         workspace.name.str().c_str(), &workspace.buffer));
 }
 
-/// Returns the contract of the kernel and the launch's data, or a failure if the requirements are
-/// not met.
+/// Returns the contract of the kernel with the launch's data. Returns a failure if the requirements
+/// are not met.
 Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequest& request) {
   Result<kdl_device*> device = FindDevice(request.device);
   bool is_debug = device.ok() && kdl_device_kind(*device) == targets::kDebugKind;
@@ -295,7 +295,7 @@ Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequ
   return Failure{DescribeRequired(broken[0], *sources_), FailureKind::User};
 }
 
-/// Checks that the finished launch meets the kernel's contract.
+/// Checks that a finished launch meets the kernel's contract.
 Status Executor::CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
                               interp::EventId done) {
   if (!launch.contract || checks_ != LaunchChecks::All) return {};
@@ -337,7 +337,7 @@ Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& reque
     }
     launch.args.push_back(arg);
   }
-  if (request.core_num == KDL_CORES_AUTO) {  // computed by the program, so not meant as `auto`
+  if (request.core_num == KDL_CORES_AUTO) {  // the program computed it, so it does not mean `auto`
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
                                name, *request.core_num),
                    FailureKind::User};

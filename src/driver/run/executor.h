@@ -20,21 +20,23 @@
 
 namespace kdl::driver {
 
-/// Returns the runtime's code of an element type, such as KDL_F32.
+/// Returns the runtime's code for an element type, such as KDL_F32.
 uint8_t ElementCode(Scalar scalar);
 Scalar ElementScalar(uint8_t code);
 
-/// Converts an error of the runtime, of which it takes ownership; null means success. The error's
-/// code determines the kind of the failure: wrong arguments and traps are the user's, others the
-/// environment's. A fault in generated code is an internal error and ends the process.
+/// Converts an error of the runtime to a status and takes ownership of the error. Null means
+/// success. The error's code determines the kind of the failure: wrong arguments and traps are user
+/// failures, others are failures of the environment. A fault in generated code is an internal error
+/// and ends the process.
 Status StatusOf(kdl_error* error);
 
-/// Which contracts of launched kernels are checked. On the debug device, requirements always are.
+/// Which contracts of launched kernels are checked. On the debug device, requirements are always
+/// checked.
 enum class LaunchChecks : uint8_t { Nothing, Requirements, All };
 
-/// Runs programs on the runtime: their operations become calls of its C interface, the same ones
-/// that the generated orchestration makes. The kernels must be registered with the context under
-/// the module's name.
+/// Runs programs on the runtime. Each operation becomes calls of the runtime's C interface, the
+/// same calls that the generated orchestration makes. The kernels must be registered with the
+/// context under the module's name.
 class Executor final : public interp::ProgramHost {
  public:
   /// `devices` maps the names of the module's devices to runtime devices. The context, the devices
@@ -44,13 +46,14 @@ class Executor final : public interp::ProgramHost {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Adds a tensor of the caller, for the program's parameters. Takes over the array's reference.
+  /// Adds a tensor of the caller as an argument for the program's parameters. Takes over the
+  /// array's reference.
   interp::TensorId Add(const kdl_array& array);
-  /// Returns a tensor that has not been freed.
+  /// Returns the array of a tensor. The tensor must not have been freed.
   const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
 
-  /// Sets the contracts, for the `expect`s of a test and for launches, and the sources that they
-  /// are in. Both must outlive the executor.
+  /// Sets the contracts that are checked at launches and at the `expect`s of a test, and the
+  /// sources that contain them. Both must outlive the executor.
   void SetContracts(const std::vector<ir::Contract>* contracts, const SourceManager* sources,
                     LaunchChecks checks) {
     contracts_ = contracts;
@@ -58,11 +61,11 @@ class Executor final : public interp::ProgramHost {
     checks_ = checks;
   }
 
-  /// Runs the program and waits for everything that it has started. Returns the failure of the
-  /// first operation, in program order, that failed.
+  /// Runs the program and waits for all operations that it has started. If some failed, returns the
+  /// failure of the first in program order.
   Status RunProgram(const ir::Function& program, const interp::ProgramArguments& arguments);
-  /// Repeats the last launch with the same arguments, on the calling thread. Its tensors must still
-  /// be alive.
+  /// Repeats the last launch with the same arguments on the calling thread. The tensors of that
+  /// launch must not have been freed.
   Status Relaunch();
 
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
@@ -96,11 +99,11 @@ class Executor final : public interp::ProgramHost {
   Result<kdl_queue*> FindQueue(Name device, int64_t index);
   std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
   interp::EventId AddEvent(kdl_event* event);
-  /// Returns an event that occurs after everything submitted to the queue so far and all of
-  /// `after`.
+  /// Returns an event that occurs after all operations submitted to the queue so far and after all
+  /// events in `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
-  /// The tensor's array in the memory of a device: the same array, or a copy.
+  /// The array of a tensor in the memory of a device: the original array, or a copy of it.
   struct Moved {
     kdl_array array;
     interp::EventId event;
@@ -113,14 +116,14 @@ class Executor final : public interp::ProgramHost {
                  interp::ContractData& data);
   /// The launch of a kernel whose contract is checked.
   struct CheckedLaunch {
-    std::optional<BoundContract> contract;  ///< nothing if there is nothing to check
-    std::vector<HostTensor> before;         ///< the arguments
+    std::optional<BoundContract> contract;  ///< nothing if no contract has to be checked
+    std::vector<HostTensor> before;         ///< the arguments before the launch
     std::map<Name, int64_t> sizes;
   };
   Result<CheckedLaunch> CheckRequired(const interp::LaunchRequest& request);
   Status CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
                       interp::EventId done);
-  /// A launch in terms of the runtime.
+  /// The arguments of a kernel launch in the runtime's types.
   struct Launching {
     kdl_queue* queue = nullptr;
     const kdl_function* function = nullptr;
@@ -133,17 +136,17 @@ class Executor final : public interp::ProgramHost {
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
-  /// When a kernel's name contains its types: only if the arguments do not determine them, or
-  /// whenever there are variants with other types.
+  /// When a kernel's name contains its types. With WhereNeeded, only if the arguments do not
+  /// determine the types; with WhereSeveral, whenever there are variants with other types.
   enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
   std::string RuntimeNameOf(Name kernel, Name constants, TypeNames types) const;
   Status Wait();
 
-  /// The memory for pipes of the launches that refer to it.
+  /// A block of memory for pipes, used by the launches that refer to it.
   struct Workspace {
     kdl_device* device;
     Name name;
-    kdl_buffer* buffer;  ///< null until something is reserved
+    kdl_buffer* buffer;  ///< null until memory is reserved
   };
 
   kdl_context* context_;
@@ -152,9 +155,9 @@ class Executor final : public interp::ProgramHost {
   LaunchChecks checks_ = LaunchChecks::Nothing;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
-  std::vector<kdl_array> tensors_;     ///< by id; without a buffer after Free
-  std::vector<kdl_event*> events_;     ///< by id, in program order
-  std::vector<Workspace> workspaces_;  ///< by id
+  std::vector<kdl_array> tensors_;     ///< indexed by id; an entry has no buffer after Free
+  std::vector<kdl_event*> events_;     ///< indexed by id, in program order
+  std::vector<Workspace> workspaces_;  ///< indexed by id
   Launching last_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for
 };

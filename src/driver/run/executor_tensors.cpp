@@ -26,7 +26,8 @@ Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
   return Add(made);
 }
 
-/// The runtime keeps the memory until the last operation that uses it has ended.
+/// Drops the program's reference. The runtime keeps the memory until the last operation that uses
+/// it has ended.
 Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
   KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program was freed twice", tensor.value);
   kdl_array_free(&tensors_[tensor.value]);
@@ -50,7 +51,8 @@ Result<bool> Executor::Overlap(TensorId a, TensorId b) {
   return status.ok() ? Result<bool>(overlap != 0) : status.failure();
 }
 
-/// The returned event is after everything submitted to the queue before, even if nothing was moved.
+/// The returned event occurs after all operations submitted to the queue earlier, even if nothing
+/// was moved.
 Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
   Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
@@ -144,7 +146,7 @@ std::vector<int64_t> Executor::Strides(TensorId tensor) const {
   return {view.stride, view.stride + view.rank};
 }
 
-/// Maps the buffer and calls `use(address of the element, its bytes)`.
+/// Maps the buffer and calls `use` with the address and the bytes of the element.
 template <class Use>
 Status Executor::WithElement(TensorId tensor, const std::vector<int64_t>& index,
                              kdl_map_access access, Use use) {
@@ -196,8 +198,8 @@ Status Executor::Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>
 
 namespace {
 
-/// Copies the elements of a view in row-major order without gaps to `to`. `from` is the first
-/// element. Returns the end of the copy.
+/// Copies the elements of a view to `to` contiguously, in row-major order. `from` is the address of
+/// the first element. Returns the end of the copy.
 std::byte* Gather(const kdl_tensor& view, int32_t dimension, const char* from, std::byte* to) {
   auto bytes = static_cast<size_t>(view.element_bits / 8);
   if (dimension == view.rank) {

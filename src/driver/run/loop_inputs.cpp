@@ -12,12 +12,12 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// Follows a value to everything that is computed from it.
+/// Finds everything that is computed from a value.
 class Reach {
  public:
   explicit Reach(const ir::Module& module) : module_(module) {}
 
-  /// Whether the value influences a loop.
+  /// Whether the value influences how often a loop runs.
   bool ToLoop(const Value* from) {
     Add(from);
     while (!left_.empty()) {
@@ -35,12 +35,13 @@ class Reach {
     if (seen_.insert(value).second) left_.push_back(value);
   }
 
-  /// Follows an operand to the results of the op. Returns true if it may determine how often
-  /// something runs.
+  /// Propagates from an operand to the results of the op. Returns true if the operand may determine
+  /// how often something runs.
   bool Pass(const ir::Op& op, size_t operand) {
     if (op.kind() == OpKind::Yield) {
       const ir::Op* parent = op.parent_region()->parent();
-      if (parent->kind() != OpKind::If) return true;  // a value that a loop carries may end it
+      // A value that the loop carries may end the loop.
+      if (parent->kind() != OpKind::If) return true;
       Add(parent->result(operand));
       return false;
     }
@@ -59,7 +60,7 @@ class Reach {
     return false;
   }
 
-  /// Follows stores, since the value may be loaded again.
+  /// Propagates to the memory that is stored to, since the value may be loaded again.
   void AddMemory(const ir::Op& op) {
     for (const Value* other : op.operands()) {
       if (other->type()->kind == ir::TypeKind::Tensor) Add(ir::MemoryOf(other));

@@ -22,7 +22,7 @@ constexpr size_t kMostBytes = size_t{1} << 38;
 
 struct Dtype {
   Scalar scalar;
-  std::string_view descr;  ///< without the byte order
+  std::string_view descr;  ///< NumPy's type descriptor without the byte order
   std::string_view numpy;
 };
 constexpr Dtype kDtypes[] = {
@@ -42,7 +42,7 @@ const Dtype& DtypeRow(Scalar scalar) {
 
 struct Header {
   std::string descr;
-  bool is_plain = true;  ///< the dtype is a single word and not a record
+  bool is_plain = true;  ///< whether the dtype is a single word rather than a record
   bool fortran = false;
   std::vector<int64_t> shape;
 };
@@ -94,7 +94,7 @@ class HeaderReader {
     rest_.remove_prefix(end + 1);
     return word;
   }
-  /// Reads a word, or a record, which is kept as text up to its closing bracket.
+  /// Reads a dtype: a word, or a record, which is kept as text up to its closing bracket.
   bool Descr(Header& header) {
     if (!Next('[')) {
       std::optional<std::string> word = Word();
@@ -140,8 +140,8 @@ class HeaderReader {
   std::string_view rest_;
 };
 
-/// The text of the header and the data after it. Split returns nothing and sets `reason` if the
-/// file does not begin like an .npy file.
+/// The two parts of a file: the text of the header and the data after it. Split returns nothing and
+/// sets `reason` if the file does not begin like a .npy file.
 struct Parts {
   std::string_view header;
   std::string_view data;
@@ -238,14 +238,16 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
   HostTensor tensor{*scalar, std::move(header->shape), std::vector<std::byte>(parts->data.size())};
   if (needed > 0) std::memcpy(tensor.bytes.data(), parts->data.data(), parts->data.size());
   if (*scalar == Scalar::Bool) {
-    // NumPy's bool views of other types can contain bytes other than 1, which are also true.
+    // NumPy's bool arrays can be views of other types, whose bytes may be values other than 0 and
+    // 1. Any nonzero byte is true.
     for (std::byte& byte : tensor.bytes) byte = std::byte{byte != std::byte{0}};
   }
   return tensor;
 }
 
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics) {
-  // A file that is larger than the memory could only end the process.
+  // Limit the size to the memory of the machine, because reading a larger file would end the
+  // process.
   auto memory = static_cast<size_t>(PhysicalMemoryBytes());
   std::optional<std::string> bytes = ReadInputFile(path, std::min(kMostBytes, memory), diagnostics);
   return bytes ? ParseNpy(*bytes, path, diagnostics) : std::nullopt;

@@ -10,27 +10,26 @@
 namespace kdl::driver {
 
 // .npy files as numpy.save writes them: versions 1 to 3, little endian, C order. The element types
-// are those of NumPy's dtypes (f16 is <f2). NumPy has no bf16: it is stored as <V2, as numpy.save
-// does for arrays of ml_dtypes.bfloat16. In plain NumPy, take the upper halves of float32 as
+// are NumPy's dtypes (f16 is <f2). NumPy has no bf16, so bf16 is stored as <V2, as numpy.save does
+// for arrays of ml_dtypes.bfloat16. In plain NumPy, take the upper halves of float32 as
 // `numpy.uint16` and convert them with `.view('V2')`. One-byte floats are stored as their bits,
 // with the type u8.
 
-/// Parses the array in `bytes`. `path` is for messages. Reports everything that is wrong with the
-/// file.
+/// Parses the array in `bytes`. `path` is used only in messages. Reports all errors in the file.
 std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& path,
                                    DiagnosticEngine& diagnostics);
 
 /// Reads and parses a file.
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics);
 
-/// Returns the contents of a file, identical to those that numpy.save writes.
+/// Returns the contents of a .npy file, byte for byte as numpy.save writes it.
 std::string FormatNpy(const HostTensor& tensor);
 
 /// Returns the element type under which a file stores this scalar.
 inline Scalar StoredAs(Scalar scalar) { return IsByteFloat(scalar) ? Scalar::U8 : scalar; }
 
-/// Returns NumPy's name of the scalar, such as `float32`: `V2` for bf16, `uint8` for one-byte
-/// floats.
+/// Returns NumPy's name for the scalar, such as `float32`. It is `V2` for bf16 and `uint8` for
+/// one-byte floats.
 std::string_view NumpyName(Scalar scalar);
 
 /// Returns a shape as NumPy writes it: `(128, 64)`, `(3,)`, `()`.

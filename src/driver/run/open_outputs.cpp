@@ -23,7 +23,7 @@ bool IsAtomic(const ir::Op& op) {
   return op.kind() == ir::OpKind::Update && op.attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch;
 }
 
-/// Whether no `sync` is certain to run between two ops, given the branches and loops around them.
+/// Whether two ops may run without a `sync` between them, given the branches and loops around them.
 bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel) {
   for (const ir::Op* loop = a->parent_region()->parent(); loop;
        loop = loop->parent_region()->parent()) {
@@ -41,8 +41,8 @@ bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel
   return !waits;
 }
 
-/// Returns the `atomic` updates of the same memory with several operators, whose result depends on
-/// their order.
+/// Returns the `atomic` updates of memory that is updated with several different operators. The
+/// result of such updates depends on their order.
 std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
   std::map<const ir::Value*, std::vector<const ir::Op*>> updates;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -60,8 +60,8 @@ std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
   return mixed;
 }
 
-/// Whether the result depends on the order of updates: sums and products of floats are rounded, and
-/// of several assigned values only the last one remains.
+/// Whether the result depends on the order of updates. Sums and products of floats do, because they
+/// are rounded. Assignments do, because only the last assigned value remains.
 bool DependsOnOrder(const ir::Op& update) {
   if (!IsAtomic(update)) return false;
   ir::UpdateKind how = update.attr<ir::AttrKey::How>();
@@ -75,19 +75,20 @@ bool HoldsElements(const ir::Value* value) {
   return kind == ir::TypeKind::Tensor || kind == ir::TypeKind::Pipe;
 }
 
-/// Propagates undetermined bits through a kernel or program: to computed values, to memory where
-/// they are stored, and to everything that they decide about.
+/// Propagates undetermined bits through a kernel or program: to values computed from them, to
+/// memory where they are stored, and to everything that depends on a branch or loop that they
+/// control.
 class OpenBits {
  public:
   OpenBits(const ir::Module& module, const std::set<Name>& open_kernels)
       : module_(module), open_kernels_(open_kernels) {}
 
-  /// Returns everything that is undetermined if these parameters are.
+  /// Returns all values that are undetermined if the parameters in `open` are.
   Values In(const ir::Function& function, Values open) {
     open_ = std::move(open);
     mixed_ = MixedUpdates(function);
     size_t before = 0;
-    do {  // until a loop carries no new values
+    do {  // until no loop carries another undetermined value
       before = open_.size();
       Visit(function.body, false);
     } while (open_.size() != before);
@@ -103,7 +104,7 @@ class OpenBits {
     }
   }
 
-  /// Whether undetermined bits decide what runs in the op's regions, or how often.
+  /// Whether undetermined bits decide which of the op's regions run, or how often.
   bool Decides(const ir::Op& op) const {
     if (op.regions().empty()) return false;
     if (std::ranges::any_of(op.operands(), [&](const auto* one) { return IsOpen(one); }))
@@ -123,7 +124,7 @@ class OpenBits {
     if (op.kind() == ir::OpKind::Launch) return VisitLaunch(op, decided);
     if (op.kind() == ir::OpKind::Yield) return VisitYield(op, decided);
     if (op.kind() == ir::OpKind::Swap) Share(op.operand(0), op.operand(1));
-    // A tensor that is already on the device is the same tensor after the transfer.
+    // A transfer of a tensor that is already on the device returns the same tensor.
     if (op.kind() == ir::OpKind::Transfer) Share(op.operand(0), op.result());
     bool open = decided || DependsOnOrder(op) || mixed_.contains(&op);
     ForOperands(op, [&](const ir::Value* value, ir::Effect effect) {
@@ -146,7 +147,7 @@ class OpenBits {
     }
   }
 
-  /// Propagates the values at the end of a region to the results of its op and to the next
+  /// Propagates the values at the end of a region to the results of the region's op and to the next
   /// iteration.
   void VisitYield(const ir::Op& yield, bool decided) {
     const ir::Op& parent = *yield.parent_region()->parent();
@@ -159,7 +160,7 @@ class OpenBits {
     }
   }
 
-  /// Propagates between two tensors that are, or may become, the same.
+  /// Propagates between two tensors that are, or may become, the same tensor.
   void Share(const ir::Value* a, const ir::Value* b) {
     if (IsOpen(a)) Add(b);
     if (IsOpen(b)) Add(a);

@@ -14,7 +14,8 @@ namespace kdl::driver {
 namespace {
 
 constexpr uint8_t kGuard = 0xC7;
-constexpr size_t kGuardElements = 64;  ///< a tensor after them is aligned to 64 bytes
+/// A multiple that keeps the tensor after the guard aligned to 64 bytes.
+constexpr size_t kGuardElements = 64;
 
 bool IsGuard(const std::byte* data, size_t bytes) {
   return std::all_of(data, data + bytes, [](std::byte byte) { return byte == std::byte{kGuard}; });

@@ -12,20 +12,21 @@
 
 namespace kdl::driver {
 
-/// A program whose arguments are in the memory of its devices, so that it can be run many times.
-/// RunPlace and program must outlive it.
+/// A program whose arguments are in the memory of its devices, so that it can run many times. The
+/// RunPlace and the program must outlive it.
 class PlacedProgram {
  public:
   PlacedProgram(const RunPlace& place, const ir::Function& program, RunMemory memory)
       : place_(place), program_(program), memory_(memory) {}
 
-  /// Selects the devices and copies the arguments there. Call this once, before anything else.
+  /// Selects the devices and copies the arguments to them. Call this once, before all other
+  /// functions.
   Status Place(const BoundProgram& bound);
-  /// Runs the program and waits for everything that it has started.
+  /// Runs the program and waits for all operations that it has started.
   Status RunProgram() { return executor_->RunProgram(program_, arguments_); }
-  /// Repeats only the last launch of the program. Call this after Run.
+  /// Repeats only the last launch of the program. Call this after RunProgram.
   Status Relaunch() { return executor_->Relaunch(); }
-  /// Copies back the tensors that the program writes.
+  /// Copies the tensors that the program writes back from the devices.
   Status TakeBack(BoundProgram& bound) const;
 
  private:

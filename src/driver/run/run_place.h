@@ -16,8 +16,8 @@
 
 namespace kdl::driver {
 
-/// The runtime's spec for each device of a module, by name. A spec may be a list separated by
-/// commas, whose elements are tried in order.
+/// The runtime's spec for each device of a module, keyed by the device's name. A spec may be a
+/// comma-separated list whose elements are tried in order.
 using DeviceSpecs = std::map<std::string, std::string>;
 
 struct ContextDeleter {
@@ -25,14 +25,15 @@ struct ContextDeleter {
 };
 using Context = std::unique_ptr<kdl_context, ContextDeleter>;
 
-/// The environment of a run, without the program's arguments.
+/// The environment of a run, excluding the program's arguments.
 struct RunPlace {
-  kdl_context* context;      ///< the module's images are registered with it
-  const ir::Module& module;  ///< after the module passes
+  kdl_context* context;      ///< the context with which the module's images are registered
+  const ir::Module& module;  ///< the module after the module passes have run
   DeviceSpecs specs;
-  const SourceManager& sources;                          ///< to locate traps; may contain no files
-  const std::vector<ir::Contract>* contracts = nullptr;  ///< of the module
-  /// Evaluated by --verify, in addition to the reference.
+  /// For locating traps; may contain no files.
+  const SourceManager& sources;
+  const std::vector<ir::Contract>* contracts = nullptr;  ///< contracts of the module
+  /// Evaluated by --verify, in addition to the comparison with the reference device.
   std::optional<BoundContract> contract = {};
   LaunchChecks launch_checks = LaunchChecks::Nothing;
   std::set<Name> own_orders = {};  ///< the result of AddKernelsOfOwnOrder
@@ -40,8 +41,10 @@ struct RunPlace {
 
 /// How memory is initialized before a run.
 struct RunMemory {
-  std::optional<uint8_t> poison = {};  ///< initial bytes of `out` tensors; undefined if not set
-  /// Surround `out` and `inout` tensors with guard bytes, and check that these are not written.
+  /// Initial bytes of `out` tensors; if not set, the contents are undefined.
+  std::optional<uint8_t> poison = {};
+  /// Surrounds `out` and `inout` tensors with guard bytes, and checks that the guard bytes are not
+  /// overwritten.
   bool guarded = false;
 };
 

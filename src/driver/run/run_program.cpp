@@ -29,17 +29,17 @@ namespace kdl::driver {
 
 namespace {
 
-/// Differs from what devices fill memory with, so that unwritten elements are noticed.
+/// Differs from the byte with which devices fill memory, so that unwritten elements are noticed.
 constexpr uint8_t kPoison = 0xAB;
 
-/// A message `FILE:12:9: error: TEXT`, which is the runtime's format for traps.
+/// A parsed message `FILE:12:9: error: TEXT`. The runtime reports traps in this format.
 struct PlacedMessage {
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
   std::string text;
 };
-/// `kind` is `error` or `note`.
+/// Parses a message with a position. `kind` is `error` or `note`.
 std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_view kind = "error") {
   std::string mark = fmt::format(": {}: ", kind);
   size_t end_of_place = message.find(mark);
@@ -60,8 +60,8 @@ std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_vie
   return placed;
 }
 
-/// Removes the note with a second position from the text and returns it. It is on the line after
-/// the error.
+/// Removes from the text the note that contains a second position, and returns it. The note is on
+/// the line after the error.
 std::optional<PlacedMessage> TakeNote(std::string& text) {
   size_t end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -70,8 +70,8 @@ std::optional<PlacedMessage> TakeNote(std::string& text) {
   return note;
 }
 
-/// Returns the position in the sources, as long as the text that the message quotes. Returns an
-/// invalid span if the sources do not contain it.
+/// Returns the span at the message's source position. It is as long as the text that the message
+/// quotes. The span is invalid if `sources` does not contain the position.
 Span MessageSpan(const PlacedMessage& placed, const SourceManager& sources) {
   size_t quote = placed.text.rfind('\'');
   size_t open = quote == std::string::npos || quote == 0 ? std::string::npos
@@ -92,9 +92,9 @@ bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory m
   return ran.ok();
 }
 
-/// Returns the reference device that imitates the device of the spec. Its processor matters,
-/// because a kernel's tiles may depend on it. The number of cores matters, because a program's
-/// results may depend on it.
+/// Returns the spec of the reference device that imitates the device of `spec`. The processor is
+/// imitated because a kernel's tiles may depend on it. The number of cores is imitated because a
+/// program's results may depend on it.
 std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
   kdl_device* device = nullptr;
   if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
@@ -112,9 +112,9 @@ constexpr std::string_view kOpenInstructions =
     "the device's matrix instructions add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
 
-/// Runs the program on the reference device and compares. `before` has the arguments, `after` the
-/// results of the other run. `open` gets the names of outputs that differ but may do so, grouped by
-/// reason.
+/// Runs the program on the reference device and compares the results. `before` has the arguments,
+/// and `after` has the results of the other run. `open` receives the names of outputs that differ
+/// but are allowed to, grouped by reason.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
                            const BoundProgram& before, const BoundProgram& after, OpenNames& open,
                            DiagnosticEngine& diagnostics) {
@@ -143,8 +143,8 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   return equal;
 }
 
-/// Returns the selected devices, in the order of their first names, each with all of its names in
-/// the program.
+/// Returns the selected devices, each with all of its names in the program. The devices are sorted
+/// by their first names.
 std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
     const RunPlace& place) {
   std::vector<std::pair<kdl_device*, std::vector<std::string>>> devices;
@@ -160,7 +160,7 @@ std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
   return devices;
 }
 
-/// Returns the counters that the device itself keeps, as text.
+/// Returns the text of the counters that the device itself maintains.
 std::string CountsText(const kdl_device* device) {
   std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device, nullptr, 0)));
   kdl_device_get_counts(device, counts.data(), static_cast<int64_t>(counts.size()));
@@ -170,8 +170,8 @@ std::string CountsText(const kdl_device* device) {
   return text.empty() ? "" : fmt::format("{}: {}\n", kdl_device_uri(device), text);
 }
 
-/// Returns lines with the launches, copies and bytes of each device, and with its names if it has
-/// several, followed by each transfer and its cause.
+/// For each device, returns a line with its launches, copies and bytes, and with its names if it
+/// has several. A line for each transfer and its cause follows.
 std::string StatisticsText(const RunPlace& place) {
   std::string text;
   for (const auto& [device, names] : NamesOfDevices(place)) {
@@ -240,7 +240,7 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
     return;
   }
   if (span.valid()) {
-    // The position of the launch, then that of the kernel's requirement.
+    // Report the position of the launch, then the position of the kernel's requirement.
     std::optional<PlacedMessage> inner = ReadPlace(placed->text);
     Span inner_span = inner ? MessageSpan(*inner, sources) : Span();
     Diagnostic& report =
@@ -284,7 +284,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
-  // Devices start counting when they are asked for the first time.
+  // Devices start to count at the first request for their statistics.
   if (options.verbose) StatisticsText(place);
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();

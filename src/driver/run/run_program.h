@@ -21,27 +21,27 @@
 
 namespace kdl::driver {
 
-/// Returns the name of a device in the source and on the command line: `lib.npu` for `lib::npu` in
-/// KIR.
+/// Returns the name of a device in the source and on the command line. For `lib::npu` in KIR, that
+/// is `lib.npu`.
 std::string NameInSource(std::string_view device);
 
-/// Runs the program once, and updates `bound` with what it wrote.
+/// Runs the program once, and updates the arguments in `bound` that it wrote.
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
 
-/// Whether the files of --out may be written, checked before the run. `read` are input files other
-/// than those of --arg. Reports problems.
+/// Whether the files of --out may be written. This is checked before the run. `read` contains input
+/// files other than those of --arg. Reports problems.
 bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
                      std::vector<std::string> read, DiagnosticEngine& diagnostics);
 
-/// Reports why a run failed, at the source position that the failure contains.
+/// Reports why a run failed, at the source position that the failure's message contains.
 void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics);
 
 /// Runs the program, writes the files of --out, and returns the lines to print: outputs, the
-/// statistics of -v, the result of --verify. For --verify, it runs the program again on the
+/// statistics of -v, and the result of --verify. With --verify, runs the program again on the
 /// reference device with the same arguments, compares the outputs bit for bit, and checks the
-/// contract. Errors are reported; no files are written then.
+/// contract. On error, reports it and writes no files.
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics);
 

@@ -32,7 +32,7 @@ std::vector<Function*> FunctionsOf(const ir::Module& module, FunctionKind kind,
   return found;
 }
 
-/// Returns the source names, without duplicates, in order.
+/// Returns the names of the functions in the source, without duplicates and in order.
 std::vector<std::string_view> BaseNames(const std::vector<Function*>& functions) {
   std::vector<std::string_view> names;
   for (const Function* function : functions) {
@@ -49,7 +49,7 @@ std::vector<Function*> Named(const std::vector<Function*>& functions, std::strin
   return found;
 }
 
-/// Returns the instances that -D does not exclude, or all if it excludes all.
+/// Returns the instances that -D does not exclude. If -D excludes all of them, returns all.
 std::vector<Function*> WithinDefines(const std::vector<Function*>& instances,
                                      const Options& options) {
   std::vector<Function*> within;
@@ -58,7 +58,7 @@ std::vector<Function*> WithinDefines(const std::vector<Function*>& instances,
   return within.empty() ? instances : within;
 }
 
-/// Returns the instances of the function that the user names.
+/// Returns the instances of the function that the user named.
 std::vector<Function*> Asked(const ir::Module& module, const std::string& file, FunctionKind kind,
                              const std::string& name, DiagnosticEngine& diagnostics) {
   std::vector<Function*> all = FunctionsOf(module, kind, false);
@@ -78,7 +78,8 @@ std::vector<Function*> Asked(const ir::Module& module, const std::string& file, 
   return {};
 }
 
-/// Returns the instances of the only function that can be run.
+/// Returns the instances of the only function that can be run. Reports an error if there are
+/// several.
 std::vector<Function*> OnlyOne(const ir::Module& module, const std::string& file,
                                DiagnosticEngine& diagnostics) {
   for (FunctionKind kind : {FunctionKind::Program, FunctionKind::Kernel}) {
@@ -98,7 +99,7 @@ std::vector<Function*> OnlyOne(const ir::Module& module, const std::string& file
   return {};
 }
 
-/// Returns why an instance does not accept the files, or an empty string if it does.
+/// Returns why an instance does not accept the given files, or an empty string if it does.
 std::string Mismatch(const Function& function, const std::vector<ArgumentSpec>& arguments) {
   for (const ir::Param& param : function.params) {
     const ArgumentSpec* argument = FindArgument(arguments, param.value->name().text());
@@ -111,7 +112,7 @@ std::string Mismatch(const Function& function, const std::vector<ArgumentSpec>& 
   return {};
 }
 
-/// Returns the types in which the instances differ: `T = f16, bf16 and f32`.
+/// Returns the types that distinguish the instances, such as `T = f16, bf16 and f32`.
 std::string Kinds(const std::vector<Function*>& instances, std::string& generic) {
   std::string text;
   for (size_t i = 0; i < instances[0]->bindings.size(); ++i) {
@@ -132,7 +133,7 @@ std::string Kinds(const std::vector<Function*>& instances, std::string& generic)
 Function* PickInstance(const std::vector<Function*>& instances,
                        const std::vector<ArgumentSpec>& arguments, DiagnosticEngine& diagnostics) {
   if (instances.size() == 1)
-    return instances[0];  // mismatches are then reported for each parameter
+    return instances[0];  // the caller then reports mismatches for each parameter
   std::vector<Function*> fitting;
   std::string mismatch;
   for (Function* instance : instances) {

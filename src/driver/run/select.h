@@ -12,9 +12,9 @@
 
 namespace kdl::driver {
 
-/// Returns what to run: the program or kernel that the options name; or else the only exported
-/// program, the only program, or the only kernel. If there are instances for several element types,
-/// the dtypes of the files select one. Returns null after an error.
+/// Returns what to run: the program or kernel that the options name, or else the only exported
+/// program, the only program, or the only kernel. If it has instances for several element types,
+/// the dtypes of the files select an instance. Returns null after an error.
 ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics);
@@ -22,22 +22,22 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
 /// Whether the name denotes the function. `matmul` denotes all instances, `matmul.f32` only one.
 bool IsNamed(const ir::Function& function, std::string_view name);
 
-/// Whether -D excludes this instance, which then exists only for launches in the file.
+/// Whether -D excludes this instance. An excluded instance exists only for launches in the file.
 bool IsLeftOut(const ir::Function& instance, const Options& options);
 
-/// Derives the values of a program's integer parameters from the data, if nothing else gives them.
-/// The file must then be compiled again with these.
+/// Derives the values of a program's integer parameters from the data, for parameters that no
+/// option sets. The file must then be compiled again with these values.
 std::vector<sema::Define> GenericsFromData(const ir::Function& program,
                                            const std::vector<ArgumentSpec>& arguments,
                                            const Options& options, DiagnosticEngine& diagnostics);
 
-/// Binds the open `int` generics of a kernel from the data: sizes of the files, --set. Returns
-/// false after an error.
+/// Binds the open `int` generics of a kernel from --set and the sizes of the files. Returns false
+/// after an error.
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
                   const Options& options, DiagnosticEngine& diagnostics);
 
-/// --set gives sizes and constants of a kernel. Returns the options without the constants, once
-/// they are bound.
+/// Returns the options without the --set values that give constants of the kernel, once these
+/// constants are bound. --set can give both sizes and constants.
 Options WithoutConstants(const Options& options, const ir::Function& kernel);
 
 /// Returns the instances of the kernels that --kernel names, such as `matmul` or `matmul.f32`.

@@ -20,7 +20,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Returns the names that --set may give: sizes, and constants that are not bound yet.
+/// Returns the names that --set may give: sizes, and constants that are not yet bound.
 std::vector<std::string_view> Settable(const ir::Function& function) {
   std::vector<std::string_view> names;
   for (Name dim : function.dims) names.push_back(dim.text());
@@ -30,7 +30,7 @@ std::vector<std::string_view> Settable(const ir::Function& function) {
   return names;
 }
 
-/// Suggests the options that were meant by `--set M=16,N=64`.
+/// Suggests the separate options that the user meant by `--set M=16,N=64`.
 std::string OneByOne(const Assignment& assignment) {
   std::string written =
       fmt::format("use a separate --set for each size: --set {}=", assignment.name);
@@ -74,7 +74,7 @@ class SizeBinder {
     }
   }
 
-  /// Binds the names that are a whole dimension of the parameter's type.
+  /// Binds each name that is a whole dimension of the parameter's type.
   void BindShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
     const std::vector<int64_t>& shape = argument.file.shape;
@@ -86,7 +86,7 @@ class SizeBinder {
     }
   }
 
-  /// Checks the other dimensions, once all names are bound.
+  /// Checks the dimensions that are not single names, after all names are bound.
   void CheckShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
     const std::vector<int64_t>& shape = argument.file.shape;
@@ -114,7 +114,7 @@ class SizeBinder {
     }
   }
 
-  /// Reports equations that give no value because they divide by 0.
+  /// Reports equations that determine no value because they divide by 0.
   void CheckEquations() {
     for (const ir::Op* op : ir::RequirementsOf(function_)) {
       if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
@@ -135,7 +135,7 @@ class SizeBinder {
     return side->kind == SizeKind::Symbol && !values_.contains(side->symbol);
   }
 
-  /// Returns the divisor of a division by 0 in the size, or an empty string.
+  /// Returns the divisor of a division by 0 within the size, or an empty string if there is none.
   std::string ZeroDivisor(Size size) const {
     if (size->lhs == nullptr) return {};
     std::string inner = ZeroDivisor(size->lhs);

@@ -14,17 +14,17 @@
 
 namespace kdl::driver {
 
-/// The value of a size and its source: `dimension 0 of x (@x.npy)` or `--set`.
+/// The value of a size and where it comes from, such as `dimension 0 of x (@x.npy)` or `--set`.
 struct KnownSize {
   int64_t value = 0;
   std::string source;
 };
 using SizeValues = std::map<Name, KnownSize>;
 
-/// Returns the sizes of `function` that follow from the files' shapes, --set and then equations in
-/// `where`. They include the open `int` generics of its parameter types. Reports contradictions,
-/// and files whose rank or shape does not fit. Unknown sizes are left out. Returns nothing after an
-/// error.
+/// Returns the sizes of `function` that follow from the shapes of the files, from --set, and from
+/// equations in `where`, in this order. The result includes the open `int` generics of the
+/// parameter types and omits unknown sizes. Reports contradictions, and files whose rank or shape
+/// does not match. Returns nothing after an error.
 std::optional<SizeValues> BindSizes(const ir::Function& function,
                                     const std::vector<ArgumentSpec>& arguments,
                                     const Options& options, DiagnosticEngine& diagnostics);

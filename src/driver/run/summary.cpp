@@ -9,15 +9,15 @@ namespace kdl::driver {
 
 namespace {
 
-constexpr int64_t kWhole = 64;  ///< tensors with up to this many elements are shown in full
-constexpr int64_t kFirst = 8;   ///< number of elements shown of larger tensors
+constexpr int64_t kWhole = 64;  ///< tensors with at most this number of elements are shown in full
+constexpr int64_t kFirst = 8;   ///< number of elements shown of a larger tensor
 
 int64_t StoredElementCount(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
-/// Returns the elements of dimension `dim` and the dimensions inside it as text, beginning with
-/// element `at`.
+/// Returns the text of dimension `dim` and the dimensions inside it, beginning with element `at`.
+/// Advances `at` past the elements.
 std::string Nested(const HostTensor& tensor, size_t dim, int64_t& at) {
   if (dim == tensor.shape.size()) return ElementText(tensor.scalar, ElementBits(tensor, at++));
   std::string text = "[";

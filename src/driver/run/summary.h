@@ -9,16 +9,16 @@
 namespace kdl::driver {
 
 /// Returns a line for each tensor that the program wrote, such as `y: f32[2, 2] = [[1, 2], [3,
-/// 4]]`. For tensors of more than 64 elements, it has the first 8 in memory order: `c: f32[300,
-/// 200] = [0.5, -1, …]`. If --out wrote a file, the line ends with ` -> y.npy`.
+/// 4]]`. For a tensor of more than 64 elements, the line has the first 8 in memory order: `c:
+/// f32[300, 200] = [0.5, -1, …]`. If --out wrote a file, the line ends with ` -> y.npy`.
 std::string Summary(const BoundProgram& program);
 
-/// Returns the part of such a line after `=`.
+/// Returns the text after `=` in such a line.
 std::string ElementsText(const HostTensor& tensor);
 
-/// Describes how two tensors of the same type differ: the number of elements, and the largest
-/// difference with both values. Returns an empty string if all elements have the same bits or are
-/// both NaN.
+/// Describes how two tensors of the same type differ: the number of differing elements, and the
+/// largest difference with both values. Returns an empty string if all elements have the same bits
+/// or are both NaN.
 std::string Difference(const HostTensor& actual, const HostTensor& reference,
                        const std::string& name);
 

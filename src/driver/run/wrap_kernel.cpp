@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Replaces generics that have a single value by it.
+/// Replaces each generic that has a single value by that value.
 Size Bound(Size size, const ir::Function& kernel, ir::TypeTable& types) {
   return types.sizes().Substitute(size, [&](Name name) -> Size {
     for (const ir::Generic& generic : kernel.generics) {
@@ -31,12 +31,12 @@ ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) 
   return types.Tensor(type->scalar, std::move(dims));
 }
 
-/// Copies the kernel's requirements for its sizes to the program, because their equations determine
-/// sizes of the run.
+/// Copies the kernel's requirements on its sizes to the program, because equations among them
+/// determine sizes of the run.
 void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::TypeTable& types) {
   for (const ir::Op* op : *kernel.body) {
     bool asks = op->kind() == ir::OpKind::Require && !op->HasAttr(ir::AttrKey::Dimension);
-    if (!asks) continue;  // requirements of accesses are checked by the launch itself
+    if (!asks) continue;  // the launch itself checks the requirements of accesses
     builder.set_loc(op->loc());
     builder.Create(
         ir::OpKind::Require, {}, {},
@@ -67,7 +67,8 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
   CopyRequirements(kernel, builder, module.types());
   std::vector<ir::Value*> arguments;
   for (const ir::Param& param : kernel.params) {
-    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;  // provided by the launch
+    // The launch provides the workspace.
+    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;
     ir::Type type = Bound(param.value->type(), kernel, module.types());
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
     program->params.push_back({arguments.back(), param.direction});

@@ -4,7 +4,7 @@
 
 namespace kdl::tools {
 
-/// Compiles the kernels that --kernel names for the targets of the options, until their tiles and
+/// Compiles the kernels that --kernel names for the targets in the options. Stops after tiles and
 /// pipes are decided.
 driver::Compilation DecideTargets(driver::Session& session, driver::SelectorAround around = {});
 

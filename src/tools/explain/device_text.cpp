@@ -21,7 +21,7 @@ std::string TraitLine(std::string_view name, std::string_view value) {
   return fmt::format("  {:<44}{}\n", name, value);
 }
 
-/// Returns the properties of every device, then those of its kind.
+/// Returns the properties that all devices have, followed by those specific to the device's kind.
 std::string DeviceText(const kdl_device* device, const kdl_device_facts& facts) {
   std::string text = fmt::format("{}, as the runtime sees it:\n", kdl_device_uri(device));
   text += TraitLine("cores of a launch", fmt::to_string(facts.cores));
@@ -36,8 +36,8 @@ std::string DeviceText(const kdl_device* device, const kdl_device_facts& facts) 
   return text;
 }
 
-/// Returns the targets of all architectures whose code the device runs, best first, unless the spec
-/// names a level.
+/// Returns the targets whose code the device runs, for all architectures in `archs`, best first. If
+/// the spec names a level, returns only `named`.
 std::vector<Target> TargetsFor(const targets::Spec& spec, const std::vector<Target>& named,
                                std::string_view archs, const targets::Registry& families) {
   bool names_level =

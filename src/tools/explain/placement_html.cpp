@@ -6,8 +6,9 @@
 #include "tools/explain/html_text.h"
 #include "tools/explain/placement_map.h"
 
-// The picture has a column for each queue and a row for each step, from top to bottom in program
-// order. Arrows are moves. Dashed lines are events of one queue that another one waits for.
+// The picture has a column for each queue, and a row for each step in program order from top to
+// bottom. Arrows are moves. Dashed lines connect events of one queue to steps of other queues that
+// wait for them.
 
 namespace kdl::tools {
 
@@ -18,8 +19,8 @@ constexpr int kRow = 34;
 constexpr int kFirstRow = 44;
 constexpr int kLabelWidth = 230;
 
-/// The columns: the caller's, if something comes from there, then the queues in the order of their
-/// first steps.
+/// The columns of the picture: one for the caller if any data comes from it, then the queues in the
+/// order of their first steps.
 class Columns {
  public:
   explicit Columns(const PlacedProgram& program) {
@@ -34,7 +35,7 @@ class Columns {
                                         columns_.begin());
     return static_cast<int>(column) * kColumn + kColumn / 2;
   }
-  /// Returns the centre of the first queue of a device.
+  /// Returns the horizontal centre of the column of a device's first queue.
   int CentreOf(const std::string& device) const {
     return CentreOf(device, FindDevice(device)->second);
   }
@@ -97,7 +98,8 @@ std::string PictureOf(const PlacedProgram& program) {
     std::string title = queue == 0 ? device : fmt::format("{}.queue({})", device, queue);
     svg += Text(columns.CentreOf(device, queue), 18, title, R"( font-weight="bold")");
   }
-  std::map<size_t, std::pair<int, int>> places;  // by step number: where its line ends
+  // By step number, the point where the step's line ends.
+  std::map<size_t, std::pair<int, int>> places;
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const PlacedStep& step = program.steps[i];
     int y = kFirstRow + kRow * static_cast<int>(i);

@@ -124,7 +124,8 @@ class Mapper {
     }
   }
 
-  /// `after` is the operand segment with the step's events.
+  /// Adds a step. `after` is the index of the operand segment that contains the events the step
+  /// waits for.
   void Add(StepKind kind, const Op* op, size_t depth, std::string text,
            std::optional<size_t> after = {}) {
     PlacedStep step{kind, ++count_, std::move(text), SourcePlace(op), {}, 0, {}, depth, {}};
@@ -145,7 +146,8 @@ class Mapper {
   const ir::Function& program_;
   PlacedProgram mapped_;
   std::map<const Value*, std::string> owners_;
-  std::map<const Value*, size_t> numbers_;  ///< step numbers of events
+  /// For each event, the number of the step that returns it.
+  std::map<const Value*, size_t> numbers_;
   size_t count_ = 0;
 };
 

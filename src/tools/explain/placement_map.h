@@ -10,23 +10,23 @@ namespace kdl::tools {
 
 struct PlacedTensor {
   std::string name;
-  std::string owner;  ///< "lives on two", "begins on one, which first writes it"
+  std::string tile_buffer;  ///< such as "lives on two" or "begins on one, where it is used first"
 };
 
 enum class StepKind : uint8_t { Launch, Move, Other, Region };
 
-/// Something that a program submits to a queue, or the head of a loop or branch that contains such
-/// steps.
+/// A step of a program: something that it submits to a queue, or the head of a loop or branch that
+/// contains steps.
 struct PlacedStep {
   StepKind kind;
-  size_t number = 0;  ///< from 1; a region has none
+  size_t number = 0;  ///< counts from 1; 0 for a region
   std::string text;   ///< "layer", "h: one -> two: layer reads it", "loop"
-  std::string place;  ///< "pipe.kdl:12:5"
+  std::string place;  ///< such as "pipe.kdl:12:5"
   std::string device;
   int64_t queue = 0;
-  std::string from;  ///< for a move, the device it comes from
+  std::string from;  ///< for a move, the device that the data comes from
   size_t depth = 0;
-  std::vector<size_t> after;  ///< numbers of steps in other queues to wait for
+  std::vector<size_t> after;  ///< numbers of the steps in other queues that this step waits for
 };
 
 struct PlacedProgram {
@@ -40,16 +40,17 @@ struct PlacementReport {
   std::vector<PlacedProgram> programs;
 };
 
-/// Returns the source position of an op, `m.kdl:3:9`, without folders, or an empty string if it has
-/// none.
+/// Returns the source position of an op without folders, such as `m.kdl:3:9`, or an empty string if
+/// the op has no position.
 std::string SourcePlace(const ir::Op* op);
 
-/// Maps a module on which order-launches has run.
+/// Returns the placement in a module. The pass order-launches must already have run on it.
 PlacementReport MapPlacement(const ir::Module& module, const std::string& file);
 
 std::string ReportText(const PlacementReport& report);
 
-/// Returns a page with a picture for each program (one column per queue), followed by the text.
+/// Returns an HTML page with a picture of each program, which has a column per queue, followed by
+/// the text of the report.
 std::string HtmlPage(const PlacementReport& report);
 
 }  // namespace kdl::tools

@@ -19,7 +19,7 @@ namespace kdl::tools {
 
 namespace {
 
-/// Sorts by the digits of the ids: the letter before them is the severity.
+/// Sorts by the digits of the ids. The letter before the digits is the severity, so it is ignored.
 void SortByNumber(std::vector<DiagnosticRow>& rows) {
   std::ranges::sort(rows, {}, [](const DiagnosticRow& row) { return row.id.substr(1); });
 }

@@ -9,13 +9,13 @@
 
 namespace kdl::tools {
 
-/// Returns the text of a diagnostic with `…` in place of its arguments.
+/// Returns the text of a diagnostic with each placeholder replaced by `…`.
 std::string WithoutPlaceholders(std::string_view text);
 
 /// Returns `error`, `warning` or `remark`.
 std::string_view SeverityName(Severity severity);
 
-/// The diagnostics that one phase of the compiler reports, in the order of their numbers.
+/// The diagnostics that one phase of the compiler reports, sorted by number.
 struct DiagnosticPhase {
   std::string_view title;
   std::vector<DiagnosticRow> rows;
@@ -25,7 +25,8 @@ std::vector<DiagnosticPhase> DiagnosticsByPhase();
 /// Returns the diagnostics of all phases, sorted by id.
 std::vector<DiagnosticRow> AllDiagnostics();
 
-/// A table of the compiler, for readers and for the coverage report.
+/// A row of a table of the compiler. The tables are printed for users and checked by the coverage
+/// report.
 struct TableRow {
   std::string name;
   std::string text;
@@ -36,7 +37,7 @@ struct Table {
   std::vector<TableRow> rows;
 };
 
-/// Returns the tables that `kernelc explain TOPIC` prints, in this order. Diagnostics are one of
+/// Returns the tables that `kernelc explain TOPIC` can print. The table of diagnostics is one of
 /// them.
 std::vector<Table> AllTables(const targets::Registry& families);
 

@@ -6,8 +6,8 @@
 #include "tools/explain/html_text.h"
 #include "tools/explain/workspace_map.h"
 
-// The picture has a bar for each kernel. It is the slice of one core, and its ranges are drawn in
-// proportion. Below are the slices of all instances, side by side.
+// The picture has a bar for each kernel. The bar is the workspace slice of one core, with its
+// ranges drawn in proportion. Below it, the slices of all instances are drawn side by side.
 
 namespace kdl::tools {
 
@@ -15,12 +15,12 @@ namespace {
 
 constexpr double kMapWidth = 960;
 constexpr double kBarHeight = 44;
-constexpr double kLeastWidth = 3;  ///< makes a header of 64 bytes visible
+constexpr double kLeastWidth = 3;  ///< wide enough to make a 64-byte header visible
 constexpr std::string_view kPipeColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
                                              "#b07aa1", "#76b7b2", "#edc948"};
 
-/// Returns the drawn widths of the ranges: proportional, but never invisible. Their sum is
-/// kMapWidth.
+/// Returns the drawn widths of the ranges. They are proportional to the sizes, but at least
+/// kLeastWidth. Their sum is kMapWidth.
 std::vector<double> Widths(const KernelMap& kernel) {
   std::vector<double> widths;
   double sum = 0;
@@ -50,7 +50,8 @@ std::string RangeSvg(const AddressRange& range, double x, double width) {
   return svg + "</g>\n";
 }
 
-/// Draws the slices of the first instances and the last one, which are equal and adjacent.
+/// Draws the slices of the first few instances and of the last one. All slices have the same size
+/// and are adjacent in memory.
 std::string InstancesSvg(const KernelMap& kernel) {
   constexpr std::string_view kLabels[] = {"slice 0", "slice 1", "slice 2", "…", "last slice"};
   constexpr double kGap = 4;

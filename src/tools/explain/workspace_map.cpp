@@ -60,7 +60,8 @@ bool SameLayout(const KernelMap& a, const KernelMap& b) {
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same);
 }
 
-/// Maps the kernels. Targets for which a kernel's pipes have the same layout share one map.
+/// Returns the maps of the kernels. Targets on which a kernel's pipes have the same layout share a
+/// map.
 std::vector<KernelMap> MapKernels(const ir::Module& module, const driver::Code& code) {
   std::vector<KernelMap> maps;
   for (const ir::Function* function : module.functions()) {
@@ -90,8 +91,8 @@ constexpr Infix kInfix[] = {{OpKind::Add, "+"},
 
 std::string Factor(const Value* value);
 
-/// Returns a number of the host as an expression of sizes, parameters and values that the host
-/// reads.
+/// Returns the text of a number that the host computes, as an expression of sizes, parameters and
+/// values that the host reads.
 std::string Symbolic(const Value* value) {
   const Op* def = value->def();
   if (!def) return value->name().str();
@@ -107,13 +108,14 @@ std::string Symbolic(const Value* value) {
   return value->name().empty() ? "a number computed at run time" : value->name().str();
 }
 
-/// Returns the number as a factor of a product, in parentheses if needed.
+/// Returns the text of the number as a factor of a product, in parentheses if needed.
 std::string Factor(const Value* value) {
   std::string text = Symbolic(value);
   return text.find(' ') == std::string::npos ? text : fmt::format("({})", text);
 }
 
-/// Whether each core of a launch on the device has its own slice.
+/// Whether each core of a launch on the device has its own slice, rather than each core that the
+/// device runs at once.
 bool HasSlicePerCore(const driver::DeviceSpecs& specs, Name device) {
   auto found = specs.find(device.str());
   return found != specs.end() && found->second.find("resident=cores") != std::string::npos;
@@ -123,7 +125,7 @@ std::string InstancesText(const driver::DeviceSpecs& specs, const Op* instances)
   Name device = instances->attr<AttrKey::Device>();
   std::span<Value* const> cores = instances->Segment(ir::InstancesOp::at_cores);
   std::string count = cores.empty() ? fmt::format("cores({})", device.text()) : Symbolic(cores[0]);
-  // `auto` requests as many cores as the device runs at once.
+  // `auto` requests exactly the number of cores that the device runs at once.
   if (cores.empty()) return count;
   if (HasSlicePerCore(specs, device)) return Factor(cores[0]);
   return fmt::format("min({}, cores that {} runs at once)", count, device.text());
@@ -145,7 +147,7 @@ LaunchMap MapLaunch(const Op* launch) {
   return map;
 }
 
-/// Adds the sizes from the `reserve` op that precedes the launch.
+/// Sets the sizes in `map` from the `reserve` op that precedes the launch.
 void AddSizes(const driver::DeviceSpecs& specs, const Op* launch, LaunchMap& map) {
   const Value* workspace = launch->Segment(ir::LaunchOp::at_workspace)[0];
   const Op* reserve = launch->prev();

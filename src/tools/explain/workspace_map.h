@@ -10,53 +10,54 @@
 
 namespace kdl::tools {
 
-/// The bytes from `begin` up to but not including `end` of an instance's workspace.
+/// The half-open range [begin, end) of bytes in the workspace of an instance.
 struct AddressRange {
   int64_t begin = 0;
   int64_t end = 0;
   size_t pipe = 0;   ///< index in KernelMap::pipes
-  std::string what;  ///< "q header", "q slot 0"
+  std::string what;  ///< such as "q header" or "q slot 0"
 };
 
 struct PipeMap {
   std::string name;
-  std::string tile;  ///< "f32[64, 64]"
+  std::string tile;  ///< such as "f32[64, 64]"
   std::string from;
   std::string to;
   ir::Ring ring;
 };
 
-/// A tensor that the cores of a launch share.
+/// A tensor that all cores of a launch share.
 struct SharedTensor {
   std::string name;
   std::string type;  ///< "f32[((N + 15) / 16)]"
   bool operator==(const SharedTensor&) const = default;
 };
 
-/// The layout of a kernel's pipes in the workspace of an instance, in the code for some targets.
+/// The layout of a kernel's pipes in the workspace of one instance. It is the same on all of
+/// `targets`.
 struct KernelMap {
   std::string kernel;
   std::vector<std::string> targets;  ///< such as "x86-64-v3"
-  std::vector<PipeMap> pipes;        ///< empty if there are none or all are fused
+  std::vector<PipeMap> pipes;        ///< empty if the kernel has no pipes or all of them are fused
   std::vector<AddressRange> ranges;
   int64_t footprint = 0;
-  /// Before the slices, once per launch; each begins on a cache line.
+  /// Tensors before the slices, allocated once per launch. Each begins on a cache line.
   std::vector<SharedTensor> shared;
 };
 
 struct LaunchMap {
-  std::string place;  ///< "mlp.kdl:12:5"
+  std::string place;  ///< such as "mlp.kdl:12:5"
   std::string kernel;
   std::string instances;  ///< "min(M / 64, cores that host runs at once)"
   std::string footprint;  ///< a number, or "footprint of k" if it depends on the target
-  /// In bytes, if the launch gives its cores and all targets agree.
+  /// An upper bound in bytes, if the launch specifies its number of cores and all targets agree.
   std::optional<int64_t> at_most;
   bool in_loop = false;
 };
 
-/// A workspace of a program, and the launches whose pipes are in it, in source order.
+/// A workspace of a program, and the launches whose pipes use it, in source order.
 struct WorkspaceMap {
-  std::string name;  ///< "matmul_residual: q"
+  std::string name;  ///< such as "matmul_residual: q"
   std::string device;
   int64_t queue = 0;
   std::vector<LaunchMap> launches;
@@ -65,7 +66,7 @@ struct WorkspaceMap {
 struct ProgramMap {
   std::string name;
   std::vector<WorkspaceMap> workspaces;
-  std::vector<LaunchMap> others;  ///< launches without pipes in memory
+  std::vector<LaunchMap> others;  ///< launches that have no pipes in memory
 };
 
 struct WorkspaceReport {
@@ -74,13 +75,13 @@ struct WorkspaceReport {
   std::vector<ProgramMap> programs;
 };
 
-/// Maps the results of DecidePipes: rings in the targets' kernels, and workspaces in the module's
-/// programs.
+/// Maps the results of DecidePipes: the rings in the kernels of each target, and the workspaces in
+/// the programs of the module.
 WorkspaceReport MapWorkspaces(const std::string& file, const driver::Compilation& made);
 
 std::string ReportText(const WorkspaceReport& report);
 
-/// Returns a page with a picture of each slice, followed by the text.
+/// Returns an HTML page with a picture of each slice, followed by the text of the report.
 std::string HtmlPage(const WorkspaceReport& report);
 
 }  // namespace kdl::tools

@@ -5,7 +5,7 @@
 
 namespace kdl::tools {
 
-/// Creates a runtime with the kernels of a compile, for execution on this machine. Returns null
+/// Creates a runtime context with the compiled kernels, for execution on this machine. Returns null
 /// after an error, which is reported.
 driver::Context Load(driver::Session& session, driver::Compilation& made);
 

@@ -42,7 +42,7 @@ void LoadedKernel::Compile() {
   FindTiles();
 }
 
-/// Keeps only the kernel in the module, with programs that launch it.
+/// Removes everything but the kernel from the module, and adds programs that launch it.
 bool LoadedKernel::Prepare(driver::Compilation& made) {
   ir::Function* kernel = Find(*made.module, choice_.instance);
   KDL_CHECK(kernel, "'{}' is no longer in the module", choice_.instance);
@@ -53,7 +53,7 @@ bool LoadedKernel::Prepare(driver::Compilation& made) {
   }
   contract_ = driver::FindContract(made.contracts.list, *made.module, *kernel);
   loop_inputs_ = driver::LoopInputs(*made.module, *kernel);
-  // Every device of the file is the target under test.
+  // All devices of the file are bound to the target under test.
   Name device = made.module->devices.empty() ? Name() : made.module->devices[0].name;
   auto_ = driver::WrapKernel(*made.module, *kernel, device);
   counted_ = driver::WrapKernel(*made.module, *kernel, device, driver::WrapCores::Parameter);

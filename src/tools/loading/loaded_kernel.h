@@ -15,7 +15,7 @@
 
 namespace kdl::tools {
 
-/// A kernel instance, and values for its open `int` generics.
+/// A kernel instance, with values for its open `int` generics.
 struct KernelChoice {
   std::string instance;  ///< such as `matmul.f32`
   std::vector<std::pair<std::string, int64_t>> constants;
@@ -24,14 +24,15 @@ struct KernelChoice {
 /// A kernel that is compiled once for all targets of a test and can run on each of them.
 class LoadedKernel {
  public:
-  /// Compiles the file of the options. If that fails, ok() is false and diagnostics() tells why.
+  /// Compiles the file of the options. If that fails, ok() is false and diagnostics() contains the
+  /// reason.
   LoadedKernel(driver::Options options, const targets::Registry& families, KernelChoice choice,
                std::vector<std::string> targets);
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;
 
   bool ok() const { return context_ != nullptr; }
-  /// Whether the only error is a static assertion that the constants violate.
+  /// Whether the only error is that the constants violate a static assertion.
   bool excludes_constants() const;
   const DiagnosticEngine& diagnostics() const { return session_.diagnostics; }
   const SourceManager& sources() const { return session_.sources; }
@@ -39,13 +40,13 @@ class LoadedKernel {
   /// Returns the program that launches the kernel once, with the kernel's parameters.
   const ir::Function& program() const { return *auto_; }
   const driver::BoundContract& contract() const { return *contract_; }
-  /// Returns the parameters that may determine how often something runs.
+  /// Returns the indices of the parameters that may determine how often a loop runs.
   const std::set<size_t>& loop_inputs() const { return loop_inputs_; }
-  /// Returns, for each size, the extents of the tiles that iterate over it.
+  /// Returns, for each size, the extents of the tiles that divide it.
   const std::map<Name, std::set<int64_t>>& tiles() const { return tiles_; }
 
-  /// Runs the kernel on this number of cores of a target, or on as many as the device chooses, and
-  /// updates `bound` with what it wrote.
+  /// Runs the kernel on a target with `core_num` cores, or with as many as the device chooses if
+  /// that is not set. Updates the arguments in `bound` that the kernel wrote.
   Status RunOnTarget(const std::string& target, std::optional<int64_t> core_num,
                      driver::BoundProgram& bound) const;
 
@@ -61,7 +62,8 @@ class LoadedKernel {
   driver::Compilation compilation_;
   driver::Context context_;
   const ir::Function* auto_ = nullptr;
-  const ir::Function* counted_ = nullptr;  ///< has the number of cores as its last parameter
+  /// Launches with the number of cores given by its last parameter.
+  const ir::Function* counted_ = nullptr;
   std::optional<driver::BoundContract> contract_;
   std::set<size_t> loop_inputs_;
   std::map<Name, std::set<int64_t>> tiles_;

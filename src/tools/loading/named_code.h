@@ -9,11 +9,11 @@
 
 namespace kdl::tools {
 
-/// Returns the files whose code would be run by the device specs in a command-line argument:
-/// SPEC,SPEC, NAME=SPEC or --option=SPEC.
+/// Returns the files with code that the device specs in a command-line argument would run. The
+/// argument has the form SPEC,SPEC, NAME=SPEC or --option=SPEC.
 std::vector<std::string> CodeFilesIn(std::string_view word, const targets::Registry& families);
 
-/// Allows the code that the command line itself names to run.
+/// Permits execution of the code files that the command line itself names.
 void AllowNamed(const driver::Options& options, targets::Registry& families);
 
 }  // namespace kdl::tools

@@ -41,7 +41,7 @@ namespace {
 
 constexpr int64_t kMostCores = 1 << 20;
 
-/// A kind of device that the interpreter implements.
+/// A kind of device that is implemented by the interpreter.
 struct InterpreterKind {
   std::string name;
   std::vector<const ir::MatrixInstruction*> instructions;
@@ -51,9 +51,9 @@ struct InterpreterKind {
 
 struct ReferenceDevice {
   const InterpreterKind* kind = nullptr;
-  int64_t seed = -1;  ///< -1 if not given
+  int64_t seed = -1;  ///< -1 if the option is not given
   int64_t cores = 4;
-  /// Features of the imitated processor: tiles, and so results, may depend on them.
+  /// Features of the imitated processor. Tile sizes may depend on them, and results on tile sizes.
   int64_t features = 0;
   Sanitizers sanitizers = {};
 };
@@ -70,7 +70,7 @@ constexpr ReferenceOption kOptions[] = {
     {"features", 0, INT64_MAX, &ReferenceDevice::features},
 };
 
-/// The parsed KIR of an image, which launches do not modify.
+/// The parsed KIR of an image. Launches do not modify it.
 struct LoadedModule {
   explicit LoadedModule(std::span<const ir::MatrixInstruction* const> instructions)
       : context{names, instructions} {}
@@ -92,7 +92,7 @@ bool ReadNumber(std::string_view text, int64_t least, int64_t most, int64_t* val
          *value <= most;
 }
 
-/// `kind_context` is an InterpreterKind.
+/// Opens a device. `kind_context` points to an InterpreterKind.
 kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, int32_t count,
                 void** device) {
   const auto& kind = *static_cast<const InterpreterKind*>(kind_context);
@@ -128,8 +128,8 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
                               known->least, known->most));
     }
   }
-  // With sanitizers, the cores run in order: all orders are checked at once, and this one reports the
-  // first problem in source order.
+  // With sanitizers, one run checks all orders of the cores. The sequential order is the default,
+  // because with it the first problem in source order is reported.
   if (made.seed < 0) made.seed = made.sanitizers.any() ? 0 : 1;
   *device = new ReferenceDevice(made);
   return nullptr;
@@ -183,8 +183,8 @@ interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
       arguments.scalars.push_back(*scalar++);
       continue;
     }
-    // The runtime has checked the element type against that of the parameter, which the compiler
-    // wrote.
+    // The runtime has checked that the element type matches that of the parameter, so the code is a
+    // valid scalar type.
     arguments.tensors.push_back({tensor->data,
                                  *ScalarOfElement(tensor->element),
                                  {tensor->size, tensor->size + tensor->rank},
@@ -197,8 +197,8 @@ interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
   return arguments;
 }
 
-/// Writes the text in a single call, like the runtime writes the prints of compiled code. Returns 0
-/// or errno.
+/// Writes the text in a single call, as the runtime does for the prints of compiled code. Returns
+/// 0, or errno on failure.
 int WriteText(const std::string& text) {
   bool is_written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -221,7 +221,7 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
     int error = WriteText(text);
     if (print_error == 0) print_error = error;
   };
-  // The runtime calls this through a C interface, which exceptions must not cross.
+  // The runtime calls this function through a C interface, so it must not throw exceptions.
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
@@ -244,7 +244,7 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
   done.call(done.context, RunLaunch(*static_cast<const ReferenceDevice*>(device), *request));
 }
 
-/// Returns the features of this machine's processor according to the runtime.
+/// Returns the features of this machine's processor as reported by the runtime.
 Result<int64_t> OwnFeatures(kdl_context* context) {
   kdl_device* host = nullptr;
   Status found = driver::StatusOf(kdl_select_device(context, targets::kOwnKind.data(), &host));
@@ -256,7 +256,7 @@ Result<int64_t> OwnFeatures(kdl_context* context) {
   return static_cast<int64_t>(facts.features);
 }
 
-/// Returns a kind that is never freed, because contexts point to it.
+/// Returns a new kind. It is never freed, because contexts keep pointers to it.
 const InterpreterKind* MakeKind(std::string_view name,
                                 std::span<const ir::MatrixInstruction* const> instructions,
                                 int64_t features) {
@@ -289,7 +289,7 @@ const InterpreterKind* MakeKind(std::string_view name,
 
 Status AddInterpreter(kdl_context* context, std::string_view kind,
                       std::span<const ir::MatrixInstruction* const> instructions) {
-  static Result<int64_t> features = OwnFeatures(context);  // the same in every context
+  static Result<int64_t> features = OwnFeatures(context);  // the same for every context
   if (!features.ok()) return features.failure();
   const InterpreterKind* made = MakeKind(kind, instructions, *features);
   return driver::StatusOf(

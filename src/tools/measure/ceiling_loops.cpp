@@ -1,4 +1,5 @@
-// Compiled once for each processor level. KDL_LEVEL is the suffix of a table in ceiling_loops.h.
+// Compiled once for each processor level. KDL_LEVEL is the suffix of the level's table in
+// ceiling_loops.h.
 #include "tools/measure/ceiling_loops.h"
 
 #if defined(__SSE2__)
@@ -22,7 +23,8 @@ constexpr int kLanes = 8;
 constexpr int kLanes = 4;
 #endif
 
-// All independent sums and two constants fit in registers: x86 has only 16 of them without AVX-512.
+// All chains and two constants must fit in registers. Without AVX-512, x86 has only 16 vector
+// registers.
 #if defined(__SSE2__) && !defined(__AVX512F__)
 constexpr int kIndependentSums = 12;
 #else
@@ -32,7 +34,7 @@ static_assert(kTerms % kIndependentSums == 0);
 
 typedef float Vector __attribute__((vector_size(kLanes * 4)));
 
-// Returns the value, but prevents the compiler from knowing it.
+// Returns the value, but hides it from the compiler's optimizations.
 Vector Hide(Vector value) {
 #if defined(__SSE2__)
   asm volatile("" : "+v"(value));
@@ -86,7 +88,8 @@ constexpr int kUnroll = 8;
 
 constexpr int kLineFloats = 16;
 
-// Prefetches one cache line, for processors whose own prefetching does not reach far enough.
+// Prefetches one cache line, for processors whose hardware prefetcher does not reach far enough
+// ahead.
 template <bool ahead>
 void LookAhead(const float* from) {
   constexpr int kBytes = 2048;
@@ -110,12 +113,12 @@ float Read(const float* from, std::int64_t count) {
   return Hide(sum)[0];
 }
 
-// Stores value(i) for each vector, and calls begin(i) before each cache line. Uses non-temporal
-// stores if `past_cache`.
+// Stores value(i) for each vector, and calls begin(i) before each cache line. If `past_cache`, uses
+// non-temporal stores.
 template <bool past_cache, class Begin, class Value>
 void Fill(float* to, std::int64_t count, Begin begin, Value value) {
   if constexpr (past_cache) {
-    // One cache line at a time, because bursts of four lines take a seventh longer.
+    // Process one cache line at a time, because bursts of four lines take a seventh longer.
 #pragma GCC unroll 1
     for (std::int64_t i = 0; i < count; i += kLineFloats) {
       begin(i);
@@ -139,11 +142,12 @@ constexpr auto kBeginNothing = [](std::int64_t) {};
 template <bool past_cache, bool ahead>
 void Copy(float* to, const float* from, std::int64_t count) {
   const auto begin = [from](std::int64_t i) { LookAhead<ahead>(from + i); };
-  // Without Hide, GCC would call memcpy.
+  // Without Hide, GCC would replace the loop by a call of memcpy.
   Fill<past_cache>(to, count, begin, [from](std::int64_t i) { return Hide(Load(from + i)); });
 }
 
-// Processors prefetch several streams at once, and in total further ahead than for one.
+// Processors prefetch several streams at once. In total, that reaches further ahead than
+// prefetching a single stream.
 constexpr int kReadParts = 8;
 constexpr int kCopyParts = 4;
 

@@ -1,5 +1,5 @@
-// Hand-written loops as fast as the processor allows. They are compiled once for each processor
-// level.
+// Hand-written loops that are as fast as the processor allows. They are compiled once for each
+// processor level.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,23 @@
 namespace kdl::measure {
 
 struct CeilingLoops {
-  const char* name;  // of the level
+  const char* name;  // name of the processor level
   int lanes;         // number of f32 values in a vector
-  // `steps` times kTerms fused multiply-adds on vectors of `lanes` values, in as many independent
-  // sequences as fit in registers.
+  // Does `steps` times kTerms fused multiply-adds on vectors of `lanes` values. They form as many
+  // independent chains as fit in registers.
   void (*multiply_add)(std::int64_t steps);
-  // The same, and in each step the quotient of two of the results.
+  // Does the same as multiply_add, and in each step also divides two of the results.
   void (*divide)(std::int64_t steps);
-  // `count` is a multiple of 64 floats, and addresses are aligned to 64 bytes.
+  // In the following loops, `count` is a multiple of 64 floats, and addresses are aligned to 64
+  // bytes.
   float (*read)(const float* from, std::int64_t count);
-  float (*read_ahead)(const float* from, std::int64_t count);  // with prefetches
-  // Alternates between several regions, a cache line at a time.
+  float (*read_ahead)(const float* from, std::int64_t count);  // like `read`, but with prefetches
+  // Alternates between several regions, one cache line at a time.
   float (*read_parts)(const float* from, std::int64_t count);
   void (*copy)(float* to, const float* from, std::int64_t count);
   void (*async_copy)(float* to, const float* from, std::int64_t count);
   void (*copy_parts)(float* to, const float* from, std::int64_t count);
-  // These use non-temporal stores.
+  // The loops whose names end in `past_cache` use non-temporal stores.
   void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*async_copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*copy_parts_past_cache)(float* to, const float* from, std::int64_t count);

@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::int64_t kSteps = 20'000;
 
-// One thread reads and writes up to this many floats before another one is awake.
+// Up to this number of floats, one thread reads and writes them in less time than another thread
+// needs to wake up.
 constexpr std::int64_t kAlone = 4096;
 
-// The loops process 64 floats at a time.
+// Rounds to a multiple of 64 floats, because the loops process 64 floats at a time.
 std::int64_t Floats(double bytes) { return static_cast<std::int64_t>(bytes / 4 / 64 + 0.5) * 64; }
 
-// Allocates and writes an array, in large pages if it is large, to minimize the cost of address
-// translation.
+// Allocates an array and fills it with `value`. A large array uses large pages, to minimize the
+// cost of address translation.
 std::shared_ptr<float[]> Filled(std::int64_t count, float value) {
   constexpr std::size_t kLargePage = std::size_t{2} << 20;
   const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(count, 64)) * 4;
@@ -90,7 +91,8 @@ std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
                 },
                 /*is_limit=*/true};
   };
-  // Some processors prefetch better by themselves, others with prefetch instructions.
+  // Some processors are faster with only their hardware prefetcher, others with prefetch
+  // instructions.
   return {side("stream", loops.read, loops.copy, loops.write),
           side("stream ahead", loops.read_ahead, loops.async_copy, loops.write),
           side("stream in parts", loops.read_parts, loops.copy_parts, loops.write),

@@ -1,4 +1,5 @@
-// Measures what this machine can do at present: arithmetic, and memory traffic of a given size.
+// Measures the current limits of this machine: arithmetic throughput, and memory bandwidth for data
+// of a given size.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +11,33 @@
 
 namespace kdl::measure {
 
-// Returns the best loops for this processor.
+// Returns the fastest loops that this processor supports.
 const CeilingLoops& Loops();
 
-// Distributes work to threads in equal shares by calling part(first, count) on each of them. Shares
-// begin at multiples of `grain`. If there is only one grain, the calling thread does it alone.
+// Distributes work to threads in equal shares by calling part(first, count) on each thread. Shares
+// begin at multiples of `grain`. If the work is a single grain, the calling thread does all of it.
 using Share =
     std::function<void(std::int64_t count, std::int64_t grain,
                        const std::function<void(std::int64_t first, std::int64_t count)>& part)>;
 
-// The minimum number of bytes that must be moved.
+// The minimum number of bytes that a kernel must move.
 struct Traffic {
   double read = 0;
   double written = 0;
-  double changed = 0;  // read and written in place
+  double changed = 0;  // bytes that are read and written in place
   double all() const { return read + written + 2 * changed; }
 };
 
-// Returns two sides. A call of the first one does ArithmeticSlots(threads) f32 multiply-adds. The
-// second one does the same and ArithmeticDivisions(threads) divisions. `threads` is the number of
-// threads of `share`.
+// Returns two sides to measure. Each call of the first side does ArithmeticSlots(threads) f32
+// multiply-adds. Each call of the second side does the same and also ArithmeticDivisions(threads)
+// divisions. `threads` is the number of threads that `share` uses.
 std::vector<Side> ArithmeticSides(int threads, const Share& share);
 double ArithmeticSlots(int threads);
 double ArithmeticDivisions(int threads);
 
-// Returns sides that only move these bytes. Equal amounts of reads and writes are done as a copy,
-// the rest as reads or writes. The sides differ in their method: plain, with prefetches, in several
-// streams, and with non-temporal stores.
+// Returns sides that only move the given numbers of bytes. Equal amounts of reads and writes become
+// a copy, and the rest becomes reads or writes. The sides use different methods: plain loops,
+// prefetches, several streams, and non-temporal stores.
 std::vector<Side> StreamSides(const Traffic& bytes, const Share& share);
 
 }  // namespace kdl::measure

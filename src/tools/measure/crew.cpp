@@ -8,8 +8,8 @@ namespace kdl::measure {
 
 namespace {
 
-// Long enough to wait for the next call of a trial, and short enough not to slow down the next
-// side.
+// The number of polls before a thread sleeps. It is large enough to bridge the time until the next
+// call in a trial, and small enough not to slow down the next side.
 constexpr int kLooks = 20'000;
 
 template <class T>

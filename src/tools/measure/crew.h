@@ -1,4 +1,5 @@
-// Threads that wait for work actively, so that work of a few microseconds can be shared.
+// Threads that wait for work by polling, so that even work of a few microseconds can be shared
+// among them.
 #pragma once
 
 #include <atomic>
@@ -9,8 +10,9 @@
 
 namespace kdl::measure {
 
-// A set of threads, each pinned to a processor. The calling thread is pinned to the first one while
-// this object exists; otherwise two threads that wait for each other could share a processor.
+// A set of threads, each pinned to a processor. While this object exists, the calling thread is
+// pinned to the first processor. Otherwise, two threads that wait for each other could run on the
+// same processor.
 class Crew {
  public:
   explicit Crew(const std::vector<int>& processors);
@@ -18,7 +20,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Works like Share in ceilings.h. Returns when all shares are done.
+  // Distributes work like Share in ceilings.h. Returns after all shares are done.
   void Do(std::int64_t count, std::int64_t grain,
           const std::function<void(std::int64_t first, std::int64_t count)>& part);
 
@@ -27,7 +29,7 @@ class Crew {
   void Take(int number) const;
 
   int size_;
-  std::vector<int> before_;  // the processors that the calling thread could use before
+  std::vector<int> before_;  // the processors on which the calling thread was allowed to run before
   std::int64_t count_ = 0;
   std::int64_t grain_ = 1;
   const std::function<void(std::int64_t, std::int64_t)>* part_ = nullptr;

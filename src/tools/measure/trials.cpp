@@ -14,7 +14,7 @@ constexpr double kLeastSeconds = 2e-3;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Returns the processor time of the process in seconds. Other programs do not count.
+// Returns the processor time of this process in seconds. It does not include other programs.
 double ProcessorSeconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -35,8 +35,8 @@ double Time(const Side& side, std::int64_t runs, bool processor) {
 
 namespace {
 
-// Returns the fastest of several tries in wall-clock time, since other load can only slow them
-// down. Processor time does not include such load, so a single try is enough.
+// Returns the wall-clock time of the fastest of several tries, because load from other programs can
+// only slow down a try. Processor time excludes such load, so a single try is enough for it.
 double Trial(const Side& side, std::int64_t runs, bool processor) {
   if (processor) return Time(side, runs, true);
   constexpr int kTries = 5;
@@ -51,7 +51,8 @@ double Trial(const Side& side, std::int64_t runs, bool processor) {
   return least;
 }
 
-// Returns how many runs a trial needs, in spite of other load.
+// Returns the number of runs per trial that makes a trial long enough to measure, even with load
+// from other programs.
 std::int64_t RunsPerTrial(const Side& side, bool processor) {
   std::int64_t runs = 1;
   while (true) {
@@ -59,7 +60,8 @@ std::int64_t RunsPerTrial(const Side& side, bool processor) {
     if (seconds >= kLeastSeconds)
       seconds = std::min(seconds, Trial(side, runs, processor) * static_cast<double>(runs));
     if (seconds >= kLeastSeconds) return runs;
-    // Aim somewhat higher than needed, but do not extrapolate far from a time too short to measure.
+    // Aim somewhat higher than needed, but do not extrapolate far from a time that is too short to
+    // be accurate.
     const double factor = std::clamp(1.2 * kLeastSeconds / std::max(seconds, 1e-9), 1.5, 10.0);
     runs = static_cast<std::int64_t>(std::ceil(static_cast<double>(runs) * factor));
   }
@@ -83,10 +85,11 @@ std::vector<Series> MeasureInIterations(const std::vector<Side>& sides, const Tr
   for (int trial = 0; trial < limits.trials; ++trial) {
     if (trial >= 3 && Seconds(Clock::now() - begin) > limits.seconds) break;
     for (std::size_t iteration = 0; iteration < sides.size(); ++iteration) {
-      // Alternate between forward and backward order, so that no side always follows the same one.
+      // Alternate between forward and backward order, so that no side always follows the same other
+      // side.
       const std::size_t s = trial % 2 == 0 ? iteration : sides.size() - 1 - iteration;
       limits.prepare();
-      if (runs[s] > 1) sides[s].run();  // wakes threads, and loads the operands into caches
+      if (runs[s] > 1) sides[s].run();  // wakes the threads, and loads the operands into caches
       series[s].push_back(limits.single ? Time(sides[s], 1, limits.processor_time)
                                         : Trial(sides[s], runs[s], limits.processor_time));
     }

@@ -1,5 +1,4 @@
-// Compares sides by measuring them alternately, so that other load on the machine affects all of
-// them.
+// Compares sides by measuring them alternately, so that load from other programs affects all sides.
 #pragma once
 
 #include <cstdint>
@@ -10,42 +9,44 @@
 
 namespace kdl::measure {
 
-// Something to be compared. A call does all of its work once.
+// Code to be compared with other code. A call of `run` does all of its work once.
 struct Side {
   std::string name;
   std::function<void()> run;
-  // Whether it measures a limit of the machine. Other load can only slow it down, so in wall-clock
-  // time the fastest of all trials is used for each trial.
+  // Whether the side measures a limit of the machine. Other load can only slow it down. In
+  // wall-clock time, the fastest of all its trials is therefore reported for every trial.
   bool is_limit = false;
 };
 
-// The seconds of one run, for each trial.
+// The time of one run in seconds, for each trial.
 using Series = std::vector<double>;
 
 struct TrialLimits {
   int trials = 20;
-  // Stop earlier, after at least 3 trials, if all would take longer.
+  // If all trials would take longer than this, stop earlier, but after at least 3 trials.
   double seconds = 30;
-  std::function<void()> prepare = [] {};  // called before each run of a side; not timed
+  std::function<void()> prepare = [] {};  // called before each trial of a side; not timed
   bool single = false;                    // a trial is a single run after `prepare`
-  // For a single thread: measure the processor time of the process, which excludes other programs.
+  // Measure the processor time of the process, which excludes other programs. Only valid for a side
+  // with a single thread.
   bool processor_time = false;
 };
 
-// Returns the mean seconds of `runs` runs: wall-clock time, or with `processor` the processor time
-// of the process.
+// Returns the mean time of `runs` runs in seconds. It is wall-clock time, or with `processor` the
+// processor time of the process.
 double Time(const Side& side, std::int64_t runs, bool processor);
 
-// Returns a series for each side. A trial repeats short runs for at least 2 ms.
+// Returns a series of times for each side. If a run is short, a trial repeats it for at least 2 ms.
 std::vector<Series> MeasureInIterations(const std::vector<Side>& sides, const TrialLimits& limits);
 
 double Median(Series values);
 // Returns the distance between the quartiles, divided by the median.
 double Spread(Series values);
-// Returns the quotients of the trials.
+// Returns the quotient above / below for each trial.
 Series Quotients(const Series& above, const Series& below);
-// Returns the share of `times` that the machine needs at least. Returns nothing if the median is
-// above 1.5, because `least` was then measured while the processors were busy otherwise.
+// Returns the minimum time that the machine needs, as a fraction of `times`: the median over the
+// trials of least / times. Returns nothing if the median exceeds 1.5, because the processors were
+// then busy with other work while `least` was measured.
 std::optional<double> Ceiling(const Series& times, const Series& least);
 
 }  // namespace kdl::measure

@@ -32,7 +32,7 @@ namespace {
 constexpr int kShrinks = 60;
 constexpr std::chrono::seconds kLongestShrink(5);
 
-/// A run that failed.
+/// A test run that failed.
 struct Fault {
   Shape shape;
   InputClass input_class = InputClass::Ordinary;
@@ -40,7 +40,7 @@ struct Fault {
   std::optional<int64_t> core_num;
 };
 
-/// A row of the table.
+/// A row of the result table.
 struct Row {
   std::string kernel;
   std::string target;
@@ -48,7 +48,8 @@ struct Row {
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
-  bool empty = false;         ///< no possible shape or constants; then `ok` is false
+  /// There was no possible shape or constant; in that case, `ok` is false.
+  bool empty = false;
   std::string accepted = {};  ///< wrong outputs that the contract accepts
 };
 
@@ -72,7 +73,7 @@ std::string CoresList(const TestTarget& target) {
   return text;
 }
 
-/// The test of a kernel on all targets, each of which has a row.
+/// The test of a kernel on all targets. It has a row for each target.
 class KernelTest {
  public:
   KernelTest(const driver::Options& options, const std::vector<TestTarget>& targets,
@@ -80,7 +81,8 @@ class KernelTest {
       : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {}
 
   /// Reports the first failure, at the smallest shape for which it occurs. It is also a failure if
-  /// inputs were found for fewer than half of the shapes, or only for shapes with a size of 0.
+  /// inputs were found for fewer than half of the shapes, or only for shapes that contain a size of
+  /// 0.
   void TestShapes() {
     Row& row = rows_[0];
     std::optional<std::vector<Shape>> shapes = Shapes();
@@ -108,12 +110,12 @@ class KernelTest {
 
   const DiagnosticEngine& report() const { return report_; }
   const std::optional<Fault>& fault() const { return fault_; }
-  /// Whether the failure occurred each time that it was tried.
+  /// Whether the failure occurred in every try.
   bool is_steady() const { return is_steady_; }
 
  private:
-  /// Returns the shapes to try. Reports an error and returns nothing if the sizes of --set are not
-  /// possible.
+  /// Returns the shapes to try. Reports an error and returns nothing if no shape has the sizes
+  /// given with --set.
   std::optional<std::vector<Shape>> Shapes() {
     if (options_.set.empty()) return DrawShapes(kernel_, {});
     driver::Options given;  // the options that apply to this kernel
@@ -145,7 +147,8 @@ class KernelTest {
       rows_[fault->target].ok = false;
       fault_ = Smallest(*fault);
       if (TryAgain(*fault_, fault_->shape, report_)) return false;
-      // The same inputs gave right results this time, so the first report is the only one.
+      // In the second run, the same inputs gave correct results, so keep the report of the first
+      // run.
       fault_ = fault;
       is_steady_ = false;
       report_ = std::move(report);
@@ -173,8 +176,8 @@ class KernelTest {
     return fault;
   }
 
-  /// Returns random arguments. Returns nothing if `requires` excludes the shape, or if none were
-  /// found, which is reported.
+  /// Returns random arguments. Returns nothing if `requires` excludes the shape. Also returns
+  /// nothing if no valid arguments were found, which is reported.
   std::optional<driver::BoundProgram> Draw(const Shape& shape, InputClass input_class,
                                            DiagnosticEngine& report) const {
     driver::Options options;
@@ -191,7 +194,7 @@ class KernelTest {
     return std::nullopt;
   }
 
-  /// Whether the same failure occurs for this shape.
+  /// Whether the failure occurs again for this shape.
   bool TryAgain(const Fault& fault, const Shape& shape, DiagnosticEngine& report) {
     DiagnosticEngine undrawn;
     std::optional<driver::BoundProgram> before = Draw(shape, fault.input_class, undrawn);
@@ -224,8 +227,8 @@ class KernelTest {
     return std::nullopt;
   }
 
-  /// Runs the kernel and checks its outputs. Outputs equal to `good`, the first right ones, are not
-  /// evaluated again.
+  /// Runs the kernel and checks its outputs. `good` contains the first outputs that were correct.
+  /// Outputs equal to those are not evaluated again.
   bool IsRight(size_t target, std::optional<int64_t> core_num, const driver::BoundProgram& before,
                std::optional<driver::BoundProgram>& good, DiagnosticEngine& report) const {
     driver::BoundProgram after = before;
@@ -247,7 +250,7 @@ class KernelTest {
   std::vector<Row>& rows_;
   Mutants mutants_;
   size_t undrawn_ = 0;         ///< number of shapes for which no inputs were found
-  bool has_elements_ = false;  ///< inputs were found for a shape without a 0
+  bool has_elements_ = false;  ///< whether inputs were found for a shape without a size of 0
   std::optional<Shape> first_undrawn_;
   DiagnosticEngine report_;
   std::optional<Fault> fault_;
@@ -298,10 +301,12 @@ class FileTest {
                        [](const ir::Clause& equation) { return !equation.defines; });
   }
 
-  static constexpr size_t kChoices = 3;  // of integers that a caller's tensors would determine
+  // The number of choices to try for integers that a caller's tensors would determine.
+  static constexpr size_t kChoices = 3;
 
-  /// Returns values for these integers, in the order in which they are tried. Several are needed
-  /// because a kernel may exclude some. There are fewer if the kernel lists the allowed values.
+  /// Returns values for the open integer generics, in the order in which they are tried. Several
+  /// choices are needed because a kernel may exclude some of them. There are fewer if the kernel
+  /// lists the allowed values.
   static std::vector<KernelChoice> Choices(const ir::Function& function) {
     constexpr std::array<std::array<int64_t, 4>, 7> kValues = {{{3, 2, 1, 2},
                                                                 {1, 1, 1, 1},
@@ -336,7 +341,7 @@ class FileTest {
     for (size_t i = 0; i < choices.size() && tried < kChoices; ++i) {
       bool is_empty = true;
       for (const std::vector<TestTarget>& targets : Compiles()) {
-        // It is enough if some of the choices are possible.
+        // Report impossible constants only if no choice was possible.
         bool last = i + 1 == choices.size() && rows.empty();
         std::vector<Row> made = TestWith(function, choices[i], targets, last);
         is_empty = is_empty && made[0].empty;
@@ -367,8 +372,8 @@ class FileTest {
     ++(all ? counts_.passed : counts_.failed);
   }
 
-  /// Returns the targets grouped by compile. Targets from the options are compiled separately, with
-  /// their own keys. All default targets share one compile.
+  /// Returns the targets grouped by compilation. Targets from the options are compiled separately,
+  /// each with its own keys. All default targets share one compilation.
   std::vector<std::vector<TestTarget>> Compiles() const {
     if (options_.target.empty()) return {targets_};
     std::vector<std::vector<TestTarget>> each;
@@ -400,7 +405,7 @@ class FileTest {
     KernelTest test(options_, targets, kernel, rows);
     test.TestShapes();
     bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
-    // Rows that were not reached have no result.
+    // Remove the rows of targets on which nothing ran.
     rows.erase(
         std::remove_if(rows.begin() + 1, rows.end(), [](const Row& row) { return row.runs == 0; }),
         rows.end());

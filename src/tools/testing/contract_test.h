@@ -13,9 +13,9 @@ struct TestCounts {
   size_t failed = 0;
 };
 
-/// Tests the kernels of a .kdl file that have `ensures`. Each one runs with random shapes and
-/// inputs, on several numbers of cores and on each target, and its outputs are compared with
-/// `ensures`. Prints a table, and the failures.
+/// Tests the kernels of a .kdl file that have `ensures`. Each kernel runs with random shapes and
+/// inputs, on several numbers of cores and on each target. Its outputs are compared with `ensures`.
+/// Prints a table, and the failures.
 TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
                          const std::string& file);
 

@@ -18,11 +18,11 @@ namespace kdl::tools {
 
 namespace {
 
-/// The contents of the golden files, grouped by where a row can be shown.
+/// The contents of all golden files, grouped by the kinds of text in which a table row can occur.
 struct Shown {
   std::string everything;
-  std::string source;  ///< of .kdl files
-  std::string ir;      ///< .kir files and printed KIR
+  std::string source;  ///< contents of the .kdl files
+  std::string ir;      ///< contents of the .kir files and of printed KIR
   std::string words;   ///< the arguments of all command lines, one per line
 };
 

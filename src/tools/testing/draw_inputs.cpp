@@ -26,15 +26,15 @@ using driver::HostTensor;
 constexpr int kRounds = 60;
 constexpr size_t kMostBroken = 4096;
 
-constexpr uint64_t kRound = 1000003;  ///< added to the seed for each round
+constexpr uint64_t kRound = 1000003;  ///< added to the seed in each round
 
 int64_t Count(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
-/// Returns the spread of numbers in a round, which decreases with each third of the rounds. Small
-/// numbers meet most requirements that are not solved directly, such as `begin[e] + length[e] <=
-/// E`.
+/// Returns the spread of the numbers in a round. It decreases after each third of the rounds,
+/// because small numbers meet most requirements that are not solved directly, such as `begin[e] +
+/// length[e] <= E`.
 Spread RoundSpread(uint64_t round) {
   constexpr Spread kSpreads[] = {Spread::Small, Spread::Few, Spread::Single};
   return kSpreads[std::min<uint64_t>(2, 3 * (round - 1) / kRounds)];
@@ -64,7 +64,7 @@ class Drawer {
   }
 
   /// Regenerates the inputs that violated requirements read, until all requirements are met.
-  /// Returns one that is still violated, or nothing.
+  /// Returns a requirement that is still violated, or nothing.
   std::optional<interp::ContractFailure> Repair() {
     std::optional<interp::ContractFailure> broken;
     for (uint64_t round = 1; round <= kRounds; ++round) {
@@ -75,8 +75,8 @@ class Drawer {
     return interp::BrokenRequirements(contract_, data_, 1).empty() ? std::nullopt : broken;
   }
 
-  /// Puts the special values of the class into some elements of the floats. Returns false if that
-  /// violates a requirement or there are no floats.
+  /// Stores the special values of the class in some elements of the float tensors. Returns false if
+  /// that violates a requirement or if there are no floats.
   bool Sprinkle(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
@@ -96,9 +96,9 @@ class Drawer {
     return any && interp::BrokenRequirements(contract_, data_, 1).empty();
   }
 
-  /// Puts 0, or else 1, -1 and the limits of the type, into some elements of the integers, wherever
-  /// no requirement is violated. Returns false if there is no such place. A scalar that determines
-  /// how often a loop runs can only become 0.
+  /// For the class Zero, stores 0 in some elements of the integer arguments. For Ends, stores 1, -1
+  /// and the limits of the type. Keeps a value only where no requirement is violated. Returns false
+  /// if no value was kept. A scalar that determines how often a loop runs can only become 0.
   bool SprinkleIntegers(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
@@ -115,11 +115,11 @@ class Drawer {
   }
 
  private:
-  /// Returns the bits of the special values of a class for floats.
+  /// Returns the bits of the class's special floats.
   static std::vector<uint64_t> FloatsOf(InputClass input_class, Scalar scalar) {
     auto bits = [&](double value) { return FloatBits(scalar, value); };
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    // The smallest subnormal number, or the payload of a signaling NaN.
+    // Alone, the smallest subnormal number; with the bits of infinity, a signaling NaN.
     constexpr uint64_t kLeast = 1;
     switch (input_class) {
       case InputClass::MinusInfinity:
@@ -137,12 +137,12 @@ class Drawer {
     if (input_class == InputClass::Zero) return {0};
     driver::IntegerRange all = driver::AllIntegers(scalar);
     if (IsSigned(scalar)) return {1, -1, all.low, all.high};
-    return {1, -1};  // all bits set
+    return {1, -1};  // -1 has all bits set
   }
 
-  /// Puts the value into one of 32 elements, but at least into one. If that violates a requirement,
-  /// returns false and changes nothing. `number` is the position of the value among those of the
-  /// class.
+  /// Stores the value in one of every 32 elements, and in at least one element. If that violates a
+  /// requirement, returns false and changes nothing. `number` is the position of the value among
+  /// those of its class.
   bool PutInteger(size_t argument, uint64_t number, int64_t value) {
     HostTensor& tensor = bound_.arguments[argument].tensor;
     auto count = static_cast<uint64_t>(Count(tensor));
@@ -154,7 +154,7 @@ class Drawer {
                              driver::NumberBits(tensor.scalar, value));
     }
     if (count > 0 && interp::BrokenRequirements(contract_, data_, 1).empty()) return true;
-    // In place, because the contract reads this memory.
+    // Restore the bytes in place, because the contract reads this memory.
     std::ranges::copy(before, tensor.bytes.begin());
     return false;
   }
@@ -164,7 +164,7 @@ class Drawer {
   RowDrawer DrawerOf(size_t argument) {
     return {bound_.arguments[argument].tensor, rules_[static_cast<uint32_t>(argument)]};
   }
-  /// Returns the seed for an argument. A scalar gets another value for each shape.
+  /// Returns the seed for an argument. For a scalar, the seed also depends on the shape.
   uint64_t SeedOf(size_t argument) const {
     uint64_t seed = plan_.seed + plan_.seed_step * argument;
     if (bound_.arguments[argument].is_tensor) return seed;
@@ -197,7 +197,8 @@ class Drawer {
     return broken.empty() ? std::nullopt : std::optional(broken[0]);
   }
 
-  /// Makes the elements distinct: each integer tensor becomes a random permutation of 0, 1, 2 …
+  /// Makes the elements of each integer tensor distinct: the tensor becomes a random permutation of
+  /// 0, 1, 2, ….
   void Permute() {
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       HostTensor& tensor = bound_.arguments[i].tensor;
@@ -244,7 +245,7 @@ DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::Boun
   Drawer drawer(plan, bound);
   if (!drawer.DrawAll()) return {DrawEnd::Excluded, {}};
   std::optional<interp::ContractFailure> broken = drawer.Repair();
-  // If no element matters, the requirement is violated by the sizes alone.
+  // If the violation depends on no element, the sizes alone violate the requirement.
   if (broken && broken->elements.empty() && !broken->malformed) return {DrawEnd::Excluded, {}};
   if (broken) return {DrawEnd::Failed, std::move(broken)};
   if (input_class == InputClass::Ordinary) return {};

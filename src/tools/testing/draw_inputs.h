@@ -11,7 +11,7 @@
 
 namespace kdl::tools {
 
-/// Special values in the inputs: first those for floats, then those for integers.
+/// The special values that inputs contain: first the classes for floats, then those for integers.
 enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Tiny, Zero, Ends };
 inline constexpr InputClass kAllInputClasses[] = {
     InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,
@@ -25,10 +25,10 @@ enum class DrawEnd : uint8_t {
 };
 struct DrawResult {
   DrawEnd end = DrawEnd::Done;
-  std::optional<interp::ContractFailure> broken;  ///< for Failed: the requirement that is not met
+  std::optional<interp::ContractFailure> broken;  ///< for Failed, the requirement that is not met
 };
 
-/// How inputs are generated.
+/// How to generate inputs.
 struct DrawPlan {
   const driver::BoundContract& contract;
   /// Indices of arguments that need small values (driver/run/loop_inputs.h).
@@ -37,18 +37,18 @@ struct DrawPlan {
   uint64_t seed_step = 101;  ///< added to the seed for each further argument
 };
 
-/// Generates the arguments with `is_drawn` so that they meet the contract's requirements. Bounds,
-/// ascending order and fixed elements are generated directly; everything else is found by trial and
-/// error. The shapes in `bound` must be set.
+/// Generates the arguments that have `is_drawn` set, so that they meet the contract's requirements.
+/// Bounds, ascending order and fixed elements are satisfied directly. Other requirements are
+/// satisfied by trial and error. The shapes in `bound` must already be set.
 DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::BoundProgram& bound);
 
-/// Reports that no inputs were found.
+/// Reports that no valid inputs were found.
 void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& sources,
                     DiagnosticEngine& report);
 
-/// Generates the arguments of a kernel that no --arg gives, so that they meet its requirements.
-/// Returns false after an error, which is reported. Requirements that the sizes or the given
-/// arguments violate are left to the launch.
+/// Generates the arguments of a kernel that no --arg specifies, so that they meet the kernel's
+/// requirements. Returns false after an error, which is reported. If the sizes or the given
+/// arguments violate a requirement, the launch reports it.
 bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kernel,
                  const SourceManager& sources, driver::BoundProgram& bound,
                  DiagnosticEngine& report);

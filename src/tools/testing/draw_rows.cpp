@@ -26,7 +26,7 @@ uint64_t DrawFloat(Scalar scalar, const Bounds& bounds, uint64_t seed, uint64_t 
   return FloatBits(scalar, from + (to - from) * (0.5 + 0.49 * instruction));
 }
 
-/// Returns the index of a row: that of its elements without the last component.
+/// Returns the index of a row, that is, the index of its elements without the last component.
 std::vector<int64_t> IndexOfRow(const HostTensor& tensor, int64_t row) {
   std::vector<int64_t> index(tensor.shape.empty() ? 0 : tensor.shape.size() - 1);
   for (size_t d = index.size(); d-- > 0;) {
@@ -36,8 +36,8 @@ std::vector<int64_t> IndexOfRow(const HostTensor& tensor, int64_t row) {
   return index;
 }
 
-/// Returns the first free number from `place` to `high`. `next` maps used numbers to a larger one;
-/// paths are compressed as in union-find.
+/// Returns the first unused number from `place` to `high`. `next` maps each used number to a larger
+/// number. Paths in it are compressed as in union-find.
 std::optional<int64_t> FindFree(std::unordered_map<int64_t, int64_t>& next, int64_t place,
                                 int64_t high) {
   int64_t free = place;
@@ -91,8 +91,8 @@ std::vector<Bounds> RowDrawer::RowBounds(int64_t row) const {
   return bounds;
 }
 
-/// Converts bounds of strictly ascending numbers to those of ascending ones, to which 0, 1, 2 …
-/// will be added.
+/// For strictly ascending integers, converts their bounds to bounds of ascending integers, to which
+/// 0, 1, 2, … will be added. Then makes the bounds ascend.
 void RowDrawer::Order(std::vector<Bounds>& bounds) const {
   bool shifts = IsStrict();
   for (size_t i = 0; i < bounds.size() && shifts; ++i) {
@@ -162,10 +162,10 @@ void RowDrawer::Redraw(int64_t element, uint64_t seed, Spread spread) {
   Put(row, element % length(), DrawElement(bounds, seed, element, spread));
 }
 
-/// Replaces numbers that occur already by the next free one within their bounds. Returns false if
-/// there is none.
+/// Replaces each number that occurs already by the next unused number within its bounds. Returns
+/// false if there is none.
 bool RowDrawer::MakeDistinct(int64_t row, const std::vector<Bounds>& bounds, Spread spread) {
-  std::unordered_map<int64_t, int64_t> next;  // maps each used number to one after it
+  std::unordered_map<int64_t, int64_t> next;  // maps each used number to a larger number
   for (int64_t i = 0; i < length(); ++i) {
     IntegerRange range = IntegersWithin(bounds[static_cast<size_t>(i)], spread);
     std::optional<int64_t> place = FindFree(next, Ordered(row, i), range.high);

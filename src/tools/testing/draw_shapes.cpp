@@ -16,7 +16,7 @@ namespace kdl::tools {
 namespace {
 
 constexpr std::array<int64_t, 6> kPrimes = {5, 3, 7, 2, 11, 13};
-constexpr double kMostTerms = 3e6;  ///< for one shape
+constexpr double kMostTerms = 3e6;  ///< limit on the number of terms of a shape's contract
 constexpr double kMostTermsInAll = 3e7;
 constexpr int kRepairs = 200;
 
@@ -28,7 +28,7 @@ std::optional<driver::SizeValues> Sizes(const ir::Function& program, const Shape
   return driver::BindSizes(program, {}, options, ignored);
 }
 
-/// Returns the names that are a whole side of an equation in `where`.
+/// Returns the names that are one entire side of an equation in `where`.
 std::set<Name> MaybeGiven(const ir::Function& program) {
   std::set<Name> names;
   for (const ir::Op* op : *program.body) {
@@ -41,7 +41,7 @@ std::set<Name> MaybeGiven(const ir::Function& program) {
   return names;
 }
 
-/// Returns the sizes to choose, which the others do not determine.
+/// Returns the sizes that must be chosen, that is, those that the other sizes do not determine.
 std::vector<Name> FreeSizes(const ir::Function& program, const Shape& set) {
   std::set<Name> given = MaybeGiven(program);
   std::vector<Name> free;
@@ -49,7 +49,7 @@ std::vector<Name> FreeSizes(const ir::Function& program, const Shape& set) {
   for (Name dim : program.dims) {
     if (given.contains(dim) || set.contains(dim)) continue;
     free.push_back(dim);
-    shape[dim] = 5040;  // has many divisors, and few expressions of it are negative
+    shape[dim] = 5040;  // 5040 has many divisors, and few size expressions become negative with it
   }
   for (Name dim : program.dims) {
     std::optional<driver::SizeValues> known = Sizes(program, shape);
@@ -70,7 +70,8 @@ class Collector {
     std::optional<Shape> fitting = Repaired(shape);
     if (!fitting || !seen_.insert(*fitting).second) return;
     double terms = TermsAt(kernel_, *fitting);
-    bool asked = !set_.empty() && shapes_.empty();  // large sizes of --set are accepted
+    // A shape with the sizes of --set is accepted even if it is large.
+    bool asked = !set_.empty() && shapes_.empty();
     if (!asked && (terms > kMostTerms || terms_ + terms > kMostTermsInAll)) return;
     terms_ += terms;
     shapes_.push_back(*std::move(fitting));
@@ -79,7 +80,7 @@ class Collector {
   std::vector<Shape> Take() { return std::move(shapes_); }
 
  private:
-  /// Returns the shape, or a similar one, that satisfies `where`.
+  /// Returns the shape if it satisfies `where`, or else a similar shape that does.
   std::optional<Shape> Repaired(const Shape& shape) const {
     Shape tried = shape;
     for (int i = 0; i < kRepairs; ++i) {
@@ -102,8 +103,8 @@ class Collector {
   double terms_ = 0;
 };
 
-/// Returns a tile's extent, and one less and one more. If there are several tiles, uses the
-/// smallest and the largest.
+/// Returns a tile's extent, one less, and one more. If there are several tiles, returns these
+/// numbers for the smallest and the largest extent.
 std::vector<int64_t> Edges(const std::set<int64_t>& extents) {
   std::set<int64_t> edges;
   for (int64_t extent : {*extents.begin(), *extents.rbegin()}) {
@@ -151,7 +152,8 @@ double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel, const Shape& set) {
   std::vector<Name> free = FreeSizes(kernel.program(), set);
   Shape primes;
-  Shape backwards;  // reversed, since a table may need to be shorter than what it refers to
+  // `primes` in reverse order, since a table may need to be shorter than what it refers to.
+  Shape backwards;
   Shape ones;
   for (size_t i = 0; i < free.size(); ++i) {
     primes[free[i]] = kPrimes[i % kPrimes.size()];

@@ -9,24 +9,24 @@
 
 namespace kdl::tools {
 
-/// Values of the sizes that must be given for a run. `where` determines the others.
+/// Values of the sizes that must be given for a run. `where` determines all other sizes.
 using Shape = std::map<Name, int64_t>;
 
-/// Returns `M = 3, N = 5`.
+/// Returns a text such as `M = 3, N = 5`.
 std::string ShapeText(const Shape& shape);
 
-/// Returns all sizes, if they satisfy `where`.
+/// Returns all sizes of the program for a shape. Returns nothing if they do not satisfy `where`.
 std::optional<driver::SizeValues> Complete(const ir::Function& program, const Shape& shape);
 
-/// Returns the approximate number of terms that the contract has for this shape.
+/// Returns the approximate number of terms that are evaluated to check the contract for this shape.
 double TermsAt(const LoadedKernel& kernel, const Shape& shape);
 
-/// Returns the shapes to try, the simplest first: small primes, ones, each size 0 once, and sizes
-/// near those of the tiles. All satisfy `where` and have the sizes in `set`. Shapes whose contracts
-/// take long to evaluate are left out.
+/// Returns the shapes to try, the simplest first: small primes, ones, shapes in which one size is
+/// 0, and sizes near those of the tiles. All satisfy `where` and have the sizes in `set`. Shapes
+/// whose contracts take too long to evaluate are omitted.
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel, const Shape& set);
 
-/// Returns shapes in which one size is smaller, the smallest first.
+/// Returns shapes that differ from `shape` in one smaller size, the smallest size first.
 std::vector<Shape> SmallerShapes(const Shape& shape);
 
 }  // namespace kdl::tools

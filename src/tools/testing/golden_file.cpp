@@ -34,7 +34,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(start == std::string_view::npos ? text.size() : start);
 }
 
-/// Removes the next line, with its line end, from `text` and returns it.
+/// Removes the first line, with its line end, from `text` and returns it.
 std::string_view TakeLine(std::string_view& text) {
   size_t end = text.find('\n');
   std::string_view line = text.substr(0, end == std::string_view::npos ? text.size() : end + 1);
@@ -113,7 +113,7 @@ std::string FormatSection(const GoldenSection& section) {
 
 // -- Diagnostics as annotations -------------------------------------------------------------
 
-/// A diagnostic `NAME:12:9: error: …`, split.
+/// A diagnostic `NAME:12:9: error: …`, split into the line number and the rest.
 struct Placed {
   size_t line = 0;
   std::string text;  ///< such as `9: error: …`
@@ -129,8 +129,8 @@ std::optional<Placed> ReadPlaced(std::string_view line, std::string_view name) {
   return placed;
 }
 
-/// Maps the compiler's line numbers, which count annotations as lines, to indices of `lines`, or to
-/// -1 before the first line.
+/// Maps the compiler's line numbers, which also count annotations, to indices into `lines`. Lines
+/// before the first source line map to -1.
 std::vector<int> LineIndex(const GoldenFile& file) {
   std::vector<int> index = {-1};
   index.insert(index.end(), file.above.size(), -1);
@@ -150,8 +150,8 @@ void ClearAnnotations(GoldenFile& file) {
   for (GoldenLine& line : file.lines) line.annotations.clear();
 }
 
-/// Adds all diagnostics on standard error as annotations to their lines. Returns false if a part of
-/// standard error belongs to no line.
+/// Adds all diagnostics on standard error as annotations to the lines that they refer to. Returns
+/// false if some text on standard error does not belong to a line.
 bool AnnotateAll(GoldenFile& file, std::string_view err, std::string_view name) {
   std::vector<int> index = LineIndex(file);
   ClearAnnotations(file);
@@ -193,8 +193,8 @@ size_t IndentOf(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-/// Renumbers names such as `%57` in the order of their first use, so that the text does not depend
-/// on its surroundings.
+/// Renumbers names such as `%57` in the order of their first use, so that the text of a block does
+/// not depend on the text around it.
 std::string Renumbered(std::string_view text) {
   std::map<std::string_view, size_t> numbers;
   std::string out;
@@ -212,8 +212,8 @@ std::string Renumbered(std::string_view text) {
   return out;
 }
 
-/// Returns the block that begins with the first line that contains `start`, or only this line if it
-/// opens no block. Returns an empty string if there is none.
+/// Returns the first line that contains `start`, with the block that the line opens, if any.
+/// Returns an empty string if no line contains `start`.
 std::string OutputSection(std::string_view out, std::string_view start) {
   std::string part;
   std::optional<size_t> indent;
@@ -230,7 +230,7 @@ std::string OutputSection(std::string_view out, std::string_view start) {
   return Renumbered(part);
 }
 
-/// Returns the expected contents of a section, given the output that it names.
+/// Returns the expected contents of a section, given the output that the section names.
 std::string Expected(const GoldenSection& section, const std::string& output) {
   std::string_view name = section.name;
   size_t of = name.find(kOf);

@@ -15,25 +15,27 @@ struct GoldenCommand {
   bool operator==(const GoldenCommand&) const = default;
 };
 
-/// A line of the source and the diagnostics that are expected for it.
+/// A line of the source, and the diagnostics that are expected for it.
 struct GoldenLine {
-  std::string text;                      ///< including its line end, if any
-  std::vector<std::string> annotations;  ///< what follows `//~ ` on the lines after it
+  std::string text;  ///< including its line end, if any
+  /// The texts after `//~ ` on the lines that follow the source line.
+  std::vector<std::string> annotations;
 };
 
-/// A named text: `stdout`, `stderr` or the path of an output file. With a name such as `stdout of
-/// START`, it is only the block of that output that begins with its first line that contains START.
+/// A named text. The name is `stdout`, `stderr` or the path of an output file. A name such as
+/// `stdout of START` means only a block of that output: the block that begins with the first line
+/// that contains START.
 struct GoldenSection {
   std::string name;
   std::string text;
 
-  std::string output() const;  ///< the name of the whole output
+  std::string output() const;  ///< the name of the output without `of START`
 };
 
 /// A source file with its expected output. tests/golden/README.md describes the format.
 struct GoldenFile {
   std::vector<GoldenCommand> commands;
-  std::vector<std::string> companions;  ///< other files in its folder that it needs
+  std::vector<std::string> companions;  ///< other files in the same folder that the commands need
   int exit_code = 0;
   std::vector<GoldenLine> lines;
   std::vector<std::string> above;  ///< annotations before the first line
@@ -42,28 +44,28 @@ struct GoldenFile {
   const GoldenSection* Find(std::string_view name) const;
 };
 
-/// Parses a file with the name `name`. Returns nothing if it has no command and so is not a golden
-/// file, or a Failure if a directive or section is malformed.
+/// Parses a file named `name`. Returns nothing if it contains no command, since it is then not a
+/// golden file. Returns a Failure if a directive or section is malformed.
 Result<std::optional<GoldenFile>> ParseGolden(std::string_view text, std::string_view name);
 
-/// Returns the text of the file, which ParseGolden can read.
+/// Returns the text of the file, in the format that ParseGolden reads.
 std::string FormatGolden(const GoldenFile& file);
 
 /// Returns the input of the compiler: directives, source and annotations, without the sections.
 std::string CompilerInput(const GoldenFile& file);
 
-/// Splits a text at spaces. Single or double quotes keep words together.
+/// Splits a text at spaces, except inside single or double quotes.
 std::vector<std::string> SplitWords(std::string_view text);
 
 /// The output of a command.
 struct GoldenActual {
   std::string out;
   std::string err;
-  std::vector<GoldenSection> files;  ///< output files for which the golden file has sections
+  std::vector<GoldenSection> files;  ///< the output files for which the golden file has a section
 };
 
-/// Returns `file` with the output of the run instead of the expected one. The test passes if their
-/// texts are equal. `name` is the file's name in diagnostics.
+/// Returns a copy of `file` in which the actual output replaces the expected output. The test
+/// passes if the texts of both are equal. `name` is the file's name in diagnostics.
 GoldenFile WithActual(const GoldenFile& file, const GoldenActual& actual, std::string_view name);
 
 }  // namespace kdl::tools

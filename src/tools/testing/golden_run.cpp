@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostRewrites = 5;  ///< annotations move the lines that the output refers to
+/// Adding annotations moves lines, which changes the output that refers to them.
+constexpr int kMostRewrites = 5;
 
 /// A golden file on disk.
 struct Case {
@@ -35,7 +36,7 @@ struct Case {
 struct Ran {
   ProcessResult process;
   GoldenActual actual;
-  std::string fault;  ///< an error whatever the expected output is
+  std::string fault;  ///< an error that fails the test regardless of the expected output
 };
 
 std::string CommandLine(const GoldenCommand& command) {
@@ -58,7 +59,7 @@ std::set<std::string> FilesIn(const std::string& folder) {
   return files;
 }
 
-/// Fills the private folder with the source, without its sections, and the companions.
+/// Fills the private folder with the source file, without its output sections, and its companions.
 Status Fill(const Case& test, const std::string& folder) {
   Status written = WriteFileWhole(folder + "/" + test.name, CompilerInput(test.file));
   for (const std::string& companion : test.file.companions) {
@@ -88,8 +89,8 @@ bool PrintsIr(const GoldenCommand& command) {
   return false;
 }
 
-/// Returns the modules in a command's output. `// after PASS` starts a module, unless the output is
-/// a tree, as after `parse`.
+/// Returns the modules in a command's output. A line `// after PASS` starts a module, unless the
+/// output of that phase is a syntax tree, as after `parse`.
 std::vector<std::string> ModulesIn(std::string_view out) {
   constexpr std::string_view kAfter = "// after ";
   std::vector<std::string> modules(1);
@@ -108,7 +109,8 @@ std::vector<std::string> ModulesIn(std::string_view out) {
   return modules;
 }
 
-/// Returns how `text` changes when it is read and printed again, or an empty string.
+/// Returns how `text` changes when it is parsed and printed again, or an empty string if it does
+/// not change.
 std::string RoundTripFault(const std::string& text, const GoldenCommand& command,
                            const GoldenSettings& settings, const std::string& folder) {
   std::string path = folder + "/round-trip.kir";
@@ -154,7 +156,7 @@ std::string CheckRoundTrips(const Case& test, const GoldenCommand& command,
 
 // -- One command ---------------------------------------------------------------------------------
 
-/// Runs the command on the file as it is.
+/// Runs the command on the unmodified file.
 Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
                        const GoldenSettings& settings) {
   auto code = std::ranges::find_if(command.words, settings.runs_code);
@@ -210,7 +212,7 @@ GoldenOutcome Fail(const std::string& path, std::string_view command, std::strin
   return {GoldenEnd::Failed, report + fmt::format("rerun: kernelc test {}\n", path)};
 }
 
-/// Runs the commands until one does not give the expected output.
+/// Runs the commands until one of them does not produce the expected output.
 GoldenOutcome Compare(const Case& test, const GoldenSettings& settings) {
   for (const GoldenCommand& command : test.file.commands) {
     Result<Ran> ran = RunCommand(test, command, settings);
@@ -223,7 +225,7 @@ GoldenOutcome Compare(const Case& test, const GoldenSettings& settings) {
   return {};
 }
 
-/// Rewrites the file with the output of its first command until it does not change any more.
+/// Rewrites the file with the output of its first command until the file no longer changes.
 GoldenOutcome Update(Case& test, const GoldenSettings& settings) {
   std::string original = test.text;
   for (int i = 0; i < kMostRewrites; ++i) {

@@ -15,14 +15,14 @@ struct GoldenOutcome {
 
 struct GoldenSettings {
   std::string kernelc;  ///< the program under test
-  bool update = false;  ///< rewrite the expected output if the exit code is right
+  bool update = false;  ///< rewrites the expected output if the exit code is correct
   double deadline_s = 120;
   /// Whether an argument of a command would run foreign code.
   std::function<bool(std::string_view word)> runs_code = [](std::string_view) { return false; };
 };
 
-/// Runs the commands of a file and compares their outputs. Each runs in a private folder that
-/// contains the file and its companions.
+/// Runs the commands of a golden file and compares their outputs. Each command runs in a private
+/// folder that contains the file and its companions.
 GoldenOutcome RunGolden(const std::string& path, const GoldenSettings& settings);
 
 }  // namespace kdl::tools

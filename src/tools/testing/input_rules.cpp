@@ -19,7 +19,7 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// Returns the value that a region yields for this result of its `if`.
+/// Returns the value that the given region of an `if` yields for this result.
 const Value* Yielded(const Value* result, size_t region) {
   return result->def()->region(region)->terminator()->operand(result->index());
 }
@@ -30,7 +30,8 @@ bool IsConstant(const Value* value, bool expected) {
          (def->attr<ir::AttrKey::Bits>() != 0) == expected;
 }
 
-/// Strips the conversion to the contract's number types from a value in memory.
+/// Returns the value in memory from which this value was converted to one of the contract's number
+/// types. Returns the value itself if it is not a conversion.
 const Value* InMemory(const Value* value) {
   const ir::Op* def = value->def();
   if (!def || def->kind() != OpKind::Cast) return value;
@@ -60,8 +61,8 @@ class Reader {
   }
 
  private:
-  /// Visits a condition. `a && b` is an `if` that gives b or false; `a || b` is one that gives true
-  /// or b.
+  /// Visits a condition. `a && b` is represented by an `if` that gives b or false, and `a || b` by
+  /// an `if` that gives true or b.
   void Visit(const Value* value) {
     const ir::Op* def = value->def();
     if (!def) return;
@@ -76,7 +77,8 @@ class Reader {
     }
   }
 
-  /// Handles conditions for all pairs: `i == j || x[i] != x[j]` and `i >= j || x[i] < x[j]`.
+  /// Handles conditions on all pairs of elements: `i == j || x[i] != x[j]` and `i >= j || x[i] <
+  /// x[j]`.
   void Pairs(const Value* unless, const Value* then) {
     const ir::Op* first = unless->def();
     const ir::Op* second = then->def();
@@ -91,7 +93,8 @@ class Reader {
     std::optional<uint32_t> b = LastDimensionName(*right);
     if (!(a == i && b == j) && !(a == j && b == i)) return;
     if (!AreOfAnyRow(left->load, right->load, {*i, *j})) return;
-    OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());  // as if x[i] came first
+    // The comparison of the two indices, with the index of the left element as its left operand.
+    OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());
     InputRule& rule = rules_[left->argument];
     bool differ = first->kind() == OpKind::Eq && second->kind() == OpKind::Ne;
     bool strict = rises == OpKind::Ge && second->kind() == OpKind::Lt;
@@ -111,7 +114,7 @@ class Reader {
     return param &&
            (param->input == ir::ContractInput::Argument || param->input == ir::ContractInput::Old);
   }
-  /// Returns the free name that the value is.
+  /// If the value is a free index name of the clause, returns that name.
   std::optional<uint32_t> FreeName(const Value* value) const {
     const ir::ContractParam* param = FindParam(value);
     if (!param || param->input != ir::ContractInput::Index) return std::nullopt;
@@ -129,12 +132,12 @@ class Reader {
   static const std::vector<ir::AccessDim>& DimsOf(const ir::Op* load) {
     return std::get<ir::Access>(load->FindAttr(ir::AttrKey::Access)->value).dims;
   }
-  /// Returns the name to which a dimension adds at most a constant or size.
+  /// If a dimension's index is a free name plus at most a constant or size, returns that name.
   std::optional<uint32_t> NameIn(const ir::Op* load, const ir::AccessDim& dim) const {
     if (dim.terms.size() != 1 || !kdl::IsConstant(dim.terms[0].coefficient, 1)) return std::nullopt;
     return FreeName(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
   }
-  /// Returns the name that is the whole last dimension of a load.
+  /// If the last dimension's index of a load is a free name on its own, returns that name.
   std::optional<uint32_t> LastDimensionName(const Source& source) const {
     if (!source.load || DimsOf(source.load).empty()) return std::nullopt;
     const ir::AccessDim& last = DimsOf(source.load).back();
@@ -154,8 +157,8 @@ class Reader {
     }
   }
 
-  /// Returns what elements of the scalar type are compared with. Returns nothing for a u64 if
-  /// signed numbers are compared, which says little about it.
+  /// Returns the number that elements of the scalar type are compared with. Returns nothing if a
+  /// u64 element is compared as a signed number, since that says little about its value.
   static std::optional<Number> ComparisonNumber(Scalar scalar, Scalar compared, uint64_t bits) {
     if (IsFloat(compared)) return Number{FloatValue(compared, bits), 0};
     if (scalar != Scalar::U64) return Number{0, ir::Extended(compared, bits)};
@@ -163,7 +166,8 @@ class Reader {
     return Number{0, driver::OrderedInteger(scalar, bits)};
   }
 
-  /// Returns the value if it consists only of constants and sizes.
+  /// Evaluates the value if it is computed only from constants and sizes. Returns nothing
+  /// otherwise.
   std::optional<uint64_t> Closed(const Value* value) const {
     const ir::Function& function = *clause_->function;
     const ir::Op* def = value->def();
@@ -185,8 +189,8 @@ class Reader {
                         operands.data());
   }
 
-  /// Returns the elements that are compared. An index that is a number selects one, `i + c` those
-  /// from c on, any other index all.
+  /// Returns the range of elements that are compared, for each dimension. A constant index selects
+  /// one element. An index `i + c` selects the elements from c on. Any other index selects all.
   std::vector<IndexRange> ComparedElements(const Source& source) const {
     std::vector<IndexRange> index;
     if (!source.load) return index;
@@ -204,7 +208,8 @@ class Reader {
     bool open = kind == OpKind::Lt || kind == OpKind::Gt;
     bool low = kind == OpKind::Gt || kind == OpKind::Ge || kind == OpKind::Eq;
     bool high = kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Eq;
-    if (is_float && !std::isfinite(value.real)) return;  // generated numbers are always finite
+    // Generated floats are always finite, so an infinite bound has no effect.
+    if (is_float && !std::isfinite(value.real)) return;
     Number limit = value;
     if (open && is_float)
       limit.real = std::nextafter(limit.real, low ? HUGE_VAL : -HUGE_VAL);
@@ -216,7 +221,7 @@ class Reader {
     if (low || high) rules_[source.argument].bounds.push_back(std::move(rule));
   }
 
-  /// Returns the load that gives the value if its index is inside.
+  /// Returns the load that gives the value if the load's index is in bounds, or null.
   static const ir::Op* LoadInside(const Value* computed) {
     const ir::Op* def = computed->def();
     if (def && def->kind() == OpKind::If) computed = Yielded(computed, 0);
@@ -224,8 +229,8 @@ class Reader {
     return load && load->kind() == OpKind::Load ? load : nullptr;
   }
 
-  /// Whether both loads are from the same, arbitrary row: all dimensions except the last are
-  /// different names on their own.
+  /// Whether both loads read from the same arbitrary row: in each dimension except the last, both
+  /// indices are the same free name, and all names are different.
   bool AreOfAnyRow(const ir::Op* a, const ir::Op* b, std::set<uint32_t> names) const {
     const std::vector<ir::AccessDim>& of_a = DimsOf(a);
     const std::vector<ir::AccessDim>& of_b = DimsOf(b);
@@ -238,8 +243,8 @@ class Reader {
     return true;
   }
 
-  /// Whether these are t[…, i] and t[…, i + 1], perhaps with an `else`, for all rows and from their
-  /// first elements on.
+  /// Whether these are t[…, i] and t[…, i + 1], the latter possibly with an `else`, for all rows
+  /// and from the first element on.
   bool IsNextOf(const Source& a, const Value* right) const {
     const ir::Op* b = LoadInside(right);
     if (!b || !a.load || a.load->operand(0) != b->operand(0) || DimsOf(b).empty()) return false;

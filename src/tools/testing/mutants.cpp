@@ -21,7 +21,7 @@ driver::HostTensor Filled(driver::HostTensor tensor, int64_t number) {
   return tensor;
 }
 
-/// Changes an element: a number to NaN, a NaN to 1, and an integer or bool to its complement.
+/// Changes one element: a number to NaN, a NaN to 1, and an integer or bool to its complement.
 driver::HostTensor WithAnother(driver::HostTensor tensor, int64_t element) {
   uint64_t bits = driver::ElementBits(tensor, element);
   bool is_number = IsFloat(tensor.scalar) && !std::isnan(FloatValue(tensor.scalar, bits));
@@ -73,7 +73,8 @@ void Mutants::TryOne(const driver::BoundContract& contract, const driver::BoundP
   if (interp::BrokenEquation(*contract.contract, data)) refused_.insert(name);
 }
 
-/// If an output that is replaced as a whole is accepted, its changed elements are not listed.
+/// If the contract accepts an output that is replaced as a whole, the mutants with single changed
+/// elements of that output are not listed.
 std::string Mutants::Accepted() const {
   constexpr std::string_view kIsAll = " = ";
   std::string text;

@@ -8,17 +8,18 @@
 
 namespace kdl::tools {
 
-/// Wrong outputs that a contract should reject. An output is replaced by all 0, by all 1, or by a
-/// copy of an input of its type and shape. Or its first, second or last element is changed, which a
-/// contract for only a part of the output accepts. A mutant is finished when a contract has
-/// rejected it for any data.
+/// Wrong outputs ("mutants") that a contract should reject. In some mutants, an output is replaced
+/// by all 0, by all 1, or by a copy of an input of the same type and shape. In others, its first,
+/// second or last element is changed; a contract that covers only a part of the output accepts such
+/// a mutant. A mutant is finished once the contract has rejected it for any data.
 class Mutants {
  public:
-  /// Tries the remaining mutants of a run whose outputs the contract accepts. A mutant that changes
-  /// nothing is not tried.
+  /// Tries the remaining mutants of a run whose outputs the contract accepts. Mutants that are
+  /// equal to the correct output are not tried.
   void Try(const driver::BoundContract& contract, const driver::BoundProgram& before,
            const driver::BoundProgram& after);
-  /// Returns the mutants that were always accepted, as `y = 0, z with another last element`.
+  /// Returns the mutants that were accepted every time, such as `y = 0, z with another last
+  /// element`.
   std::string Accepted() const;
 
  private:

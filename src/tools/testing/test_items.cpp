@@ -22,7 +22,7 @@ ir::Function* Find(const ir::Module& module, std::string_view name) {
   return *found;
 }
 
-/// Returns the results for the targets that were reached.
+/// Returns a result for each target on which the test ran.
 std::vector<ItemResult> RunOnTargets(driver::Session& s, const std::string& name,
                                      const std::vector<std::string>& targets) {
   ir::Function* program = nullptr;

@@ -8,14 +8,14 @@
 
 namespace kdl::tools {
 
-/// The result of a `test` on a target.
+/// The result of a `test` item on one target.
 struct ItemResult {
   std::string target;
   bool ok = false;
 };
 
-/// Runs the program of a `test` in the options' file on each target. Stops at the first target
-/// where an `expect` fails or another error occurs, which is reported.
+/// Runs the program of a `test` item in the options' file on each target. Stops at the first target
+/// on which an `expect` fails or another error occurs, which is reported.
 std::vector<ItemResult> RunTestItem(const driver::Options& options,
                                     const targets::Registry& families, const std::string& program,
                                     const std::vector<std::string>& targets);

@@ -10,14 +10,14 @@
 
 namespace kdl::tools {
 
-// Check that what the options of `kernelc test` name exists.
+// These functions check that the names in the options of `kernelc test` exist.
 
-/// Whether each size of --set belongs to one of the kernels. Reports those that do not.
+/// Whether each size given with --set belongs to one of the kernels. Reports the sizes that do not.
 bool KnowSizes(const std::vector<const ir::Function*>& kernels, const driver::Options& options,
                DiagnosticEngine& diagnostics);
 
-/// Whether the file has the kernel that --kernel names. Reports an error if not. Returns true if
-/// the file does not compile.
+/// Whether the file contains the kernel that --kernel names. Reports an error if it does not. Also
+/// returns true if the file does not compile.
 bool KnowsKernel(const std::string& file, driver::Options options,
                  const targets::Registry& families, DiagnosticEngine& diagnostics);
 

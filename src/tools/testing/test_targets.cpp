@@ -15,14 +15,15 @@ using Cores = std::vector<std::optional<int64_t>>;
 
 constexpr double kMostInterpreted = 2e4;
 
-/// Returns the processor's levels except the best one, which `host` uses.
+/// Returns the levels that this machine's processor supports, except the best level, which `host`
+/// already uses.
 std::vector<std::string> LowerLevels(const targets::Registry& families) {
   std::vector<std::string> specs;
   kdl_context* made = nullptr;
   Result<std::vector<targets::Target>> levels = families.ParseTargets(targets::kOwnKind);
   if (!levels.ok() || !driver::StatusOf(kdl_context_create(&made)).ok()) return specs;
   driver::Context context(made);
-  for (const targets::Target& level : *levels) {  // the lowest first
+  for (const targets::Target& level : *levels) {  // in ascending order
     std::string spec = level.spec;
     kdl_device* device = nullptr;
     if (driver::StatusOf(kdl_select_device(made, spec.c_str(), &device)).ok())

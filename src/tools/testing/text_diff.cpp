@@ -11,9 +11,11 @@ namespace kdl::tools {
 namespace {
 
 constexpr size_t kContext = 3;
-constexpr size_t kMostCells = size_t{16} << 20;  ///< above this, the differences are one block
+/// Above this size, the differences are shown as a single block.
+constexpr size_t kMostCells = size_t{16} << 20;
 
-/// One line of a diff: ' ' for both texts, '-' only before, '+' only after.
+/// A line of a diff. `mark` is ' ' if the line is in both texts, '-' if only in the first, and '+'
+/// if only in the second.
 struct Edit {
   char mark;
   std::string_view line;
@@ -29,8 +31,8 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-/// Adds the edits between two texts without their common head and tail, along a longest common
-/// subsequence.
+/// Adds the edits between two texts, without their common head and tail. The edits keep a longest
+/// common subsequence.
 void AddMiddle(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b,
                std::vector<Edit>& edits) {
   size_t columns = b.size() + 1;
@@ -76,7 +78,8 @@ std::vector<Edit> EditsBetween(std::string_view before, std::string_view after) 
   return edits;
 }
 
-/// Returns the edits [begin, end) as one hunk. The line numbers of its start count from 0.
+/// Returns the edits [begin, end) as one hunk. `before_line` and `after_line` are its first lines
+/// in the two texts, counted from 0.
 std::string Hunk(const std::vector<Edit>& edits, size_t begin, size_t end, size_t before_line,
                  size_t after_line) {
   size_t before_count = 0;

@@ -15,7 +15,7 @@ std::string TimeText(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
-/// Returns a rate in billions per second.
+/// Returns the text of a rate in billions per second.
 std::string RateText(std::optional<double> count, double seconds) {
   return count && *count > 0 ? fmt::format("{:.2f}", *count / seconds * 1e-9) : "-";
 }

@@ -9,9 +9,9 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 
-// Counts the operations of a kernel's loops, with numbers for sizes. Iterations with blocks of the
-// same length do the same work, unless bounds or conditions inside depend on the iteration. In that
-// case each iteration is counted on its own.
+// Counts the operations in a kernel's loops, for given sizes. Iterations whose blocks have the same
+// length do the same work, so they are counted once, unless bounds or conditions in the loop depend
+// on the iteration. In that case, each iteration is counted separately.
 
 namespace kdl::tools {
 
@@ -26,7 +26,7 @@ void Add(Operations& sum, const Operations& more, double times) {
   for (const auto& [scalar, count] : more) sum[scalar] += times * count;
 }
 
-/// Returns how many float operations an elementwise op does for each element.
+/// Returns the number of float operations that an elementwise op does for each element.
 int OperationsOf(OpKind kind) {
   switch (kind) {
     case OpKind::Fma:
@@ -96,7 +96,7 @@ class WorkCounter {
                         operands.data());
   }
 
-  /// Returns the value of a kernel's parameter that is a size, or whose value the caller knows.
+  /// Returns the value of a kernel parameter that is a size or whose value the caller knows.
   std::optional<uint64_t> NamedValue(Name name) const {
     std::optional<int64_t> value = value_(name);
     return value ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
@@ -162,7 +162,8 @@ class WorkCounter {
     }
   }
 
-  /// Returns no work. If there may be some, the result is unknown.
+  /// Returns no work. If `is_nothing` is false, there may be work of an unknown amount, so the
+  /// total becomes unknown.
   Operations Unless(bool is_nothing) {
     known_ &= is_nothing;
     return {};
@@ -174,7 +175,7 @@ class WorkCounter {
     return product;
   }
 
-  /// Returns the product of the sizes of all axes of the op's operands and of `more`.
+  /// Returns the product of the sizes of all axes that occur in the op's operands or in `more`.
   double FoldedPoints(const Op* op, const ir::AxisList& more) const {
     std::set<ir::AxisId> all(more.begin(), more.end());
     for (const Value* operand : op->operands()) {
@@ -262,8 +263,8 @@ class WorkCounter {
     return function ? *function : *function_;
   }
 
-  /// Whether bounds, conditions or blocks inside the loop depend on the start or number of the
-  /// iteration's block.
+  /// Whether bounds, conditions or blocks inside the loop depend on the start or the number of the
+  /// current iteration's block.
   static bool DependsOnIteration(const Op* loop, const Value* param) {
     std::set<const Value*> tainted;
     if (param->type()->kind != ir::TypeKind::Block) tainted.insert(param);
@@ -285,9 +286,9 @@ class WorkCounter {
   const ir::Module& module_;
   const std::function<std::optional<int64_t>(Name)>& value_;
   const ir::Function* function_ = nullptr;
-  std::unordered_map<const Value*, uint64_t> scalars_;      ///< loop indices
-  std::unordered_map<const Value*, Iteration> iterations_;  ///< of blocks
-  std::map<ir::AxisId, int64_t> sizes_;                     ///< of the current blocks
+  std::unordered_map<const Value*, uint64_t> scalars_;      ///< values of loop indices
+  std::unordered_map<const Value*, Iteration> iterations_;  ///< current iterations of blocks
+  std::map<ir::AxisId, int64_t> sizes_;                     ///< sizes of the current blocks
   std::unordered_map<const ir::Function*, Operations> calls_;
   int64_t steps_ = 0;
   bool known_ = true;

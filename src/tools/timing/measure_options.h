@@ -10,25 +10,24 @@
 
 namespace kdl::tools {
 
-/// Whether a spec means processors of this machine, whose threads --threads counts.
+/// Whether a spec denotes processors of this machine, so that --threads applies to it.
 bool MeansHost(const std::string& spec);
 
-/// Returns the spec with an additional `key=value`.
+/// Returns the spec with `key=value` added.
 std::string WithKey(const std::string& spec, const std::string& key);
 
-/// Returns the numbers of threads that --threads gives for the device of `spec`, or `unsaid` if it
-/// is not given. For a device other than the host, the only number is 0. Returns nothing after an
-/// error, which is reported.
+/// Returns the numbers of threads that --threads specifies for the device of `spec`. Without
+/// --threads, returns `unsaid`. For a device other than the host, returns the single number 0.
+/// Returns nothing after an error, which is reported.
 std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
                                              const std::string& spec, std::vector<int> unsaid,
                                              DiagnosticEngine& diagnostics);
 
-/// Whether --trials and --seconds have usable values. Returns false after an error, which is
-/// reported.
+/// Whether the values of --trials and --seconds are usable. Reports an error if not.
 bool CanMeasure(const driver::Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the options for one of several kernels, without sizes and arguments that only others
-/// have.
+/// Returns the options for one of several kernels, without the sizes and arguments that only other
+/// kernels have.
 driver::Options OptionsFor(const driver::Options& options, const ir::Function& kernel);
 
 }  // namespace kdl::tools

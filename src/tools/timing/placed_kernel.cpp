@@ -50,7 +50,7 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
   Count();
 }
 
-/// Keeps only a program that launches the kernel in the module, and binds its arguments.
+/// Replaces the programs of the module by one that launches the kernel, and binds its arguments.
 bool PlacedKernel::Prepare(driver::Compilation& made,
                            const std::vector<driver::ArgumentSpec>& arguments) {
   driver::Options named = options_;
@@ -74,7 +74,7 @@ bool PlacedKernel::Prepare(driver::Compilation& made,
                                              session_.diagnostics));
 }
 
-/// Reads the facts of the only device in use.
+/// Reads the facts of the device. Only one device is in use.
 Status PlacedKernel::ReadFacts() {
   for (const auto& [name, spec] : compilation_.devices[0]) {
     if (spec.empty()) continue;

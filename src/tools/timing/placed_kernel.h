@@ -16,12 +16,12 @@
 
 namespace kdl::tools {
 
-/// A kernel on a device, with its arguments in the device's memory, that can be launched many
+/// A kernel on a device, with its arguments in the device's memory, so that it can be launched many
 /// times. Errors are reported to the session's diagnostics.
 class PlacedKernel {
  public:
-  /// Compiles the file of the options for the spec's device. `kernel` is an instance, such as
-  /// `matmul.f32`.
+  /// Compiles the file of the options for the device of `spec`. `kernel` is the name of an
+  /// instance, such as `matmul.f32`.
   PlacedKernel(driver::Options options, const targets::Registry& families, std::string kernel,
                std::string spec);
   PlacedKernel(const PlacedKernel&) = delete;
@@ -31,26 +31,26 @@ class PlacedKernel {
   const driver::Session& session() const { return session_; }
   driver::Session& session() { return session_; }
 
-  /// Launches the kernel once on the calling thread, and waits for its end.
+  /// Launches the kernel once on the calling thread and waits until it has finished.
   Status Launch() { return placed_->Relaunch(); }
 
-  /// Returns `M=512 N=512`.
+  /// Returns a text such as `M=512 N=512`.
   std::string SizesText() const;
   const kdl_device_facts& facts() const { return facts_; }
-  /// Returns the time of all launches since the first call of this function, or nothing if the
-  /// device has no clock.
+  /// Returns the total time of all launches since the first call of this function. Returns nothing
+  /// if the device has no clock.
   std::optional<int64_t> NanosecondsInKernels() const;
-  /// Returns the bytes of its tensors.
+  /// Returns the numbers of bytes in the kernel's tensors, by how the kernel accesses them.
   const measure::Traffic& bytes() const { return bytes_; }
   const std::optional<Operations>& work() const { return work_; }
-  /// Returns the code that runs: the best level for the processor, with the kernel's tiles chosen.
-  /// Returns null if no level is known.
+  /// Returns the code that runs: that of the best level for the processor, after the kernel's tiles
+  /// are chosen. Returns null if no level is known.
   const driver::TargetCode* level() const;
-  /// Returns the kernel on a level.
+  /// Returns the kernel in the code of the given level.
   const ir::Function* On(const driver::TargetCode& level) const;
-  /// Returns the sizes by name.
+  /// Returns the values of the sizes, keyed by name.
   std::map<std::string, int64_t> Sizes() const;
-  /// Returns what the first launch has written. Call this before another launch.
+  /// Returns the tensors that the first launch wrote. Call this before any other launch.
   Result<std::vector<driver::HostTensor>> Written();
 
  private:
@@ -67,7 +67,7 @@ class PlacedKernel {
   driver::Compilation compilation_;
   driver::Context context_;
   std::optional<driver::RunPlace> place_;
-  const ir::Function* program_ = nullptr;  ///< launches the kernel once
+  const ir::Function* program_ = nullptr;  ///< the program that launches the kernel once
   std::optional<driver::BoundProgram> bound_;
   std::optional<driver::PlacedProgram> placed_;
   kdl_device* device_ = nullptr;

@@ -7,8 +7,8 @@
 #include "tools/explain/html_text.h"
 #include "tools/timing/bench_report.h"
 
-// The plot has logarithmic axes. Each number of threads has a roof: the highest bandwidth of a row
-// times the operations per byte, up to the arithmetic limit.
+// The plot has logarithmic axes. It has a roof for each number of threads: the highest bandwidth
+// among the rows times the operations per byte, but at most the arithmetic limit.
 
 namespace kdl::tools {
 
@@ -134,7 +134,7 @@ class Picture {
     double right = std::pow(10, x_.high);
     double corner = std::clamp(ridge, left, right);
     auto roof_at = [&](double x) { return std::min(roof.peak, roof.bandwidth * x); };
-    // A slope that would begin below the picture begins at its lower edge.
+    // If the slope would begin below the picture, begin it at the picture's lower edge.
     double begin = std::max(left, std::pow(10, y_.low) / roof.bandwidth);
     return fmt::format(
                R"(<polyline points="{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}" fill="none" stroke="{}" stroke-width="2"/>)",
@@ -143,7 +143,7 @@ class Picture {
            "\n";
   }
 
-  /// Returns a height for a label next to the point where it overlaps no other one.
+  /// Returns a height for a label next to the point, chosen so that it overlaps no other label.
   double LabelHeight(double x, double y) {
     constexpr double kLine = 12;
     constexpr double kLabel = 130;

@@ -11,7 +11,7 @@ namespace kdl::tools {
 
 namespace {
 
-/// Records what a selector chooses, and why.
+/// Records which tile sizes a selector chooses, and why.
 class NotingSelector final : public passes::TileSelector {
  public:
   NotingSelector(driver::Session& session, const targets::Target& target,

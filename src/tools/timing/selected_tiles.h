@@ -15,13 +15,13 @@ struct SelectedTiles {
   std::string kernel;
   std::string level;
   driver::Tiles chosen{};                  ///< values of the open constants
-  std::vector<TunedConstant> constants{};  ///< those of them that no result depends on
+  std::vector<TunedConstant> constants{};  ///< the open constants on which no result depends
   std::string why{};                       ///< the selector's explanation
 };
 
-/// Returns the choices for the kernels that --kernel names, or for all, on each level of the
-/// targets. The compile stops when the pipes are decided. Returns nothing after an error, which is
-/// reported.
+/// Returns the choices for the kernels that --kernel names, or for all kernels without it, on each
+/// level of the targets. Compilation stops after the pipes are decided. Returns nothing after an
+/// error, which is reported.
 std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& session);
 
 }  // namespace kdl::tools
