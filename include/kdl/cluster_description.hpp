@@ -45,9 +45,9 @@ struct ClusterDescription {
   ClusterBlocks blocks = ClusterBlocks::Cluster;
   ClusterPipes pipes = ClusterPipes::Scratchpad;
   std::int64_t scratchpad_bytes = 0;
-  std::int64_t memory_bytes = 0;      // size of global memory
-  std::int64_t alignment = 64;        // alignment of allocations by the host
-  std::int64_t stack_bytes = 0;       // size of the stack of each core
+  std::int64_t memory_bytes = 0;  // size of global memory
+  std::int64_t alignment = 64;    // alignment of allocations by the host
+  std::int64_t stack_bytes = 0;   // size of the stack of each core
   // If a cluster makes no progress for this time, it is stopped.
   std::int64_t deadline_seconds = 0;
   ClusterTransport transport = ClusterTransport::Socket;

@@ -75,7 +75,7 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
                 " bytes of frames and scratch memory");
   }
   shares_ = reinterpret_cast<Share*>(block);
-  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + claims_at);
+  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + dynamic_counters_at);
   // The block is zeroed, and 0 means running.
   states_ = reinterpret_cast<CoreState*>(block + states_at);
   frames_ = block + RoundUp(frames_at, kBlockAlignment);

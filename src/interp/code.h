@@ -62,7 +62,8 @@ struct TermPlan {
   size_t operand = 0;           ///< the number of the operand in the op
   Scalar scalar = Scalar::I64;  ///< the type of that operand
   uint32_t slot = 0;            ///< the slot of that operand
-  int point_axis = -1;          ///< if the operand is a block: the position of its axis in `axes` of the points
+  int point_axis =
+      -1;  ///< if the operand is a block: the position of its axis in `axes` of the points
 };
 
 struct DimPlan {
@@ -89,7 +90,8 @@ struct FoldPlan {
   /// For a contraction: functions that convert elements of a and of b to the type of acc; null if they
   /// already have that type.
   ir::EvalFn widen[2] = {};
-  int plus = -1;  ///< contraction: the number of operand `plus`, which is added at the end; -1: none
+  int plus =
+      -1;  ///< contraction: the number of operand `plus`, which is added at the end; -1: none
 };
 
 /// The position of a tile in a tile buffer.
@@ -121,7 +123,7 @@ struct Instruction {
   std::vector<uint32_t> regions;  ///< indices into Code::blocks
   ir::EvalFn eval = nullptr;      ///< for elementwise ops
   ir::BoundFn bound = nullptr;    ///< for `bound` ops
-  int64_t number = 0;             ///< const: its bits; size: its value; pipe: the number of bytes of a slot
+  int64_t number = 0;  ///< const: its bits; size: its value; pipe: the number of bytes of a slot
   /// The extents of a for's axis, of an spmd's axes (0 for a scalar binder), of a buffer, of a pipe or of a
   /// table; or the sizes of a launch_tensor.
   std::vector<int64_t> numbers;

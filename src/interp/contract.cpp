@@ -221,9 +221,9 @@ class Comparison {
     bool is_float = IsFloat(scalar_);
     std::string found = is_float ? TextOfNumber(Real(results[0]), memory_ == Scalar::F64)
                                  : ValueText(scalar_, results[0]);
-    text_ =
-        fmt::format("{} is {}, but the contract says {}",
-                    ElementName(clause_.compared.str(), index), found, ValueText(scalar_, expected_));
+    text_ = fmt::format("{} is {}, but the contract says {}",
+                        ElementName(clause_.compared.str(), index), found,
+                        ValueText(scalar_, expected_));
     if (is_float && std::isfinite(Real(results[0])) && std::isfinite(Real(expected_)))
       text_ += fmt::format(", tolerance {:.3g}", tolerance_);
   }

@@ -34,8 +34,9 @@ struct ContractFailure {
   /// Whether the contract itself could not be evaluated, because it divides by 0 or reads an element
   /// outside a tensor.
   bool malformed = false;
-  ir::Loc loc = {};                            ///< where evaluation failed
-  std::vector<ContractElement> elements = {};  ///< of a requirement: the elements that its condition has read
+  ir::Loc loc = {};  ///< where evaluation failed
+  std::vector<ContractElement> elements =
+      {};  ///< of a requirement: the elements that its condition has read
 };
 
 }  // namespace kdl::interp

@@ -107,8 +107,9 @@ struct CombineState {
 /// sequence of numbers. So when a core leaves one execution, it has already drawn a number that belongs to
 /// a later execution.
 struct DynamicState {
-  int64_t before = 0;            ///< the count of numbers that belonged to the finished executions
-  std::optional<int64_t> taken;  ///< a number that was drawn from the whole sequence but is not used yet
+  int64_t before = 0;  ///< the count of numbers that belonged to the finished executions
+  std::optional<int64_t>
+      taken;  ///< a number that was drawn from the whole sequence but is not used yet
 };
 
 /// A copy that the GPU thread has started: the future contents of the workgroup's buffer, from offset
@@ -172,8 +173,9 @@ class Core {
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
-  std::vector<uint64_t> results;              ///< of a fn or contract that the machine was created for
-  std::vector<ElementRead>* reads = nullptr;  ///< receives each element that a scalar load reads; may be null
+  std::vector<uint64_t> results;  ///< of a fn or contract that the machine was created for
+  std::vector<ElementRead>* reads =
+      nullptr;  ///< receives each element that a scalar load reads; may be null
 
  private:
   void StopStuck();

@@ -29,10 +29,12 @@ constexpr int64_t kStepsBetweenLooks = 64;
 
 /// The bound parameters of a function, which can be applied to any number of machines.
 struct BoundParams {
-  std::vector<std::pair<size_t, uint64_t>> scalars;  ///< by the number of the parameter of the function's body
+  std::vector<std::pair<size_t, uint64_t>>
+      scalars;  ///< by the number of the parameter of the function's body
   std::vector<std::pair<size_t, TensorValue>> tensors;
-  std::optional<std::pair<size_t, int64_t>> workspace;  ///< the number of the parameter, and the bytes of
-                                                        ///< the workspace
+  std::optional<std::pair<size_t, int64_t>>
+      workspace;  ///< the number of the parameter, and the bytes of
+                  ///< the workspace
 
   void ApplyTo(Machine& machine) const {
     for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);

@@ -38,7 +38,8 @@ inline constexpr int64_t kMostKept = int64_t{1} << 24;
 struct ContractParam {
   ContractInput input = ContractInput::Argument;
   uint32_t number = 0;
-  bool bound = false;  ///< for Auxiliary: the parameter gets the bounds of the elements, not their values
+  bool bound =
+      false;  ///< for Auxiliary: the parameter gets the bounds of the elements, not their values
 };
 
 /// One condition or equation.

@@ -40,7 +40,8 @@ struct MatrixInstruction {
   /// block. Terms after the end of the block are computed with both factors +0.
   int depth;
   StepOrder order;
-  bool flushes;  ///< whether a subnormal factor or accumulator is replaced by a zero of the same sign
+  bool
+      flushes;  ///< whether a subnormal factor or accumulator is replaced by a zero of the same sign
   /// The op that computes the accumulator after one term from (a, b, acc), where a and b have the type of
   /// acc. For Pairs and Any it is mul.
   OpKind term;

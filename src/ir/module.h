@@ -35,8 +35,9 @@ inline constexpr std::string_view kCoreNum = "core_num";
 /// value, which then replaces the symbol in all sizes.
 struct Generic {
   Name name;
-  std::vector<int64_t> values;   ///< several: one variant of the function for each; none: not known yet
-  bool is_auto = false;          ///< the target's selector chooses the value if nothing else does
+  std::vector<int64_t>
+      values;            ///< several: one variant of the function for each; none: not known yet
+  bool is_auto = false;  ///< the target's selector chooses the value if nothing else does
   std::vector<int64_t> choices;  ///< the values it may have; empty: any
 };
 

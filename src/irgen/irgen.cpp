@@ -118,7 +118,8 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
     gen.values[dim] =
         gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim->name);
   };
-  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // int generics are passed to fns as sizes
+  bool is_fn =
+      gen.function.kind == ir::FunctionKind::Fn;  // int generics are passed to fns as sizes
   for (const sema::IntGenericInfo& generic : checked.generics) {
     bool of_data = gen.function.kind == ir::FunctionKind::Program && generic.in_type &&
                    generic.values.size() != 1;

@@ -361,9 +361,10 @@ class Instantiation {
   std::vector<Function*> instantiated_;
   std::vector<Function*> dead_;
   std::vector<std::pair<Function*, const Generic*>>
-      unbound_;                              ///< kernels, each with a generic without a value
-  std::vector<Function*> open_;              ///< kernels launched without some value; already reported
-  std::map<const ir::Op*, Name> handed_on_;  ///< for each launch, a constant whose value the program lacks
+      unbound_;                  ///< kernels, each with a generic without a value
+  std::vector<Function*> open_;  ///< kernels launched without some value; already reported
+  std::map<const ir::Op*, Name>
+      handed_on_;  ///< for each launch, a constant whose value the program lacks
 };
 
 }  // namespace

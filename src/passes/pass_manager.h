@@ -32,7 +32,8 @@ struct PassContext {
   std::vector<const ir::Module*> variants = {};
   /// If set, accesses that are not proven to be in bounds get no check.
   bool unchecked = false;
-  std::optional<uint64_t> proof_steps = {};  ///< limit on the steps of each proof; nothing: the default
+  std::optional<uint64_t> proof_steps =
+      {};  ///< limit on the steps of each proof; nothing: the default
 
   /// Returns the position of an op in the sources, or an invalid span if its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

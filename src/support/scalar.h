@@ -26,8 +26,9 @@ struct ScalarInfo {
   int bits;      ///< its width in memory
   ScalarGroup group;
   std::string_view c_type;
-  std::string_view cpp_name = "";  ///< the type of a narrow float in kdl/values.hpp; empty for others
-  FloatFormat format = {};         ///< only for floats
+  std::string_view cpp_name =
+      "";                   ///< the type of a narrow float in kdl/values.hpp; empty for others
+  FloatFormat format = {};  ///< only for floats
 };
 
 inline constexpr ScalarInfo kScalars[] = {

@@ -73,15 +73,15 @@ class Advisor {
     if (TokenIs(KdlLexer::LPAREN) && index > 0 && TypeAt(index - 1) == KdlLexer::FOR)
       return "use `for i in 0..N { … }` to iterate over indices, or `for i in N by 16 { … }` over "
              "blocks";
-    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 && error_.previous != nullptr &&
-        IsTypeOfC(Text(*error_.previous)))
+    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 &&
+        error_.previous != nullptr && IsTypeOfC(Text(*error_.previous)))
       return fmt::format("declare a value with `let {0} = …;`, or a variable with `var {0} = …;`",
                          Text(error_.token));
     if (TokenIs(KdlLexer::PLUS) &&
         (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
       return "use `+= 1`";
     if (TokenIs(KdlLexer::MINUS) && (TypeAt(index + 1) == KdlLexer::MINUS ||
-                                (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
+                                     (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
       return "use `-= 1`";
     if (TokenIs(KdlLexer::COLON) && expression)
       return "use a range for the dimension: `for j in M by 16 { … x[i, j] … }`";

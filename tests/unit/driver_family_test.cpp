@@ -189,7 +189,8 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
   Status added = families.Add(broken);
   REQUIRE(!added.ok());
   CHECK(added.failure().message ==
-        "family 'broken': pass 'too-early' needs 'nobody-gives', which no earlier pass establishes: it "
+        "family 'broken': pass 'too-early' needs 'nobody-gives', which no earlier pass "
+        "establishes: it "
         "would find nothing");
 
   constexpr const passes::Pass* twice[] = {&passes::kSelectTiles, &passes::kSelectTiles};

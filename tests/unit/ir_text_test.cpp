@@ -408,10 +408,10 @@ TEST_CASE("what does not read is told where and why") {
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
   CheckFirstError(InKernel("  %a = const 1 {bounds = clip} : i8"),
                   "'const' has no attribute 'bounds'");
-  CheckFirstError(InKernel("  %a = load %x[0] {edge = sharp} : f32"),
+  CheckFirstError(InKernel("  %a = load %x[0] {bounds = sharp} : f32"),
                   "expected a value of 'bounds', found 'sharp'");
   CheckFirstError(InKernel("  %a = load %x[0] {bounds = clip, bounds = clip} : f32"),
-                  "edge is defined twice");
+                  "bounds is defined twice");
   CheckFirstError(InKernel("  %a = load %x[q r] {bounds = clip} : f32"), "expected ','");
   CheckFirstError(InKernel("  %a = load %x[0] {text = \"no end} : f32"),
                   "expected '\"' at the end of the string");

@@ -41,10 +41,13 @@ TEST_CASE("host: options and their mistakes") {
         "host has no option 'thread'; did you mean 'threads'?");
   CHECK(SelectionError(context, "host?colour=3") ==
         "host has no option 'colour'; it has threads, cpus, pin, resident and isa");
-  CHECK(SelectionError(context, "host?resident=all") == "resident=all is neither workers nor cores");
+  CHECK(SelectionError(context, "host?resident=all") ==
+        "resident=all is neither workers nor cores");
   CHECK(SelectionError(context, "host?threads=0") == "threads=0 is not an integer from 1 to 1024");
-  CHECK(SelectionError(context, "host?threads=two") == "threads=two is not an integer from 1 to 1024");
-  CHECK(SelectionError(context, "host[1]") == "there is no host[1]: it would be the 2nd, 1 matches");
+  CHECK(SelectionError(context, "host?threads=two") ==
+        "threads=two is not an integer from 1 to 1024");
+  CHECK(SelectionError(context, "host[1]") ==
+        "there is no host[1]: it would be the 2nd, 1 matches");
 #if defined(__x86_64__)
   const char* known = "x86-64-v4-amx, x86-64-v4-fp16 and native";
   const char* other = "armv8-a";
@@ -55,8 +58,10 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(SelectionError(context, (std::string("host?isa=") + other).c_str()) ==
         std::string("this processor does not support ") + other);
   CHECK(SelectionError(context, "host?isa=pentium").find(known) != std::string::npos);
-  CHECK(SelectionError(context, "debug?seed=-1").find("seed=-1 is not an integer") != std::string::npos);
-  CHECK(SelectionError(context, "debug[64]") == "there is no debug[64]: it would be the 65th, 64 match");
+  CHECK(SelectionError(context, "debug?seed=-1").find("seed=-1 is not an integer") !=
+        std::string::npos);
+  CHECK(SelectionError(context, "debug[64]") ==
+        "there is no debug[64]: it would be the 65th, 64 match");
 }
 
 TEST_CASE("host: several in one process, on processors that each is given") {
@@ -78,7 +83,8 @@ TEST_CASE("host: several in one process, on processors that each is given") {
         "cpus=x: 'x' is not a processor or a range, such as 2 or 0-3");
   CHECK(SelectionError(context, "host?cpus=3-1") ==
         "cpus=3-1: '3-1' is not a processor or a range, such as 2 or 0-3");
-  CHECK(SelectionError(context, "host?cpus=99999") == "cpus=99999: this process has no processor 99999");
+  CHECK(SelectionError(context, "host?cpus=99999") ==
+        "cpus=99999: this process has no processor 99999");
   CHECK(SelectionError(context, ("host?cpus=" + first + "+" + first).c_str()) ==
         "cpus=" + first + "+" + first + ": processor " + first + " is given twice");
 }

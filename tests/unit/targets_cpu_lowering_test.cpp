@@ -401,7 +401,7 @@ kernel @divide dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y:
 }
 
 TEST_CASE("reductions in either order, over several axes, to tiles and to scalars") {
-  for (std::string order : {"chain", "lanes64"}) {
+  for (std::string order : {"sequential", "lanes64"}) {
     std::string text = R"(
 kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in, %y: tensor<f32,[M,4]> inout, %n: tensor<i32,[M]> inout, %b: tensor<bool,[M,2]> inout, %w: tensor<f64,[N,2]> inout) {
   axis i = M by 3
@@ -463,7 +463,7 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
 }
 
 TEST_CASE("contractions of vectors, of several axes, over an axis that one side lacks") {
-  for (std::string order : {"chain", "lanes64"}) {
+  for (std::string order : {"sequential", "lanes64"}) {
     std::string text = R"(
 kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y: tensor<f32,[M]> inout, %s: tensor<f32,[M,2]> inout) {
   axis i = M by 3

@@ -134,7 +134,8 @@ std::string Product::Text() const {
       fmt::format("{}, {}, {}", constants[0].Text(), constants[1].Text(), constants[2].Text()));
   put("$dims", dims);
   put("$ends", ends);
-  put("$unit", form.instruction.empty() ? "" : fmt::format(", unit = \"{}\"", form.instruction));
+  put("$unit",
+      form.instruction.empty() ? "" : fmt::format(", instruction = \"{}\"", form.instruction));
   put("$zero", form.acc.starts_with("f") ? "0.0" : "0");
   put("$acc", form.acc);
   put("$ea", form.a);

@@ -67,8 +67,8 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
       %x = load %a[%i, %k] {bounds = clip} : tile<bf16; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<bf16; j k>
       %w = load %d[%j, %k] {bounds = clip} : tile<bf16; j k>
-      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, unit = "simt.mma_bf16"} : tile<f32; i j>
-      %v = contraction %w, %x into %q over k {acc = f32, order = sequential, unit = "simt.mma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, instruction = "simt.mma_bf16"} : tile<f32; i j>
+      %v = contraction %w, %x into %q over k {acc = f32, order = sequential, instruction = "simt.mma_bf16"} : tile<f32; i j>
       yield %u, %v
     } : tile<f32; i j>, tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -91,7 +91,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
     %s = for %k: block<k> in %0 .. %K carry(%p = %t) {
       %x = load %a[%i, %k] {bounds = clip} : tile<bf16; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<bf16; j k>
-      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, unit = "simt.mma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, instruction = "simt.mma_bf16"} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -114,7 +114,7 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
     %s = for %k: block<k> in %0 .. %H carry(%p = %t) {
       %x = load %a[PLACE_A] {bounds = clip} : tile<bf16; i k>
       %y = load %b[PLACE_B] {bounds = clip} : tile<bf16; j k>
-      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, instruction = "simt.wgmma_bf16"} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -143,14 +143,14 @@ kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[
     %last = for %j: block<j> in %0 .. %H carry(%acc = %init) {
       %y = load %k[%j, %d] {bounds = clip} : tile<bf16; d j>
       %zero = broadcast %z : tile<f32; i j>
-      %s = contraction %x, %y into %zero over d {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %s = contraction %x, %y into %zero over d {acc = f32, order = sequential, instruction = "simt.wgmma_bf16"} : tile<f32; i j>
       %m = reduce max %s over j {acc = f32, order = sequential} : tile<f32; i>
       %p = sub %s, %m : tile<f32; i j>
       %n = cast %p : tile<bf16; i j>
       %f = reduce sum %p over j {acc = f32, order = sequential} : tile<f32; i>
       %w = load %v[%j, %e] {bounds = clip} : tile<bf16; e j>
       %scaled = mul %acc, %f : tile<f32; i e>
-      %u = contraction %n, %w into %scaled over j {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i e>
+      %u = contraction %n, %w into %scaled over j {acc = f32, order = sequential, instruction = "simt.wgmma_bf16"} : tile<f32; i e>
       yield %u
     } : tile<f32; i e>
     store %last to %o[%i, %e] {bounds = clip}
@@ -174,7 +174,7 @@ kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D
     for %j: block<j> in %0 .. %S {
       %y = load %k[%j, %d] {bounds = clip} : tile<bf16; d j>
       %zero = broadcast %z : tile<f32; i j>
-      %u = contraction %x, %y into %zero over d {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %zero over d {acc = f32, order = sequential, instruction = "simt.wgmma_bf16"} : tile<f32; i j>
       store %u to %o[%i, %j] {bounds = clip}
       yield
     }

@@ -66,9 +66,10 @@ struct KernelCode {
   std::vector<std::string> stages;  ///< symbols of the functions that start each stage's coroutine
   std::string
       resumable;  ///< symbol that starts the coroutine of a kernel with barriers; empty if it has none
-  int64_t frame_bytes = 0;            ///< size of a core's coroutine frame, if there are barriers
-  int64_t dynamic_counter_count = 0;  ///< number of counters that a launch needs for dynamic scheduling
-  int64_t scratch_bytes = 0;          ///< includes coroutine frames after coroutines have been split
+  int64_t frame_bytes = 0;  ///< size of a core's coroutine frame, if there are barriers
+  int64_t dynamic_counter_count =
+      0;                      ///< number of counters that a launch needs for dynamic scheduling
+  int64_t scratch_bytes = 0;  ///< includes coroutine frames after coroutines have been split
   std::vector<TrapLocation> locations;
   /// The kernel's name in the image's KIR text, as the interpreter runs it. Empty if the text has the same
   /// kernel for a lower level.

@@ -150,7 +150,8 @@ llvm::Value* EmitFloorDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b, b
 llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed);
 
 // ops/casts.cpp
-llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits);  ///< returns an f32
+llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from,
+                              llvm::Value* bits);  ///< returns an f32
 llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to);
 
 // ops/vectors.cpp

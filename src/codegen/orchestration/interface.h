@@ -45,7 +45,8 @@ struct FaceFunction {
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
-  bool is_variant = false;  ///< one of several functions of an interface, for use in its own file only
+  bool is_variant =
+      false;  ///< one of several functions of an interface, for use in its own file only
 };
 
 /// One instance of an exported kernel, as a function of pointers and sizes.

@@ -24,9 +24,9 @@ enum Space : unsigned { kGlobal = 1, kShared = 3 };
 
 constexpr unsigned kFixedParams = 5;  // parameters before the tensors
 constexpr int64_t kSmallWorkgroup = 128;
-constexpr int64_t kWorkgroupOfText = 48 << 10;             // limit on static shared memory
-constexpr int64_t kWorkgroupOfDriver = 1 << 10;            // reserved by the driver for each workgroup
-constexpr int64_t kWorkgroupAlignment = 1024;              // alignment of dynamic shared memory
+constexpr int64_t kWorkgroupOfText = 48 << 10;   // limit on static shared memory
+constexpr int64_t kWorkgroupOfDriver = 1 << 10;  // reserved by the driver for each workgroup
+constexpr int64_t kWorkgroupAlignment = 1024;    // alignment of dynamic shared memory
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // limit on a grid's first dimension
 
 /// Adds a property that only metadata can express: that the function is a kernel, or its block size.

@@ -159,7 +159,8 @@ bool MayBeUnproven(Session& s, const DeviceSpecs& specs) {
   for (const auto& [name, list] : specs) {
     if (std::ranges::all_of(SplitList(list), is_sanitized)) continue;
     s.diagnostics
-        .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?sanitize=races+init'")
+        .Report(diag::OptionNeedsOption, {}, "--unproven",
+                "--target 'reference?sanitize=races+init'")
         .Help("only the interpreter, which checks each access, runs programs that are not proven");
     return false;
   }

@@ -215,7 +215,8 @@ Value* OpReader::ReadOperand() {
   return NextIsConstant() ? ReadInlineConstant() : ReadValue(reader_);
 }
 
-/// Creates the constant before the op that uses it. Ops of one region share equal constants.
+/// Reads a constant. It is created at the start of the function's body, where all of its uses can see it, and
+/// equal constants are shared.
 Value* OpReader::ReadInlineConstant() {
   size_t begin = cursor_.Here();
   std::string_view text = cursor_.Constant();
@@ -230,10 +231,11 @@ Value* OpReader::ReadInlineConstant() {
                  scalar ? Spelling(*scalar) : "a number and its type, such as 0.5_f32");
     return nullptr;
   }
-  Value*& made = reader_.constants[{region_, *scalar, *bits}];
+  Value*& made = reader_.constants[{*scalar, *bits}];
   if (!made) {
     Attr attr{AttrKey::Bits, static_cast<int64_t>(*bits)};
-    made = Builder(reader_.module, region_)
+    Region* body = reader_.function->body;
+    made = Builder(reader_.module, body, body->first())
                .Make(OpKind::Const, {}, reader_.types().ScalarOf(*scalar), {std::move(attr)});
   }
   return made;

@@ -155,9 +155,8 @@ class FunctionVerifier {
   std::unordered_set<const Value*> inputs_;  ///< tensors that are `in` parameters
   std::map<Name, const Op*> domains_;        ///< the first loop over each domain
   std::unordered_set<const Value*> visible_;
-  std::unordered_map<uint32_t, int>
-      blocks_;                       ///< the number of blocks in scope, for each axis
-  std::vector<const Value*> scope_;  ///< the visible values, innermost last
+  std::unordered_map<uint32_t, int> blocks_;  ///< the number of blocks in scope, for each axis
+  std::vector<const Value*> scope_;           ///< the visible values, innermost last
   std::vector<const Value*> defined_;
   std::unordered_map<const Value*, std::vector<Use>> used_;
 };
@@ -183,7 +182,8 @@ void FunctionVerifier::CheckAxes() {
     std::string what = fmt::format("axis '{}'", axis.name.text());
     if (axis.parent.valid() && axis.parent.value >= i)
       Report(nullptr, what + " is defined before the axis that it splits");
-    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;  // the call determines the extent
+    bool by_call =
+        function_.kind == FunctionKind::Fn && !axis.extent;  // the call determines the extent
     if (!by_call) CheckSize(axis.extent, nullptr, what);
     if (axis.domain) CheckSize(axis.domain, nullptr, what);
   }

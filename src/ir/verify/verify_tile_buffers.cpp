@@ -139,8 +139,7 @@ std::string StoreTileFault(const Op& op, const Module&) {
       !fault.empty())
     return fault;
   const Op* maker = op.operand(0)->def();
-  if (maker && IsSequential(maker))
-    return "";  // the tile is in registers until it is stored
+  if (maker && IsSequential(maker)) return "";  // the tile is in registers until it is stored
   if (!maker || maker->parent_region() != op.parent_region())
     return "the tile is not computed in this region";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {

@@ -15,7 +15,8 @@ namespace kdl::irgen {
 /// The tables of one expression, one for each part of its value.
 struct Kept {
   IndexNames names;
-  ir::Value* known = nullptr;  ///< which elements have been stored; null if readers know this themselves
+  ir::Value* known =
+      nullptr;  ///< which elements have been stored; null if readers know this themselves
   std::vector<ir::Value*> tables;
 };
 

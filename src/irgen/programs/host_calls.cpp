@@ -132,9 +132,9 @@ void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
   const sema::ExprInfo& target = gen.Info(call.to);
   for (size_t d = 0; d < from->type()->dims.size(); ++d) {
     if (from->type()->dims[d] == to->type()->dims[d]) continue;
-    std::string text =
-        fmt::format("dimension {} of {} equals that of {}", d, gen.QuotedSource(call.to->span).text(),
-                    gen.QuotedSource(call.from->span).text());
+    std::string text = fmt::format("dimension {} of {} equals that of {}", d,
+                                   gen.QuotedSource(call.to->span).text(),
+                                   gen.QuotedSource(call.from->span).text());
     Require(gen, target.type.dims[d], ir::CompareKind::Eq, source.type.dims[d],
             gen.module.context().names.Intern(text));
   }

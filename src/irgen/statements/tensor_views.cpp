@@ -247,8 +247,9 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   ir::Region* here = gen.builder.region();
   ir::Op* before = gen.builder.before();
   if (in_kernel) InsertAtViews(gen);
-  for (size_t g = groups.size(); g-- > 0;) {  // from the right, so that the positions of other groups stay
-                                              // valid
+  for (size_t g = groups.size();
+       g-- > 0;) {  // from the right, so that the positions of other groups stay
+                    // valid
     const auto& [at, of, into] = groups[g];
     if (of == into) continue;
     bool merges = of.size() > 1;

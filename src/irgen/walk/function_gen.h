@@ -38,7 +38,8 @@ struct FunctionGen {
   std::unordered_map<const sema::Entity*, ir::Value*> values;
   /// The values of the parts of lets, vars and parameters that are tuples.
   std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
-  std::unordered_map<const sema::Entity*, ir::Value*> blocks;  ///< the blocks of the ranges in scope
+  std::unordered_map<const sema::Entity*, ir::Value*>
+      blocks;  ///< the blocks of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
   /// The bounds of each dimension of a domain. They are computed where the domain is declared.
   std::unordered_map<const sema::Entity*, std::vector<LoopBounds>> domains;
@@ -49,7 +50,8 @@ struct FunctionGen {
     ir::Value* condition;
     bool negated;
     bool of_loop = false;
-    ir::Value* mask = nullptr;    ///< the conjunction of this and all outer guards; created when first needed
+    ir::Value* mask =
+        nullptr;  ///< the conjunction of this and all outer guards; created when first needed
     ir::Value* inside = nullptr;  ///< like `mask`, but without the loop's own guard
   };
   std::vector<Guard> guards;
@@ -57,13 +59,14 @@ struct FunctionGen {
   /// The clause that is being generated, also while the fns that it calls are inlined; null outside
   /// of contracts.
   ContractScope* contract = nullptr;
-  FnTiles* tiles = nullptr;               ///< the tiles of an inlined fn with ranges; otherwise null
+  FnTiles* tiles = nullptr;  ///< the tiles of an inlined fn with ranges; otherwise null
   std::vector<ir::Value*> returned = {};  ///< the results of an inlined fn without ranges
 
   /// The bools of a loop that `break` or `continue` may leave. They guard the statements after a jump, and
   /// are carried like the vars of the source.
   struct LoopFlow {
-    const sema::Entity* stays = nullptr;  ///< true until a `break` is executed; null if the loop has none
+    const sema::Entity* stays =
+        nullptr;  ///< true until a `break` is executed; null if the loop has none
     /// True until a jump is executed in this iteration; null if the loop has no `continue`.
     const sema::Entity* live = nullptr;
     const sema::Entity* AfterJump() const { return live ? live : stays; }
@@ -77,7 +80,8 @@ struct FunctionGen {
   const sema::ExprInfo& Info(const syntax::Expr* expr) const { return checked.Info(expr); }
   ir::Loc LocOf(Span span) const;
   Name QuotedSource(Span span) const;
-  Size Bound(Size size) const;  ///< replaces each name in `size` by the size that the name represents
+  Size Bound(
+      Size size) const;  ///< replaces each name in `size` by the size that the name represents
   ir::AxisId RangeAxis(const sema::Entity* range);
   std::vector<ir::AxisId> RangeAxes(const std::vector<const sema::Entity*>& ranges);
   ir::Value* Mask();  ///< null if there is no guard

@@ -252,7 +252,8 @@ class Scheduler {
 
   Schedule& schedule_;
   std::map<const Value*, int64_t> tiles_;
-  std::map<std::string, bool> decided_;  ///< decided conditions, while the branches on them are followed
+  std::map<std::string, bool>
+      decided_;  ///< decided conditions, while the branches on them are followed
   int forks_ = 0;
   bool unrolled_ = false;  ///< equal names may now refer to different iterations
 };

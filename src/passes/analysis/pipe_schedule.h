@@ -19,8 +19,8 @@ struct StageTraffic {
 struct Schedule {
   bool ends = false;
   std::map<const ir::Value*, int64_t> depth;  ///< the most tiles in each pipe
-  std::vector<const ir::Op*> stuck;           ///< for each stage that does not end, the op at which it stops
-  bool waiting = false;                       ///< all stuck stages wait for tiles, so no depth helps
+  std::vector<const ir::Op*> stuck;  ///< for each stage that does not end, the op at which it stops
+  bool waiting = false;              ///< all stuck stages wait for tiles, so no depth helps
   bool guesses = false;  ///< the simulation assumed combinations of branches that may never occur
 };
 

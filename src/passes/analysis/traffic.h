@@ -17,8 +17,8 @@ struct TrafficItem {
   Kind kind = Kind::Push;
   const ir::Op* op = nullptr;
   const ir::Value* pipe = nullptr;  ///< the pipe of a push or pop
-  std::vector<TrafficItem> body;    ///< the items of a loop, or of a branch if its condition is true
-  std::vector<TrafficItem> other;   ///< the items of a branch if its condition is false
+  std::vector<TrafficItem> body;   ///< the items of a loop, or of a branch if its condition is true
+  std::vector<TrafficItem> other;  ///< the items of a branch if its condition is false
 };
 using Traffic = std::vector<TrafficItem>;
 

@@ -341,7 +341,8 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
-  if (callee->HasPipes()) CheckBodies(state.module, group);  // this computes the extents of the fn's ranges
+  if (callee->HasPipes())
+    CheckBodies(state.module, group);  // this computes the extents of the fn's ranges
   return CheckFnArgs(state, call, *callee, args, info);
 }
 

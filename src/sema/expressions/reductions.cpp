@@ -154,8 +154,9 @@ Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const Reducti
 Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info) {
   const ReductionRow* row = CheckOperator(state, reduce);
   std::optional<ScopeGuard> scope;
-  bool is_scan = row != nullptr && IsScan(row->kind);  // a scan keeps its range, which is a name of the
-                                                       // equation
+  bool is_scan =
+      row != nullptr && IsScan(row->kind);  // a scan keeps its range, which is a name of the
+                                            // equation
   if (state.contract != nullptr && !is_scan) {
     scope.emplace(state.scopes);
     for (const syntax::Ident& name : reduce.over) DeclareOver(state, name);

@@ -10,14 +10,14 @@ namespace kdl::sema {
 
 /// How irgen translates a builtin. builtins.def has one of these values for each builtin.
 enum class Lowering : uint8_t {
-  Op,       ///< the elementwise KIR op with the spelling `target`
-  Math,     ///< the library's fn `target` with the suffix `_f32` or `_f64` (narrower floats use f32); in
-            ///< contracts, the op `target`
-  Fn,       ///< the library's generic fn `target`, instantiated for the operands' type, for the unsigned
-            ///< type of the same width, or for f32
-  WidthFn,  ///< like Fn, but for integers, where the result depends on their width
-  Clamp,    ///< clamp(x, lo, hi): min(max(x, lo), hi)
-  CeilDiv,  ///< ceil_div(a, b): (a + b - 1) / b
+  Op,    ///< the elementwise KIR op with the spelling `target`
+  Math,  ///< the library's fn `target` with the suffix `_f32` or `_f64` (narrower floats use f32); in
+         ///< contracts, the op `target`
+  Fn,  ///< the library's generic fn `target`, instantiated for the operands' type, for the unsigned
+       ///< type of the same width, or for f32
+  WidthFn,   ///< like Fn, but for integers, where the result depends on their width
+  Clamp,     ///< clamp(x, lo, hi): min(max(x, lo), hi)
+  CeilDiv,   ///< ceil_div(a, b): (a + b - 1) / b
   TruncDiv,  ///< trunc_div(a, b): a / b rounded towards 0
   TruncRem,  ///< trunc_rem(a, b): a - b * trunc_div(a, b)
   Iota,      ///< the absolute indices of a range

@@ -57,7 +57,8 @@ std::string_view Spelling(ReduceKind kind);
 /// argmax and argmin. A reduction removes `ranges` from the type; a scan has only one range and keeps it.
 struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
-  std::vector<const Entity*> ranges;  ///< in the order of the `over` list; the last one varies fastest
+  std::vector<const Entity*>
+      ranges;  ///< in the order of the `over` list; the last one varies fastest
   Scalar accumulator = Scalar::F32;
   /// Whether this is the whole value of `v += dot(…)`, where v is a var and the result has at least two
   /// ranges. The products are then added directly to v, one fma after another.
@@ -114,8 +115,9 @@ struct ExprInfo {
   const PipeInfo* pipe = nullptr;
   const CallInfo* call = nullptr;  ///< only for a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
-  Scalar pattern = Scalar::F64;  ///< of `bits`, `from_bits` and `as` in a contract: the type that it would
-                                 ///< have outside
+  Scalar pattern =
+      Scalar::F64;  ///< of `bits`, `from_bits` and `as` in a contract: the type that it would
+                    ///< have outside
 };
 
 /// Returns whether the cast is `as tf32`.
@@ -137,11 +139,12 @@ struct GenericBinding {
 /// are bound in the same way.
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
-  std::vector<const syntax::Expr*> args;  ///< one for each parameter; a tensor is a Name or an expression
-                                          ///< with a slice
-  std::vector<const Entity*> moves;       ///< for each parameter: the device after `to`, or null
-  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
-  std::vector<Size> dims;                 ///< the values of kernel->dims, expressed by the caller's sizes
+  std::vector<const syntax::Expr*>
+      args;  ///< one for each parameter; a tensor is a Name or an expression
+             ///< with a slice
+  std::vector<const Entity*> moves;      ///< for each parameter: the device after `to`, or null
+  std::vector<GenericBinding> generics;  ///< those that the call gives, by name or by a size
+  std::vector<Size> dims;  ///< the values of kernel->dims, expressed by the caller's sizes
   std::vector<DimCheck> checks;
   const syntax::Expr* core_num = nullptr;  ///< null means that it is chosen automatically
   const Entity* device = nullptr;          ///< null means the default device
@@ -162,9 +165,11 @@ struct ExpectInfo;
 /// Name with a Var, or an Index. The value is broadcast to the type of this expression.
 struct StmtInfo {
   std::vector<const Entity*> entities;
-  bool is_dynamic = false;  ///< `spmd for` with dynamic scheduling: a core that is idle starts the next block
+  bool is_dynamic =
+      false;  ///< `spmd for` with dynamic scheduling: a core that is idle starts the next block
   bool is_grouped = false;  ///< `spmd for` in which each core runs whole groups of blocks
-  int64_t ahead = 0;        ///< `for`: the number of iterations by which copies start ahead; 0 if not specified
+  int64_t ahead =
+      0;  ///< `for`: the number of iterations by which copies start ahead; 0 if not specified
   const LaunchInfo* launch = nullptr;
   const syntax::Expr* seed = nullptr;  ///< the seed in `let x = random(f32[N], seed);`
   const syntax::Expr* fill = nullptr;  ///< the value of each element, as in `let h: f32[N] = 0.0;`
@@ -187,7 +192,8 @@ struct WhereInfo {
   Size lhs = nullptr;
   Size rhs = nullptr;
   const syntax::Expr* expr = nullptr;
-  Name defined;  ///< the size name that `expr` defines, if not empty; the name is then compared with 0
+  Name
+      defined;  ///< the size name that `expr` defines, if not empty; the name is then compared with 0
 };
 struct TypeBinding {
   const Entity* generic = nullptr;  ///< a TypeGeneric
@@ -195,12 +201,13 @@ struct TypeBinding {
 };
 struct IntGenericInfo {
   const Entity* entity = nullptr;
-  std::vector<int64_t> values;   ///< from -D (each value makes a variant), or the default; may be empty
-  bool is_auto = false;          ///< the default is `auto`, and -D does not give a value
+  std::vector<int64_t>
+      values;            ///< from -D (each value makes a variant), or the default; may be empty
+  bool is_auto = false;  ///< the default is `auto`, and -D does not give a value
   std::vector<int64_t> choices;  ///< the values of `in {…}`; empty if all values are allowed
   bool is_faulty = false;        ///< -D gives an invalid value, which has been reported
-  bool in_type = false;          ///< it is used in a tensor's type, so arguments determine it unless the
-                                 ///< call gives it
+  bool in_type = false;  ///< it is used in a tensor's type, so arguments determine it unless the
+                         ///< call gives it
   /// The values from which a launch selects one if its own value is known only at run time. Empty if there
   /// are no such values.
   const std::vector<int64_t>& Candidates() const;
@@ -213,9 +220,10 @@ struct ParamInfo {
 /// One equation of `ensures`. Its free names are Range entities; the `domain` of each is its extent.
 struct EquationInfo {
   const syntax::Equation* equation = nullptr;
-  const Entity* defined = nullptr;     ///< an Auxiliary, or null if the equation compares
-  std::vector<const Entity*> indices;  ///< for an Auxiliary: the indices on the left side, by dimension
-  std::vector<const Entity*> free;     ///< all free names, without the names of `over` lists
+  const Entity* defined = nullptr;  ///< an Auxiliary, or null if the equation compares
+  std::vector<const Entity*>
+      indices;  ///< for an Auxiliary: the indices on the left side, by dimension
+  std::vector<const Entity*> free;  ///< all free names, without the names of `over` lists
 };
 struct RequirementInfo {
   const syntax::Expr* condition = nullptr;
@@ -236,20 +244,22 @@ struct CheckedFunction {
   std::vector<IntGenericInfo> generics;
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
-  std::vector<const Entity*> ranges;  ///< only for a fn: the ranges of its tiles, in the order of first use
-  Type result;                        ///< only for a fn; Nothing if it has no result
+  std::vector<const Entity*>
+      ranges;   ///< only for a fn: the ranges of its tiles, in the order of first use
+  Type result;  ///< only for a fn; Nothing if it has no result
   std::vector<WhereInfo> where;
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
   std::vector<const Entity*> entities;  ///< all entities that it declares, in source order
   /// For a program: the numbers that occur in the sizes of its tensors. Each of them is also a size name.
   std::unordered_set<const Entity*> sizes;
-  bool imported = false;           ///< it comes from another file; imported functions are present only if
-                                   ///< they are used
-  bool left_out = false;           ///< -D excludes it; it is kept only if something launches it
-  bool is_launched = false;        ///< something launches it; only set if it is left out
-  bool is_checked = false;         ///< its body has been checked
-  std::string_view prefix;         ///< the prefix of its file, such as `std::nn::`; empty for the compiled file
+  bool imported = false;     ///< it comes from another file; imported functions are present only if
+                             ///< they are used
+  bool left_out = false;     ///< -D excludes it; it is kept only if something launches it
+  bool is_launched = false;  ///< something launches it; only set if it is left out
+  bool is_checked = false;   ///< its body has been checked
+  std::string_view
+      prefix;  ///< the prefix of its file, such as `std::nn::`; empty for the compiled file
   const Entity* device = nullptr;  ///< the only device that an imported file declares, or null
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;

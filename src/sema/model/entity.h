@@ -34,8 +34,8 @@ struct Entity;
 struct FileState;
 
 enum class TypeKind : uint8_t {
-  Error,         ///< an error that has been reported; compatible with every type, so that nothing more is
-                 ///< reported
+  Error,  ///< an error that has been reported; compatible with every type, so that nothing more is
+          ///< reported
   IntLiteral,    ///< never a final type
   FloatLiteral,  ///< never a final type
   Value,         ///< a scalar if `ranges` is empty, otherwise a tile
@@ -126,7 +126,7 @@ struct Entity {
   /// Range, ScalarBinder: the Domain over which the loop iterates, or null. TensorParam, LocalTensor: if
   /// the entity is a view, the tensor whose memory it shares; otherwise null.
   const Entity* of = nullptr;
-  uint32_t position = 0;         ///< Range, ScalarBinder: the number of the dimension of that Domain
+  uint32_t position = 0;  ///< Range, ScalarBinder: the number of the dimension of that Domain
   std::vector<WalkFacts> walks;  ///< Domain: one for each of its dimensions
   int64_t depth = 1;             ///< Pipe: the value of `@depth`
   /// Pipe: the end that a fn accepts, Push or Pop. For a kernel's own pipe, which has both ends, it

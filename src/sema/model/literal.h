@@ -18,8 +18,8 @@ struct Literal {
   double real = 0;
   bool floored = false;   ///< the expression contains an integer division with a remainder
   bool negative = false;  ///< the sign of `text`
-  bool flipped = false;   ///< the result of `~`, which keeps its low bits when it is converted to an
-                          ///< unsigned type
+  bool flipped = false;  ///< the result of `~`, which keeps its low bits when it is converted to an
+                         ///< unsigned type
   std::string_view text;  ///< the decimal digits; if empty, the value is `real`
 
   static Literal Int(__int128 value);

@@ -45,8 +45,8 @@ struct SomeWrite {
 /// What is known at a point of the program. If a Flow has no value, the point is unreachable.
 struct Known {
   std::map<const Entity*, Elements> written;  ///< elements that have certainly been written
-  std::set<Part> parts;                       ///< parts that have certainly been written; they may depend
-                                              ///< on loop variables
+  std::set<Part> parts;  ///< parts that have certainly been written; they may depend
+                         ///< on loop variables
   /// Tensors that some path writes only in part, each with the statement that does so.
   std::map<const Entity*, SomeWrite> partial;
   LocalMemory memory;
@@ -140,7 +140,8 @@ class Walk {
   struct Jumps {
     Flow breaks;
     Flow continues;
-    int branches = 0;  ///< the number of branches inside the loop that enclose the current statement
+    int branches =
+        0;  ///< the number of branches inside the loop that enclose the current statement
     std::vector<const TensorRead*> unsettled;
   };
 
@@ -321,7 +322,8 @@ class Walk {
     if (!now_ || !StartsUndefined(state_, *memory) || !now_->partial.contains(memory)) return;
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     if (!part || !part->is_all()) return;
-    SomeWrite writer = now_->partial.extract(memory).mapped();  // one report for the tensor is enough
+    SomeWrite writer =
+        now_->partial.extract(memory).mapped();  // one report for the tensor is enough
     if (!partly_read_.insert(tensor).second) return;
     std::string_view name = memory->name.text();
     state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
@@ -438,7 +440,8 @@ class Walk {
   Flow now_ = Known{};
   std::vector<Jumps> jumps_;  ///< one for each enclosing loop
   std::map<const Entity*, SomeWrite> first_;
-  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by the source position at which the read begins
+  std::multimap<uint32_t, const TensorRead*>
+      reads_;  ///< by the source position at which the read begins
   std::set<const TensorRead*> reported_;
   std::set<const syntax::Expr*> partly_read_;
   Sources sources_;

@@ -45,7 +45,8 @@ bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, cons
   for (size_t d = 0; same && d < a.dims.size(); ++d) {
     std::optional<int64_t> difference =
         ConstantDifference(state.module.sizes, a.dims[d], b.dims[d]);
-    bool may_differ = call.callee.name.text() == "copy" && !difference;  // the sizes are then compared at run time
+    bool may_differ = call.callee.name.text() == "copy" &&
+                      !difference;  // the sizes are then compared at run time
     same = may_differ || difference == 0;
   }
   return same;

@@ -25,9 +25,10 @@ class LocalMemory {
   bool operator==(const LocalMemory&) const = default;
 
  private:
-  std::set<const Entity*> written_;             ///< tensors that every path has written
-  std::map<const Entity*, Span> unwritten_by_;  ///< tensors that have unwritten memory after a swap on some
-                                                ///< path
+  std::set<const Entity*> written_;  ///< tensors that every path has written
+  std::map<const Entity*, Span>
+      unwritten_by_;  ///< tensors that have unwritten memory after a swap on some
+                      ///< path
 };
 
 }  // namespace kdl::sema

@@ -170,7 +170,8 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
 }  // namespace
 
 void CheckEndsUsed(FunctionState& state) {
-  if (state.diagnostics.has_errors()) return;  // the code with the error may have been a push or pop
+  if (state.diagnostics.has_errors())
+    return;  // the code with the error may have been a push or pop
   for (const ParamInfo& param : state.fn.params) {
     const Entity* pipe = param.entity;
     bool judged = pipe->kind == EntityKind::Pipe && !IsFaulty(*pipe);

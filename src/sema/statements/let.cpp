@@ -235,8 +235,9 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
     type = declared.value_or(Type{});
   }
-  bool faulty = let.type != nullptr && type.is_error();  // the declared type has an error, which has been
-                                                         // reported
+  bool faulty =
+      let.type != nullptr && type.is_error();  // the declared type has an error, which has been
+                                               // reported
   if (let.value == nullptr && !faulty) {
     std::string_view type_text = let.type != nullptr ? state.Text(let.type->span) : "f32";
     state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())

@@ -10,7 +10,7 @@ namespace kdl::tools {
 
 struct PlacedTensor {
   std::string name;
-  std::string tile_buffer;  ///< such as "lives on two" or "begins on one, where it is used first"
+  std::string owner;  ///< such as "lives on two" or "begins on one, where it is used first"
 };
 
 enum class StepKind : uint8_t { Launch, Move, Other, Region };

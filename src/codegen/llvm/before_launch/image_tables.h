@@ -22,7 +22,7 @@ struct HostFunctions {
 struct ImageRow {
   const KernelCode* code = nullptr;
   HostFunctions functions;
-  std::string symbol;     ///< name by which the device finds the kernel
+  std::string symbol;  ///< name by which the device finds the kernel
   /// Whether the kernel is called by the address of its entry. Otherwise the device finds `symbol` in the
   /// payload.
   bool enters = false;

@@ -50,7 +50,8 @@ llvm::Function* EmitBody(Emitter& entry) {
   RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  entry.stores_past_caches |= emitter.stores_past_caches;  // then the kernel fences before it returns
+  entry.stores_past_caches |=
+      emitter.stores_past_caches;  // then the kernel fences before it returns
   entry.code.resumable = symbol;
   return emitter.function;
 }

@@ -95,7 +95,8 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   EmitRegion(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  kernel.stores_past_caches |= emitter.stores_past_caches;  // then the kernel fences before it returns
+  kernel.stores_past_caches |=
+      emitter.stores_past_caches;  // then the kernel fences before it returns
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(
       kernel.builder.CreateCall(emitter.function, {kernel.args, PresentCore(kernel)}));

@@ -134,8 +134,9 @@ Value* Rounded(Builder& b, const Wide& exact) {
   Value* below = b.CreateICmpNE(b.CreateTrunc(up, b.getInt64Ty()), b.getInt64(0));
   Value* top = b.CreateOr(b.CreateTrunc(b.CreateLShr(up, 64), b.getInt64Ty()),
                           b.CreateZExt(below, b.getInt64Ty()));
-  Value* power = b.CreateSub(b.CreateAdd(exact.exponent, b.getInt64(127)),
-                             b.CreateTrunc(leading, b.getInt64Ty()));  // exponent of the leading bit
+  Value* power =
+      b.CreateSub(b.CreateAdd(exact.exponent, b.getInt64(127)),
+                  b.CreateTrunc(leading, b.getInt64Ty()));  // exponent of the leading bit
   Value* beneath = b.CreateSub(b.getInt64(static_cast<uint64_t>(-1022)), power);
   beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, beneath, b.getInt64(0));
   beneath = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, beneath, b.getInt64(63));

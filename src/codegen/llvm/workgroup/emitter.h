@@ -53,8 +53,9 @@ struct WorkgroupEmitter : Emitter {
   virtual void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes);
 
   WorkgroupLayout* places = nullptr;
-  llvm::BinaryOperator* scratch_start = nullptr;  ///< start of the core's scratch; the size is set last
-  llvm::Value* launch = nullptr;                  ///< the launch's numbers (workgroup_abi.h)
+  llvm::BinaryOperator* scratch_start =
+      nullptr;                    ///< start of the core's scratch; the size is set last
+  llvm::Value* launch = nullptr;  ///< the launch's numbers (workgroup_abi.h)
   llvm::Value* shared = nullptr;
   llvm::Value* record = nullptr;
   llvm::Value* prints = nullptr;
