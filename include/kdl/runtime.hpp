@@ -32,9 +32,8 @@ class Queue {
   kdl_queue* get() const { return queue_; }
 
   // Launches a kernel, named such as "matmul", "module.matmul" or "matmul<BM=64>", on `core_num` cores. With
-  // KDL_CORES_AUTO, uses as many cores as the device runs at once. `place` is the position of the statement
-  // in the source, such as "mlp.kdl:12:5". Error messages start with it. If no workspace is given, the launch
-  // allocates one.
+  // KDL_CORES_AUTO, uses as many cores as the device runs at once. `place` is the position of the statement in the
+  // source, such as "mlp.kdl:12:5". Error messages start with it. If no workspace is given, the launch allocates one.
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
                const After& after = {}, const char* place = nullptr,
                const Workspace& workspace = {}) const {
@@ -69,8 +68,7 @@ class Queue {
     return Enqueue(after, copy, place);
   }
 
-  // Whether moving a tensor copies its elements. They are not copied if they will be written before they are
-  // read.
+  // Whether moving a tensor copies its elements. They are not copied if they will be written before they are read.
   enum class Elements : std::uint8_t { kMove, kLeave };
 
   // Returns the tensor on this queue's device, and the event after which it is there. If the tensor is

@@ -105,7 +105,7 @@ class PipeChecker {
   }
 
   void ReportOpen(const Value* pipe, const PipeEnds& ends) {
-    if (ends.pushes.empty() && ends.pops.empty()) return;  // an unused pipe is no error
+    if (ends.pushes.empty() && ends.pops.empty()) return;  // an unused pipe is not an error
     bool pushed = !ends.pushes.empty();
     const Op* end = pushed ? ends.pushes[0] : ends.pops[0];
     Report(diag::PipeOneEnd, end, pushed ? "pushes to" : "pops from", PipeName(pipe),

@@ -18,13 +18,13 @@ ROOMS = {
                  "statements"],
     "src/ir": ["eval", "print", "verify", "parse"],
     "src/targets/cpu": ["analysis", "expand"],
-    "src/targets/simt": ["analysis", "rings", "tiles", "boxes", "expand"],
+    "src/targets/simt": ["analysis", "rings", "tiles", "tensor_tiles", "expand"],
     "src/passes": ["rewriting", "analysis", "groups", "checks"],
-    "src/codegen/llvm": ["soft", "coroutines", "optimize", "before_launch", "team", "ops"],
+    "src/codegen/llvm": ["soft", "coroutines", "optimize", "before_launch", "workgroup", "ops"],
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing"],
     "src/driver": ["run", "compile", "emit"],
-    "runtime": ["system", "core", "host", "team", "debug", "opencl", "cuda", "cluster", "api"],
+    "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api"],
 }
 
 # Known knots. This list may only shrink: an entry that is no longer a knot is reported.

@@ -7,7 +7,7 @@
 import pathlib
 import sys
 
-LINES = {".h": 300, ".hpp": 300, ".cpp": 800, ".c": 800, ".g4": 800, ".py": 400}
+LINES = {".h": 310, ".hpp": 310, ".cpp": 800, ".c": 800, ".g4": 800, ".py": 400}
 README_LINES = 40
 GOLDEN_LINES = 120
 # Folders in which every child folder has its own purpose.

@@ -13,7 +13,7 @@ import sys
 FOLDERS = ["src", "runtime", "include"]
 # In comments: what to write instead.
 PROSE = {
-    r"\bbehind\b": "after",
+    r"(?<!left )(?<!leaves )\bbehind\b": "after",
     r"\bin front of\b": "before",
     r"\bstands?\b(?! for)": "is, or the verb that is meant",
     r"\bbeside\b": "next to, or with",
@@ -56,6 +56,12 @@ def sources(root):
                 yield path.relative_to(root), path.read_text()
 
 
+def prose(text):
+    """Returns the comments of a file, one on each line: consecutive lines of comment are joined."""
+    blocks = re.findall(r"(?:^[ \t]*//.*\n)+|//.*", text, re.MULTILINE)
+    return "\n".join(re.sub(r"\s*\n?[ \t]*//[/<!]*[ \t]*", " ", block).strip() for block in blocks)
+
+
 def odd_names(code, meant):
     """Yields (identifier, word) for each identifier that has one of the words as a component."""
     for identifier in set(re.findall(r"[A-Za-z_]\w*", code)) - meant:
@@ -71,9 +77,9 @@ def findings(root):
     """Yields (what, how often, what to write) for each file and word."""
     meant = {identifier for identifiers in HOMONYMS.values() for identifier in identifiers}
     for path, text in sources(root):
-        lines = [match[1].lstrip("/<! ") for match in re.finditer(r"//(.*)", text)]
+        comments = prose(text)
         for pattern, instead in PROSE.items():
-            count = sum(len(re.findall(pattern, line)) for line in lines)
+            count = len(re.findall(pattern, comments, re.MULTILINE))
             if count:
                 yield f"{path}: '{pattern}' in a comment", count, instead
         code = TEXTS.sub(" ", text)
@@ -81,6 +87,11 @@ def findings(root):
             yield f"{path}: '{identifier}'", len(re.findall(rf"\b{identifier}\b", code)), NAMES[name]
         for name in NAMELESS.findall(code) if path.parts[0] != "include" else []:
             yield f"{path}: function '{name}'", 1, "a name that says what it returns or does"
+
+
+def complaints(root):
+    for what, count, instead in findings(root):
+        yield f"{what}, {count} times; write: {instead}"
 
 
 if __name__ == "__main__":
@@ -93,6 +104,6 @@ if __name__ == "__main__":
         for what, count in counts.most_common():
             print(f"{count:6}  {what}")
         sys.exit(0)
-    problems = [f"{what}, {count} times; write: {instead}" for what, count, instead in findings(root.resolve())]
+    problems = list(complaints(root.resolve()))
     print("\n".join(problems))
     sys.exit(1 if problems else 0)

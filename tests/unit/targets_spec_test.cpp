@@ -52,7 +52,8 @@ TEST_CASE("facts follow from the isa, and only what the runtime knows travels on
   Target debug = OnlyTarget("debug?isa=x86-64-v3&seed=7");
   CHECK(debug.facts->level == "x86-64-v3");
   CHECK(debug.device == "debug?isa=x86-64-v3&seed=7");
-  CHECK(OnlyTarget("reference?isa=x86-64-v3&sanitize=races+init").device == "reference?sanitize=races+init");
+  CHECK(OnlyTarget("reference?isa=x86-64-v3&sanitize=races+init").device ==
+        "reference?sanitize=races+init");
   Target arm = OnlyTarget("host?isa=armv8-a");
   const auto& facts = dynamic_cast<const cpu::ProcessorFacts&>(*arm.facts);
   CHECK(facts.processor.triple == "aarch64-unknown-linux-gnu");

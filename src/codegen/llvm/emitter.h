@@ -166,8 +166,7 @@ void EmitPrint(Emitter& emitter, ir::Op* op);
 void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 
 // ops/control.cpp
-/// Emits one iteration of a loop. If `polls` is set, the iteration first checks whether another core has
-/// trapped.
+/// Emits one iteration of a loop. If `polls` is set, the iteration first checks whether another core has trapped.
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls);
 
 // ops/dynamic_counters.cpp
@@ -245,8 +244,7 @@ void EmitPrologue(Emitter& emitter);
 
 // coroutines/barriers.cpp
 bool HasBarriers(const ir::Function& kernel);
-/// Emits the kernel's function, which starts a coroutine and resumes it. The coroutine runs the kernel's
-/// body.
+/// Emits the kernel's function, which starts a coroutine and resumes it. The coroutine runs the kernel's body.
 void EmitResumable(Emitter& emitter);
 /// Returns the kdl_core of the current call.
 llvm::Value* PresentCore(Emitter& emitter);

@@ -80,8 +80,7 @@ struct PipeInfo {
 /// What a call of a fn binds in addition to its parameters.
 struct CallInfo {
   std::vector<const Entity*> ranges;  ///< for each of callee->ranges, the caller's range
-  /// The values of the int generics, followed by the values of callee->dims, expressed by sizes of
-  /// the caller.
+  /// The values of the int generics, followed by the values of callee->dims, expressed by sizes of the caller.
   std::vector<Size> sizes;
 };
 
@@ -299,10 +298,9 @@ struct SourceFile {
   std::vector<const SourceFile*> imports;
 };
 
-/// Checks every item of `file`. `library` contains the files of the standard library that define the
-/// elementary functions. Items of these files and of imported files are checked only if `file` uses them.
-/// The sizes of the result are made in `sizes`. The result also refers to the trees and files. All of these
-/// must outlive the result.
+/// Checks every item of `file`. `library` contains the files of the standard library that define the elementary
+/// functions. Items of these files and of imported files are checked only if `file` uses them. The sizes of the
+/// result are made in `sizes`. The result also refers to the trees and files. All of these must outlive the result.
 CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
                     DiagnosticEngine& diagnostics);
