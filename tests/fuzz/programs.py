@@ -210,7 +210,7 @@ def main():
     options = parser.parse_args()
     if options.most_lines and options.target != "opencl":
         parser.error("--most-lines is for --target opencl")
-    if options.target and not options.build and "there is no" in (why := run(["kernelc", "devices", options.target])[1]):
+    if options.target and not options.build and re.search("there is no|not available", why := run(["kernelc", "devices", options.target])[1]):
         print(why.strip())
         return SKIPPED
     if options.build and not options.target:

@@ -54,7 +54,7 @@ int main(int, char** argv) {
     if (program == "line") {
       kernels::line(context, 2.5F, x, y, cores);
     } else {
-      kernels::dynamic_counters(context, 2.5F, x, y, cores);
+      kernels::claims(context, 2.5F, x, y, cores);
     }
     MoveOut(y, "y");
   } else if (program == "soft") {

@@ -109,7 +109,7 @@ def ends(folder, name, body):
     except subprocess.TimeoutExpired:
         print(f"{name}: more than {MOST_S} s")
         return False
-    wrong = done.returncode != 0 and "not proven" not in done.stderr
+    wrong = done.returncode != 0 and "cannot prove" not in done.stderr
     print(f"{name}: {done.stderr}" if wrong else f"{name}: ends")
     return not wrong
 

@@ -41,15 +41,15 @@ std::string Differ(const Op* a, const Op* b, std::string_view what) {
 
 /// Returns `op`, or the first op after it, that has a line of its own in the text.
 const Op* Comparison::NextLine(const Op* op) const {
-  while (op && !options_.locs && IsInlineConstant(op)) op = op->next();
+  while (op && !options_.locs && IsUnnamedConstant(op)) op = op->next();
   return op;
 }
 
 bool Comparison::SameUse(const Value* a, const Value* b) const {
-  auto is_inline = [&](const Value* value) {
-    return !options_.locs && value->def() && IsInlineConstant(value->def());
+  auto is_unnamed = [&](const Value* value) {
+    return !options_.locs && value->def() && IsUnnamedConstant(value->def());
   };
-  if (is_inline(a) && is_inline(b)) {
+  if (is_unnamed(a) && is_unnamed(b)) {
     return a->type() == b->type() &&
            a->def()->attr<AttrKey::Bits>() == b->def()->attr<AttrKey::Bits>();
   }

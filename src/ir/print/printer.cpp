@@ -88,7 +88,8 @@ class OpPrinter {
   void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
-  bool IsWrittenInline(const Op* op) const { return !options_.locs && IsInlineConstant(op); }
+  /// Whether the op has no line at its place: constants are written where they are used, or at the start.
+  bool IsWrittenInline(const Op* op) const { return !options_.locs && IsUnnamedConstant(op); }
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
@@ -472,6 +473,10 @@ std::string Print(const Function& function, PrintOptions options) {
   if (function.workgroup != 1) text += fmt::format("  workgroup {}\n", function.workgroup);
   for (uint32_t i = 0; i < function.axes.size(); ++i) {
     text += AxisText(function.axes[i], AxisId(i), names);
+  }
+  for (const FunctionNames::SharedConstant& constant : names.shared_constants()) {
+    text += fmt::format("  {} = const {} : {}\n", constant.name,
+                        ConstantText(constant.scalar, constant.bits), Spelling(constant.scalar));
   }
   printer.PrintRegion(function.body, 1);
   return text + printer.text() + "}\n";

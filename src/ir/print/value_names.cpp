@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "ir/format.h"
 #include "ir/op_table.h"
@@ -61,8 +63,12 @@ std::string BaseName(const Value* value) {
   return name.empty() ? DerivedName(value) : name;
 }
 
+bool IsUnnamedConstant(const Op* op) {
+  return op->kind() == OpKind::Const && op->result()->name().text().empty();
+}
+
 bool IsInlineConstant(const Op* op) {
-  if (op->kind() != OpKind::Const || !op->result()->name().text().empty()) return false;
+  if (!IsUnnamedConstant(op)) return false;
   Type type = op->result()->type();
   auto bits = static_cast<uint64_t>(op->attr<AttrKey::Bits>());
   bool has_text = type->kind == TypeKind::Tile && type->axes.empty() &&
@@ -82,8 +88,29 @@ FunctionNames::FunctionNames(const Function& function, bool inline_constants)
     axes_.push_back(axis.name.empty() ? fmt::format("{}", next_axis_++)
                                       : Distinct(axis_taken_, axis.name.text()));
   }
+  if (inline_constants_) AddSharedConstants(function.body);
   AddParams(function.body);
   AddRegion(function.body);
+}
+
+/// Sorted by value, so that their names do not depend on where passes created them.
+void FunctionNames::AddSharedConstants(const Region* body) {
+  std::map<std::pair<Scalar, uint64_t>, std::string> names;
+  auto key = [](const Op* op) {
+    return std::pair(op->result()->type()->scalar,
+                     static_cast<uint64_t>(op->attr<AttrKey::Bits>()));
+  };
+  std::vector<const Op*> shared;
+  Walk(body, [&](const Op* op) {
+    if (!IsUnnamedConstant(op) || IsInlineConstant(op)) return;
+    shared.push_back(op);
+    names[key(op)];
+  });
+  for (auto& [constant, name] : names) {
+    name = fmt::format("%{}", next_value_++);
+    shared_constants_.push_back({name, constant.first, constant.second});
+  }
+  for (const Op* op : shared) values_[op->result()] = names[key(op)];
 }
 
 std::string_view FunctionNames::NameOf(const Value* value) const {
@@ -102,6 +129,7 @@ std::string FunctionNames::Distinct(Taken& taken, std::string_view name) {
 }
 
 void FunctionNames::Add(const Value* value) {
+  if (values_.contains(value)) return;  // a shared constant
   if (inline_constants_ && value->def() && IsInlineConstant(value->def())) {
     auto bits = static_cast<uint64_t>(value->def()->attr<AttrKey::Bits>());
     values_[value] = InlineConstantText(value->type()->scalar, bits);

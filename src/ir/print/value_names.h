@@ -21,6 +21,9 @@ std::string BaseName(const Value* value);
 /// own. This is so unless the constant has a name, or is an index that an access multiplies.
 bool IsInlineConstant(const Op* op);
 
+/// Returns whether the op is a constant without a name. The text does not show where such a constant is.
+bool IsUnnamedConstant(const Op* op);
+
 /// Returns a constant as it is written where it is used: `3` for an i64, `true`, otherwise with its type,
 /// as in `0.5_f32`.
 std::string InlineConstantText(Scalar scalar, uint64_t bits);
@@ -36,6 +39,14 @@ class FunctionNames {
   std::string_view NameOf(const Value* value) const;
   std::string_view NameOf(AxisId axis) const;
 
+  /// An unnamed constant that an access multiplies: equal ones share a line at the start of the function.
+  struct SharedConstant {
+    std::string name;
+    Scalar scalar;
+    uint64_t bits;
+  };
+  const std::vector<SharedConstant>& shared_constants() const { return shared_constants_; }
+
  private:
   using Taken = std::unordered_map<std::string, int>;
 
@@ -43,8 +54,10 @@ class FunctionNames {
   void Add(const Value* value);
   void AddParams(const Region* region);
   void AddRegion(const Region* region);
+  void AddSharedConstants(const Region* body);
 
   bool inline_constants_;
+  std::vector<SharedConstant> shared_constants_;
   std::unordered_map<const Value*, std::string> values_;
   std::vector<std::string> axes_;
   Taken value_taken_;
