@@ -46,8 +46,8 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// Returns the path that an output is written to, with links resolved. The folder of the path
-/// exists. Returns nothing after an error, which is reported.
+/// Returns the path that an output is written to, with symbolic links resolved; its parent directory
+/// exists. On error, reports it and returns nothing.
 std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
   Result<std::string> place = ThroughLinks(output);

@@ -149,7 +149,8 @@ class Core {
   void Block();
   /// Switches to the next stage, because this stage waits or has ended.
   void SwitchStage();
-  /// Reports an error of the compiler. The report names the op and its location; `what` says what is wrong.
+  /// Reports an internal compiler error. The report names the op and its location; `what` says what is
+  /// wrong.
   void Break(const Instruction& instruction, const std::string& what);
 
   CoreFacts facts;

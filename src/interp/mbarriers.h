@@ -18,7 +18,7 @@ namespace kdl::interp {
 /// mbarrier. The functions return the fault as text, or an empty string if there is none.
 class WorkgroupMbarriers {
  public:
-  /// Identifies the part of a buffer that has one first index.
+  /// Identifies the slice of a buffer that one value of its first index selects.
   using SlotId = std::pair<const ir::Value*, int64_t>;
   using MbarrierId = SlotId;
 

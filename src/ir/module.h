@@ -120,7 +120,7 @@ class Module {
   Function* AddFunction(FunctionKind kind, Name name);
   Function* FindFunction(Name name) const;
 
-  Name name;  ///< the file name, without folder and extension
+  Name name;  ///< the file name, without directory or extension
   std::vector<Device> devices;
   std::string after;  ///< the name of the last pass that has run; empty if no pass has run
   /// The spec of the target, if the module is lowered for only one target; otherwise empty.

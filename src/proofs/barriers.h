@@ -28,8 +28,8 @@ struct Way {
   /// The part about the iterations that contain only the place that is executed second.
   PointSet before{};
   bool is_certain = true;  ///< whether the three conditions are exact
-  /// The loops with a barrier around the place that is executed first, which the way leaves. There is
-  /// certainly no barrier only if the way starts in the last iteration of each of them.
+  /// The loops that contain a barrier, enclose the place executed first, and are exited by the path. The
+  /// path is certain to contain no barrier only if it starts in the last iteration of each of these loops.
   std::vector<const ir::Op*> left{};
   /// The loops with a barrier around the place that is executed second, which the way enters. There is
   /// certainly no barrier only if the way ends in the first iteration of each of them.

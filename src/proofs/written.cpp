@@ -7,8 +7,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Written tries three methods in turn: simple stores without sets, then sets of what is surely written, and
-// finally parts whose bounds come from tables.
+// `Written` tries three methods in turn: it handles simple stores without using sets, then computes sets of
+// the elements that are definitely written, and finally considers parts whose bounds come from tables.
 
 namespace kdl::proofs {
 

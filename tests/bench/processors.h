@@ -9,8 +9,8 @@ void SetEnvironment(char** arguments);
 
 int ProcessorCount();
 
-// Restricts the process to the first `threads` of its initial processors. Restricts oneDNN, OpenMP and
-// OpenBLAS to as many threads.
+// Restricts the process to the first `threads` of its initial processors, and oneDNN, OpenMP and OpenBLAS
+// to the same number of threads.
 void UseThreads(int threads);
 
 // Pins this thread to the first of these processors, and OpenMP's other threads to the next ones. Must only

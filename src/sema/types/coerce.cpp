@@ -72,8 +72,7 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
 }
 
-/// Visits the operands that have the same type as the expression, and so get it together with
-/// the expression.
+/// Visits the operands whose type is that of the expression and is therefore set together with it.
 void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
   switch (expr->kind) {
     case ExprKind::Unary:

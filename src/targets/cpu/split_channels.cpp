@@ -74,7 +74,8 @@ class Splitter {
     return MatchConvolution(contractions[0], spmd);
   }
 
-  /// Emits the condition that register blocks with vectors of channels take less time for the launch's sizes.
+  /// Emits the condition that, for the launch's sizes, register blocks with vectors of channels take less
+  /// time than blocks with vectors of columns.
   Value* FillsBetter(ir::Builder& b, const Op* spmd, const Convolution& found) const {
     auto size = [&](size_t binder) {
       return b.Sub(spmd->operand(2 * binder + 1), spmd->operand(2 * binder));

@@ -69,7 +69,8 @@ struct Role {
   bool runs() const { return contiguous && !strided; }
 };
 
-/// The limits to which an extent grows: in its first step, in a first round, and in the end.
+/// The limits on the growth of an extent: `first` for its first step, `early` for the first round of the
+/// search, and `late` for the rest.
 struct Steps {
   int64_t first;
   int64_t early;

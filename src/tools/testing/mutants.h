@@ -9,9 +9,9 @@
 namespace kdl::tools {
 
 /// Wrong outputs ("mutants") that a contract should reject. In some mutants, an output is replaced
-/// by all 0, by all 1, or by a copy of an input of the same type and shape. In others, its first,
+/// by all zeros, by all ones, or by a copy of an input of the same type and shape. In others, its first,
 /// second or last element is changed; a contract that covers only a part of the output accepts such
-/// a mutant. A mutant is finished once the contract has rejected it for any data.
+/// a mutant. A mutant is killed once the contract has rejected it for at least one set of data.
 class Mutants {
  public:
   /// Tries the remaining mutants of a run whose outputs the contract accepts. Mutants that are

@@ -17,10 +17,10 @@ using Operations = std::map<Scalar, double>;
 
 double Sum(const Operations& operations);
 
-/// Returns the operations that the source requests from a launch, including those in library
-/// functions: additions, multiplications, divisions, minima, maxima and square roots, on floats and
-/// in reductions. The kernel must be at tile level with constant extents. Returns nothing if the
-/// numbers depend on the contents of tensors. `value` returns the values of size names.
+/// Counts the operations that the source specifies for one launch, including those in library
+/// functions: additions, multiplications, divisions, minima, maxima and square roots that operate on
+/// floats or belong to reductions. The kernel must be at tile level with constant extents. Returns
+/// nothing if the counts depend on the contents of tensors. `value` returns the values of size names.
 std::optional<Operations> CountWork(const ir::Module& module, const ir::Function& kernel,
                                     const std::function<std::optional<int64_t>(Name)>& value);
 

@@ -184,7 +184,7 @@ class BlockSteps {
         });
   }
 
-  /// Returns the accumulators after the terms that remain after the whole steps.
+  /// Returns the accumulators after adding the terms that are left over from the full steps.
   Values AfterRest(Shape shape, const Stretch& rest, const Values& accs) {
     auto step = [&](Shape rows, const Values& before) { return AfterStep(rows, rest, before); };
     Values after = MakeIf(
