@@ -150,8 +150,8 @@ def compilers(folder):
             ("bits", {"cpu": "generic-rv32"}, "LLVM does not know the 64-bit processor 'generic-rv32' of riscv64-unknown-elf"),
             ("features", {"features": "[+m, +zfhmim]"},
              f"{folder}/features.yaml:{last}: LLVM does not know the feature '+zfhmim' of riscv64-unknown-elf"),
-            ("a b", {}, f"{folder}/a b.yaml:{last}: name is a word of letters, digits, '_', '.' and '-' that begins with a letter"),
-            ("..", {}, "and '..' is none"),
+            ("a b", {}, f"{folder}/a b.yaml:{last}: name must be a word of letters, digits, '_', '.' and '-' that begins with a letter"),
+            ("..", {}, "must be a word of letters, digits, '_', '.' and '-' that begins with a letter, not '..'"),
             ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "'x-y' is not an LLVM data layout"),
             ("instructions", {"instructions": "[wide]"}, "unknown matrix instruction 'wide'; the known ones are: cpu.bf16_pairs"),
             ("boot", {"boot": "nowhere.o"}, f"cannot open '{folder}/nowhere.o'")]:

@@ -14,7 +14,7 @@ ROOT = HERE.parents[1]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 EXPECTED = """3, 1: 4 7 10 13
 5, 2: 7 12 17 22
-4, 1: launch of 'K': kernel 'K' cannot run on host: no variant has these constants
+4, 1: launch of 'K': kernel 'K' cannot run on host: no variant has these constants; the variants have T=f32, S=3, queue=1, T=f32, S=3, queue=2, T=f32, S=5, queue=1 and T=f32, S=5, queue=2
 sums of 2: 3 7 17 22
 in C: 6 11 16 21
 sums of 4: 10 11 16 21

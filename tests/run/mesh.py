@@ -109,7 +109,7 @@ def limits(folder):
 def beside_others(folder):
     done = run("build", folder / "f32.kdl", "--target", "host", "--target", "mesh", "-o", folder)
     object_file = folder / "f32.host.o"
-    checks.expect("one object has both", done.returncode == 0 and b"team 4" in object_file.read_bytes(), done.stderr)
+    checks.expect("one object has both", done.returncode == 0 and b"workgroup 4" in object_file.read_bytes(), done.stderr)
     done = run("build", folder / "f32.kdl", "--target", "mesh", "-o", folder, tool="kernelc")
     checks.expect("kernelc itself knows nothing of it", "unknown kind 'mesh'" in done.stderr, done.stderr)
 

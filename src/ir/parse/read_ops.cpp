@@ -25,6 +25,11 @@ struct Binder {
   Type type;
 };
 
+/// Whether the op's region is executed for each element.
+bool IsPointwise(OpKind kind) {
+  return kind == OpKind::Elementwise || kind == OpKind::MultiReduce || kind == OpKind::Scan;
+}
+
 /// Reads one op. Stores the parts of the op until the types of its results are known.
 class OpReader {
  public:
@@ -215,8 +220,8 @@ Value* OpReader::ReadOperand() {
   return NextIsConstant() ? ReadInlineConstant() : ReadValue(reader_);
 }
 
-/// Reads a constant. It is created at the start of the function's body, where all of its uses can see it, and
-/// equal constants are shared.
+/// Reads a constant. It is created before the op that uses it, outside of loops over elements, and ops of one region
+/// share equal constants.
 Value* OpReader::ReadInlineConstant() {
   size_t begin = cursor_.Here();
   std::string_view text = cursor_.Constant();
@@ -231,11 +236,16 @@ Value* OpReader::ReadInlineConstant() {
                  scalar ? Spelling(*scalar) : "a number and its type, such as 0.5_f32");
     return nullptr;
   }
-  Value*& made = reader_.constants[{*scalar, *bits}];
+  Region* region = region_;
+  Op* before = nullptr;
+  while (region->parent() && IsPointwise(region->parent()->kind())) {
+    before = region->parent();
+    region = before->parent_region();
+  }
+  Value*& made = reader_.constants[{region, *scalar, *bits}];
   if (!made) {
     Attr attr{AttrKey::Bits, static_cast<int64_t>(*bits)};
-    Region* body = reader_.function->body;
-    made = Builder(reader_.module, body, body->first())
+    made = Builder(reader_.module, region, before)
                .Make(OpKind::Const, {}, reader_.types().ScalarOf(*scalar), {std::move(attr)});
   }
   return made;

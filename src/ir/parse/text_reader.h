@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "ir/module.h"
@@ -21,8 +21,8 @@ struct TextReader {
   std::unordered_map<std::string, kdl::ir::Value*> values;  ///< the key is the text after `%`
   std::unordered_map<std::string, AxisId> axes;
   std::unordered_map<const Op*, Span>& spans;
-  /// The constants that are written where they are used; they are at the start of the function's body.
-  std::map<std::pair<Scalar, uint64_t>, kdl::ir::Value*> constants = {};
+  /// The constants that are written where they are used, by the region that contains them.
+  std::map<std::tuple<const Region*, Scalar, uint64_t>, kdl::ir::Value*> constants = {};
 
   TypeTable& types() const { return module.types(); }
   SizeTable& sizes() const { return module.types().sizes(); }

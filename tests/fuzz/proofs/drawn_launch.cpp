@@ -51,7 +51,8 @@ Result<std::optional<interp::Trap>> DrawnLaunch::Interpret(const ir::Module& mod
                                                            const ir::Function& kernel,
                                                            int64_t cores, uint64_t order,
                                                            bool watch) const {
-  return interp::RunKernel(module, kernel, arguments_, cores, {order, {}, watch});
+  return interp::RunKernel(module, kernel, arguments_, cores,
+                           {order, {}, Sanitizers{watch, watch}});
 }
 
 /// Draws a number, which is small unless the purpose of the name is to overflow 64 bits.
