@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "instructions.h"
+#include "units.h"
 #include "orchestration_caller.h"
 
 namespace {
