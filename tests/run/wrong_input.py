@@ -21,7 +21,7 @@ def texts():
         "nested blocks": (COPY.replace("y[i] = x[i];", "{" * 300 + "}" * 300), "nest"),
         "20 MB of text": ("// a long comment\n" * 1_200_000, "16 MiB"),
         "a line of 20 MB": ("x" * 20_000_000, "16 MiB"),
-        "too many words": ("; " * 2_100_000, "2000000 words"),
+        "too many words": ("; " * 2_100_000, "2000000 tokens"),
         "NUL bytes": (COPY + "\0\0", "NUL"),
         "a long sum": (COPY.replace("x[i];", "x[i]" + " + x[i]" * 100_000 + ";"), "E0"),
         "a long if": (COPY.replace("x[i];", "if true then 1.0 else " * 5000 + "x[i];"), "E0"),
