@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "units.h"
 #include "orchestration_caller.h"
+#include "units.h"
 
 namespace {
 
