@@ -324,6 +324,28 @@ TEST_CASE("every op of the table prints and reads: in a test above, or in a gold
   }
 }
 
+TEST_CASE("constants without a name are where they are used, or once at the start as indices") {
+  CheckRoundTrip(R"(kernel @k dims(%N) (%x: tensor<f32,[N]> inout, %t: tensor<f32,[4,N]> in) {
+  axis i = N by 8
+  axis j = N by 8
+  %0 = const 0 : i64
+  %1 = const 3 : i64
+  spmd (%i: block<i> in 0 .. %N) {
+    %x.1 = load %x[%i] {bounds = clip} : tile<f32; i>
+    %t.1 = load %t[2*%1 - 3, %i] {bounds = clip} : tile<f32; i>
+    %fma = fma %x.1, -0.5_f32, %t.1 : tile<f32; i>
+    %max = max %fma, -inf_f32 : tile<f32; i>
+    store %max to %x[%i] where true {bounds = clip}
+  }
+  loop %n in 0 .. %N {
+    %t.2 = load %t[%0, %n] {bounds = proven} : f32
+    store %t.2 to %x[%n] {bounds = proven}
+  }
+  return
+}
+)");
+}
+
 TEST_CASE("constants of every type read back to the same bits") {
   std::mt19937_64 random(1);
   for (int s = 0; s <= static_cast<int>(Scalar::F64); ++s) {
@@ -406,6 +428,9 @@ TEST_CASE("what does not read is told where and why") {
   CheckFirstError(InKernel("  const 1"), "'const' has 1 results, but 0 names are given");
   CheckFirstError(InKernel("  %a = const 300 : i8"), "'300' is not a constant of type i8");
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
+  CheckFirstError(InKernel("  %a = neg 1.5_f99 : f32"),
+                  "expected a constant, such as 3 or 0.5_f32, found '1.5_f99'");
+  CheckFirstError(InKernel("  %a = neg 300_i8 : i8"), "'300' is not a constant of type i8");
   CheckFirstError(InKernel("  %a = const 1 {bounds = clip} : i8"),
                   "'const' has no attribute 'bounds'");
   CheckFirstError(InKernel("  %a = load %x[0] {bounds = sharp} : f32"),

@@ -385,7 +385,7 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   for (const Assumed& assumed : assumptions) reader.Refuse(diagnostics, assumed);
   if (!assumptions.empty()) return nullptr;
   reader.PlaceOps(sources);
-  ForgetDynamicCounters(*module);
+  ForgetAssumptions(*module);
   // Verifies again: the accesses are now checked at run time, which is not allowed everywhere.
   return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
 }

@@ -8,7 +8,6 @@
 #include "ir/parse/parser.h"
 #include "ir/parse/text_reader.h"
 #include "ir/print/literals.h"
-#include "ir/print/value_names.h"
 
 namespace kdl::ir {
 
@@ -25,11 +24,6 @@ struct Binder {
   Type type;
 };
 
-/// Whether the op's region is executed for each element.
-bool IsPointwise(OpKind kind) {
-  return kind == OpKind::Elementwise || kind == OpKind::MultiReduce || kind == OpKind::Scan;
-}
-
 /// Reads one op. Stores the parts of the op until the types of its results are known.
 class OpReader {
  public:
@@ -45,9 +39,7 @@ class OpReader {
   bool NextBegins(std::string_view literal);
   bool ReadOperands(size_t spec);
   bool NextIsOperand();
-  bool NextIsConstant();
   Value* ReadOperand();
-  Value* ReadInlineConstant();
   void AddDefaults();
   bool ReadAttribute(AttrKey key, bool in_braces);
   bool ReadBraces();
@@ -206,49 +198,11 @@ bool OpReader::ReadPieces(const std::vector<FormatPiece>& pieces) {
   return true;
 }
 
-/// Returns whether a constant comes next: `3`, `-0.5_f32`, `true`, `inf_f64`.
-bool OpReader::NextIsConstant() {
-  if (cursor_.NextIsDigit() || cursor_.NextIs("-")) return true;
-  std::string_view word = cursor_.PeekWord();
-  return word == "true" || word == "false" || word.starts_with("inf_") || word.starts_with("nan_");
-}
-
-bool OpReader::NextIsOperand() { return cursor_.NextIs("%") || NextIsConstant(); }
+bool OpReader::NextIsOperand() { return cursor_.NextIs("%") || NextIsConstant(cursor_); }
 
 /// Reads an operand: a use of a value, or a constant.
 Value* OpReader::ReadOperand() {
-  return NextIsConstant() ? ReadInlineConstant() : ReadValue(reader_);
-}
-
-/// Reads a constant. It is created before the op that uses it, outside of loops over elements, and ops of one region
-/// share equal constants.
-Value* OpReader::ReadInlineConstant() {
-  size_t begin = cursor_.Here();
-  std::string_view text = cursor_.Constant();
-  std::string_view digits = text.substr(0, text.rfind('_'));
-  bool is_bool = text == "true" || text == "false";
-  std::optional<Scalar> scalar = digits.size() == text.size()
-                                     ? (is_bool ? Scalar::Bool : Scalar::I64)
-                                     : ScalarFromSpelling(text.substr(digits.size() + 1));
-  std::optional<uint64_t> bits = scalar ? ConstantBits(*scalar, digits) : std::nullopt;
-  if (!bits) {
-    cursor_.Fail(diag::IrBadConstant, cursor_.From(begin), text,
-                 scalar ? Spelling(*scalar) : "a number and its type, such as 0.5_f32");
-    return nullptr;
-  }
-  Region* region = region_;
-  Op* before = nullptr;
-  while (region->parent() && IsPointwise(region->parent()->kind())) {
-    before = region->parent();
-    region = before->parent_region();
-  }
-  Value*& made = reader_.constants[{region, *scalar, *bits}];
-  if (!made) {
-    Attr attr{AttrKey::Bits, static_cast<int64_t>(*bits)};
-    made = Builder(reader_.module, region, before)
-               .Make(OpKind::Const, {}, reader_.types().ScalarOf(*scalar), {std::move(attr)});
-  }
-  return made;
+  return NextIsConstant(cursor_) ? ReadInlineConstant(reader_, region_) : ReadValue(reader_);
 }
 
 bool OpReader::ReadOperands(size_t spec) {

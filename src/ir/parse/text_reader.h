@@ -38,6 +38,11 @@ std::optional<AxisId> ReadAxis(TextReader& reader);
 std::optional<Scalar> ReadScalar(TextReader& reader);
 /// Reads `loc("file":line:column+length)`; returns an empty location if no `loc` comes next.
 std::optional<Loc> ReadLoc(TextReader& reader);
+/// Returns whether a constant comes next: `3`, `-0.5_f32`, `true`, `inf_f64`.
+bool NextIsConstant(TextCursor& cursor);
+/// Reads a constant that is an operand of the next op of `region`. It is created before that op, outside of loops over
+/// elements, and ops of one region share equal constants.
+Value* ReadInlineConstant(TextReader& reader, Region* region);
 /// Reads a use of a value.
 Value* ReadValue(TextReader& reader);
 /// Registers the name of a new value.

@@ -31,7 +31,7 @@ bool IsBelowTileLevel(const Op* op) {
          std::ranges::any_of(op->results(), HoldsElements);
 }
 
-/// The assumptions that ForgetDynamicCounters removes or checks. Text with any other assumption is refused.
+/// The assumptions that ForgetAssumptions removes or checks. Text with any other assumption is refused.
 constexpr AttrKey kRestored[] = {AttrKey::BoundsMode, AttrKey::Leading, AttrKey::Domain,
                                  AttrKey::Scope};
 
@@ -241,7 +241,7 @@ void NameGuards(Module& module) {
   }
 }
 
-void ForgetDynamicCounters(Module& module) {
+void ForgetAssumptions(Module& module) {
   for (Function* function : module.functions()) {
     std::vector<Op*> blocks;
     std::vector<Op*> views;

@@ -38,6 +38,6 @@ void NameGuards(Module& module);
 /// them again. Blocks are checked to be no longer than their axes. Loops lose their common domain if their
 /// blocks may differ. Tensors that programs allocate or return start with zeros. FindAssumptions must have
 /// found nothing in the module.
-void ForgetDynamicCounters(Module& module);
+void ForgetAssumptions(Module& module);
 
 }  // namespace kdl::ir

@@ -89,7 +89,7 @@ class OpPrinter {
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
   /// Whether the op has no line at its place: constants are written where they are used, or at the start.
-  bool IsWrittenInline(const Op* op) const { return !options_.locs && IsUnnamedConstant(op); }
+  bool HasNoLine(const Op* op) const { return !options_.locs && IsUnnamedConstant(op); }
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
@@ -344,7 +344,7 @@ std::string OpPrinter::LocText(const Loc& loc) const {
 }
 
 void OpPrinter::PrintFirstLine(const Op* op) {
-  if (!op->results().empty() && !IsWrittenInline(op)) text_ += Values(op->results()) + " = ";
+  if (!op->results().empty() && !HasNoLine(op)) text_ += Values(op->results()) + " = ";
   text_ += op->info().spelling;
   if (!op->regions().empty()) {
     PrintRegionHeader(op);
@@ -374,7 +374,7 @@ void OpPrinter::PrintOp(const Op* op, int depth) {
 void OpPrinter::PrintRegion(const Region* region, int depth) {
   for (const Op* op : *region) {
     bool is_implied = op->kind() == OpKind::Yield && op->operands().empty() && !options_.locs;
-    if (!is_implied && !IsWrittenInline(op)) PrintOp(op, depth);
+    if (!is_implied && !HasNoLine(op)) PrintOp(op, depth);
   }
 }
 
