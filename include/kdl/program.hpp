@@ -25,7 +25,7 @@ class FloatState {
 };
 
 // The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
-// device runs at once. In a number that the program computes, Cores(n), that value has no special meaning.
+// device runs at once. If the program computes the number and passes Cores(n), that value has no special meaning.
 struct CoreNum {
   CoreNum(std::int64_t core_num) : number(core_num) {}  // NOLINT: implicit
   std::int64_t number;

@@ -54,8 +54,8 @@ struct MatrixInstruction {
   /// How many neighbouring terms of a step must be adjacent in memory where the instruction reads its
   /// factors; 0: all of them.
   int group = 0;
-  /// If not 0, the instruction also computes whole tiles of accumulators. A tile has this number of groups,
-  /// or a multiple of it, along its rows and along its columns.
+  /// If not 0, the instruction can also compute whole tiles of accumulators. It then reads this number of
+  /// groups of terms, or a multiple of it, from each row and from each column.
   int tile_groups = 0;
   /// Whether the instruction is asynchronous: GPU threads continue while it reads its factors, and wait for
   /// its steps later.

@@ -31,11 +31,11 @@ struct Way {
   /// The loops that contain a barrier, enclose the place executed first, and are exited by the path. The
   /// path is certain to contain no barrier only if it starts in the last iteration of each of these loops.
   std::vector<const ir::Op*> left{};
-  /// The loops with a barrier around the place that is executed second, which the way enters. There is
-  /// certainly no barrier only if the way ends in the first iteration of each of them.
+  /// The loops that contain a barrier, enclose the place executed second, and are entered by the path. The
+  /// path is certain to contain no barrier only if it ends in the first iteration of each of these loops.
   std::vector<const ir::Op*> entered{};
-  /// Whether iterations of the next common loop in between may wait at a barrier. If so, there is certainly
-  /// no barrier only if the way leads to the very next iteration.
+  /// Whether iterations of the innermost common loop that the path skips may wait at a barrier. If so, the
+  /// path is certain to contain no barrier only if it leads to the very next iteration.
   bool may_wait = false;
 };
 

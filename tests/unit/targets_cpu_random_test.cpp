@@ -192,7 +192,7 @@ class RandomKernel {
             ir::MakeAttr<ir::AttrKey::Text>(Intern("access " + std::to_string(++accesses_)))};
   }
 
-  /// Returns a tile of integers from the table, or the first number of the table.
+  /// Returns elements of the table at the indices of one of the blocks, with 2 in place of those outside.
   ir::Value* Gathered() {
     ir::Builder& b = *builder_;
     std::vector<ir::Value*> index;

@@ -26,16 +26,16 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 #endif
 
 // Workarounds for PoCL 3.1:
-// - It merges branches on the number of a thread across barriers, and drops the body of the second branch. So the number is
-//   volatile (KDL_OWN): each use reads it again.
-// - If two loops of the workgroup are between the same barriers, it drops the condition of the second one, also between the last
-//   barrier of a loop and its end. So there is one more barrier (KDL_MEET) after each loop of the workgroup, and at the end of each
-//   iteration or branch that contains a barrier.
-// - After a branch that contains a barrier, it duplicates the rest of the kernel, or of the iteration. If both sides do something,
-//   it drops iterations of a thread's own loops there. So each side of such a branch is a loop of at most one iteration, which
-//   `volatile` hides (KDL_UNIFORM_IF). Only the dispatch of a state machine, after which little code follows
-//   (targets/simt/lower_stages_to_state_machine.cpp), is an ordinary branch: as loops, it would take several times as long to
-//   compile.
+// - It merges branches on the thread index across barriers, and drops the body of the second branch. The index is therefore
+//   volatile (KDL_OWN), so that each use reads it again.
+// - If two workgroup loops lie between the same pair of barriers, it drops the condition of the second loop. The same happens
+//   between the last barrier in a loop and the end of that loop. An extra barrier (KDL_MEET) therefore follows each workgroup
+//   loop, and ends each iteration or branch that contains a barrier.
+// - After a branch that contains a barrier, it duplicates the rest of the kernel or of the iteration. If neither side of the
+//   branch is empty, it drops iterations of per-thread loops in the duplicated code. Each side of such a branch is therefore
+//   a loop of at most one iteration, and `volatile` hides that bound (KDL_UNIFORM_IF). The dispatch of a state machine
+//   (targets/simt/lower_stages_to_state_machine.cpp) stays an ordinary branch: little code follows it, and it would take
+//   several times as long to compile as loops.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile
 #define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)

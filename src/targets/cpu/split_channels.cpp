@@ -90,8 +90,9 @@ class Splitter {
     return b.And(enough, better);
   }
 
-  /// Emits the time that register blocks need for this many rows, with `along` elements along vectors. In
-  /// blocks of a single vector or with few rows, the latency of the sums dominates.
+  /// Emits code that estimates the time register blocks take for `rows` rows of `along` elements each, where
+  /// vectors run along the rows. If a block is only one vector wide or has few rows, the latency of the
+  /// additions dominates.
   Value* BlockTime(ir::Builder& b, const Convolution& found, Value* rows, Value* along) const {
     int64_t lanes = AccumulatorLanes(found.contraction);
     int64_t high = BlockRows(kernel_.facts, kBlockColumns);
