@@ -63,8 +63,8 @@ static void RunShared(int number, const kdl_array* p, int one, int other,
   shared[other] = p[one];
   kdl_error* error = RunProgram(number, shared, devices);
   const char* said = error == NULL ? "nothing" : kdl_error_message(error);
-  const int is_refused =
-      strstr(said, "may overlap no other parameter") != NULL || strstr(said, " lives on ") != NULL;
+  const int is_refused = strstr(said, "must not overlap another parameter") != NULL ||
+                         strstr(said, " lives on ") != NULL;
   if (!is_refused) fprintf(stderr, "one tensor for parameters %d and %d: %s\n", one, other, said);
   if (!is_refused) exit(3);
   kdl_error_free(error);

@@ -169,8 +169,8 @@ int main() {
 }
 """
 FILES = {"log.kdl": KERNEL, "caller.cpp": CALLER, "numbers.kdl": KERNEL, "vendor.cpp": VENDOR, "app.c": APP, "loader.c": LOADER, "kept.cpp": KEPT, "closer.c": CLOSER, "CMakeLists.txt": PROJECT}
-FOREIGN = (" belongs to another copy of the runtime in this process; a library that has one of its own takes only handles that it "
-           "made")
+FOREIGN = (" belongs to another copy of the runtime in this process; a library with its own copy accepts only handles that it "
+           "created")
 PRINTED = f"""4 12, 4 12
 kdl_select_device: context{FOREIGN}
 kdl_queue_wait: queue{FOREIGN}
