@@ -20,7 +20,7 @@ uint64_t Mix(uint64_t x) {
 
 /// Returns a multiple of 2^(1 - digits) in [-1, 1). It is exact in every type with at least
 /// `digits` bits of precision.
-double MatrixInstruction(uint64_t x, int digits) {
+double RandomFraction(uint64_t x, int digits) {
   return std::ldexp(static_cast<double>(x >> (64 - digits)), 1 - digits) - 1;
 }
 
@@ -55,7 +55,7 @@ uint64_t DrawBits(uint64_t seed, uint64_t n) { return Mix(Mix(seed) + n); }
 uint64_t DrawElement(Scalar scalar, uint64_t seed, uint64_t n) {
   uint64_t x = DrawBits(seed, n);
   if (IsFloat(scalar))
-    return FloatBits(scalar, MatrixInstruction(x, Info(scalar).format.fraction + 1));
+    return FloatBits(scalar, RandomFraction(x, Info(scalar).format.fraction + 1));
   if (scalar == Scalar::Bool) return x >> 63;
   return IsSigned(scalar) ? Low(x % (2 * kSmallInteger + 1) - kSmallInteger, scalar)
                           : x % (kSmallInteger + 1);

@@ -20,6 +20,9 @@ struct ProcessorFacts : passes::TargetFacts {
   int64_t l2_bytes = 1 << 20;
   int64_t last_level_bytes = 0;  ///< outputs larger than this bypass the caches; 0 if none do
   int64_t cache_line_bytes = 64;
+  /// The size of the narrowest elements that masked vector loads and stores support. Other masked accesses run
+  /// lane by lane.
+  int64_t least_masked_bytes = 1;
   /// Whether software prefetches save time for contiguous data that is read once. If not, few prefetches are
   /// emitted, and it is faster to read several rows at once.
   bool asks_for_reads = true;

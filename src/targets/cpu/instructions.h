@@ -157,6 +157,7 @@ inline constexpr SumIntrinsics kMaddSums = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.
 
 namespace features {
 inline constexpr uint64_t kAvx2 = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX2;
+inline constexpr uint64_t kAvx512Bw = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512BW;
 inline constexpr uint64_t kAvxVnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVXVNNI;
 inline constexpr uint64_t kAvx512Vnni = uint64_t{1} << KDL_FEATURE_BIT_X86_AVX512VNNI;
 inline constexpr uint64_t kAmx =

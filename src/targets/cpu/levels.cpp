@@ -113,6 +113,14 @@ std::string ExtendedBy(const Isa& isa) {
   return found;
 }
 
+/// Returns the size of the narrowest elements that vectors of the level load and store under a mask.
+int64_t LeastMaskedBytes(const Isa& isa) {
+  auto has = [&](uint64_t features) { return (isa.required_features & features) == features; };
+  constexpr int64_t kNever = 16;
+  if (isa.arch == kX86) return has(features::kAvx512Bw) ? 1 : has(features::kAvx2) ? 4 : kNever;
+  return isa.arch == kAarch64 && has(features::kSve256) ? 1 : kNever;
+}
+
 ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   std::optional<codegen::Processor> host = targets::HostProcessor(isa.arch);
   KDL_CHECK(host, "the architecture of isa {} is not in hosts.def", isa.name);
@@ -165,6 +173,7 @@ ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   facts.l2_bytes = isa.l2_bytes;
   facts.last_level_bytes = isa.last_level_bytes;
   facts.asks_for_reads = isa.asks_for_reads;
+  facts.least_masked_bytes = LeastMaskedBytes(isa);
   return facts;
 }
 

@@ -30,6 +30,10 @@ class ElementwiseLoopBody {
   Position& position() { return position_; }
   void MapPoint(size_t i);
   void PlaceAt(const Position& position);
+  /// Returns the new value of an operand that is the same for a whole row, once `Expand` has expanded it.
+  ir::Value* InRow(ir::Value* old) { return At(old); }
+  /// Stores the results in the buffers of another body whose elementwise loop has the same results.
+  void StoreLike(const ElementwiseLoopBody& other) { tile_buffers_ = other.tile_buffers_; }
   /// Calls `run` inside loops over all axes but `a` and `b`, with the body at the point of these loops.
   void Around(ir::AxisId a, ir::AxisId b, const std::function<void()>& run);
 

@@ -2,6 +2,7 @@
 
 #include "ir/op_info.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/interior.h"
 #include "targets/cpu/expand/elementwise_body.h"
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
@@ -14,17 +15,34 @@ namespace kdl::cpu {
 
 namespace {
 
+/// Whether the body, where elements may be out of bounds, has masked accesses that run lane by lane.
+bool HasSlowMasks(const ElementwiseLoopBody& body) {
+  for (const Op* op : *body.elementwise()->region()) {
+    if (!op->HasAttr(AttrKey::BoundsMode)) continue;
+    if (Bytes(TensorOf(op)->type()->scalar) < body.e().facts.least_masked_bytes) return true;
+  }
+  return false;
+}
+
 /// Emits an elementwise loop row by row.
 class Rows {
  public:
-  explicit Rows(ElementwiseLoopBody& body) : e_(body.e()), body_(body), axis_(body.axes().back()) {
-    if (body.folds().empty()) streaming_ = StreamingOf(body, body.Lanes());
+  explicit Rows(ElementwiseLoopBody& body)
+      : e_(body.e()), body_(body), axis_(body.axes().back()), lanes_(body.Lanes()) {
+    if (body.folds().empty()) streaming_ = StreamingOf(body, lanes_);
   }
 
-  void ExpandRows() { body_.folds().empty() ? RunRows() : RunFolds(); }
+  /// For the border of an elementwise loop, which is small: does not bypass the caches, and runs element by
+  /// element if masked accesses would do so, too.
+  static Rows ForBorder(ElementwiseLoopBody& body) {
+    Rows rows(body);
+    rows.streaming_ = {};
+    if (HasSlowMasks(body)) rows.lanes_ = 1;
+    return rows;
+  }
 
- private:
-  void RunRows() {
+  void ExpandRows() {
+    if (!body_.folds().empty()) return RunFolds();
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
     Changes changes(body_);
     for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
@@ -32,26 +50,39 @@ class Rows {
     MakeElementwiseLoop(e_, window, around, body_.position(), [&] {
       BeginRow();
       changes.Narrow(around.size(), around.size());
-      if (streaming_.large) {
-        RunStreamed();
-      } else {
-        MakeChunks(e_, axis_, window(axis_), body_.Lanes(), body_.position(), Body(),
-                   !TouchesTensors());
-      }
+      RunRow(window(axis_));
     });
-  }
-
-  bool TouchesTensors() const {
-    for (const Op* op : *body_.elementwise()->region()) {
-      if (op->HasAttr(ir::AttrKey::BoundsMode)) return true;
-    }
-    return false;
   }
 
   /// Expands the ops whose results are the same for a whole row.
   void BeginRow() {
     for (size_t i = 0; i + 1 < body_.axes().size(); ++i) body_.MapPoint(i);
     body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
+  }
+
+  /// Emits the chunks of a row, or of a part of it.
+  void RunRow(const Window& window) {
+    if (streaming_.large) return RunStreamed(window);
+    MakeChunks(e_, axis_, window, lanes_, body_.position(), Body(), !TouchesTensors());
+  }
+
+  /// Emits the chunks of a part of a row that has at least one full chunk. Instead of a masked chunk, the last
+  /// full chunk of the part may compute some elements again.
+  void RunWithoutMasks(const Window& window) {
+    if (streaming_.large) return RunStreamed(window);
+    Value* end = MakeFullChunks(e_, {axis_, window.lo, window.hi}, lanes_, body_.position(), Body());
+    MakeIf(e_.b, e_.b.Lt(end, window.hi), [&] {
+      body_.position()[axis_] = e_.b.Sub(window.hi, e_.b.I64(lanes_));
+      Body()({lanes_});
+    });
+  }
+
+ private:
+  bool TouchesTensors() const {
+    for (const Op* op : *body_.elementwise()->region()) {
+      if (op->HasAttr(ir::AttrKey::BoundsMode)) return true;
+    }
+    return false;
   }
 
   /// Expands the rest of the body for one chunk, then calls `after`.
@@ -135,8 +166,7 @@ class Rows {
 
   /// Emits the full vectors and then the rest of the row. From the first aligned vector on, the full vectors
   /// either bypass the caches or do not.
-  void RunStreamed() {
-    const Window row = e_.WindowOf(body_.elementwise(), axis_);
+  void RunStreamed(const Window& row) {
     RowStart start;
     body_.Locally([&] {
       body_.position()[axis_] = row.lo;
@@ -149,25 +179,145 @@ class Rows {
         [&]() -> Values {
           Value* gap = e_.b.Min(start.gap, row.size);
           Value* aligned = e_.b.Add(row.lo, gap);
-          MakeRestOfChunks(e_, {axis_, row.lo, aligned}, body_.Lanes(), body_.position(), Body());
+          MakeRestOfChunks(e_, {axis_, row.lo, aligned}, lanes_, body_.position(), Body());
           body_.StorePastCaches(streaming_.stores);
-          Values end = {MakeFullChunks(e_, {axis_, aligned, row.hi}, body_.Lanes(),
+          Values end = {MakeFullChunks(e_, {axis_, aligned, row.hi}, lanes_,
                                        body_.position(), Body())};
           body_.StorePastCaches({});
           return end;
         },
         [&]() -> Values {
           return {
-              MakeFullChunks(e_, {axis_, row.lo, row.hi}, body_.Lanes(), body_.position(), Body())};
+              MakeFullChunks(e_, {axis_, row.lo, row.hi}, lanes_, body_.position(), Body())};
         })[0];
-    MakeRestOfChunks(e_, {axis_, end, row.hi}, body_.Lanes(), body_.position(), Body());
+    MakeRestOfChunks(e_, {axis_, end, row.hi}, lanes_, body_.position(), Body());
   }
 
   Expander& e_;
   ElementwiseLoopBody& body_;
   ir::AxisId axis_;
+  int64_t lanes_;
   Streaming streaming_;
 };
+
+/// Emits the rows of an elementwise loop in three parts: border, interior, border. The interior has a simpler
+/// body and needs no masks. Both borders run the same code. In a row without interior, the second border is
+/// the whole row.
+class InteriorRows {
+ public:
+  InteriorRows(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const Interior& interior)
+      : e_(body.e()),
+        body_(body),
+        inner_(inner),
+        interior_(interior),
+        axis_(body.axes().back()),
+        border_rows_(Rows::ForBorder(body)),
+        inner_rows_(inner) {}
+
+  void ExpandRows() {
+    ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
+    MakeElementwiseLoop(e_, body_.elementwise(), around, body_.position(), [&] {
+      inner_.position() = body_.position();
+      border_rows_.BeginRow();
+      inner_rows_.BeginRow();
+      RunRow(e_.WindowOf(body_.elementwise(), axis_));
+    });
+  }
+
+ private:
+  void RunRow(const Window& row) {
+    Window inside = InteriorOfRow(row);
+    MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(2)}, [&](Value* side) {
+      Value* before = e_.b.Eq(side, e_.b.I64(0));
+      Value* from = e_.b.Select(before, row.lo, inside.hi);
+      Value* to = e_.b.Select(before, inside.lo, row.hi);
+      border_rows_.RunRow({from, to, e_.b.Sub(to, from)});
+      Value* exists = e_.b.Gt(inside.size, e_.b.I64(0));
+      MakeIf(e_.b, e_.b.And(before, exists), [&] { inner_rows_.RunWithoutMasks(inside); });
+    });
+  }
+
+  /// Returns the part of the row that the simpler body computes. If that part is smaller than a vector,
+  /// returns an empty part at the start of the row.
+  Window InteriorOfRow(const Window& row) {
+    Value* lo = row.lo;
+    Value* hi = row.hi;
+    Value* exists = e_.b.Bool(true);
+    for (const PointCondition& condition : interior_.conditions) {
+      Narrow(condition, lo, hi, exists);
+    }
+    Value* size = e_.b.Sub(hi, lo);
+    if (!interior_.is_repeatable) size = RoundDown(e_, size, inner_.Lanes());
+    exists = e_.b.And(exists, e_.b.Ge(size, e_.b.I64(inner_.Lanes())));
+    lo = e_.b.Select(exists, lo, row.lo);
+    size = e_.b.Select(exists, size, e_.b.I64(0));
+    return {lo, e_.b.Add(lo, size), size};
+  }
+
+  /// Restricts the positions to those at which the condition is true.
+  void Narrow(const PointCondition& condition, Value*& lo, Value*& hi, Value*& exists) {
+    const Value* point = body_.elementwise()->region()->params().back();
+    int64_t factor = 0;
+    Value* rest = e_.b.I64(condition.constant);
+    for (const auto& [size, times] : condition.sizes) {
+      rest = e_.b.Add(rest, Times(e_.b.SizeValue(size), times));
+    }
+    for (const auto& [value, times] : condition.terms) {
+      Value* start = e_.blocks.at(body_.elementwise()->operands().back()).start;
+      Value* known = value == point ? start : body_.InRow(const_cast<Value*>(value));
+      rest = e_.b.Add(rest, Times(e_.b.Cast(known, Scalar::I64), times));
+      if (value == point) factor = times;
+    }
+    // A sum that may have wrapped does not say where its elements are.
+    Value* limit = e_.b.I64(kLargestSum);
+    exists = e_.b.And(exists, e_.b.Le(rest, limit));
+    exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(factor == 0 ? 0 : -kLargestSum)));
+    if (factor > 0) {
+      Value* needed = e_.b.Sub(e_.b.I64(0), FloorDiv(rest, factor));
+      lo = e_.b.Max(lo, needed);
+    } else if (factor < 0) {
+      Value* end = e_.b.Add(FloorDiv(rest, -factor), e_.b.I64(1));
+      hi = e_.b.Min(hi, end);
+    }
+  }
+
+  Value* Times(Value* value, int64_t factor) {
+    return factor == 1 ? value : e_.b.Mul(value, e_.b.I64(factor));
+  }
+  Value* FloorDiv(Value* value, int64_t divisor) {
+    return divisor == 1 ? value : e_.b.Div(value, e_.b.I64(divisor));
+  }
+
+  /// No tensor has more elements, so indices up to here can be added to positions.
+  static constexpr int64_t kLargestSum = int64_t{1} << 62;
+
+  Expander& e_;
+  ElementwiseLoopBody& body_;
+  ElementwiseLoopBody& inner_;
+  const Interior& interior_;
+  ir::AxisId axis_;
+  Rows border_rows_;
+  Rows inner_rows_;
+};
+
+/// Expands the elementwise loop with separate code for its interior, if that pays. Returns whether it does.
+bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
+  std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last());
+  if (!interior) return false;
+  Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior);
+  {
+    ElementwiseLoopBody inner(e, loop);
+    constexpr int64_t kLeastChunks = 2;
+    if (e.Extent(body.axes().back()) >= kLeastChunks * inner.Lanes()) {
+      inner.StoreLike(body);
+      InteriorRows(body, inner, *interior).ExpandRows();
+      ir::Erase(loop);
+      return true;
+    }
+  }
+  ir::Erase(loop);
+  return false;
+}
 
 }  // namespace
 
@@ -190,7 +340,7 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);
-  } else {
+  } else if (!ExpandInteriorRows(e, body)) {
     Rows(body).ExpandRows();
   }
   FillGroups(body);

@@ -21,12 +21,36 @@ Place AccessPlace(const Op* access) {
   return place;
 }
 
+/// Returns whether `b` leads `a`. Then a later iteration reads through `a` what this one reads through `b`, or
+/// an element near it.
+bool Leads(const Op* elementwise, const Op* b, const Op* a) {
+  const ir::Access of_a = a->attr<AttrKey::Access>();
+  const ir::Access of_b = b->attr<AttrKey::Access>();
+  bool leads = false;
+  for (size_t d = 0; d < of_a.dims.size(); ++d) {
+    const ir::AccessDim& in_a = of_a.dims[d];
+    const ir::AccessDim& in_b = of_b.dims[d];
+    if (in_a.terms != in_b.terms) return false;
+    if (in_a.offset == in_b.offset) continue;
+    bool is_last = d + 1 == of_a.dims.size();
+    const std::vector<Value*>& points = elementwise->region()->params();
+    bool moves = in_a.terms.size() == 1 && IsConstant(in_a.terms[0].coefficient) &&
+                 Contains(points, IndexOf(a)[in_a.terms[0].operand]);
+    if (!moves || !IsConstant(in_a.offset) || !IsConstant(in_b.offset)) return false;
+    int64_t ahead = in_b.offset->value - in_a.offset->value;
+    if (!is_last && ahead % in_a.terms[0].coefficient->value != 0) return false;
+    if (!leads && ahead < 0) return false;
+    leads = true;
+  }
+  return leads;
+}
+
 }  // namespace
 
 Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
     : elementwise_(elementwise), transposes_(transposes) {
   std::vector<const Op*> loads;
-  std::map<Place, std::vector<const Op*>> first;  // the first loads of each place
+  std::map<Place, std::vector<const Op*>> first;  // the first load of each access to a place
   for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
@@ -43,6 +67,13 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
     if (!stores) loads.push_back(op);
     int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
     if (!point_) LookAhead(e, op, bytes);
+  }
+  for (const auto& [place, there] : first) {
+    for (const Op* load : there) {
+      bool is_led = std::ranges::any_of(
+          there, [&](const Op* other) { return Leads(elementwise, other, load); });
+      if (is_led) repeated_.insert(load);
+    }
   }
   if (transposes) return;
   bool folds = std::ranges::any_of(loads, [&](const Op* load) { return FoldsIterations(load); });

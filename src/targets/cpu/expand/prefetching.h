@@ -46,7 +46,8 @@ class Prefetching {
   int64_t distance_ = 0;
   int64_t back_ = 0;                           ///< the distance back to elements already processed
   std::unordered_set<const ir::Op*> written_;  ///< loads of elements that are also stored to
-  /// Accesses of elements that an earlier load prefetches.
+  /// Accesses of elements that another load prefetches: of the same element, or of an element that a stencil
+  /// reads in several iterations.
   std::unordered_set<const ir::Op*> repeated_;
   /// Loads of data that has been loaded before, with their requests.
   std::unordered_map<const ir::Op*, std::vector<Request>> cached_;
