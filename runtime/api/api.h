@@ -26,8 +26,8 @@ kdl_error* Guard(Call call) noexcept {
   }
 }
 
-// Like the function above, for a call on an object that belongs to a context. In a forked child, where the
-// context's locks may be held forever, it only returns an error.
+// Like Guard above, but for a call on an object that belongs to a context. In a forked child, where the
+// context's locks may be held forever, it returns an error without running `call`.
 template <class Call>
 kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
   return Guard([&]() -> Error {
@@ -61,8 +61,7 @@ Fault FaultOf(const T* pointer) {
 // Returns an error for the first fault. `names` contains the names of the pointers, separated by commas.
 Error Refuse(const char* function, std::string_view names, std::span<const Fault> faults);
 
-// Checks that the events that an operation waits for belong to the queue's context, and stores them in
-// `events`.
+// Checks that the events in `after` belong to the queue's context, and stores them in `events`.
 Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t count,
                   std::span<kdl_event* const>* events);
 

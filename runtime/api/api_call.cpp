@@ -1,4 +1,4 @@
-// The part of the C interface that calls kernels with pointers.
+// The part of the C interface that calls kernels with plain pointers to data.
 #include "api/api.h"
 #include "api/calls.h"
 
@@ -6,8 +6,8 @@ using namespace kdl::runtime;
 
 namespace {
 
-// Calls a function that returns an Error, on behalf of a C caller. Before that, checks that `kernels` can be
-// called, so the function needs no other checks of the context and the runtime.
+// Calls a function that returns an Error, on behalf of a C caller. First checks that `kernels` can be called,
+// so that the function need not check the context or the runtime.
 template <class Call>
 kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
   return Guard([&]() -> Error {

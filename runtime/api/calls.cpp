@@ -143,7 +143,7 @@ Error Calls::Open(kdl_context* context, const kdl_image* const* images, const ch
   made->owner_ = selected;
   if (!made->device_->works_in_host_memory())
     KDL_RETURN_IF_ERROR(Taken(kdl_select_device(context, "host", &made->owner_)));
-  // Calls that bypass queues would not appear in a trace, so they are not used if there is one.
+  // Calls that bypass queues would not appear in a trace, so they are not used if the context has a trace.
   made->calls_here_ = (made->device_->facts().capabilities & KDL_CAN_CALL) != 0 &&
                       made->device_->scheduler().trace() == nullptr;
   for (const char* name : names) KDL_RETURN_IF_ERROR(made->Find(context, name));

@@ -1,4 +1,4 @@
-// Kernels on one device that are called with pointers to memory of the caller.
+// Kernels on one device that are called with pointers to the caller's memory.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class Calls : public Handle {
   std::shared_ptr<Scheduler> scheduler_;
   Device* device_;
   kdl_queue* queue_ = nullptr;
-  // The device on which the caller's memory is: `device_` itself, or `host`, from which memory is copied.
+  // The device that owns the caller's memory: `device_` itself, or `host`, in which case the data is copied.
   kdl_device* owner_ = nullptr;
   bool calls_here_ = false;
   std::vector<Entry> entries_;

@@ -34,7 +34,7 @@ constexpr std::string_view kOwnText =
 constexpr const char* kOwnKind = "cluster-riscv64";
 constexpr const char* kKind = "cluster";
 constexpr const char* kImageKind = "cluster";
-constexpr std::int64_t kMostEvents = 1 << 16;  // limit for one cluster in one call
+constexpr std::int64_t kMostEvents = 1 << 16;  // maximum number of events of one cluster in one call
 // Arbitrary limit, because an emulator can provide any number of devices.
 constexpr std::int64_t kDevices = 64;
 
@@ -126,7 +126,7 @@ void Facts(void* device, kdl_device_facts* facts) {
 
 // -- memory -----------------------------------------------------------------------------------------
 
-// A device pointer, which is also the handle of memory, is an offset in global memory.
+// A device pointer is an offset in global memory. It is also the handle of the memory that starts there.
 std::int64_t OffsetOf(const void* address) { return reinterpret_cast<std::intptr_t>(address); }
 void* AddressOf(std::int64_t offset) { return reinterpret_cast<void*>(offset); }
 char* HostAddress(void* device, kdl_memory memory) {

@@ -1,5 +1,5 @@
-// Global memory of a cluster machine: an unnamed file that the host and all clusters map. Positions in it are
-// offsets.
+// Global memory of a cluster machine: an unnamed file that the host and all clusters map. Addresses in it are
+// offsets from its start.
 #pragma once
 
 #include <cstdint>

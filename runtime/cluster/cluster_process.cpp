@@ -121,7 +121,7 @@ std::string ClusterProcess::LastWords() const {
   return words.empty() ? "" : "; it said: " + words;
 }
 
-// Returns what the cluster reported about the cause of its end, or an empty string if it reported nothing.
+// Returns what the cluster reported about why it ended, or an empty string if it reported nothing.
 std::string ClusterProcess::Fault() const {
   const kdl_cluster_mailbox& said = mailbox();
   switch (__atomic_load_n(&said.fault, __ATOMIC_ACQUIRE)) {

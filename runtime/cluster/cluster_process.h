@@ -17,7 +17,7 @@
 
 namespace kdl::runtime {
 
-// Numbers that each cluster counts.
+// Counters that each cluster maintains.
 struct ClusterCounts {
   std::uint64_t copies = 0;
   std::uint64_t copied_bytes = 0;
@@ -75,7 +75,8 @@ class ClusterProcess {
   std::int64_t number_;
   std::int64_t mailbox_ = 0;
   std::int64_t events_ = 0;
-  // Decisions are based on these copies, never on values read back from memory that the cluster can write.
+  // The host's own copies of these values. Decisions are never based on values read back from memory that the
+  // cluster can write.
   std::uint64_t most_events_ = 0;
   std::uint64_t calls_ = 0;
   int process_ = -1;

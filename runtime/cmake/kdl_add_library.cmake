@@ -2,16 +2,16 @@
 #
 # Creates a library NAME of the kernels and programs in FILE.kdl. Code that links the library includes
 # "FILE.h" and links the runtime. With MODULE, the header is "module.h", and its namespace is `module`.
-# Libraries whose files have the same name need MODULE to be linked together. Otherwise CMake reports that the
-# values of KDL_MODULE_name do not agree, or the linker reports that a function is defined twice.
-# OPTIONS are passed to `kernelc build`, for example --target host?isa=x86-64-v3, -D BM=64, or -O3. The file
-# is compiled again when it or a file that it imports changes.
+# Libraries whose files have the same name can be linked together only if each has its own MODULE. Otherwise,
+# CMake reports that the values of KDL_MODULE_name do not agree, or the linker reports that a function is
+# defined twice. OPTIONS are passed to `kernelc build`, for example --target host?isa=x86-64-v3, -D BM=64, or
+# -O3. The file is compiled again when it or a file that it imports changes.
 #
-# In a project that uses only C, the generated code is C. In other projects, programs become C++, which C can
-# call, too.
+# If the project uses only C, the generated code is C. Otherwise, the programs in FILE.kdl become C++, which C
+# can call, too.
 #
-# STATIC, the default: a library for a program, or for use inside a library of your own. Your library then
-# also contains the runtime, and exports neither.
+# STATIC, the default: a library to link into a program or into a library of your own. Your own library then
+# also contains the runtime, and exports neither of the two.
 # SHARED: exports what FILE.h declares and uses libkdl.so, so that contexts and tensors can be shared between
 # all such libraries. Its symbols have the version PROJECT_NAME, so a program linked with one vendor's library
 # cannot get the functions of another's.
@@ -81,7 +81,7 @@ function(kdl_add_library name source)
     DEPFILE "${folder}/${stem}.d"
     COMMENT "Compiling ${stem}.kdl"
     VERBATIM)
-  if(has_cxx)  # perhaps only a part of the project uses C
+  if(has_cxx)  # C may be enabled only in another part of the project
     set_source_files_properties("${folder}/${stem}.c" PROPERTIES LANGUAGE CXX)
   endif()
   if(arg_SHARED)
@@ -95,8 +95,8 @@ function(kdl_add_library name source)
     target_link_options(${name} INTERFACE "LINKER:--exclude-libs,$<TARGET_FILE_NAME:$<TARGET_NAME:${name}>>")
     target_link_libraries(${name} PUBLIC kdl::runtime)
   endif()
-  # If a project treats warnings as errors, that should apply only to its own sources. The floating-point
-  # options are needed because results are defined to the bit.
+  # A project that treats warnings as errors should do so only for its own sources. Results are defined bit
+  # for bit, so the compiler must not change floating-point arithmetic.
   target_compile_options(${name} PRIVATE -w -ffp-contract=off -fno-fast-math)
   if(has_cxx)
     target_compile_features(${name} PRIVATE cxx_std_20)

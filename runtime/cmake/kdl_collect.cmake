@@ -1,5 +1,5 @@
-# Run by kdl_add_library. Adds the objects in FOLDER that are for PROCESSOR to ARCHIVE, using AR. The number
-# of objects depends on the targets, which may be for several processors.
+# Run by kdl_add_library. Uses AR to add the objects for PROCESSOR in FOLDER to ARCHIVE. The number of objects
+# depends on the targets, which may be for several processors.
 set(machine_x86_64 3e00)  # e_machine of ELF headers
 set(machine_AMD64 3e00)
 set(machine_aarch64 b700)

@@ -1,10 +1,11 @@
-# Run by kdl_add_library. Writes the version script MAP, with which a shared library exports what HEADER
-# declares, as version VERSION. The loader uses versions to distinguish functions of the same name from two
-# vendors. The names are those in the header. If a module is named like a keyword or a C function, its
-# namespace ends in `_`, which is omitted from the names of its C functions.
+# Run by kdl_add_library. Writes the version script MAP for the linker. With the script, a shared library
+# exports the functions that HEADER declares, as version VERSION. The loader uses versions to distinguish
+# functions of the same name from two vendors. The script uses the names in the header. If a module is named
+# like a keyword or a C function, its namespace ends in `_`, which is omitted from the names of its C
+# functions.
 
-# The header of a static library refers to the library's objects (see kdl/link.h). Those of a shared library
-# are not visible, so the references are removed.
+# The header of a static library refers to the library's objects (see kdl/link.h). The objects of a shared
+# library are not visible, so the references are removed.
 file(READ "${HEADER}" text)
 string(REGEX REPLACE "\nKDL_REFERS_TO\\([^)]*\\);\n" "" text "${text}")
 file(WRITE "${HEADER}" "${text}")

@@ -27,7 +27,7 @@ std::string Signature(const kdl_variant& variant) {
   return text;
 }
 
-// Whether the argument is a null array. Such an argument has neither an array nor a scalar type.
+// Whether the argument is null, that is, has neither an array nor a scalar type.
 bool IsNull(const kdl_arg& arg) { return arg.array == nullptr && arg.element == 0; }
 
 std::string DescribeArgument(const kdl_arg& arg) {
@@ -146,7 +146,7 @@ Error PickVariant(std::span<const Candidate> candidates, Args args, Candidate* p
 
 Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Device& device) {
   if (CheckArray(array, "") != nullptr) {
-    // Creating the text of an error needs memory, so it is created only after a check has failed.
+    // Building the message allocates memory, so it is built only after a check has failed.
     return CheckArray(array, Concat("the tensor for ", Spelling(param)));
   }
   const Buffer& buffer = *Unwrap(array.buffer);
@@ -182,8 +182,8 @@ Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) 
   return nullptr;
 }
 
-// Copies a view, with the sizes and strides of all dimensions that kernels expect. Copying the fields one by
-// one is faster than copying the whole large struct.
+// Copies a view. Sets the unused dimensions, too, because kernels expect sizes and strides for all of them.
+// Copying the fields one by one is faster than copying the whole large struct.
 void TakeView(const kdl_tensor& from, kdl_tensor* view) {
   view->data = from.data;
   view->rank = from.rank;

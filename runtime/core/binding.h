@@ -1,5 +1,5 @@
-// Converts a caller's arguments to those of a kernel. Selects the variant, binds the sizes, and performs all
-// promised launch checks before the launch has any effect.
+// Converts a caller's arguments to the arguments of a kernel: selects the variant, binds the sizes, and
+// performs all launch checks before the launch has any effect.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@ namespace kdl::runtime {
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
-// Binds the arguments of an already selected variant, whose tensors are in memory of this process. `sizes`
+// Binds the arguments of an already selected variant, whose tensors are in this process's memory. `sizes`
 // contains the sizes of all dimensions of all tensors in order. `values` has one entry for each parameter.
-// Tensors are row-major. The launch runs on as many cores as the device runs at once.
+// Tensors are row-major. The launch uses as many cores as the device can run concurrently.
 Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
                 const kdl_value* values, Binding* binding);
 
 // Checks that the workspace of a bound launch is on the right device, does not overlap any argument, and is
-// large enough for the slices.
+// large enough for the slice of each core.
 Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace);
 
 // Checks that the view of a caller's array is valid and lies inside the array's buffer. Messages start with

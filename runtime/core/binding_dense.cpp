@@ -35,7 +35,7 @@ Error BindDenseUnprefixed(Device& device, const std::int64_t* sizes, const kdl_v
     const void* data = values[p].data;
     kdl_tensor& view = binding->tensors.Add();
     if (LayOut(param, sizes, data, "", &view) != nullptr) {
-      // Creating the text of an error needs memory, so it is created only after a check has failed.
+      // Building the message allocates memory, so it is built only after a check has failed.
       return LayOut(param, sizes, data, Concat("the tensor for ", Spelling(param)), &view);
     }
     binding->memories.Add({view.data, view.data});

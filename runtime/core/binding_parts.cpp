@@ -37,7 +37,8 @@ Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
   return nullptr;
 }
 
-// The parameter and dimension from which a size got its value. If `param` is negative, it has no value yet.
+// The parameter and dimension from which a size got its value. If `param` is negative, the size has no value
+// yet.
 struct Source {
   std::int32_t param;
   std::int32_t dimension;
@@ -101,7 +102,7 @@ Error SizeWorkspace(const Device& device, Binding* binding) {
   return nullptr;
 }
 
-// Checks that the sizes that are known so far are within limits.
+// Checks that no known size exceeds the limit.
 Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
   for (std::size_t symbol = 0; symbol < binding.dims.size(); ++symbol) {
     if (binding.dims[symbol] <= KDL_LARGEST_SIZE) continue;
@@ -137,13 +138,12 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
     if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
       return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
     }
-    // Now includes the sizes that `where` determines.
+    // Checks the sizes again, now including those that the `where` clause determines.
     KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
   }
   binding->busy_cores = core_num;
   if (variant.busy_cores != nullptr) {
-    // Count at least one core: the first core runs even if it has no blocks, because each core has work to do
-    // before it finds that out.
+    // Count at least one core: the first core always does some work before it finds that it has no blocks.
     const std::int64_t busy = std::max<std::int64_t>(variant.busy_cores(&binding->args), 1);
     binding->busy_cores = std::min(busy, core_num);
   }

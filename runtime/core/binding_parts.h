@@ -26,7 +26,7 @@ struct Binding {
   std::int64_t instances = 0;
   std::int64_t slice_bytes = 0;
   std::int64_t shared_bytes = 0;
-  std::int64_t workspace_bytes = 0;  // size of the shared tensors and the slices that follow them
+  std::int64_t workspace_bytes = 0;  // size of the shared tensors plus the per-core slices after them
 
   Binding() = default;
   ~Binding() { DropBuffers(); }
@@ -41,7 +41,7 @@ struct Binding {
 // Returns a parameter's spelling, such as "a[M, K]".
 std::string Spelling(const kdl_param_desc& param);
 
-// Returns a scalar, given in the low bytes of `bits`, in the form that kernels expect.
+// Converts a scalar, given in the low bytes of `bits`, to the form that kernels expect.
 std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits);
 
 // Completes a binding that already contains the variant, the tensors and the scalars. Binds and checks

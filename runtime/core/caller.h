@@ -1,5 +1,5 @@
-// The users of a queue. Each queue handle represents a caller. A caller is told only of failures of its own
-// operations, and these do not fail the operations of other callers.
+// The users of a queue. Each queue handle represents a caller. A caller learns only of failures of its own
+// operations, and its failures do not affect the operations of other callers.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ class Caller final : public Counted {
 
   // Records the failure of an operation that has left the queue.
   void Fail(const Operation& operation);
-  // Whether the operation fails. It fails if it has itself failed. It also fails if, when it was enqueued, an
-  // earlier operation had failed and the caller had not been told of that. The result depends only on the
+  // Whether the operation counts as failed. It does if it failed itself, or if the caller had not been told
+  // of an earlier operation's failure when this operation was enqueued. The result depends only on the
   // caller's calls, not on timing.
   bool Fails(const Operation& operation) const;
   // Copies the failure of an earlier operation to `operation`.
   void Inherit(Operation& operation) const;
   // Records that a wait has told the caller of the failure of the operation at `value`. Operations that were
-  // enqueued before now also fail for that reason; later operations do not.
+  // enqueued before this call also fail for that reason; later operations do not.
   void Tell(std::uint64_t value) {
     if (value > told_) told_ = last_value_;
   }
@@ -45,7 +45,7 @@ class Caller final : public Counted {
   const bool is_own_;
   std::uint64_t last_value_ = 0;  // point of the last enqueued operation on the queue's timeline
   FailurePtr failed_;             // the first failure of which the caller had not been told
-  std::uint64_t failed_at_ = 0;   // point of the last operation that failed for that reason
+  std::uint64_t failed_at_ = 0;   // point of the last operation that failed because of `failed_`
   std::uint64_t told_ = 0;        // the caller has been told of failures up to this point
 };
 

@@ -30,13 +30,13 @@ const kdl_plugin_host& PluginHost() {
   return kHost;
 }
 
-// Adds "./" to a bare file name, because the loader would search for it among the system's libraries.
+// Adds "./" to a bare file name. Otherwise, the loader would search the system's library folders for it.
 std::string PathWithFolder(const std::string& path) {
   return path.find('/') == std::string::npos ? "./" + path : path;
 }
 
-// Returns why a library could not be opened. This replaces the system's message for code for another
-// processor, which would be "no such file".
+// Returns why a library could not be opened. For a library that was built for another processor, the system's
+// own message would be "no such file".
 std::string WhyNotOpened(const std::string& path) {
   std::string reason = WhyNotLoaded(PathWithFolder(path));
   const char* arch = ArchOfLibrary(path);
@@ -124,9 +124,9 @@ Error Context::SelectOne(std::string_view text, Device** device) {
   return nullptr;
 }
 
-// Programs select their devices in each call, so this must be fast. Results for a single spec are cached,
-// because it always denotes the same device. The result for a list may change when kinds of devices are
-// loaded.
+// Programs select their devices in each call, so this must be fast. A single spec always denotes the same
+// device, so its result is cached. The result for a list of specs may change when another kind of device is
+// loaded, so it is not cached.
 Error Context::SelectDevice(std::string_view specs, Device** device) {
   {
     const std::lock_guard lock(mutex_);
@@ -146,7 +146,7 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
   const std::lock_guard lock(mutex_);
   if (candidates.size() == 1) {
     KDL_RETURN_IF_ERROR(SelectOne(candidates.front(), device));
-    // Limits the cache, because the same device can be written in any number of ways.
+    // Bounds the cache, because the same device can be spelled in any number of ways.
     constexpr std::size_t kMost = 64;
     if (selected_.size() < kMost) selected_.emplace(specs, *device);
     return nullptr;

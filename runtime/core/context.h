@@ -26,7 +26,7 @@ class Context : public Handle {
   Error AddDeviceKind(const kdl_device_ops* ops, void* kind_context);
   // Selects the device of a spec, or the first available device of a list of specs.
   Error SelectDevice(std::string_view specs, Device** device);
-  // Stores the kind of images that the devices of the plugin at `path` run.
+  // Stores the kind of image that the devices of the plugin at `path` run.
   Error PluginImageKind(const std::string& path, const char** image_kind);
   // Loads a shared object and registers its images.
   Error Load(const std::string& path);

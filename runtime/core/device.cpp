@@ -14,7 +14,8 @@ namespace kdl::runtime {
 
 namespace {
 
-// Copies those entries of the plugin's table that exist both in its version and in the runtime's.
+// Copies the entries of a plugin's table that exist in both the plugin's and the runtime's version of the
+// table.
 template <class Table>
 Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* own) {
   constexpr std::uint32_t kOldest = 2;
@@ -241,7 +242,8 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   if (mapped_ != 0 && !reads_too)
     return Invalid("map of ", Describe(*this), ", which is already mapped");
   KDL_RETURN_IF_ERROR(device_->CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
-  // Data does not change while it is mapped for reading, so a second reader uses the copy of the first.
+  // A second reader can use the first reader's copy, because data does not change while it is mapped for
+  // reading.
   if (mapped_ == 0) KDL_RETURN_IF_ERROR(Stage());
   mapped_ = access;
   ++maps_;

@@ -1,5 +1,5 @@
-// Devices, and buffers in their memory. A device combines a plugin's state with the state that every device
-// has.
+// Devices, and buffers in their memory. A device combines a plugin's state with the state that all kinds of
+// devices need.
 #pragma once
 
 #include <array>
@@ -35,8 +35,7 @@ struct Services {
   HostMemory memory;
 };
 
-// A kind of device. The tables are copies. Functions that the plugin's version does not have are null in
-// them.
+// A kind of device. The tables are copies, in which functions that the plugin's version lacks are null.
 struct DeviceKind {
   kdl_device_ops ops = {};
   kdl_memory_ops memory = {};  // the functions for host memory if the plugin has none
@@ -46,7 +45,7 @@ struct DeviceKind {
 
   const char* image_kind() const { return ops.image_kind != nullptr ? ops.image_kind : "host"; }
 
-  // Initializes `kind`. Returns an error for tables that this runtime cannot read.
+  // Initializes `kind`. Returns an error if this runtime cannot read the tables.
   static Error Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind);
 };
 
@@ -100,7 +99,7 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
 
   // Whether this process is a forked child of the process that opened the device.
   bool in_child() const;
-  // Fails if operations in queues currently prevent the host from accessing the buffer.
+  // Fails if a queued operation currently prevents the host from accessing the buffer.
   Error CheckHostAccess(Buffer& buffer, bool writes) const;
 
  private:
@@ -124,7 +123,7 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
 };
 
 // Memory of one device. It is reference-counted, because each operation keeps the buffers that it uses until
-// it has ended.
+// the operation ends.
 class Buffer : public Counted {
  public:
   static Error Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer);

@@ -1,4 +1,4 @@
-// The queues of a device, and what it requests from its scheduler.
+// The part of Device that manages its queues and calls its scheduler.
 #include "core/device.h"
 #include "core/schedule.h"
 

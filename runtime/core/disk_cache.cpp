@@ -12,8 +12,8 @@ namespace kdl::runtime {
 
 namespace {
 
-// Written before a file's key and value. A driver that receives a truncated or damaged program may crash the
-// process, so a file with a wrong checksum is ignored.
+// The header of a cache file, before its key and value. A driver that receives a truncated or damaged program
+// may crash the process, so a file with a wrong checksum is ignored.
 struct CacheHead {
   char mark[8];
   std::uint64_t key_bytes;
@@ -58,8 +58,8 @@ std::string DiskCache::UsualFolder() {
   return home.starts_with('/') ? home + "/.cache/kernelc" : "";
 }
 
-// The file also contains the whole key. If two keys have the same file name, they can therefore only replace
-// each other.
+// The file also contains the whole key. Two keys with the same file name can therefore replace each other's
+// values, but are never confused.
 std::string DiskCache::FilePath(std::string_view key) const {
   char digits[16] = {};
   const auto end = std::to_chars(digits, digits + sizeof digits, SumOf(key), 16).ptr;

@@ -1,6 +1,6 @@
 // A cache on disk for things that take long to create, such as compiled programs. The key is a text that
-// describes their inputs. Several processes may use the folder at the same time. If the folder or a file is
-// damaged, the value is not found.
+// describes their inputs. Several processes may use the folder at the same time. A damaged folder or file is
+// treated as a cache miss.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class DiskCache {
   explicit DiskCache(std::string folder, std::int64_t most_bytes = kMostBytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
-  // Returns the folder that KDL_CACHE_DIR names, where an empty value turns the cache off. By default,
-  // returns the folder kernelc in the user's cache folder.
+  // Returns the value of KDL_CACHE_DIR if it is set; an empty value turns the cache off. Otherwise, returns
+  // the folder `kernelc` in the user's cache folder.
   static std::string UsualFolder();
   // Whether the user has set KDL_CACHE_DIR.
   static bool IsNamed();
@@ -26,7 +26,7 @@ class DiskCache {
   bool keeps() const { return !folder_.empty(); }
   bool Find(std::string_view key, std::string* value) const;
   // Stores a value, which replaces the old value of the key. Then removes the least recently used files until
-  // the remaining files are small enough together.
+  // the total size of the remaining files is within the limit.
   void Keep(std::string_view key, std::string_view value) const;
 
  private:

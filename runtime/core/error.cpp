@@ -4,8 +4,8 @@
 #include <cstring>
 
 // The message is stored directly after the struct, so that creating an error takes a single allocation, whose
-// failure is handled. The layout is the same in all versions. It has to be, because a library that contains
-// its own runtime may return errors to callers that free them with their runtime.
+// failure is handled. The layout must be the same in all versions, because a library that contains its own
+// runtime may return errors to callers that free them with another runtime.
 struct kdl_error {
   kdl_code code;
   bool is_static;

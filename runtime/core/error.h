@@ -35,8 +35,8 @@ template <class... Pieces>
 
 }  // namespace kdl::runtime
 
-// Evaluates `expression`. If it gives an error, returns that error from the calling function, which returns
-// Error.
+// Evaluates `expression`. If the result is an error, returns it from the enclosing function, whose return
+// type must be Error.
 #define KDL_RETURN_IF_ERROR(expression)                                           \
   do {                                                                            \
     if (kdl::runtime::Error kdl_error_here = (expression)) return kdl_error_here; \

@@ -7,7 +7,7 @@ namespace kdl::runtime {
 
 // The base of every object that has a handle. A process may contain several copies of this library, each
 // linked into another library. Each copy refuses the handles of other copies, because their objects may have
-// another layout after the mark. The mark itself is at the same position in all versions.
+// a different layout. Only the mark that identifies the copy is at the same position in all versions.
 class Handle {
  public:
   Handle(const Handle&) = delete;
@@ -20,7 +20,7 @@ class Handle {
   Handle() = default;
 
  private:
-  // Has internal visibility, so each copy of the library has its own address.
+  // Not visible outside this copy of the library, so that its address identifies the copy.
   static constexpr char kOwn = 0;
 
   const void* const runtime_ = &kOwn;

@@ -14,8 +14,8 @@ class HostMemory {
   // Uses the hooks `allocate` and `release` if they are set.
   explicit HostMemory(const kdl_hooks& hooks) : hooks_(hooks) {}
 
-  // Returns memory with undefined contents, aligned to KDL_SCRATCH_ALIGNMENT. Returns null if memory is
-  // short. `bytes` may be 0.
+  // Returns memory with undefined contents, aligned to KDL_SCRATCH_ALIGNMENT. Returns null if there is not
+  // enough memory. `bytes` may be 0.
   void* Allocate(std::int64_t bytes) const;
   // Frees memory. `bytes` must be the size that was allocated. `memory` may be null.
   void Free(void* memory, std::int64_t bytes) const;
@@ -24,8 +24,8 @@ class HostMemory {
   kdl_hooks hooks_ = {};
 };
 
-// Returns the copy and fill functions for devices that use host memory, which the runtime allocates itself.
-// Their `device` argument is not used.
+// Returns the copy and fill functions for devices whose memory is host memory that the runtime allocates.
+// They ignore their `device` argument.
 const kdl_memory_ops& HostMemoryOps();
 
 // Allocates memory from the system, aligned to KDL_SCRATCH_ALIGNMENT.

@@ -1,4 +1,4 @@
-// A launch, copy, fill or host call, from when it is enqueued until it has ended.
+// A launch, copy, fill or host call, from when it is enqueued until it ends.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ class Operation : public Counted {
  public:
   // Updates statistics. Called once, before Start, with the scheduler's mutex held.
   virtual void Count() {}
-  // Starts the work. Called once, with no lock held. Leads to one call of Finish, after which the operation
-  // may no longer exist.
+  // Starts the work. Called once, with no lock held. Must lead to exactly one call of Finish, after which the
+  // operation may no longer exist.
   virtual void Start() = 0;
   // Releases what the work needed. Called once, before the operation's event completes: after the work, or
   // instead of it if the operation did not start.
@@ -45,11 +45,11 @@ class Operation : public Counted {
 
   // Ends the operation. May be called from any thread.
   void Finish(Error error);
-  // Returns a completion to pass to a device. When the device calls it, it calls Finish.
+  // Returns a completion to pass to a device. The device calls it to finish the operation.
   kdl_completion Completion();
 
  protected:
-  // Sets the order and the completion of a submission.
+  // Fills in the fields of a submission that are the same for all kinds of operations.
   void Address(kdl_submission* submission);
 
  private:
@@ -67,7 +67,7 @@ class Operation : public Counted {
   std::int64_t given_ns_ = 0;
   std::int64_t waited_since_ns_ = 0;  // when it began to wait for an event; 0 if it did not wait
   std::int64_t began_ns_ = 0;
-  const Queue* awaited_ = nullptr;  // the queue of that event; null if a caller raises it
+  const Queue* awaited_ = nullptr;  // the queue of the awaited event; null if a caller signals it
   // The caller owns the operation and waits until it has ended.
   bool is_borrowed_ = false;
   bool is_running_ = false;                // it runs, or was submitted to its device
@@ -77,8 +77,8 @@ class Operation : public Counted {
   bool is_over_ = false;                   // it ends as soon as it is the first in its queue
   std::atomic<bool> is_finished_ = false;  // once set, `failure_` is final
   std::vector<PendingWait> waits_;
-  int pending_ = 0;                   // number of waits that the device does not do itself
-  std::vector<kdl_point> points_;     // the waits that the device does itself
+  int pending_ = 0;                   // number of waits that the device does not perform itself
+  std::vector<kdl_point> points_;     // the waits that the device performs itself
   FailurePtr failure_;                // why it will not run, or why it has failed
   std::unique_ptr<OrderNote> order_;  // set only if ordering is checked
 };

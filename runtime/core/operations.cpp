@@ -17,8 +17,8 @@ namespace {
 // Moving fewer bytes than this takes less time than waking another thread.
 constexpr std::int64_t kLittleBytes = 256 * 1024;
 
-// Passes the operation to the device. If `is_early`, submits it to the device's queue; otherwise the device
-// does it immediately.
+// Passes the operation to the device. If `is_early`, submits it to the device's queue; otherwise, the device
+// executes it immediately.
 void Give(Device& device, const kdl_submission& s, bool is_early) {
   if (is_early) return device.ops().submit(device.state(), &s);
   const kdl_memory_ops& ops = device.memory_ops();
@@ -89,14 +89,14 @@ class CopyOperation final : public Operation {
   }
 
  private:
-  // Returns the kind of submission for the copy, or 0 if neither device can do the copy without the other.
+  // Returns the kind of submission for the copy, or 0 if neither device can do the copy by itself.
   static std::int32_t SubmissionKind(const Device& to, const Device& from) {
     if (&to == &from) return KDL_SUBMIT_COPY;
     if (from.works_in_host_memory()) return KDL_SUBMIT_WRITE;
     return to.works_in_host_memory() ? KDL_SUBMIT_READ : 0;
   }
 
-  // Copies through host memory. Used for two devices that cannot access each other's memory.
+  // Copies through host memory. Used if the two devices cannot access each other's memory.
   void StartStaged(std::int64_t bytes) {
     staging_ = to_->device().host_memory().Allocate(bytes);
     if (staging_ == nullptr) {
@@ -177,8 +177,8 @@ class FillOperation final : public Operation {
   kdl_submission submission_;
 };
 
-// A call of host code. It is also used for copies and fills without elements, which only keep their place in
-// the order.
+// A call of host code. It is also used for copies and fills without elements, which do nothing but keep their
+// place in the order.
 class HostCallOperation final : public Operation {
  public:
   HostCallOperation(kdl_host_fn call, void (*release)(void*), void* user)

@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 // The memory that the cores of a launch use. Both members are empty if the launch needs no memory.
 struct LaunchMemory {
-  Ref<Buffer> workspace;  // the cores' slices; if `shared` is empty, they follow the shared tensors
+  Ref<Buffer> workspace;  // one slice per core, after the shared tensors if `shared` is empty
   Ref<Buffer> shared;     // the shared tensors, unless `workspace` contains them
 };
 
@@ -34,7 +34,7 @@ class LaunchOperation final : public Operation {
   explicit LaunchOperation(Queue& queue)
       : device_(queue.device()), queue_index_(queue.index()), frame_(queue.device().prints()) {}
 
-  // The binding. It must be bound before any other function is called.
+  // The caller must bind it before it calls any other function.
   Binding& binding() { return binding_; }
   LaunchMemory& memory() { return memory_; }
   // Prepares the launch. Loads the kernel's image at its first use.

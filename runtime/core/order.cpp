@@ -54,7 +54,8 @@ void AccessLog::Add(const Access& access, const Clock& clock, TimelinePoint poin
     return IsBefore(record.point, clock) && (access.writes || !record.writes) &&
            Covers(access.view, record.view);
   });
-  // Sufficient for any ordinary program. If a service reads one buffer forever, its oldest reads are dropped.
+  // Enough for any ordinary program. In a service that reads one buffer forever, the oldest reads are
+  // dropped.
   constexpr std::size_t kMostRecords = 1000;
   if (records_.size() == kMostRecords) records_.erase(records_.begin());
   records_.push_back({access.view, access.writes, point, who});

@@ -17,8 +17,8 @@ namespace kdl::runtime {
 class Buffer;
 class Event;
 
-// What has certainly completed: the value that each timeline has reached. Timeline 0 counts the actions of
-// the host.
+// What is known to have completed: for each timeline, the value that it has reached. Timeline 0 counts the
+// actions of the host.
 using Clock = std::map<std::uint64_t, std::uint64_t>;
 
 void Join(Clock* clock, const Clock& other);
@@ -36,14 +36,14 @@ struct TimelinePoint {
   std::uint64_t value;
 };
 
-// The accesses to a buffer with which later accesses may conflict.
+// The recorded accesses to a buffer. Later accesses may conflict with them.
 class AccessLog {
  public:
   // Returns a description of the first access that conflicts with `access` and does not happen before
   // `clock`, such as "launch of 'f' writes it". Returns "" if there is none.
   std::string FindConflict(const Access& access, const Clock& clock) const;
-  // Records an access by the operation `who`. `clock` is what was known to have completed when `who` started,
-  // at `point`.
+  // Records an access by the operation `who` at `point`. `clock` is what was known to have completed when the
+  // operation started.
   void Add(const Access& access, const Clock& clock, TimelinePoint point, const std::string& who);
 
  private:

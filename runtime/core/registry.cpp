@@ -40,8 +40,8 @@ bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view mo
   return module.empty() || module == own || module == own.substr(0, HashAt(own));
 }
 
-// Returns the index of the image's architecture in the device's list, in which the best comes first. Returns
-// the list's size if the list does not contain it.
+// Returns the index of the image's architecture in the device's list, which is sorted from best to worst.
+// Returns the list's size if the architecture is not in the list.
 std::size_t RankOn(const std::vector<std::string_view>& archs, const kdl_image& image) {
   const auto arch = std::find(archs.begin(), archs.end(), std::string_view(image.arch));
   return static_cast<std::size_t>(arch - archs.begin());
@@ -207,10 +207,10 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
   return candidates;
 }
 
-// Returns the error for a kernel without candidates, with the most specific reason for that.
+// Returns the error for a kernel without candidates. The error gives the most specific reason.
 Error Registry::NoCandidate(const Function& function, const Device& device) const {
   std::set<std::string> kinds;
-  std::uint64_t lacking = 0;  // the smallest set of missing features of any variant
+  std::uint64_t lacking = 0;  // the smallest set of features that any variant lacks
   std::set<std::string> constants;
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     if (!Names(image, kernel, function.module_, function.kernel_)) return;

@@ -6,7 +6,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// After it was busy, a thread polls for work for kWatch, at intervals of kGlance.
+// After a thread has run work, it polls for more work for kWatch, at intervals of kGlance.
 constexpr std::chrono::milliseconds kWatch{5};
 constexpr std::chrono::microseconds kGlance{100};
 
@@ -24,7 +24,7 @@ void Runners::Summon(bool is_little) {
   ++summoned_;
   if (stop_) return;
   const auto started = static_cast<int>(threads_.size());
-  // If no thread can be created here, existing threads run the work later.
+  // If creating a thread fails, existing threads run the work later.
   if (work_.ready() > idle_ && started < work_.most_at_once()) {
     try {
       Start();

@@ -1,5 +1,5 @@
-// Threads that run the operations that devices do not order themselves. With them, these operations make
-// progress even if no caller waits for them.
+// Threads that run operations for devices that do not order operations themselves. They ensure progress even
+// if no caller waits for the operations.
 #pragma once
 
 #include <chrono>
@@ -27,12 +27,13 @@ class ReadyWork {
   ~ReadyWork() = default;
 };
 
-// A set of threads, guarded by the work's mutex. There are never more threads than ready operations, or than
-// operations that may run concurrently. The first thread is started with the first operation.
+// A set of threads, guarded by the work's mutex. A thread is added only if more operations are ready than
+// threads are idle, and only up to the number of operations that may run concurrently. The first thread is
+// started with the first operation.
 //
-// Callers often wait immediately for what they have enqueued, and then run it themselves earlier than another
-// thread could. Short operations therefore wake no thread. Instead, a thread that was recently busy polls for
-// them.
+// Callers often wait immediately for what they have enqueued. They then run it themselves, before another
+// thread could wake up. Short operations therefore wake no thread. Instead, a thread that was recently busy
+// polls for them.
 class Runners {
  public:
   explicit Runners(ReadyWork& work) : work_(work) {}

@@ -105,7 +105,7 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
   }
   operation.Leave();  // the queue now owns the operation
   MakeReady(queue, true);
-  // Submit all operations that can start to the device now. That does not block this thread.
+  // Submit all operations that can start to the device now. Submitting does not block this thread.
   while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && queue.waiting_->is_early()) {
     Operation* next = queue.waiting_;
     TakeReady(next);
@@ -133,15 +133,15 @@ Error Scheduler::RunAndWait(Caller& caller, Operation& operation,
     MakeReady(queue, true);
   }
   const ClockCell* cell = operation.order_ == nullptr ? nullptr : operation.order_->cell.get();
-  FailurePtr known;  // not used, because the operation has the same failure
+  FailurePtr known;  // unused, because the operation stores the same failure
   KDL_RETURN_IF_ERROR(Reach(lock, *queue.timeline_, operation.value_, cell, -1, &known));
   if (!operation.failure_) return nullptr;
   caller.Tell(operation.value_);
   return operation.failure_->ToError();
 }
 
-// Requires the lock, like all functions below that do not acquire it themselves. If memory is short, throws
-// without any effect.
+// The caller must hold the lock, as for all functions below that do not acquire it themselves. If memory runs
+// out, throws without any effect.
 void Scheduler::Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after) {
   Queue& queue = caller.queue_;
   queue.timeline_->ReserveFailures(queue.length_ + 1);
@@ -203,8 +203,8 @@ bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
   // All earlier operations were submitted to the device. If the last of them fails, the device would also
-  // fail this one. The device knows neither which caller enqueued that operation nor which failures the
-  // caller has been told of.
+  // fail this operation, although that is wrong for another caller and after the caller was told of the
+  // failure.
   const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
          !operation.failure_ && before->caller_.get() == operation.caller_.get() &&
@@ -356,8 +356,8 @@ void Scheduler::NoteSpan(const Operation& operation) const {
   }
 }
 
-// Operations that never reached their device may have ended before earlier operations. They are removed only
-// after those.
+// An operation that never reached its device may end before earlier operations. It stays in the queue until
+// they have ended, too.
 Operation* Scheduler::PopEnded(Queue& queue) {
   Operation* gone = nullptr;
   if (trace_ != nullptr) queue.ended_ns_ = TraceNow();

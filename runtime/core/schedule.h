@@ -1,10 +1,11 @@
 // Queues and the ordering of their operations, for all devices.
 //
 // Each context has one scheduler. Its mutex guards the state of all timelines and queues of the context. An
-// operation starts when it is the first in its queue and every event that it waits for has completed. If its
-// device orders operations, it is submitted as soon as all operations that it waits for were also submitted
-// to that device. Operations are started by a thread of the runtime (see runners.h), or by a caller's thread
-// that waits for them. They are never started by the thread that enqueued them or made them ready.
+// operation starts when it is the first in its queue and every event that it waits for has completed. A
+// device that orders operations itself receives an operation earlier: as soon as it has received everything
+// that the operation waits for. Operations are started by a thread of the runtime (see runners.h), or by a
+// caller's thread that waits for them. They are never started by the thread that enqueued them or made them
+// ready.
 #pragma once
 
 #include <atomic>
@@ -58,7 +59,7 @@ class Queue {
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
   bool busy_ = false;          // an operation is ready, runs on a thread, or is being submitted
-  std::int64_t ended_ns_ = 0;  // when the queue's last operation ended, if there is a trace
+  std::int64_t ended_ns_ = 0;  // when the queue's last operation ended; set only if there is a trace
 };
 
 class Scheduler final : private ReadyWork {
@@ -69,12 +70,12 @@ class Scheduler final : private ReadyWork {
   // The trace of operations and kernels, or null if there is none.
   Trace* trace() const { return trace_.get(); }
 
-  // Fails in a forked child of the process that created the context. No operation works there.
+  // Fails in a forked child of the process that created the context, where no operation works.
   Error CheckProcess() const;
   bool in_child() const { return mark_.in_child(); }
 
-  // Appends the operation to its queue. Stores its event unless `done` is null. If memory or threads are
-  // short, fails without any effect.
+  // Appends the operation to its queue. Stores the operation's event in `done` unless `done` is null. If
+  // memory or threads run out, fails without any effect.
   Error Enqueue(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
                 Ref<Event>* done);
   // Enqueues the operation and waits until it has ended. Returns its failure if it failed. The calling thread
@@ -92,14 +93,15 @@ class Scheduler final : private ReadyWork {
   // Fails all points above the timeline's current value. If the timeline has already failed, the first cause
   // is kept.
   void Break(Timeline& timeline, FailurePtr cause);
-  // Fails everything that waits for a caller's timeline. Called when the timeline can no longer be raised.
+  // Fails everything that waits for a caller's timeline. Called when the timeline can no longer be signalled.
   void Abandon(Timeline& timeline);
   std::uint64_t Value(const Timeline& timeline);
   std::uint64_t NextTimeline() { return ++timelines_; }
 
   // Turns on checks of ordering: from now on, unordered operations on the same memory fail.
   void CheckOrders();
-  // Checks an access by the host. Called when it maps a buffer, and after it has written to a mapped buffer.
+  // Checks an access by the host. Called when the host maps a buffer, and after it has written to a mapped
+  // buffer.
   Error CheckHostAccess(Buffer& buffer, bool writes);
 
   // Fails all operations that have not started, and waits for the others. No operation may be enqueued
@@ -126,7 +128,7 @@ class Scheduler final : private ReadyWork {
   // Whether the event's operation was submitted to `device`. In that case, the device itself waits for it.
   bool IsWithDevice(const Device& device, const Event& event) const;
   bool MayStart(const Queue& queue, const Operation& operation) const;
-  // Record, for the trace, since when an operation that starts now has waited, and what has run.
+  // Record, for the trace, how long an operation waited before it started, and how long it ran.
   void NoteWait(Operation& operation) const;
   void NoteSpan(const Operation& operation) const;
   // Waits until the timeline has reached the point or the point has failed. In the latter case, stores the
@@ -138,8 +140,8 @@ class Scheduler final : private ReadyWork {
   // Computes the clock of an operation that is about to start. Fails the operation if it races with another.
   void CheckOrder(Operation& operation);
   FailurePtr FindRace(Operation& operation);
-  // A host call learns what happened before it. Its effects count as the host's, so everything that is
-  // enqueued after the call is ordered after these effects.
+  // A host call learns what happened before it, and its effects count as the host's. Everything that is
+  // enqueued after the call is therefore ordered after these effects.
   void LearnInHostCall(Operation& operation);
   void LearnFromHostCall(Operation& operation);
   State Poll(const Timeline& timeline, std::uint64_t value, FailurePtr* cause) const;
@@ -170,7 +172,7 @@ class Scheduler final : private ReadyWork {
   int ready_ = 0;
   std::vector<Queue*> queues_;
   bool is_closed_ = false;
-  const FailurePtr no_memory_;  // the failure that is used when there is no memory for another one
+  const FailurePtr no_memory_;  // used when there is no memory to create a failure
   const FailurePtr abandoned_;
   const FailurePtr closing_;
   std::atomic<std::uint64_t> timelines_{0};

@@ -19,8 +19,8 @@ void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr fail
   }
   timeline.value_ = value;
   WakeWaiters(timeline);
-  // Events of a queue's timeline are created together with its operations. If there are no events, nobody can
-  // ask for the recorded failures.
+  // Events of a queue's timeline are created together with the queue's operations. If there are no events,
+  // nobody can ask for the recorded failures.
   if (!timeline.is_shared()) timeline.failed_.clear();
 }
 
@@ -66,7 +66,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
                        std::int64_t timeout_ns, FailurePtr* cause) {
   using SteadyClock = std::chrono::steady_clock;
   const SteadyClock::time_point start = SteadyClock::now();
-  // A time beyond the clock's range would be invalid: the system would refuse it with the lock held.
+  // Limits the time to the clock's range, because the system would refuse a later time.
   const SteadyClock::time_point end =
       start + std::min<SteadyClock::duration>(std::chrono::nanoseconds(timeout_ns),
                                               SteadyClock::time_point::max() - start);

@@ -1,4 +1,4 @@
-// Memory of this process that launches use.
+// A pool of host memory for launches.
 #pragma once
 
 #include <mutex>
@@ -23,12 +23,14 @@ class ScratchPool {
   ScratchPool(const ScratchPool&) = delete;
   ScratchPool& operator=(const ScratchPool&) = delete;
 
-  // Returns an aligned block of at least `bytes` bytes. Its data is null if memory is short.
+  // Returns an aligned block of at least `bytes` bytes. The block's data is null if there is not enough
+  // memory.
   Block Acquire(std::int64_t bytes);
   void GiveBack(Block block);
 
  private:
-  // A larger block can serve any launch, so it is enough to keep a few blocks for concurrent launches.
+  // A block can serve any launch that needs at most its size, so a few blocks are enough for concurrent
+  // launches.
   static constexpr std::size_t kMostKept = 4;
 
   const HostMemory memory_;

@@ -9,7 +9,8 @@ namespace kdl::runtime {
 // Parses one spec. The kind of a plugin is stored as `plugin:PATH`, so its path is not stored separately.
 Error ParseDeviceSpec(std::string_view text, DeviceSpec* spec);
 
-// Returns the shortest spelling of a spec, with its options sorted, so that equal devices have equal texts.
+// Returns the shortest spelling of a spec, with its options sorted, so that equal specs have the same
+// spelling.
 std::string CanonicalSpec(DeviceSpec spec);
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-// Counts that tests and reports compare: what each device did, and what was transferred for which reason.
+// Counters for tests and reports: what each device did, and what was transferred and why.
 #pragma once
 
 #include <atomic>

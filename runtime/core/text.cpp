@@ -14,7 +14,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Returns the Levenshtein distance between two texts.
+// Returns the Levenshtein distance between two strings.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

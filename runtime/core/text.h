@@ -1,4 +1,4 @@
-// Small helpers for texts. They depend only on the standard library, like the rest of the runtime.
+// Small helper functions for strings. They depend only on the standard library, like the rest of the runtime.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::string Piece(std::uint64_t number) { return std::to_string(number); 
 inline std::string Piece(std::int32_t number) { return std::to_string(number); }
 inline std::string Piece(std::uint32_t number) { return std::to_string(number); }
 
-// Concatenates texts and integers.
+// Concatenates strings and integers.
 template <class... Pieces>
 std::string Concat(const Pieces&... pieces) {
   std::string text;
@@ -22,7 +22,7 @@ std::string Concat(const Pieces&... pieces) {
   return text;
 }
 
-// Splits a text at a separator, and removes blanks around the parts. An empty text has no parts.
+// Splits a string at a separator, and removes blanks around the parts. An empty string has no parts.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 
 // Joins words in a list such as "a", "a and b" or "a, b and c".

@@ -23,9 +23,9 @@ class Timeline;
 // needs no allocation.
 struct PendingWait {
   Operation* operation = nullptr;
-  Timeline* timeline = nullptr;  // null if it is not in a list
+  Timeline* timeline = nullptr;  // null if the wait is not in a list
   std::uint64_t value = 0;
-  // The device does the waiting, and only a failure matters to the scheduler.
+  // Set if the device itself waits. Then only a failure matters to the scheduler.
   bool is_devices = false;
   PendingWait* before = nullptr;
   PendingWait* after = nullptr;
@@ -51,7 +51,7 @@ class Timeline : public Counted {
 
   void Link(PendingWait* wait);
   void Unlink(PendingWait* wait);
-  // Reserves memory, so that this number of operations can fail without an allocation.
+  // Reserves memory so that `operations` more operations can fail without an allocation.
   void ReserveFailures(std::size_t operations) {
     const std::size_t needed = failed_.size() + operations;
     if (failed_.capacity() < needed) failed_.reserve(std::max(needed, 2 * failed_.capacity()));
@@ -64,7 +64,7 @@ class Timeline : public Counted {
   Clock clock_;             // for a queue's timeline: the clock of the last operation that started
   std::map<std::uint64_t, Clock>
       signals_;                     // for a caller's timeline: what was known at each signal
-  std::vector<FailedSpan> failed_;  // ascending values, at most value_
+  std::vector<FailedSpan> failed_;  // in ascending order; no value exceeds `value_`
   // If set, all points above value_ have failed with this cause.
   FailurePtr broken_;
   PendingWait* first_wait_ = nullptr;  // the waits, in ascending order of value

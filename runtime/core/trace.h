@@ -1,5 +1,5 @@
-// Records what ran when. The result is a file for the trace viewers of Chrome and Perfetto, with a row for
-// each queue and each core.
+// Records when each operation and each kernel ran. The result is a file for the trace viewers of Chrome and
+// Perfetto, with a row for each queue and each core.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kdl::runtime {
 
-// Returns the current time in nanoseconds, for the times of spans.
+// Returns the current time in nanoseconds, for use in spans.
 std::int64_t TraceNow();
 
 // The trace of one context. It is written to a file when it is destroyed.

@@ -43,7 +43,7 @@ std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
   return text;
 }
 
-// Replaces {index} and {bound} by the numbers of the trap. Each of them occurs at most once.
+// Replaces {index} and {bound} with the trap's numbers. Each of them occurs at most once.
 std::string MessageText(std::string text, const kdl_trap& trap) {
   const std::pair<std::string_view, std::int64_t> numbers[] = {{"{index}", trap.index},
                                                                {"{bound}", trap.bound}};
@@ -90,8 +90,8 @@ std::string Shortest(Number number) {
   return std::string(text, result.ptr);
 }
 
-// The limits that `kernelc run` also uses to show outputs. Tensors of at most kMostShown elements are shown
-// in full. Of longer ones, the first kFirstShown elements of a row are shown.
+// Limits on printed tensors, the same as those of `kernelc run`. A tensor of at most kMostShown elements is
+// printed in full. Of a larger tensor, only the first kFirstShown elements of a row are printed.
 constexpr std::int64_t kMostShown = 64;
 constexpr std::int64_t kFirstShown = 8;
 

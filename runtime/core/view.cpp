@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// A term stride * index of an offset in bytes, with 0 ≤ index < count. Strides are positive.
+// One term, stride * index, of an offset in bytes, with 0 ≤ index < count. Strides are positive.
 struct Term {
   std::int64_t stride;
   std::int64_t count;
@@ -48,8 +48,9 @@ std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 
-// Whether some choice of indices for terms[at...] has a sum in [low, high]. Tries only indices with which the
-// remaining terms can still reach that range. When `budget` is spent, gives up and returns true.
+// Whether the terms from `at` on have a sum in [low, high] for some choice of indices. Tries only indices
+// with which the remaining terms can still reach that range. When `budget` is spent, gives up and returns
+// true.
 bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int* budget) {
   if (at == terms.size) return low <= 0 && 0 <= high;
   if (--*budget < 0) return true;
@@ -179,8 +180,8 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
       b_start + static_cast<std::uintptr_t>(b_bytes) <= a_start) {
     return false;
   }
-  // If an element of a is at x and one of b is at y, they share a byte if and only if -size(a) < x - y <
-  // size(b). y is counted backwards from b's last element, so that all terms are added.
+  // An element of a at x and an element of b at y share a byte if and only if -size(a) < x - y < size(b). y
+  // is counted backwards from b's last element, so that all terms are added.
   Terms terms;
   AddTerms(a, &terms);
   AddTerms(b, &terms);
@@ -208,8 +209,8 @@ bool IsRowMajor(const kdl_tensor& view) {
 
 namespace {
 
-// Whether there are two indices that reach the same element, agree before term `first`, and differ in it. The
-// second index is larger in that term, and arbitrary in the terms inside it.
+// Whether two indices reach the same element, agree in all terms before `first`, and differ in term `first`.
+// The second index is the larger one in that term, and is arbitrary in later terms.
 bool Meet(const Terms& terms, int first, int* budget) {
   Terms ahead;
   // The sum that the terms of `ahead` must have, relative to their smallest sum.

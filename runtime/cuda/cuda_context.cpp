@@ -54,7 +54,7 @@ bool IsLost(cu::Status status) {
       214,                 // CUDA_ERROR_ECC_UNCORRECTABLE
       700, 702, 709, 710,  // illegal address, timeout, context destroyed, assertion
       714, 715, 716, 717,
-      718, 719};  // stack, instruction, alignment, address space, program counter, others
+      718, 719};  // 714 to 719: stack, instruction, alignment, address space, program counter, others
   return std::find(std::begin(kLost), std::end(kLost), status) != std::end(kLost);
 }
 

@@ -1,4 +1,4 @@
-// An open device: its primary context, its memory and its streams. Also the environment of a single
+// An open device: its primary context, its memory and its streams. Also contains the environment of a single
 // operation.
 #pragma once
 
@@ -23,7 +23,7 @@ struct CudaDevice {
   std::unique_ptr<CudaStreams> streams;
   std::unique_ptr<CudaMemory> memory;
   std::string name;
-  std::string arch;  // the levels whose code the device runs, best first
+  std::string arch;  // the architecture levels that the device can run, best first
   std::string level;
   MemoryPool pool;  // memory for launches
   mutable LostDevice lost;
@@ -36,8 +36,8 @@ struct CudaDevice {
 
   static CudaDevice& FromHandle(void* device) { return *static_cast<CudaDevice*>(device); }
 
-  // Allocates memory. If memory is short, first frees memory that launches have released. The context must be
-  // current.
+  // Allocates memory. If memory runs out, frees memory that launches have released, and tries again. The
+  // context must be current.
   cu::Status Take(std::int64_t bytes, void** taken);
   // Returns the value of a device attribute, or 0 if the driver does not know the attribute.
   int Attribute(int what) const;

@@ -11,8 +11,8 @@
 #include "host/host_device.h"
 #include "kdl/device_keys.h"
 
-// A device is used through its primary context. The runtime starts an operation when it is ready. Each
-// operation gets its own stream, and the runtime waits until it has ended.
+// A device is used through its primary context. The runtime starts an operation only when it can run. Each
+// operation has its own stream, and the runtime waits until the operation has ended.
 
 namespace kdl::runtime {
 

@@ -6,8 +6,8 @@
 
 namespace kdl::runtime {
 
-// Code for a level also runs on later machines. An exception is code for a level that ends in `a`, which runs
-// only on that level.
+// Code for an architecture level also runs on GPUs of later levels. An exception is code for a level whose
+// name ends in `a`, which runs only on that level.
 std::string CudaArchsOf(int level) {
   struct Row {
     const char* arch;

@@ -6,8 +6,8 @@
 
 namespace kdl::runtime {
 
-// Returns the code levels that a machine of level `10 * major + minor` runs, best first. Returns an empty
-// string if there are none.
+// Returns the architecture levels whose code a GPU of compute capability major.minor can run, best first.
+// `level` is 10 * major + minor. Returns an empty string if there are none.
 std::string CudaArchsOf(int level);
 void CudaFacts(void* device, kdl_device_facts* facts);
 std::int64_t CudaProperties(void* device, kdl_property* properties, std::int64_t capacity);

@@ -13,8 +13,8 @@ constexpr std::int64_t kMostSize = (std::int64_t{1} << 31) - 1;  // coordinates 
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostRank = 5;
 
-// Values of CU_TENSOR_MAP_… constants: unsigned elements of a given width, since only their bits are copied;
-// a 128-byte swizzle; 256-byte promotion.
+// Values of CU_TENSOR_MAP_… constants for a 128-byte swizzle and for promotion to 256 bytes. Elements are
+// described as unsigned integers of the same width, since only their bits are copied.
 constexpr int kSwizzle128 = 3;
 constexpr int kPromotion256 = 3;
 

@@ -4,7 +4,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// The pool keeps at most this fraction of the device's memory unused.
+// The pool keeps at most 1/kPartKept of the device's memory unused.
 constexpr std::uint64_t kPartKept = 16;
 
 bool HasPools(const cu::Api& api, cu::DeviceId device) {

@@ -1,6 +1,6 @@
-// Memory of a device. It comes from a pool of the driver, ordered by its own stream. Busy streams therefore
-// need not wait, whereas `cuMemFree` makes all of them wait. If the driver or device does not support pools,
-// uses cuMemAlloc and cuMemFree.
+// Memory of a device. It comes from a memory pool of the driver and is allocated and freed in the order of a
+// separate stream. Busy streams therefore need not wait, whereas `cuMemFree` makes all of them wait. If the
+// driver or the device does not support pools, cuMemAlloc and cuMemFree are used.
 #pragma once
 
 #include <cstdint>

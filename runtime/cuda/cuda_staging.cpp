@@ -108,7 +108,8 @@ cu::Status CudaStaging::CopyChunk(const cu::Copy2D& chunk) {
   return status;
 }
 
-// Slots are used in turn, so the next slot is the one whose copy was started first.
+// The slots, which are chunks of pinned memory, are used in turn. The next slot is the one whose copy was
+// started first.
 cu::Status CudaStaging::TakeSlot(Slot** slot) {
   *slot = &slots_[next_];
   next_ = (next_ + 1) % kSlots;

@@ -18,7 +18,7 @@ cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamI
 class CudaStaging {
  public:
   CudaStaging(const cu::Api& api, cu::StreamId stream) : api_(api), stream_(stream) {}
-  // When this runs, the context must be current and the stream must be idle.
+  // The context must be current, and the stream must be idle.
   ~CudaStaging();
   CudaStaging(const CudaStaging&) = delete;
   CudaStaging& operator=(const CudaStaging&) = delete;

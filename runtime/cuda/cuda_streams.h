@@ -39,7 +39,7 @@ struct CudaStream {
 class CudaStreams {
  public:
   explicit CudaStreams(const cu::Api& api) : api_(api) {}
-  // When this runs, the context must be current, and no operation may be running.
+  // The context must be current, and no operation may be running.
   ~CudaStreams() {
     for (std::unique_ptr<CudaStream>& stream : free_) {
       const cu::StreamId id = stream->id;

@@ -75,8 +75,8 @@ class DebugHooks final : public CoreHooks {
     if (draw % 8 == 0 && delays_left_.fetch_sub(1) > 0) {
       std::this_thread::sleep_for(std::chrono::microseconds(draw / 8 % 64));
     }
-    // Limits the amount of poisoning, because a launch of many cores with large scratch would otherwise do
-    // little else.
+    // Limits the amount of poisoning. Otherwise, a launch with many cores and large scratch would do little
+    // else.
     if (poison_left_.fetch_sub(scratch_bytes_ + workspace_bytes_) <= 0) return;
     if (core.scratch != nullptr) Poison(core.scratch, scratch_bytes_);
     if (core.workspace != nullptr) Poison(core.workspace, workspace_bytes_);

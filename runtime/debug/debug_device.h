@@ -1,5 +1,5 @@
-// The debug device. It runs host code in a way that makes missing transfers, stray writes, missing initial
-// values and hidden ordering between cores visible.
+// The debug device. It runs host code in a way that exposes missing transfers, stray writes, missing initial
+// values, and results that depend on the order of cores.
 #pragma once
 
 #include "kdl/device_plugin.h"

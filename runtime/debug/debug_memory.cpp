@@ -33,7 +33,7 @@ const char* FindDamage(const char* begin, const char* end) {
   return found == end ? nullptr : found;
 }
 
-// Places the data between two guard bands in a heap block. Returns false if memory is short.
+// Places the data between two guard bands in a heap block. Returns false if there is not enough memory.
 bool PlaceBetweenBands(DebugAllocation& made) {
   constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
   constexpr std::int64_t kExtra = 2 * kAlignment + 2 * kGuardBytes;

@@ -27,7 +27,7 @@ struct DebugAllocation {
   std::int64_t bytes = 0;
   char* low = nullptr;  // the guard bands are [low, data) and [data + bytes, high)
   char* high = nullptr;
-  char* block = nullptr;          // the heap block, or with guard pages the mapping
+  char* block = nullptr;          // the heap block, or the mapping if there are guard pages
   std::int64_t mapped_bytes = 0;  // size of the mapping; 0 if `block` is a heap block
   std::string name;
 };
@@ -44,7 +44,7 @@ class DebugMemory {
   DebugMemory(const DebugMemory&) = delete;
   DebugMemory& operator=(const DebugMemory&) = delete;
 
-  // Allocates memory. Returns null if memory is short.
+  // Allocates memory. Returns null if there is not enough memory.
   DebugAllocation* Allocate(std::int64_t bytes, const char* name);
   void Release(DebugAllocation* allocation);
 
@@ -57,7 +57,7 @@ class DebugMemory {
   std::map<DebugAllocation*, std::unique_ptr<DebugAllocation>> allocations_;
 };
 
-// Copies of buffers that are taken before a launch, in order to find stray writes after it.
+// Copies of buffers, taken before a launch to find its stray writes afterwards.
 class Snapshot {
  public:
   // Copies the buffers that contain the launch's tensors.

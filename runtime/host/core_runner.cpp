@@ -39,8 +39,8 @@ bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
 }
 
-// Lays out a single block that contains all memory of the runner: shares, counters for dynamic scheduling,
-// frames and scratch.
+// Lays out a single block that contains all memory of the runner: the workers' shares of the cores, counters
+// for dynamic scheduling, frames and scratch.
 Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed) {
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
   frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
@@ -107,7 +107,7 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) 
   return std::move(error_);
 }
 
-// Distributes the cores so that each worker gets neighbouring cores.
+// Distributes the cores so that each worker gets consecutive cores.
 void CoreRunner::DistributeShares() {
   if (workers_ == 1) {
     new (&shares_[0]) Share{0, request_.busy_cores, shares_[0].left_ns};

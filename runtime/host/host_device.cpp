@@ -14,7 +14,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Launches that touch fewer bytes than this end before another thread could wake up.
+// A launch that touches fewer bytes than this is over before another thread could wake up.
 constexpr std::int64_t kLittleWorkBytes = 16 * 1024;
 constexpr std::int64_t kMostThreads = 1024;
 
@@ -69,7 +69,8 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   return nullptr;
 }
 
-// Returns the processor on which a launch keeps the calling thread, or -1 if the thread may use any.
+// Returns the processor on which a launch keeps the calling thread, or -1 if the thread may use any
+// processor.
 int CallersProcessor(const HostOptions& options) {
   return options.only_cpus && options.pin != 0 ? options.cpus.front() : -1;
 }

@@ -17,8 +17,8 @@ Error NoSuchDevice(std::string_view kind, std::int64_t ordinal, std::int64_t cou
 Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t most,
                   std::int64_t* value);
 
-// Parses `resident=workers` (the default) or `resident=cores`. With these, each worker or each core of a
-// launch gets its own slice of the workspace.
+// Parses `resident=workers` (the default) or `resident=cores`. The value determines whether each worker or
+// each core of a launch gets its own slice of the workspace.
 Error ParseResident(const kdl_option& option, bool* slice_per_core);
 
 // Returns an error such as "host has no option 'thread'; did you mean 'threads'?" `keys` contains the known

@@ -30,7 +30,7 @@ bool Spin(Ready ready) {
     }
     return false;
   };
-  // Check before reading the clock, because that takes longer than some launches.
+  // Check before reading the clock, because reading it takes longer than some launches.
   if (look()) return true;
   const SteadyClock::time_point end = SteadyClock::now() + kSpin;
   do {

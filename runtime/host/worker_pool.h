@@ -57,12 +57,12 @@ class WorkerPool {
   bool started_ = false;
   std::atomic<int> numbered_{0};  // number of threads that have been assigned a number
 
-  // In one cache line, so that a thread needs to load only that line to start.
+  // The next three members share a cache line, so that a thread needs to load only that line to start.
   alignas(64) std::atomic<Job> job_{Job{0, 0, 0}};
   const std::function<void(int)>* work_ = nullptr;  // the function of the open job
   std::atomic<bool> stop_{false};
-  // How many times threads have left and joined jobs in total. These counters are never reset, because
-  // starting a job would then have to wait for their cache line.
+  // The total numbers of times that threads have left and joined jobs. These counters are never reset,
+  // because starting a job would then have to wait for their cache line.
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::uint32_t joined_ = 0;
 

@@ -1,5 +1,5 @@
-// An open device: a context and a queue. The runtime starts an operation when it is ready, and waits until it
-// has ended.
+// An open device: a context and a queue. The runtime starts an operation only when it can run, and waits
+// until the operation ends.
 #pragma once
 
 #include <cstdint>

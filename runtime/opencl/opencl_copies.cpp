@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Allocates memory. If memory is short, frees memory that launches have released, and tries again.
+// Allocates memory. If memory runs out, frees memory that launches have released, and tries again.
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
   OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   if (Error lost = opencl.lost.Told()) return lost.release();
@@ -74,8 +74,8 @@ void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl
   });
 }
 
-// Copies within the device's memory. Within one buffer, drivers do not accept rectangles with two different
-// pitches.
+// Copies within the device's memory. If both sides are in one buffer, drivers do not accept rectangles with
+// two different pitches.
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
   OpenclDevice& opencl = OpenclDevice::FromHandle(device);

@@ -7,7 +7,7 @@ namespace kdl::runtime {
 
 Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
   constexpr std::uint64_t kAlignment = 4096;
-  // Allocate host memory first, so that no buffer leaks if host memory is short.
+  // Allocate host memory first, so that no buffer leaks if host memory runs out.
   auto allocation = std::make_unique<OpenclAllocation>(OpenclAllocation{nullptr, bytes, 0});
   const std::lock_guard lock(mutex_);
   const auto place = by_address_.emplace(next_, allocation.get()).first;

@@ -1,5 +1,5 @@
-// Memory of an OpenCL context. Its addresses cannot be dereferenced. Each is a number that encodes a buffer
-// and an offset in it.
+// Memory of an OpenCL context. Its addresses cannot be dereferenced. Each address is a number that encodes a
+// buffer and an offset in it.
 #pragma once
 
 #include <cstdint>

@@ -95,8 +95,8 @@ Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>
   return nullptr;
 }
 
-// Loads a program from the cache. Returns false if there is none or the driver no longer accepts its binary;
-// it is then compiled again.
+// Loads a program from the cache. Returns false if the cache does not contain the program or the driver no
+// longer accepts its binary. The program is then compiled again.
 bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const {
   std::string binary;
   if (!cache_.Find(key, &binary)) return false;

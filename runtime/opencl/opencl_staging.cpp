@@ -95,7 +95,8 @@ std::int32_t OpenclStaging::CopyChunk(const OpenclCopy& chunk) {
   return EnqueueCopy(api_, queue_, moved, &slot->moved);
 }
 
-// Slots are used in turn, so the next slot is the one whose copy was started first.
+// The slots, which are chunks of pinned memory, are used in turn. The next slot is the one whose copy was
+// started first.
 std::int32_t OpenclStaging::TakeSlot(Slot** slot) {
   *slot = &slots_[next_];
   next_ = (next_ + 1) % kSlots;

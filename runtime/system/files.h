@@ -9,8 +9,8 @@
 
 namespace kdl::runtime {
 
-// Files that a child may receive under a fixed number have at least this number in the parent, so that the
-// two numbers never collide.
+// A file descriptor that a child may receive under a fixed number is at least this large in the parent, so
+// that the two numbers never collide.
 inline constexpr int kLowestFile = 10;
 
 // Whether the path exists but is not a regular file. Reading from a folder, a device or a pipe might never
@@ -38,8 +38,8 @@ bool WriteAtStart(int file, const void* from, std::int64_t bytes);
 // the file cannot be read.
 std::string FirstLine(int file, std::int64_t most);
 
-// The two ends of a connection between processes. The descriptor of `theirs` is at least kLowestFile. A
-// descriptor of -1 means that there is none. The destructor closes `theirs`.
+// The two ends of a connection between processes. The descriptor of `theirs` is at least kLowestFile. The
+// number -1 means that there is no descriptor. The destructor closes `theirs`.
 struct Line {
   int own = -1;
   int theirs = -1;
@@ -51,8 +51,8 @@ struct Line {
 void SendByte(int line);  // ignores a closed other end
 // Receives a byte. Returns false if the other end is closed.
 bool TakeByte(int line);
-// Waits until one of the lines has received a byte or was closed at the other end, but at most for the given
-// time. Returns, for each line, whether that is so. Lines with negative numbers are skipped.
+// Waits until a byte has arrived on one of the lines or its other end was closed, but at most for the given
+// time. Returns, for each line, whether one of these has happened. Skips lines with negative numbers.
 std::vector<bool> Rung(std::span<const int> lines, int milliseconds);
 // Makes the system kill the process when the other end of the line is closed.
 void EndWith(const Line& line, int process);

@@ -12,7 +12,7 @@ namespace kdl::runtime {
 
 #if defined(__x86_64__)
 
-// The comparison ignores exception flags.
+// IsFloatDefault ignores exception flags.
 constexpr std::uint64_t kFloatDefault = 0x1F80;
 constexpr std::uint64_t kFloatControl = ~std::uint64_t{0x3F};
 
@@ -46,8 +46,8 @@ inline void SetFloatState(std::uint64_t state) { std::fesetround(static_cast<int
 #endif
 
 // EnterFloatDefault sets the default state if another state is set, and returns the previous state.
-// LeaveFloatDefault restores the previous state. That is necessary even if it was the default: loading a
-// library that was linked with fast-math changes the state.
+// LeaveFloatDefault restores the previous state. That is necessary even if the previous state was the
+// default, because loading a library that was linked with fast-math changes the state.
 inline bool IsFloatDefault(std::uint64_t state) { return (state & kFloatControl) == kFloatDefault; }
 inline std::uint64_t EnterFloatDefault() {
   const std::uint64_t before = FloatState();

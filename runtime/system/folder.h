@@ -22,8 +22,8 @@ std::vector<FolderFile> FilesIn(const std::string& folder, std::string_view part
 // Reads a file that belongs to this user. Returns false if it does not exist, is longer than `most` bytes, or
 // cannot be read.
 bool ReadOwnFile(const std::string& path, std::int64_t most, std::string* contents);
-// Writes the pieces one after another to a file, which replaces an existing file. Returns false if the file
-// cannot be written, for example because the disk is full.
+// Writes the pieces one after another to a file, and replaces the file if it exists. Returns false if the
+// file cannot be written, for example because the disk is full.
 bool PutFile(const std::string& path, std::span<const std::string_view> pieces);
 void RemoveFile(const std::string& path);
 // Marks the file as used now.

@@ -16,8 +16,8 @@ bool IsSpecialPath(const std::string& name) {
   return name.find('/') != std::string::npos && IsSpecial(name);
 }
 
-// Keeps this library loaded. If a destructor of a thread-local variable has delayed its unloading, the next
-// dlclose unloads it, possibly during a call from its own code.
+// Keeps this library loaded. Otherwise, if the destructor of a thread-local variable has delayed its
+// unloading, the next dlclose would unload it, possibly while its own code runs.
 void StayLoaded() {
   Dl_info own = {};
   if (dladdr(reinterpret_cast<const void*>(&StayLoaded), &own) != 0)

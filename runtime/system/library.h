@@ -6,8 +6,8 @@
 
 namespace kdl::runtime {
 
-// A loaded library. It is unloaded with its last copy. It is null if loading failed. Call WhyNotLoaded
-// directly after that to get the reason.
+// A loaded library, or null if loading failed. The library is unloaded when its last copy is destroyed. Call
+// WhyNotLoaded directly after a failure to get the reason.
 using Library = std::shared_ptr<void>;
 // Loads a library. A name without a slash is searched for among the system's libraries. The first call also
 // keeps the library that contains this code loaded permanently. Otherwise, unloading another library at

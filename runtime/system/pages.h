@@ -19,7 +19,7 @@ void* MapFile(int file, std::int64_t bytes);
 // Unmaps memory that ReservePages or MapFile returned.
 void UnmapPages(void* first, std::int64_t bytes);
 
-// Suggests to the system that it use large pages for the memory.
+// Asks the system to use large pages for the memory.
 void AskForLargePages(void* memory, std::int64_t bytes);
 // Makes the memory read as zeros in forked child processes. Returns whether that succeeded.
 bool EmptyInChildren(void* first, std::int64_t bytes);

@@ -9,7 +9,7 @@
 namespace kdl::runtime {
 
 bool StartThread(void* (*main)(void*), void* argument, Thread* thread) {
-  const FloatScope floats;  // set, because a thread inherits the state of its creator
+  const FloatScope floats;  // a thread inherits the floating-point state of its creator
   return pthread_create(thread, nullptr, main, argument) == 0;
 }
 

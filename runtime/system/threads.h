@@ -14,7 +14,7 @@ void JoinThread(Thread thread);
 
 // Returns the processors on which this process may run. There is at least one.
 std::vector<int> AllowedProcessors();
-// Suggests to the system that it run the thread on this processor.
+// Asks the system to run the thread on this processor.
 void KeepTo(Thread thread, int processor);
 
 // Keeps the calling thread on a processor during the object's lifetime. A negative number means any

@@ -1,5 +1,5 @@
-// The state of a device that can no longer be used. All later requests fail with the text of the first error,
-// and the driver is not called again.
+// The state of a device that can no longer be used. All later requests fail with the message of the first
+// error, and the driver is not called again.
 #pragma once
 
 #include <mutex>
@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 class LostDevice {
  public:
-  // Returns the error if the device is lost, or else null.
+  // Returns the error if the device is lost; otherwise, returns null.
   Error Told() const {
     const std::lock_guard lock(mutex_);
     return text_.empty() ? nullptr : Fail(KDL_ERROR_DEVICE, text_);
   }
-  // Marks the device as lost. If it is called several times, the first text is kept.
+  // Marks the device as lost. If it is called several times, the first message is kept.
   Error Lose(const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (text_.empty()) {

@@ -17,10 +17,10 @@ class MemoryPool {
 
   // Takes a kept chunk of `rounded` bytes. Returns null if there is none.
   void* Take(std::int64_t rounded);
-  // Registers memory that the driver has allocated. Returns false if host memory is short; the caller must
+  // Registers memory that the driver has allocated. Returns false if host memory runs out; the caller must
   // then free the memory.
   bool Add(void* memory, std::int64_t rounded);
-  // Keeps a chunk that is no longer used. Returns false if enough chunks are kept or host memory is short;
+  // Keeps a chunk that is no longer used. Returns false if enough chunks are kept or host memory runs out;
   // the caller must then free the chunk.
   bool Keep(void* memory);
   // Removes and returns all kept chunks, which the caller must free.

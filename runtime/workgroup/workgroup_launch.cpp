@@ -64,22 +64,23 @@ class WorkgroupLaunch {
   std::int64_t told_[kdl_workgroup_record] = {};
 };
 
-// Returns the number of cores that have scratch at the same time. If scratch outlives a call, these are all
-// cores. Otherwise they are the cores of one call, limited by the driver's maximum number of bytes for
-// scratch.
+// Returns the number of cores whose scratch exists at the same time. If scratch outlives a call of the
+// driver, these are all busy cores. Otherwise, they are the cores of one call, limited by the driver's
+// maximum number of bytes for scratch.
 std::int64_t WorkgroupLaunch::CoresWithScratch() const {
   if (syncs()) return request_.busy_cores;
   const std::int64_t bytes = std::max<std::int64_t>(request_.variant->scratch_bytes, 1);
   return std::clamp<std::int64_t>(driver_.most_scratch() / bytes, 1, request_.busy_cores);
 }
 
-// Returns the number of cores in one call. It is limited because drivers count cores in 32 bits.
+// Returns the number of cores in one call of the driver. It is limited because drivers count cores in 32
+// bits.
 std::int64_t WorkgroupLaunch::CoresAtOnce() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   return std::min(CoresWithScratch(), kMost);
 }
 
-// Collects the numbers that workgroup_abi.h defines. Also collects the memory of the tensors, which follows
+// Collects the numbers that workgroup_abi.h defines, and the memory arguments. The tensors' memory follows
 // the memory arguments that every kernel has.
 void WorkgroupLaunch::CollectNumbers() {
   const kdl_variant& variant = *request_.variant;
@@ -100,8 +101,8 @@ void WorkgroupLaunch::CollectNumbers() {
     numbers_.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
     numbers_.insert(numbers_.end(), view.stride, view.stride + KDL_MAX_RANK);
   }
-  // An argument of 0 bytes may have no memory. Replace it by any memory, because the kernel does not access
-  // it.
+  // An argument of 0 bytes may have no memory. Replace its null address with that of any memory, because the
+  // kernel does not access it.
   std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
 }
 
@@ -132,7 +133,7 @@ Error WorkgroupLaunch::Prepare() {
   return nullptr;
 }
 
-// Runs one part of the launch on all cores: from one barrier of the launch to the next.
+// Runs one part of the launch on all cores. A part extends from one barrier of the launch to the next.
 Error WorkgroupLaunch::Part(std::int64_t part) {
   numbers_[1] = part;
   const std::int64_t at_once = CoresAtOnce();
@@ -159,7 +160,7 @@ Error WorkgroupLaunch::RunParts() {
   for (std::int64_t part = 0; part <= told_[4]; ++part) {
     KDL_RETURN_IF_ERROR(Part(part));
     if (static_cast<std::int32_t>(told_[0]) == 0) continue;
-    Show();  // ignore an error in showing the prints, because the trap matters more
+    Show();  // ignore errors while printing, because the trap matters more
     kdl_trap trap = {};
     trap.code = static_cast<std::int32_t>(told_[0]);
     trap.location = static_cast<std::int32_t>(told_[1]);

@@ -17,8 +17,8 @@ struct WorkgroupPlace {
   std::int64_t offset = 0;
 };
 
-// The driver's part of one launch. Operations run in the order of the calls. `Read` returns after all of them
-// have ended. When `Write` returns, it has copied the numbers.
+// The driver's part of one launch. Operations run in the order of the calls. `Read` returns after all earlier
+// operations have ended. `Write` copies the numbers before it returns.
 class WorkgroupDriver {
  public:
   virtual ~WorkgroupDriver() = default;
@@ -30,9 +30,9 @@ class WorkgroupDriver {
   virtual WorkgroupPlace PlaceOf(const void* address) = 0;
   // Returns the maximum number of bytes that scratch should occupy.
   virtual std::int64_t most_scratch() const = 0;
-  // Runs `cores` cores of the kernel, starting with core numbers[2]. `memories` are the arguments that follow
-  // the numbers. A null argument is not accessed. In all calls of a launch, both lists are the same, except
-  // for the first kdl_workgroup_header numbers.
+  // Runs `cores` cores of the kernel, starting with core `numbers[2]`. `memories` are the arguments that
+  // follow the numbers. The kernel does not access a null argument. `numbers` and `memories` are the same in
+  // all calls of a launch, except for the first kdl_workgroup_header numbers.
   virtual Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
                      std::int64_t cores) = 0;
   // Returns a suffix for a trap's message that identifies a thread, such as ` (cluster 2)`. `core` is the

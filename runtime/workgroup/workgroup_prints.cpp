@@ -11,7 +11,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Reads the numbers of the print memory in order.
+// Reads the numbers in the print memory one after another.
 class Reader {
  public:
   explicit Reader(std::span<const std::int64_t> numbers) : numbers_(numbers) {}

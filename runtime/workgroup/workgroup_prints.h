@@ -1,4 +1,4 @@
-// Reads from the memory of a launch what its kernels have printed, in the format of kdl/workgroup_abi.h.
+// Prints what kernels have stored in the print memory of a launch, in the format of kdl/workgroup_abi.h.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline constexpr std::int64_t kPrintNumbers = 1 << 17;
 // Returns whether the variant contains prints.
 bool Prints(const kdl_variant& variant);
 
-// Prints the contents of `numbers`, the used part of the print memory. `taken` is the number of numbers that
-// all prints needed together, which may be more than fit.
+// Prints the contents of `numbers`, the used part of the print memory. `taken` is the total size of all
+// prints in numbers, which may exceed the size of the print memory.
 Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t> numbers,
                  std::int64_t taken);
 

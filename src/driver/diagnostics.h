@@ -23,7 +23,7 @@ inline constexpr int kExitInput = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-/// Returns the exit code of the process: 0 without errors. Otherwise the ids of the diagnostics
+/// Returns the exit code of the process: 0 if there are no errors. Otherwise, the ids of the errors
 /// determine it: E090x and E097x are usage errors, E098x are problems of the machine.
 int ExitCodeOf(const DiagnosticEngine& diagnostics);
 

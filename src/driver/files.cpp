@@ -46,7 +46,7 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// Returns the path that an output is written to, with symbolic links resolved; its parent directory
+/// Returns the path of an output with symbolic links resolved. The parent directory of that path
 /// exists. On error, reports it and returns nothing.
 std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;

@@ -73,7 +73,7 @@ std::optional<double> MultiplyAddSlots(const std::optional<Operations>& work) {
 }
 
 /// Sets the limits of the machine in `row`. The series at index `first` measures arithmetic; the
-/// later ones measure memory streams.
+/// later series measure memory streams.
 void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKernel& kernel,
                 BenchRow& row) {
   double per_call = measure::ArithmeticSlots(row.threads);
@@ -190,7 +190,7 @@ class Bench {
     std::optional<std::vector<Wanted>> rows = List(kernels);
     if (!rows) return driver::Finish(session_);
     columns_ = {rows->front().threads == 0, !options_.against.empty()};
-    // After a failure, skip the remaining rows of that kernel only.
+    // After a failure, skip only the remaining rows of the same kernel.
     std::set<const ir::Function*> failed;
     int first_fault = driver::kExitDone;
     for (size_t i = 0; i < rows->size(); ++i) {

@@ -20,7 +20,7 @@ using driver::Emit;
 using driver::Emits;
 using driver::PipelineEnd;
 
-/// Whether any output depends on targets. KIR does not, if it is the only output.
+/// Whether any output depends on targets. If KIR is the only output, none does.
 bool NeedsTargets(const driver::Options& options, const Emits& emits) {
   auto is_of_module = [](Emit emit) {
     return emit == Emit::Ir || emit == Emit::Ast || emit == Emit::Contracts;

@@ -30,7 +30,8 @@ std::string Described(const kdl_device_facts& facts) {
   return text;
 }
 
-/// Describes a device. If `functional` is not null, sets it to whether the device is an emulation.
+/// Describes a device. If `functional` is not null, stores in it whether the device is an
+/// emulation.
 Result<std::string> Describe(kdl_context* context, const std::string& spec,
                              bool* functional = nullptr) {
   kdl_device* device = nullptr;

@@ -117,7 +117,7 @@ void Show(driver::Session& s, const std::vector<std::string>& files_read, const 
   }
 }
 
-/// Reports the workspaces of pipes. Compilation stops after the pipes are decided.
+/// Reports the workspaces of pipes. Compilation stops once the layout of the pipes is known.
 void ExplainWorkspaces(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
   if (made.ok()) Show(s, made.files_read, MapWorkspaces(s.options.files[0], made));

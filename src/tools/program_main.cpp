@@ -27,7 +27,7 @@
 #include "tools/loading/reference_device.h"
 
 // The main function of a program made with --emit exe. The kernels are linked into the program. The
-// KDL program is KIR in the reference image, and the executor of `kernelc run` runs it.
+// KDL program is stored as KIR in the reference image, and the executor of `kernelc run` runs it.
 
 extern "C" const kdl_image* const kdl_module_images[];
 
@@ -62,8 +62,8 @@ bool Load(LoadedProgram& loaded, DiagnosticEngine& diagnostics) {
   return false;
 }
 
-/// Creates a runtime context with the kernels of this program. Returns null after an error, which
-/// is reported.
+/// Creates a runtime context with the kernels of this program. On error, reports it and returns
+/// null.
 driver::Context MakeContext(DiagnosticEngine& diagnostics) {
   kdl_context* made = nullptr;
   Status status = driver::StatusOf(kdl_context_create(&made));

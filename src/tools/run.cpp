@@ -46,9 +46,9 @@ class RunOfFile {
             std::vector<sema::Define> from_data)
       : session_(options, families), from_data_(std::move(from_data)), options_(options) {}
 
-  /// Compiles and runs. Returns the values that the data determines for integer parameters on which
-  /// the program's launches depend. If the result is not empty, nothing has run, and the file must
-  /// be compiled again with these values.
+  /// Compiles and runs the file. Returns the values that the data determines for integer parameters
+  /// on which the program's launches depend. If the result is not empty, nothing has run, and the
+  /// file must be compiled again with these values.
   std::vector<sema::Define> CompileAndRun() {
     arguments_ = driver::ReadArguments(session_.options, session_.diagnostics);
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
@@ -92,8 +92,8 @@ class RunOfFile {
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
   }
 
-  /// Whether the program can run as it is compiled. If not, sets `found_` to the values that the
-  /// program must be compiled with.
+  /// Whether the program can run as it is compiled. If not, sets `found_` to the values with which
+  /// the program must be compiled.
   bool DataFixNothing(const ir::Function& chosen) {
     if (!from_data_.empty() || chosen.kind != ir::FunctionKind::Program) return true;
     found_ = driver::GenericsFromData(chosen, *arguments_, session_.options, session_.diagnostics);
@@ -101,7 +101,7 @@ class RunOfFile {
   }
 
   /// Returns `chosen` if it is a program, or else a new program that launches the kernel `chosen`.
-  /// Returns null after an error, which is reported.
+  /// On error, reports it and returns null.
   ir::Function* AsProgram(Compilation& made, ir::Function& chosen) {
     if (chosen.kind != ir::FunctionKind::Kernel) return &chosen;
     if (!driver::BindGenerics(chosen, *arguments_, session_.options, session_.diagnostics))

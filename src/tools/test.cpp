@@ -37,8 +37,7 @@ bool MayBeGolden(const fs::path& path) {
   return path.extension() == ".kdl" || path.extension() == ".kir";
 }
 
-/// Returns the .kdl and .kir files that the options list or that are in listed folders, sorted by
-/// name.
+/// Returns the listed .kdl and .kir files and those in the listed folders, sorted by name.
 std::vector<std::string> FindTestFiles(const driver::Options& options,
                                        DiagnosticEngine& diagnostics) {
   std::vector<std::string> files;

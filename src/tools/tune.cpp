@@ -107,8 +107,8 @@ class Tuning {
   }
 
  private:
-  /// Returns the kernels to tune, and reads their entries in the tuning file. Returns nothing after
-  /// an error, which is reported.
+  /// Returns the kernels to tune, and reads their entries in the tuning file. On error, reports it
+  /// and returns nothing.
   std::vector<ir::Function*> List() {
     auto spec = driver::OnlyTarget(options_, session_.diagnostics);
     if (!spec) return {};
@@ -137,7 +137,7 @@ class Tuning {
 
   bool ReadKnown() {
     constexpr size_t kMostBytes = size_t{16} << 20;
-    // An error is reported when the file is read.
+    // The error is reported later, when the file is read.
     std::error_code ignored;
     if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return true;

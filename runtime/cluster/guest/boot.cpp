@@ -1,8 +1,8 @@
-// The code other than kernels that runs on a cluster. It is freestanding, uses a dozen Linux system calls,
+// The code, other than kernels, that runs on a cluster. It is freestanding, uses a dozen Linux system calls,
 // and is linked into each image.
 //
 // One thread runs a core's workers in turn from barrier to barrier, each on its own stack. Every run
-// therefore gives the same bits, and a barrier costs a switch of stacks instead of threads.
+// therefore gives the same bits, and a barrier only switches between stacks, not between threads.
 
 #include "kdl/cluster_abi.hpp"
 
@@ -11,7 +11,7 @@ extern "C" const kdl_cluster_entry kdl_cluster_entries[];
 // The hash of the ABI for which the image was compiled. The host reads it from the image.
 extern "C" const volatile uint64_t kdl_cluster_image_abi = kdl_cluster_abi_hash;
 
-// Compilers emit calls of these functions even though no library is linked.
+// Compilers emit calls to these functions even though no library is linked.
 extern "C" {
 [[gnu::weak, clang::no_builtin]] void* memset(void* to, int byte, unsigned long bytes) {
   for (unsigned long at = 0; at < bytes; ++at) static_cast<char*>(to)[at] = static_cast<char>(byte);
@@ -103,8 +103,8 @@ void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
 
 // -- block copies -------------------------------------------------------------------------------------
 
-// Block copies in progress. They advance in the order in which they were started. They advance a little
-// whenever a worker stops at a barrier. When a worker waits for a copy, they advance until that copy is done.
+// Block copies in progress. They advance in the order in which they were started: a little whenever a worker
+// stops at a barrier, and until a copy is done when a worker waits for that copy.
 class Copies {
  public:
   void Open(char* memory, volatile kdl_cluster_mailbox* mailbox) {
@@ -428,7 +428,7 @@ class Cluster {
     char byte = 0;
     if (mailbox_.polls == 0) return System(kRead, kDoorbell, reinterpret_cast<long>(&byte), 1) == 1;
     static constexpr long kPause[] = {
-        0, 50000};  // seconds and nanoseconds; lets other processes use the processor
+        0, 50000};  // seconds and nanoseconds; the pause lets other processes run
     while (mailbox_.number == mailbox_.done) System(kNanosleep, reinterpret_cast<long>(kPause));
     return true;
   }

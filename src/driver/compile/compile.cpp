@@ -20,8 +20,8 @@ Compilation Ended(Compilation made, PipelineEnd end) {
   return made;
 }
 
-/// Returns `around`, applied to the tile selectors that the file of --tuned defines. Without such a
-/// file, returns `around` itself.
+/// Returns a function that applies `around` to the tile selectors from the file given with --tuned.
+/// Without such a file, returns `around` itself.
 SelectorAround AroundTuned(Session& s, const SelectorAround& around,
                            const std::shared_ptr<TunedFile>& tuned) {
   if (!tuned) return around;
@@ -33,8 +33,8 @@ SelectorAround AroundTuned(Session& s, const SelectorAround& around,
   };
 }
 
-/// Whether the requested outputs show the KIR after a pass of a target. Those passes then run on
-/// the whole module.
+/// Whether the requested outputs include the KIR after a target-specific pass. If they do, those
+/// passes run on the whole module.
 bool ShowsPasses(const Options& options, const Emits& emits) {
   return emits.Has(Emit::Ir) || !options.stop_after.empty() || !options.print_after.empty();
 }
@@ -56,7 +56,7 @@ void NoteFiles(const std::vector<WantedTarget>& targets, std::vector<std::string
   }
 }
 
-/// Returns the targets of the module's devices, or nothing after an error, which is reported.
+/// Returns the targets of the module's devices. On error, reports it and returns nothing.
 std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const CompileRequest& request,
                                                        Compilation& made) {
   auto devices = AssignDevices(s, *made.module, request.places);

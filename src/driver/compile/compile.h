@@ -24,7 +24,7 @@ struct Compilation : Lowered {
 /// The last phase that a compilation runs.
 enum class Until : uint8_t { Ir, ModulePasses, Pipes, Code };
 
-/// What to compile, and which phase is the last.
+/// What to compile, and when to stop.
 struct CompileRequest {
   Until until = Until::Code;
   std::optional<std::string> text = {};    ///< replaces the contents of options.files[0]

@@ -30,8 +30,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Prints what the options request after irgen. Returns Done if compilation continues with the
-/// passes.
+/// Prints the output that the options request after irgen. Returns Done if compilation continues
+/// with the passes.
 PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   const ir::PrintOptions how{.locs = s.options.locs};
   if (!CheckModuleName(lowered.module->name.text(), s.options, s.diagnostics))
@@ -44,10 +44,11 @@ PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   return ends ? PipelineEnd::Stopped : PipelineEnd::Done;
 }
 
-/// With --kernel, restricts each -D to that kernel if the kernel has a parameter of that name.
+/// With --kernel, restricts each -D to that kernel if the kernel has a parameter with the name in
+/// the -D.
 void NarrowDefines(const Options& options, const syntax::Module& tree,
                    std::vector<sema::Define>& defines) {
-  // Ignores a suffix such as `.f32`.
+  // Ignores a type suffix such as `.f32`.
   const std::string kernel = options.kernel.substr(0, options.kernel.find('.'));
   for (const syntax::Item* item : tree.items) {
     const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
@@ -60,8 +61,7 @@ void NarrowDefines(const Options& options, const syntax::Module& tree,
   }
 }
 
-/// Returns the values given with -D, followed by `given`. Returns nothing after an error, which is
-/// reported.
+/// Returns the values given with -D, followed by `given`. On error, reports it and returns nothing.
 std::optional<std::vector<sema::Define>> AllDefines(Session& s,
                                                     const std::vector<sema::Define>& given) {
   auto defines = ReadDefines(s.options, s.diagnostics);

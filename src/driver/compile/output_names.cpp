@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Applies the last --path-prefix-map whose prefix matches. Returns nothing if no prefix matches.
+/// Applies the last --path-prefix-map whose prefix matches the path. Returns nothing if no prefix
+/// matches.
 std::optional<std::string> Mapped(const Options& options, std::string_view path) {
   for (const std::string& text : std::views::reverse(options.path_prefix_map)) {
     size_t equals = text.find('=');

@@ -12,17 +12,18 @@ namespace kdl::driver {
 /// Whether each --path-prefix-map has the form OLD=NEW. Reports the first that does not.
 bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the base name of the outputs: the one given by the option, or else the file's.
+/// Returns the base name of the outputs: the name given with --module, or by default the name of
+/// the file without its extension.
 std::string ModuleName(const Options& options);
 
 /// Whether `name` can name output files in the output folder and a C header. Reports an error if it
 /// cannot.
 bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the name under which the outputs of a build refer to a source. If a --path-prefix-map
-/// matches, its last match applies. Otherwise the name is the path relative to the folder of the
-/// compiled file, so that outputs do not depend on where the sources are. With -g, and in code that
-/// runs immediately, it is the full path.
+/// Returns the name under which the outputs of a build refer to a source. The last
+/// --path-prefix-map that matches applies. If none matches, the name is the path relative to the
+/// folder of the compiled file, so that outputs do not depend on where the sources are. With -g,
+/// and in code that runs immediately, the name is the full path.
 std::string NameInOutputs(const Options& options, const std::string& path);
 
 /// Returns a list of device specs as written into the outputs of a build. --path-prefix-map applies

@@ -13,7 +13,7 @@ inline constexpr std::string_view kParse = "parse";
 inline constexpr std::string_view kSema = "sema";
 inline constexpr std::string_view kIrgen = "irgen";
 
-/// Checks the names given to --print-after and --stop-after. Reports unknown ones.
+/// Checks the names given to --print-after and --stop-after. Reports unknown names.
 bool CheckPassNames(Session& session);
 
 bool PrintsAfter(const Options& options, std::string_view phase);

@@ -21,7 +21,7 @@ bool NeedsCode(const Emits& emits) {
          std::ranges::any_of(kOfTargets, [&](Emit emit) { return emits.Has(emit); });
 }
 
-/// Whether anything other than kernelc can load the objects. Reports an error if not.
+/// Whether a program other than kernelc can load the objects. Reports an error if not.
 bool HasLoader(Session& s, const DeviceSpecs& specs, const Emits& emits) {
   std::string_view word = emits.Has(Emit::Obj) ? "obj" : emits.Has(Emit::Shared) ? "shared" : "";
   bool interprets = std::ranges::all_of(specs, [](const auto& device) {
@@ -45,7 +45,7 @@ std::vector<std::string> BindingsOf(const ir::Module& module, const Places& plac
   return bindings;
 }
 
-/// Adds the specs of another device under test to the specs to generate code for.
+/// Adds `more`, the specs of another device under test, to `all`, the specs to generate code for.
 void Join(DeviceSpecs& all, const DeviceSpecs& more) {
   for (const auto& [name, list] : more) {
     auto [known, is_new] = all.emplace(name, list);

@@ -9,7 +9,7 @@
 
 namespace kdl::driver {
 
-/// What a command says about the devices that a module is compiled for.
+/// A command's settings for the devices of a compilation.
 struct Places {
   /// Specs to test: each spec in turn is used for all devices of the module. If empty, the file and
   /// the bindings determine the specs.
@@ -27,13 +27,13 @@ struct PlacedDevices {
   std::vector<DeviceSpecs> at_run;
 };
 
-/// Determines the specs of the module's devices. Returns nothing after an error, which is reported.
+/// Determines the specs of the module's devices. On error, reports it and returns nothing.
 std::optional<PlacedDevices> AssignDevices(Session& session, ir::Module& module,
                                            const Places& places);
 
-/// Returns the targets of the devices. Each of them supports every output that `emits` requests.
-/// The list is empty if nothing is known about any device and only target-independent outputs are
-/// requested. Returns nothing after an error, which is reported.
+/// Returns the targets of the devices. Each target supports every output that `emits` requests. The
+/// list is empty if nothing is known about any device and only target-independent outputs are
+/// requested. On error, reports it and returns nothing.
 std::optional<std::vector<WantedTarget>> TargetsOfDevices(Session& session,
                                                           const ir::Module& module,
                                                           const PlacedDevices& devices,

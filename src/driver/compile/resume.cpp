@@ -51,7 +51,7 @@ passes::Pipeline TextPasses(const ir::Module& module, const Options& options) {
   if (!options.trust_ir || module.after == kIrgen) return all;
   if (module.after.empty()) return passes::kTrustedPipeline;
   auto found = Find(all, module.after);
-  // If a pass of a target was the last that ran, no module passes remain.
+  // If the last pass that ran was a pass of a target, no module passes remain.
   if (found == all.end()) return {};
   return {found + 1, all.end()};
 }

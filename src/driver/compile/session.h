@@ -31,8 +31,8 @@ struct Session {
   std::vector<passes::PassRun> times;  ///< times of phases and passes, in execution order
 };
 
-/// Whether to continue. It is Failed after errors, which have been reported, and Stopped after the
-/// pass that --stop-after names.
+/// Whether compilation continues: Done if it does, Failed after reported errors, and Stopped after
+/// the pass that --stop-after names.
 using passes::PipelineEnd;
 
 /// Writes the output of a command: the printed text, then the times of --time-passes, then the

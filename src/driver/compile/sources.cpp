@@ -33,7 +33,7 @@ constexpr std::string_view kElementary = "math/";
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
 /// Returns the identifiers of a text, including those in comments. Also returns `%`, because a
-/// library fn implements it for floats.
+/// library function implements it for floats.
 std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   std::unordered_set<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
@@ -46,7 +46,8 @@ std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   return words;
 }
 
-/// Returns the fns that a library file declares. Each declaration begins at the start of a line.
+/// Returns the names of the functions that a library file declares. Each declaration begins at the
+/// start of a line.
 std::vector<std::string_view> DeclaredFns(std::string_view text) {
   constexpr std::string_view kBegin = "\nfn ";
   std::vector<std::string_view> fns;
@@ -59,8 +60,8 @@ std::vector<std::string_view> DeclaredFns(std::string_view text) {
 
 using Words = std::unordered_set<std::string_view>;
 
-/// Whether a text with these words may need the library fn `fn`: exp_f32 for `exp`, trunc_of for
-/// `trunc`, fmod_f32 for `%`.
+/// Whether a text with these words may need the library function `fn`. For example, `exp` needs
+/// exp_f32, `trunc` needs trunc_of, and `%` needs fmod_f32.
 bool MayNeed(const Words& words, std::string_view fn) {
   for (std::string_view suffix : {"_f32", "_f64", "_of"}) {
     if (!fn.ends_with(suffix)) continue;
@@ -168,8 +169,8 @@ class Loader {
     return true;
   }
 
-  /// Returns the prefix `lib.` for the name `lib.gemm`, since imports are relative to the importing
-  /// file.
+  /// Returns the folder part of a name, such as `lib.` for `lib.gemm`, since imports are relative
+  /// to the importing file.
   static std::string FolderOf(const std::string& name) {
     size_t dot = name.rfind('.');
     return dot == std::string::npos ? "" : name.substr(0, dot + 1);

@@ -22,7 +22,7 @@ struct Trees {
 const syntax::Module* Parse(Session& session, FileId file, Trees& trees);
 
 /// Loads all files that the module imports, directly or indirectly, and parses each of them once.
-/// Returns null after an error, which is reported: a file is missing, has errors or imports itself.
+/// Reports an error and returns null if a file is missing, has errors or imports itself.
 const sema::SourceFile* LoadImports(Session& session, const syntax::Module& module, Trees& trees);
 
 /// Returns the library files with elementary functions that any of the trees may use.

@@ -71,8 +71,9 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
-/// Whether the kernel needs its own code for this target. It does if a contraction uses a different
-/// matrix instruction than on the extended target, or if the family gives another reason.
+/// Whether the kernel needs its own code for `target`, in addition to the code for `extended`. It
+/// does if a contraction uses different matrix instructions on the two targets, or if the target
+/// family gives another reason.
 bool Differs(const ir::Function& kernel, const targets::Target& target,
              const targets::Target& extended) {
   bool differs =
@@ -85,8 +86,9 @@ bool Differs(const ir::Function& kernel, const targets::Target& target,
   return differs;
 }
 
-/// Returns the kernels to compile for a target. If the target's level extends the level of another
-/// target, kernels whose code would be the same are compiled only for that other target.
+/// Returns the kernels to compile for a target. If the target's instruction-set level extends the
+/// level of another target, kernels whose code would be the same are compiled only for that other
+/// target.
 std::set<Name> CompiledKernels(const ir::Module& module, const WantedTarget& wanted,
                                std::span<const WantedTarget> all) {
   std::set<Name> kernels = KernelsFor(module, wanted.devices);
@@ -102,16 +104,16 @@ std::set<Name> CompiledKernels(const ir::Module& module, const WantedTarget& wan
   return kernels;
 }
 
-/// Copies the module without the kernels that get no code for this target, because these might
-/// exceed its limits. They stay in the original module, since programs may launch them on other
-/// devices.
+/// Copies the module without the kernels that get no code for this target, because those kernels
+/// might exceed the target's limits. They stay in the original module, since programs may launch
+/// them on other devices.
 std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode& code) {
   return CopyModule(module, [&](const ir::Function& function) {
     return function.kind == ir::FunctionKind::Fn || code.kernels.contains(function.name);
   });
 }
 
-/// Runs the passes that choose the target's tiles and pipes.
+/// Runs the passes that choose the target's tile sizes and pipes.
 PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
   code.module->target = code.target.spec;
@@ -132,7 +134,7 @@ PipelineEnd RunProgramPasses(Session& s, ir::Module& module, const Code& code) {
   for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
   PipelineEnd end = passes::RunPipeline(After({passes::kProgramPipeline}, module.after)[0], context,
                                         PassOptionsOf(s));
-  // The memory for pipes was sized for this one target.
+  // The memory for pipes was sized for this single target.
   if (code.targets.size() == 1) module.target = code.targets[0].target.spec;
   return end;
 }
@@ -148,7 +150,8 @@ PipelineEnd RunLoopPasses(Session& s, TargetCode& code) {
   return passes::RunPipeline(code.loops, context, PassOptionsOf(s));
 }
 
-/// Generates the code for a part. Its targets must already be set.
+/// Generates the code for one part, that is, for the targets of one family and architecture. Its
+/// targets must already be set.
 bool Generate(Session& s, Part& part, const codegen::CompileOptions& what) {
   const targets::Family& family = *part.targets[0]->target.family;
   std::vector<targets::TargetKernels> kernels;

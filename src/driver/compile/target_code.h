@@ -46,19 +46,19 @@ struct Code {
   const ir::Module* reached = nullptr;
 };
 
-/// Returns a tile selector that wraps the target's. If the function is empty, the target's selector
-/// is used.
+/// Returns a tile selector that wraps the selector of a target. If this function is empty, the
+/// target's own selector is used.
 using SelectorAround =
     std::function<std::shared_ptr<const passes::TileSelector>(const targets::Target&)>;
 
 /// Copies the module for each target and runs the passes up to the one that decides its pipes. Then
-/// runs the passes of the module's own programs, which allocate the memory for pipes. The module
+/// runs the passes for the module's own programs, which allocate the memory for pipes. The module
 /// passes must already have run. With `shows_passes`, copies all functions, not only those that get
 /// code.
 Code DecidePipes(Session& session, ir::Module& module, const std::vector<WantedTarget>& targets,
                  const SelectorAround& around, bool shows_passes);
 
-/// Runs the remaining passes on the copies, then the code generators of their families.
+/// Runs the remaining passes on each target's copy of the module, then the code generators.
 Code GenerateCode(Session& session, Code decided, const codegen::CompileOptions& what);
 
 }  // namespace kdl::driver

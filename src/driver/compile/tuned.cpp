@@ -137,8 +137,8 @@ class TunedSelector final : public passes::TileSelector {
   }
 
  private:
-  /// Replaces the values in `chosen` by those in `tiles`. Returns why that is not possible, or an
-  /// empty string.
+  /// Replaces the values in `chosen` with those in `tiles`. Returns the reason if that is not
+  /// possible, or an empty string otherwise.
   std::string Take(const ir::Function& kernel, const Tiles& tiles,
                    std::vector<int64_t>& chosen) const {
     auto hidden = passes::HiddenConstants(kernel, session_.context);
@@ -182,7 +182,8 @@ class TunedSelector final : public passes::TileSelector {
     return found;
   }
 
-  /// Returns the number of --set sizes that are in the same size class as those of the entry.
+  /// Returns the number of --set sizes that are in the same size class as the corresponding sizes
+  /// of the entry.
   int Nearness(const TunedKernel& one) const {
     int nearness = 0;
     for (const std::string& text : session_.options.set) {

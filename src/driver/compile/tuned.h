@@ -48,8 +48,8 @@ struct TunedKernel {
   bool SameKey(const TunedKernel& other) const;
 };
 
-/// Convert between TunedKernels and the text of a tuning file. ReadTuned returns nothing after an
-/// error, which is reported.
+/// Convert between TunedKernels and the text of a tuning file. On error, ReadTuned reports it and
+/// returns nothing.
 std::string TunedText(const std::vector<TunedKernel>& kernels);
 std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const std::string& text,
                                                   DiagnosticEngine& diagnostics);
@@ -61,7 +61,7 @@ struct TunedFile {
   bool knew_one = false;
 };
 
-/// Reads the file of --tuned. Returns null after an error, which is reported.
+/// Reads the file given with --tuned. On error, reports it and returns null.
 std::shared_ptr<TunedFile> ReadTunedFile(Session& session);
 
 /// Returns selectors that use the file. If it has several entries for a kernel and level, they use
@@ -69,7 +69,7 @@ std::shared_ptr<TunedFile> ReadTunedFile(Session& session);
 /// first is used.
 SelectorAround TakeTuned(Session& session, std::shared_ptr<TunedFile> file);
 
-/// Warns if no kernel that the selectors looked up is in the file.
+/// Warns if the file contains none of the kernels that the selectors looked up.
 void ReportUnknown(const TunedFile& file, Session& session);
 
 }  // namespace kdl::driver

@@ -18,8 +18,8 @@ bool SameCode(const targets::Target& a, const targets::Target& b) {
   return a.family == b.family && a.spec == b.spec;
 }
 
-/// Makes targets of the same part adjacent. Within a part, the target that requires the fewest
-/// processor features comes first.
+/// Sorts the targets so that those of the same part, that is, of the same family and architecture,
+/// are adjacent. Within a part, the target that requires the fewest processor features comes first.
 std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
   auto asks = [](const WantedTarget& t) {
     return std::popcount(t.target.facts->required_features);
@@ -100,8 +100,8 @@ bool AreDevices(Session& s, const DeviceSpecs& specs) {
   return true;
 }
 
-/// Whether all targets of a part have different levels. Reports two with the same level, since the
-/// runtime distinguishes the targets of a part by level.
+/// Whether all targets of a part have different levels. Reports an error for two targets with the
+/// same level, since the runtime distinguishes the targets of a part by level.
 bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagnostics) {
   auto alike = [](const WantedTarget& a, const WantedTarget& b) {
     return InOnePart(a.target, b.target) && a.target.facts->level == b.target.facts->level;
@@ -180,7 +180,7 @@ std::optional<std::vector<WantedTarget>> ParseTargets(Session& s, const ir::Modu
     }
   }
   for (const auto& [device, list] : specs) {
-    // The caller may bind a device without specs to any of the targets.
+    // A device without specs may be bound to any of the targets later.
     if (!list.empty()) continue;
     for (WantedTarget& target : wanted) target.devices.insert(device);
   }

@@ -11,8 +11,8 @@
 
 namespace kdl::driver {
 
-/// A target, and the module's devices that may be of this target. If kAnyDevice is among them,
-/// every device may be.
+/// A target, and the names of the module's devices that may have this target. If kAnyDevice is
+/// among them, every device may have it.
 struct WantedTarget {
   targets::Target target;
   std::set<std::string> devices;

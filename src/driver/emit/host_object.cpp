@@ -20,8 +20,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Makes the module runnable without a compiler: its devices get the specs for the runtime, and if
-/// the module has no program, each kernel gets one.
+/// Makes the module runnable without a compiler. Gives its devices the specs for the runtime and,
+/// if the module has no program, adds a program for each kernel.
 void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   for (ir::Device& device : module.devices) {
     auto spec = specs.find(device.name.str());
@@ -36,8 +36,8 @@ void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   }
 }
 
-/// Among the levels of the part that have the kernel, returns the highest below `level`, or null if
-/// there is none.
+/// Returns the highest level below `level` among the levels of the part that have the kernel.
+/// Returns null if there is none.
 const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name kernel) {
   const TargetCode* below = nullptr;
   for (const TargetCode* one : part.targets) {
@@ -48,9 +48,9 @@ const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name ker
 }
 
 /// Adds the kernels of a part to `into`, the module that the interpreter runs. Tile sizes may
-/// differ between levels, and results with them. With `lowest`, adds each kernel from its lowest
-/// level, which runs on any processor. Otherwise adds the kernels of higher levels that differ from
-/// the level below.
+/// differ between levels, and results may depend on tile sizes. With `lowest`, adds each kernel
+/// from its lowest level, which runs on any processor. Otherwise, adds the kernels of higher levels
+/// that differ from the level below.
 void AddKernels(Part& part, ir::Module& into, bool lowest) {
   Names& names = into.context().names;
   auto code = part.compiled.kernels.begin();
@@ -72,7 +72,7 @@ void AddKernels(Part& part, ir::Module& into, bool lowest) {
   }
 }
 
-/// Adds the kernels that the interpreted part lacks, from the other parts.
+/// Adds the kernels that the interpreted part lacks to `into`. They come from the other parts.
 void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir::Module& into) {
   for (Part* part : parts) {
     if (part == &interpreted) continue;
@@ -112,8 +112,9 @@ DeviceSpecs DefaultPlaces(const Compilation& made, std::span<Part* const> parts)
   return places;
 }
 
-/// Returns the KIR that the interpreter runs in place of the kernels. Records the kernels' names in
-/// that KIR in the parts. Kernels come from `part` if it has them, and from other parts otherwise.
+/// Returns the KIR that the interpreter runs in place of the kernels, and stores the kernels' names
+/// in that KIR in the parts. Kernels come from `part` if it has them, and from other parts
+/// otherwise.
 std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
   const ir::Module& tiled = *part.targets[0]->tiled;
   ir::Module all(tiled.context());
@@ -182,7 +183,7 @@ const std::string* CompileHostObject(Session& s, Compilation& made, std::string_
   std::vector<codegen::CompiledModule*> devices;
   std::vector<Part*> parts = LinkedParts(code, arch);
   for (Part* part : parts) devices.push_back(&part->compiled);
-  // The interpreter runs the tiles of the host's own code, if that code exists.
+  // The interpreter uses the tile sizes of the host's own code, if that code exists.
   auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
   Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
   std::string kir = embeds_ir && interpreted ? InterpretedText(made, parts, *interpreted) : "";

@@ -9,8 +9,8 @@
 
 namespace kdl::driver {
 
-/// Returns the architectures on which the code's programs can run. If all code is for devices, that
-/// is the architecture of kernelc itself.
+/// Returns the architectures on which the code's programs can run. If all code is for devices,
+/// returns only the architecture of kernelc itself.
 std::vector<std::string> HostArchs(const Code& code);
 
 /// Whether programs with this code can run on this machine. Reports an error if not.
@@ -25,8 +25,8 @@ std::vector<Part*> LinkedParts(Code& code, std::string_view arch);
 bool EmbedsIr(const Options& options, const Code& code);
 
 /// Returns the contents of NAME.host.o for a host: the images of all devices and their
-/// registration. The contents are generated once and are owned by the code. Returns null after an
-/// error, which is reported.
+/// registration. The contents are generated once and stored in `made`. On error, reports it and
+/// returns null.
 const std::string* CompileHostObject(Session& session, Compilation& made, std::string_view arch,
                                      bool embeds_ir);
 

@@ -114,8 +114,8 @@ class Collector {
     AddTexts("o", &codegen::CompiledModule::object);
   }
 
-  /// Returns the kind of the part's devices if they load code in the text format of this name.
-  /// Returns null otherwise.
+  /// If the part's devices load code in the given text format, returns their kind of device.
+  /// Otherwise, returns null.
   static const targets::TargetKind* LoaderOf(const Part& part, std::string_view text) {
     for (const targets::TargetKind& kind : part.targets[0]->target.family->kinds) {
       if (kind.kind == part.compiled.kind && kind.text == text) return &kind;
@@ -149,7 +149,8 @@ class Collector {
     KDL_UNREACHABLE("no device loads '{}'", text);
   }
 
-  /// Adds the given text of each part that has it. Returns whether any part has it.
+  /// Adds a file with the given text format for each part that has it. Returns whether any part has
+  /// it.
   bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
@@ -160,7 +161,7 @@ class Collector {
     return has_any;
   }
 
-  /// Adds the texts of the given format, or reports that no part has any. `word` is the format's
+  /// Adds files with the given text format, or reports that no part has it. `word` is the format's
   /// name in --emit.
   void NeedTexts(std::string_view word, std::string_view ending,
                  std::string codegen::CompiledModule::* text) {
@@ -174,7 +175,7 @@ class Collector {
   }
 
   /// Returns the architecture of a part, or its kind of device if it has no architecture. If two
-  /// families have this architecture, the family's name is a prefix.
+  /// families have this architecture, the result begins with the family's name.
   std::string PartName(const Part& part) const {
     const std::string& arch = part.compiled.arch;
     if (arch.empty()) return part.compiled.kind;

@@ -64,8 +64,8 @@ class Binder {
         arguments_(arguments),
         diagnostics_(diagnostics) {}
 
-  /// Checks that no two --arg and no two --out name the same parameter, and that each option is
-  /// meaningful for its parameter.
+  /// Checks that no two --arg options and no two --out options name the same parameter, and that
+  /// each option is meaningful for its parameter.
   void CheckNames(const Options& options) {
     std::set<std::string> given;
     for (const ArgumentSpec& argument : arguments_) {
@@ -162,9 +162,9 @@ class Binder {
     }
   }
 
-  /// Suggests how a `where` could determine an unknown size: by giving the sizes that the equation
-  /// also contains, or by solving the equation for the unknown. Returns an empty string if no
-  /// `where` can.
+  /// Suggests how a `where` clause could determine an unknown size: by giving the sizes that the
+  /// equation also contains, or by solving the equation for the unknown. Returns an empty string if
+  /// no `where` clause can.
   std::string EquationFor(Name dim, const SizeValues& values) const {
     for (const ir::Op* op : ir::RequirementsOf(program_)) {
       if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;

@@ -19,7 +19,7 @@ struct BoundArgument {
   ir::Direction direction = ir::Direction::In;
   HostTensor tensor;  ///< a scalar has no dimensions
   bool is_tensor = false;
-  /// Filled with drawn numbers: neither given by --arg nor an `out` parameter.
+  /// Whether the values are random: the parameter has no --arg and is not an `out` parameter.
   bool is_drawn = false;
   std::string out_path;  ///< the file given with --out, if any
 };

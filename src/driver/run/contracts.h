@@ -21,16 +21,16 @@ struct BoundContract {
   std::map<Name, int64_t> constants;  ///< `int` generics that have a value
 };
 
-/// Returns the source position of a failure: that of the condition or equation, or of the
-/// subexpression that has no value.
+/// Returns the source position of a failure: the position of the condition or equation that failed,
+/// or of the subexpression that has no value.
 Span FailureSpan(const interp::ContractFailure& failure, const SourceManager& sources);
 
 /// Returns the function's contract, or nothing if it has none.
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function);
 
-/// Returns the data of a run in the form that the evaluator uses. Both programs must outlive the
-/// result.
+/// Returns the data of a run in the form that the evaluator uses. `before` and `after` must outlive
+/// the result.
 interp::ContractData EvaluatorData(const BoundContract& contract, const BoundProgram& before,
                                    const BoundProgram& after);
 

@@ -32,7 +32,7 @@ ir::Device* FindInSource(ir::Module& module, std::string_view name) {
   return nullptr;
 }
 
-/// Whether a list of specs has no empty elements. Reports an error if it has.
+/// Whether a list of specs has no empty elements. Reports an error if it has any.
 bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   std::vector<std::string_view> elements = SplitList(list);
   if (std::ranges::find(elements, std::string_view()) == elements.end()) return true;
@@ -145,8 +145,8 @@ std::string Followed(ir::Module& module, const std::string& spec) {
   return fmt::format("{}", fmt::join(list, ","));
 }
 
-/// Returns the unbound device because of which `device` has no spec: `device` itself, or one that
-/// it refers to.
+/// Returns the unbound device that is the reason why `device` has no spec. It is `device` itself,
+/// or a device that it refers to.
 const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device) {
   for (std::string_view element : SplitList(device.spec)) {
     if (const ir::Device* other = Represents(module, element)) return PromiseOf(module, *other);

@@ -35,8 +35,8 @@ int64_t Uniform(IntegerRange range, uint64_t x) {
   return static_cast<int64_t>(static_cast<uint64_t>(range.low) + (width == 0 ? x : x % width));
 }
 
-/// Returns a power of two or a neighbour of one, of either sign. If that is outside the range,
-/// returns an end of the range.
+/// Returns a power of two or one of its neighbours, with either sign. If the number is outside the
+/// range, returns an end of the range.
 int64_t Edge(Scalar scalar, IntegerRange range, uint64_t x) {
   uint64_t power = uint64_t{1} << (x >> 8) % static_cast<uint64_t>(Info(scalar).bits);
   auto half = static_cast<int64_t>(power / 2);

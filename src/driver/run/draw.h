@@ -6,8 +6,9 @@
 
 namespace kdl::driver {
 
-/// The bits are mix(mix(seed) + n), where mix is the finalizer of SplitMix64: x +=
-/// 0x9e3779b97f4a7c15, two rounds of xor-shift and multiply, and a final xor-shift.
+/// Returns 64 random bits: mix(mix(seed) + n), where mix is the finalizer of SplitMix64. It
+/// computes x += 0x9e3779b97f4a7c15, then two rounds of xor-shift and multiply, and a final
+/// xor-shift.
 uint64_t DrawBits(uint64_t seed, uint64_t n);
 
 /// Returns element n of the tensor that `random` generates from this seed. It is computed from 64
@@ -42,13 +43,13 @@ int64_t Plus(int64_t a, int64_t b);
 int64_t OrderedInteger(Scalar scalar, uint64_t bits);
 uint64_t IntegerBits(Scalar scalar, int64_t ordered);
 
-/// Returns the position of element n of an input that is meant to reveal faults. A quarter of the
-/// elements are small. Another quarter are an end of the range, or a power of two or its neighbour.
-/// The other half are anything in the range.
+/// Returns element n of an input that is meant to reveal faults, in the form that IntegerRange
+/// uses. A quarter of the elements are small. Another quarter are ends of the range, powers of two,
+/// or neighbours of powers of two. The other half are arbitrary numbers in the range.
 int64_t DrawInteger(Scalar scalar, IntegerRange range, uint64_t seed, uint64_t n);
 
-/// Fills an argument that was not given. Integers are any value of their type, and everything else
-/// is as for `random`.
+/// Fills an argument that was not given on the command line. Integers are arbitrary values of their
+/// type. Other types are filled as for `random`.
 void DrawArgument(HostTensor& tensor, uint64_t seed);
 
 }  // namespace kdl::driver

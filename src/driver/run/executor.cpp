@@ -84,7 +84,7 @@ Status Executor::RunProgram(const ir::Function& program,
 }
 
 /// If an operation fails, all operations that depend on it fail with the same cause. The first
-/// failed event therefore has the right message.
+/// failed event therefore has the original cause.
 Status Executor::Wait() {
   Status first;
   for (kdl_event* event : events_) {
@@ -254,8 +254,8 @@ Result<int64_t> Executor::Footprint(Name device, Name kernel, Name constants) {
   return status.ok() ? Result<int64_t>(bytes) : status.failure();
 }
 
-/// Returns 0 if the program computed the value of KDL_CORES_AUTO, since 0 is not a valid number of
-/// cores.
+/// Returns 0 if the program computed a number of cores that happens to equal KDL_CORES_AUTO, since
+/// 0 is not a valid number of cores.
 Result<int64_t> Executor::Instances(Name device, std::optional<int64_t> core_num) {
   Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();
@@ -337,7 +337,7 @@ Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& reque
     }
     launch.args.push_back(arg);
   }
-  if (request.core_num == KDL_CORES_AUTO) {  // the program computed it, so it does not mean `auto`
+  if (request.core_num == KDL_CORES_AUTO) {  // the program computed this number, so it does not mean `auto`
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
                                name, *request.core_num),
                    FailureKind::User};

@@ -34,7 +34,7 @@ Status StatusOf(kdl_error* error);
 /// checked.
 enum class LaunchChecks : uint8_t { Nothing, Requirements, All };
 
-/// Runs programs on the runtime. Each operation becomes calls of the runtime's C interface, the
+/// Runs programs on the runtime. Each operation becomes calls to the runtime's C interface, the
 /// same calls that the generated orchestration makes. The kernels must be registered with the
 /// context under the module's name.
 class Executor final : public interp::ProgramHost {
@@ -46,14 +46,14 @@ class Executor final : public interp::ProgramHost {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Adds a tensor of the caller as an argument for the program's parameters. Takes over the
-  /// array's reference.
+  /// Adds a tensor of the caller, so that it can be an argument for the program's parameters. Takes
+  /// over the array's reference.
   interp::TensorId Add(const kdl_array& array);
   /// Returns the array of a tensor. The tensor must not have been freed.
   const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
 
-  /// Sets the contracts that are checked at launches and at the `expect`s of a test, and the
-  /// sources that contain them. Both must outlive the executor.
+  /// Sets the contracts that are checked at launches and at each `expect` of a test, and the
+  /// sources that contain them. `contracts` and `sources` must outlive the executor.
   void SetContracts(const std::vector<ir::Contract>* contracts, const SourceManager* sources,
                     LaunchChecks checks) {
     contracts_ = contracts;
@@ -99,8 +99,8 @@ class Executor final : public interp::ProgramHost {
   Result<kdl_queue*> FindQueue(Name device, int64_t index);
   std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
   interp::EventId AddEvent(kdl_event* event);
-  /// Returns an event that occurs after all operations submitted to the queue so far and after all
-  /// events in `after`.
+  /// Returns an event that completes after all operations submitted to the queue so far and after
+  /// all events in `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
   /// The array of a tensor in the memory of a device: the original array, or a copy of it.
@@ -136,8 +136,8 @@ class Executor final : public interp::ProgramHost {
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
-  /// When a kernel's name contains its types. With WhereNeeded, only if the arguments do not
-  /// determine the types; with WhereSeveral, whenever there are variants with other types.
+  /// Determines when a kernel's name includes its types. WhereNeeded: only if the arguments do not
+  /// determine the types. WhereSeveral: whenever there are variants with other types.
   enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
   std::string RuntimeNameOf(Name kernel, Name constants, TypeNames types) const;
   Status Wait();

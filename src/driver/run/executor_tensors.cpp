@@ -26,8 +26,8 @@ Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
   return Add(made);
 }
 
-/// Drops the program's reference. The runtime keeps the memory until the last operation that uses
-/// it has ended.
+/// Drops the program's reference to the tensor. The runtime keeps the memory until the last
+/// operation that uses it has ended.
 Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
   KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program was freed twice", tensor.value);
   kdl_array_free(&tensors_[tensor.value]);
@@ -51,8 +51,8 @@ Result<bool> Executor::Overlap(TensorId a, TensorId b) {
   return status.ok() ? Result<bool>(overlap != 0) : status.failure();
 }
 
-/// The returned event occurs after all operations submitted to the queue earlier, even if nothing
-/// was moved.
+/// The returned event completes after all operations submitted to the queue earlier, even if
+/// nothing was moved.
 Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
   Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();

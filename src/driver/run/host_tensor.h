@@ -19,18 +19,19 @@ struct HostTensor {
   std::vector<std::byte> bytes;
 };
 
-/// Returns the number of elements. Returns nothing if the size in bytes, ignoring dimensions of
-/// size 0, exceeds 2^63 - 1.
+/// Returns the number of elements. Returns nothing if an array with all nonzero dimensions would
+/// take more than 2^63 - 1 bytes.
 std::optional<int64_t> ElementCount(Scalar scalar, std::span<const int64_t> shape);
 
-/// Returns the text `f32[128, 64]`, or `f32` for a scalar.
+/// Returns a type such as `f32[128, 64]`, or `f32` for a scalar.
 std::string TypeText(Scalar scalar, std::span<const int64_t> shape);
 
 /// Get and set the bits of element n, stored in the low bits of a uint64_t.
 uint64_t ElementBits(const HostTensor& tensor, int64_t n);
 void SetElementBits(HostTensor& tensor, int64_t n, uint64_t bits);
 
-/// Returns the shortest decimal text that reads back as the same element. Every NaN is `nan`.
+/// Returns the shortest decimal text that parses back to the same element. Every NaN is written as
+/// `nan`.
 std::string ElementText(Scalar scalar, uint64_t bits);
 
 /// Converts n to the scalar type. Rounds to nearest even for floats, wraps for integers, and

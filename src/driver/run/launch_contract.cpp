@@ -31,7 +31,7 @@ std::optional<int64_t> NamedConstant(std::string_view constants, std::string_vie
 using Sizes = std::map<Name, int64_t>;
 
 /// Derives a size from an equation, such as OH from `OH == (H - KH) / S + 1`. Returns false if the
-/// equation gives nothing new.
+/// equation determines no further size.
 bool Solve(const ir::Op& require, Sizes& sizes) {
   auto value = [&](Name name) -> std::optional<int64_t> {
     auto known = sizes.find(name);

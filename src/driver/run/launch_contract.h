@@ -16,7 +16,7 @@
 namespace kdl::driver {
 
 /// Determines the sizes of a launch from the shapes of the arguments, from `where` equations, and
-/// from constants such as "BM=64, BN=32". Returns nothing if they do not determine all sizes.
+/// from constants such as "BM=64, BN=32". Returns nothing if these do not determine all sizes.
 std::optional<std::map<Name, int64_t>> SizesAtLaunch(const ir::Function& kernel,
                                                      const std::vector<HostTensor>& arguments,
                                                      std::string_view constants);

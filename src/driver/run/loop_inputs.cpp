@@ -60,7 +60,7 @@ class Reach {
     return false;
   }
 
-  /// Propagates to the memory that is stored to, since the value may be loaded again.
+  /// Adds the memory that the op stores to, since the value may be loaded again.
   void AddMemory(const ir::Op& op) {
     for (const Value* other : op.operands()) {
       if (other->type()->kind == ir::TypeKind::Tensor) Add(ir::MemoryOf(other));

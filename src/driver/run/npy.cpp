@@ -94,7 +94,7 @@ class HeaderReader {
     rest_.remove_prefix(end + 1);
     return word;
   }
-  /// Reads a dtype: a word, or a record, which is kept as text up to its closing bracket.
+  /// Reads a dtype: a word or a record. A record is kept as text up to its closing bracket.
   bool Descr(Header& header) {
     if (!Next('[')) {
       std::optional<std::string> word = Word();

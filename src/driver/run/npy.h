@@ -11,7 +11,7 @@ namespace kdl::driver {
 
 // .npy files as numpy.save writes them: versions 1 to 3, little endian, C order. The element types
 // are NumPy's dtypes (f16 is <f2). NumPy has no bf16, so bf16 is stored as <V2, as numpy.save does
-// for arrays of ml_dtypes.bfloat16. In plain NumPy, take the upper halves of float32 as
+// for arrays of ml_dtypes.bfloat16. In plain NumPy, store the upper halves of float32 as
 // `numpy.uint16` and convert them with `.view('V2')`. One-byte floats are stored as their bits,
 // with the type u8.
 

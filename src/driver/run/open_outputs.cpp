@@ -60,8 +60,8 @@ std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
   return mixed;
 }
 
-/// Whether the result depends on the order of updates. Sums and products of floats do, because they
-/// are rounded. Assignments do, because only the last assigned value remains.
+/// Whether the result depends on the order of updates. It does for sums and products of floats,
+/// because they are rounded, and for assignments, because only the last assigned value remains.
 bool DependsOnOrder(const ir::Op& update) {
   if (!IsAtomic(update)) return false;
   ir::UpdateKind how = update.attr<ir::AttrKey::How>();

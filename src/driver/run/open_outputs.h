@@ -6,10 +6,10 @@
 
 namespace kdl::driver {
 
-/// Returns the program's tensors whose bits the language does not determine. If there are several
-/// cores, the order is not defined for float `atomic`s, for `atomic =`, and for `atomic`s with
-/// several operators. The result includes everything that is computed from such tensors, and
-/// everything that the kernels in `open` write.
+/// Returns the program's tensors whose bits the language does not determine. On several cores, the
+/// order of updates is not defined for `atomic`s on floats, for `atomic =`, and for memory that
+/// `atomic`s update with several operators. The result includes everything that is computed from
+/// such tensors, and everything that the kernels in `open` write.
 std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program,
                                        const std::set<Name>& open = {});
 

@@ -14,7 +14,8 @@ namespace kdl::driver {
 namespace {
 
 constexpr uint8_t kGuard = 0xC7;
-/// A multiple that keeps the tensor after the guard aligned to 64 bytes.
+/// This number of elements of any type is a multiple of 64 bytes, so the tensor after a guard is
+/// aligned.
 constexpr size_t kGuardElements = 64;
 
 bool IsGuard(const std::byte* data, size_t bytes) {

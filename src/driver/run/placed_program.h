@@ -13,7 +13,7 @@
 namespace kdl::driver {
 
 /// A program whose arguments are in the memory of its devices, so that it can run many times. The
-/// RunPlace and the program must outlive it.
+/// RunPlace and the program must outlive this object.
 class PlacedProgram {
  public:
   PlacedProgram(const RunPlace& place, const ir::Function& program, RunMemory memory)
@@ -26,7 +26,7 @@ class PlacedProgram {
   Status RunProgram() { return executor_->RunProgram(program_, arguments_); }
   /// Repeats only the last launch of the program. Call this after RunProgram.
   Status Relaunch() { return executor_->Relaunch(); }
-  /// Copies the tensors that the program writes back from the devices.
+  /// Copies the tensors that the program has written from the devices to `bound`.
   Status TakeBack(BoundProgram& bound) const;
 
  private:

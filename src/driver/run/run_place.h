@@ -30,10 +30,10 @@ struct RunPlace {
   kdl_context* context;      ///< the context with which the module's images are registered
   const ir::Module& module;  ///< the module after the module passes have run
   DeviceSpecs specs;
-  /// For locating traps; may contain no files.
+  /// Used to locate traps in source files. May contain no files.
   const SourceManager& sources;
   const std::vector<ir::Contract>* contracts = nullptr;  ///< contracts of the module
-  /// Evaluated by --verify, in addition to the comparison with the reference device.
+  /// A contract that --verify checks in addition to the comparison with the reference device.
   std::optional<BoundContract> contract = {};
   LaunchChecks launch_checks = LaunchChecks::Nothing;
   std::set<Name> own_orders = {};  ///< the result of AddKernelsOfOwnOrder

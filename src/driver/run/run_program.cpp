@@ -60,8 +60,8 @@ std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_vie
   return placed;
 }
 
-/// Removes from the text the note that contains a second position, and returns it. The note is on
-/// the line after the error.
+/// Removes the note with a second position from the text, and returns it. The note is on the line
+/// after the error.
 std::optional<PlacedMessage> TakeNote(std::string& text) {
   size_t end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -70,8 +70,8 @@ std::optional<PlacedMessage> TakeNote(std::string& text) {
   return note;
 }
 
-/// Returns the span at the message's source position. It is as long as the text that the message
-/// quotes. The span is invalid if `sources` does not contain the position.
+/// Returns the span at the message's source position. The span is as long as the text that the
+/// message quotes. It is invalid if `sources` does not contain the position.
 Span MessageSpan(const PlacedMessage& placed, const SourceManager& sources) {
   size_t quote = placed.text.rfind('\'');
   size_t open = quote == std::string::npos || quote == 0 ? std::string::npos
@@ -112,9 +112,9 @@ constexpr std::string_view kOpenInstructions =
     "the device's matrix instructions add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
 
-/// Runs the program on the reference device and compares the results. `before` has the arguments,
-/// and `after` has the results of the other run. `open` receives the names of outputs that differ
-/// but are allowed to, grouped by reason.
+/// Runs the program on the reference device and compares the results. `before` contains the
+/// arguments, and `after` contains the results of the run to check. `open` receives the names of
+/// outputs that differ but are allowed to, grouped by reason.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
                            const BoundProgram& before, const BoundProgram& after, OpenNames& open,
                            DiagnosticEngine& diagnostics) {
@@ -160,7 +160,7 @@ std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
   return devices;
 }
 
-/// Returns the text of the counters that the device itself maintains.
+/// Formats the counters that the device itself maintains.
 std::string CountsText(const kdl_device* device) {
   std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device, nullptr, 0)));
   kdl_device_get_counts(device, counts.data(), static_cast<int64_t>(counts.size()));
@@ -170,8 +170,8 @@ std::string CountsText(const kdl_device* device) {
   return text.empty() ? "" : fmt::format("{}: {}\n", kdl_device_uri(device), text);
 }
 
-/// For each device, returns a line with its launches, copies and bytes, and with its names if it
-/// has several. A line for each transfer and its cause follows.
+/// Returns a line for each device with its launches, copies and bytes, and with its names if it has
+/// several. Further lines list the transfers and their causes.
 std::string StatisticsText(const RunPlace& place) {
   std::string text;
   for (const auto& [device, names] : NamesOfDevices(place)) {
@@ -284,7 +284,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
-  // Devices start to count at the first request for their statistics.
+  // Devices start counting at the first request for their statistics.
   if (options.verbose) StatisticsText(place);
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();

@@ -29,8 +29,8 @@ std::string NameInSource(std::string_view device);
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
 
-/// Whether the files of --out may be written. This is checked before the run. `read` contains input
-/// files other than those of --arg. Reports problems.
+/// Whether the files given with --out may be written. Call this before the run. `read` contains
+/// input files other than those given with --arg. Reports problems.
 bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
                      std::vector<std::string> read, DiagnosticEngine& diagnostics);
 
@@ -38,8 +38,8 @@ bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>&
 void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics);
 
-/// Runs the program, writes the files of --out, and returns the lines to print: outputs, the
-/// statistics of -v, and the result of --verify. With --verify, runs the program again on the
+/// Runs the program, writes the files given with --out, and returns the lines to print: outputs,
+/// the statistics for -v, and the result of --verify. With --verify, runs the program again on the
 /// reference device with the same arguments, compares the outputs bit for bit, and checks the
 /// contract. On error, reports it and writes no files.
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,

@@ -32,7 +32,7 @@ std::vector<Function*> FunctionsOf(const ir::Module& module, FunctionKind kind,
   return found;
 }
 
-/// Returns the names of the functions in the source, without duplicates and in order.
+/// Returns the names that the functions have in the source, without duplicates and in order.
 std::vector<std::string_view> BaseNames(const std::vector<Function*>& functions) {
   std::vector<std::string_view> names;
   for (const Function* function : functions) {
@@ -79,7 +79,7 @@ std::vector<Function*> Asked(const ir::Module& module, const std::string& file, 
 }
 
 /// Returns the instances of the only function that can be run. Reports an error if there are
-/// several.
+/// several such functions.
 std::vector<Function*> OnlyOne(const ir::Module& module, const std::string& file,
                                DiagnosticEngine& diagnostics) {
   for (FunctionKind kind : {FunctionKind::Program, FunctionKind::Kernel}) {

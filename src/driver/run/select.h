@@ -14,7 +14,7 @@ namespace kdl::driver {
 
 /// Returns what to run: the program or kernel that the options name, or else the only exported
 /// program, the only program, or the only kernel. If it has instances for several element types,
-/// the dtypes of the files select an instance. Returns null after an error.
+/// the dtypes of the files select one of them. On error, reports it and returns null.
 ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics);
@@ -36,13 +36,13 @@ std::vector<sema::Define> GenericsFromData(const ir::Function& program,
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
                   const Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the options without the --set values that give constants of the kernel, once these
-/// constants are bound. --set can give both sizes and constants.
+/// Returns the options without the --set values of the kernel's constants, which must already be
+/// bound. --set can give both sizes and constants.
 Options WithoutConstants(const Options& options, const ir::Function& kernel);
 
 /// Returns the instances of the kernels that --kernel names, such as `matmul` or `matmul.f32`.
-/// Without it, returns those of the exported kernels, or of all kernels if none is exported.
-/// Returns nothing after an error.
+/// Without --kernel, returns the instances of the exported kernels, or of all kernels if none is
+/// exported. On error, reports it and returns nothing.
 std::vector<ir::Function*> SelectKernels(const ir::Module& module, const std::string& file,
                                          const Options& options, DiagnosticEngine& diagnostics);
 

@@ -29,7 +29,7 @@ std::optional<SizeValues> BindSizes(const ir::Function& function,
                                     const std::vector<ArgumentSpec>& arguments,
                                     const Options& options, DiagnosticEngine& diagnostics);
 
-/// Whether the sizes satisfy every `where` of the function.
+/// Whether the sizes satisfy every `where` clause of the function.
 bool FulfilsWhere(const ir::Function& function, const SizeValues& values);
 
 /// Returns the value of a size if all names in it are known.

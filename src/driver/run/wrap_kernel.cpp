@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Replaces each generic that has a single value by that value.
+/// Replaces each generic that has a single value with that value.
 Size Bound(Size size, const ir::Function& kernel, ir::TypeTable& types) {
   return types.sizes().Substitute(size, [&](Name name) -> Size {
     for (const ir::Generic& generic : kernel.generics) {

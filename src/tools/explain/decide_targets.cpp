@@ -12,8 +12,8 @@ namespace kdl::tools {
 
 namespace {
 
-/// If --kernel is given, removes the programs and all kernels that it does not name. Returns false
-/// after an error, which is reported.
+/// If --kernel is given, removes all programs, and the kernels that --kernel does not name. On
+/// error, reports it and returns false.
 bool KeepNamed(driver::Session& s, ir::Module& module) {
   if (s.options.kernel.empty()) return true;
   auto kept = driver::SelectKernels(module, s.options.files[0], s.options, s.diagnostics);

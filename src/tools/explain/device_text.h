@@ -8,9 +8,9 @@
 
 namespace kdl::tools {
 
-/// Describes the devices of the specs. For each device, the properties that the runtime reports
-/// come first. After them, for each target that the device can run, best first, come the properties
-/// that determine the choice of tiles and code. Fails if a device is not available.
+/// Describes the devices of the specs. For each device, lists the properties that the runtime
+/// reports. Then lists, for each target that the device can run, best first, the properties that
+/// determine the choice of tiles and code. Fails if a device is not available.
 Result<std::string> DescribeDevices(const std::vector<std::string>& specs,
                                     const targets::Registry& families);
 

@@ -7,8 +7,8 @@
 #include "tools/explain/placement_map.h"
 
 // The picture has a column for each queue, and a row for each step in program order from top to
-// bottom. Arrows are moves. Dashed lines connect events of one queue to steps of other queues that
-// wait for them.
+// bottom. Arrows are transfers between devices. Dashed lines connect events of one queue to steps
+// of other queues that wait for them.
 
 namespace kdl::tools {
 
@@ -98,7 +98,7 @@ std::string PictureOf(const PlacedProgram& program) {
     std::string title = queue == 0 ? device : fmt::format("{}.queue({})", device, queue);
     svg += Text(columns.CentreOf(device, queue), 18, title, R"( font-weight="bold")");
   }
-  // By step number, the point where the step's line ends.
+  // Maps the number of a step to the point where the step's line ends.
   std::map<size_t, std::pair<int, int>> places;
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const PlacedStep& step = program.steps[i];

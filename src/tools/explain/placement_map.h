@@ -19,7 +19,7 @@ enum class StepKind : uint8_t { Launch, Move, Other, Region };
 /// contains steps.
 struct PlacedStep {
   StepKind kind;
-  size_t number = 0;  ///< counts from 1; 0 for a region
+  size_t number = 0;  ///< numbered from 1; 0 for a loop or branch
   std::string text;   ///< "layer", "h: one -> two: layer reads it", "loop"
   std::string place;  ///< such as "pipe.kdl:12:5"
   std::string device;
@@ -44,7 +44,8 @@ struct PlacementReport {
 /// the op has no position.
 std::string SourcePlace(const ir::Op* op);
 
-/// Returns the placement in a module. The pass order-launches must already have run on it.
+/// Returns where the tensors and steps of a module are placed. The pass order-launches must already
+/// have run on it.
 PlacementReport MapPlacement(const ir::Module& module, const std::string& file);
 
 std::string ReportText(const PlacementReport& report);

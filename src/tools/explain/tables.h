@@ -25,8 +25,8 @@ std::vector<DiagnosticPhase> DiagnosticsByPhase();
 /// Returns the diagnostics of all phases, sorted by id.
 std::vector<DiagnosticRow> AllDiagnostics();
 
-/// A row of a table of the compiler. The tables are printed for users and checked by the coverage
-/// report.
+/// A row of one of the compiler's tables. The tables are printed for users and checked by the
+/// coverage report.
 struct TableRow {
   std::string name;
   std::string text;

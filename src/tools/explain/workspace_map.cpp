@@ -114,8 +114,8 @@ std::string Factor(const Value* value) {
   return text.find(' ') == std::string::npos ? text : fmt::format("({})", text);
 }
 
-/// Whether each core of a launch on the device has its own slice, rather than each core that the
-/// device runs at once.
+/// Whether each core of a launch on the device has its own slice. Otherwise, there is one slice for
+/// each core that the device can run concurrently.
 bool HasSlicePerCore(const driver::DeviceSpecs& specs, Name device) {
   auto found = specs.find(device.str());
   return found != specs.end() && found->second.find("resident=cores") != std::string::npos;
@@ -125,7 +125,7 @@ std::string InstancesText(const driver::DeviceSpecs& specs, const Op* instances)
   Name device = instances->attr<AttrKey::Device>();
   std::span<Value* const> cores = instances->Segment(ir::InstancesOp::at_cores);
   std::string count = cores.empty() ? fmt::format("cores({})", device.text()) : Symbolic(cores[0]);
-  // `auto` requests exactly the number of cores that the device runs at once.
+  // `auto` requests exactly the number of cores that the device can run concurrently.
   if (cores.empty()) return count;
   if (HasSlicePerCore(specs, device)) return Factor(cores[0]);
   return fmt::format("min({}, cores that {} runs at once)", count, device.text());

@@ -10,7 +10,7 @@
 
 namespace kdl::tools {
 
-/// The half-open range [begin, end) of bytes in the workspace of an instance.
+/// The half-open range [begin, end) of bytes in one workspace slice.
 struct AddressRange {
   int64_t begin = 0;
   int64_t end = 0;
@@ -29,12 +29,11 @@ struct PipeMap {
 /// A tensor that all cores of a launch share.
 struct SharedTensor {
   std::string name;
-  std::string type;  ///< "f32[((N + 15) / 16)]"
+  std::string type;  ///< such as "f32[((N + 15) / 16)]"
   bool operator==(const SharedTensor&) const = default;
 };
 
-/// The layout of a kernel's pipes in the workspace of one instance. It is the same on all of
-/// `targets`.
+/// The layout of a kernel's pipes in one workspace slice. It is the same on all of `targets`.
 struct KernelMap {
   std::string kernel;
   std::vector<std::string> targets;  ///< such as "x86-64-v3"
@@ -48,7 +47,7 @@ struct KernelMap {
 struct LaunchMap {
   std::string place;  ///< such as "mlp.kdl:12:5"
   std::string kernel;
-  std::string instances;  ///< "min(M / 64, cores that host runs at once)"
+  std::string instances;  ///< such as "min(M / 64, cores that host runs at once)"
   std::string footprint;  ///< a number, or "footprint of k" if it depends on the target
   /// An upper bound in bytes, if the launch specifies its number of cores and all targets agree.
   std::optional<int64_t> at_most;
@@ -75,8 +74,8 @@ struct WorkspaceReport {
   std::vector<ProgramMap> programs;
 };
 
-/// Maps the results of DecidePipes: the rings in the kernels of each target, and the workspaces in
-/// the programs of the module.
+/// Maps the results of DecidePipes: the memory of pipes in the kernels of each target, and the
+/// workspaces in the programs of the module.
 WorkspaceReport MapWorkspaces(const std::string& file, const driver::Compilation& made);
 
 std::string ReportText(const WorkspaceReport& report);

@@ -8,7 +8,7 @@ struct kdl_context;
 namespace kdl::tools {
 
 /// Adds the kinds of devices that the interpreter implements: `reference`, and the kinds of
-/// `families` that have no machine.
+/// `families` that are marked as interpreted.
 Status AddInterpreters(kdl_context* context, const targets::Registry& families);
 
 }  // namespace kdl::tools

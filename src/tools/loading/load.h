@@ -5,8 +5,8 @@
 
 namespace kdl::tools {
 
-/// Creates a runtime context with the compiled kernels, for execution on this machine. Returns null
-/// after an error, which is reported.
+/// Creates a runtime context with the compiled kernels, for execution on this machine. On error,
+/// reports it and returns null.
 driver::Context Load(driver::Session& session, driver::Compilation& made);
 
 }  // namespace kdl::tools

@@ -24,8 +24,8 @@ struct KernelChoice {
 /// A kernel that is compiled once for all targets of a test and can run on each of them.
 class LoadedKernel {
  public:
-  /// Compiles the file of the options. If that fails, ok() is false and diagnostics() contains the
-  /// reason.
+  /// Compiles the file that the options name. If that fails, ok() is false and diagnostics()
+  /// contains the reason.
   LoadedKernel(driver::Options options, const targets::Registry& families, KernelChoice choice,
                std::vector<std::string> targets);
   LoadedKernel(const LoadedKernel&) = delete;
@@ -45,8 +45,8 @@ class LoadedKernel {
   /// Returns, for each size, the extents of the tiles that divide it.
   const std::map<Name, std::set<int64_t>>& tiles() const { return tiles_; }
 
-  /// Runs the kernel on a target with `core_num` cores, or with as many as the device chooses if
-  /// that is not set. Updates the arguments in `bound` that the kernel wrote.
+  /// Runs the kernel on a target with `core_num` cores. If `core_num` is not set, the device
+  /// chooses the number of cores. Updates the arguments in `bound` that the kernel wrote.
   Status RunOnTarget(const std::string& target, std::optional<int64_t> core_num,
                      driver::BoundProgram& bound) const;
 
@@ -62,7 +62,8 @@ class LoadedKernel {
   driver::Compilation compilation_;
   driver::Context context_;
   const ir::Function* auto_ = nullptr;
-  /// Launches with the number of cores given by its last parameter.
+  /// The program that launches the kernel with the number of cores given by the program's last
+  /// parameter.
   const ir::Function* counted_ = nullptr;
   std::optional<driver::BoundContract> contract_;
   std::set<size_t> loop_inputs_;

@@ -53,7 +53,8 @@ struct ReferenceDevice {
   const InterpreterKind* kind = nullptr;
   int64_t seed = -1;  ///< -1 if the option is not given
   int64_t cores = 4;
-  /// Features of the imitated processor. Tile sizes may depend on them, and results on tile sizes.
+  /// Features of the imitated processor. Tile sizes may depend on them, and results may depend on
+  /// tile sizes.
   int64_t features = 0;
   Sanitizers sanitizers = {};
 };

@@ -10,10 +10,10 @@ struct kdl_context;
 
 namespace kdl::tools {
 
-/// Adds a kind of device that is implemented by the interpreter. Its images contain KIR text, from
-/// which kernels are executed. The symbol of a kernel variant is the name of a function in that
-/// text. `instructions` are the matrix instructions that contractions in the text may name. The
-/// options of a device are:
+/// Adds a kind of device that is implemented by the interpreter. Its images contain the KIR text of
+/// their kernels. The symbol of a kernel variant is the name of a function in that text.
+/// `instructions` are the matrix instructions that contractions in the text may name. The options
+/// of a device are:
 ///   seed      0: run the cores one after another; otherwise interleave them in a random order with
 ///             this seed. The default is 1, or 0 with `sanitize`.
 ///   cores     the number of cores for `auto`, 4 by default

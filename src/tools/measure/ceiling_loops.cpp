@@ -23,8 +23,8 @@ constexpr int kLanes = 8;
 constexpr int kLanes = 4;
 #endif
 
-// All chains and two constants must fit in registers. Without AVX-512, x86 has only 16 vector
-// registers.
+// All chains of dependent operations and two constants must fit in registers. Without AVX-512, x86
+// has only 16 vector registers.
 #if defined(__SSE2__) && !defined(__AVX512F__)
 constexpr int kIndependentSums = 12;
 #else
@@ -142,7 +142,7 @@ constexpr auto kBeginNothing = [](std::int64_t) {};
 template <bool past_cache, bool ahead>
 void Copy(float* to, const float* from, std::int64_t count) {
   const auto begin = [from](std::int64_t i) { LookAhead<ahead>(from + i); };
-  // Without Hide, GCC would replace the loop by a call of memcpy.
+  // Without Hide, GCC would replace the loop with a call to memcpy.
   Fill<past_cache>(to, count, begin, [from](std::int64_t i) { return Hide(Load(from + i)); });
 }
 

@@ -9,16 +9,16 @@ namespace kdl::measure {
 struct CeilingLoops {
   const char* name;  // name of the processor level
   int lanes;         // number of f32 values in a vector
-  // Does `steps` times kTerms fused multiply-adds on vectors of `lanes` values. They form as many
+  // Performs `steps` * kTerms fused multiply-adds on vectors of `lanes` values. They form as many
   // independent chains as fit in registers.
   void (*multiply_add)(std::int64_t steps);
-  // Does the same as multiply_add, and in each step also divides two of the results.
+  // Performs the same operations as multiply_add, and in each step also divides two of the results.
   void (*divide)(std::int64_t steps);
   // In the following loops, `count` is a multiple of 64 floats, and addresses are aligned to 64
   // bytes.
   float (*read)(const float* from, std::int64_t count);
   float (*read_ahead)(const float* from, std::int64_t count);  // like `read`, but with prefetches
-  // Alternates between several regions, one cache line at a time.
+  // Reads several regions in turn, one cache line at a time.
   float (*read_parts)(const float* from, std::int64_t count);
   void (*copy)(float* to, const float* from, std::int64_t count);
   void (*async_copy)(float* to, const float* from, std::int64_t count);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kSteps = 20'000;
 
-// Up to this number of floats, one thread reads and writes them in less time than another thread
-// needs to wake up.
+// One thread reads and writes up to this number of floats in less time than another thread needs to
+// wake up.
 constexpr std::int64_t kAlone = 4096;
 
 // Rounds to a multiple of 64 floats, because the loops process 64 floats at a time.

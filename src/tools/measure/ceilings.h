@@ -28,16 +28,16 @@ struct Traffic {
   double all() const { return read + written + 2 * changed; }
 };
 
-// Returns two sides to measure. Each call of the first side does ArithmeticSlots(threads) f32
-// multiply-adds. Each call of the second side does the same and also ArithmeticDivisions(threads)
+// Returns two pieces of code to measure. Each call of the first does ArithmeticSlots(threads) f32
+// multiply-adds. Each call of the second does the same and also ArithmeticDivisions(threads)
 // divisions. `threads` is the number of threads that `share` uses.
 std::vector<Side> ArithmeticSides(int threads, const Share& share);
 double ArithmeticSlots(int threads);
 double ArithmeticDivisions(int threads);
 
-// Returns sides that only move the given numbers of bytes. Equal amounts of reads and writes become
-// a copy, and the rest becomes reads or writes. The sides use different methods: plain loops,
-// prefetches, several streams, and non-temporal stores.
+// Returns pieces of code that only move the given numbers of bytes. Equal amounts of reads and
+// writes become a copy, and the rest becomes reads or writes. Each piece uses another method: plain
+// loops, prefetches, several streams, or non-temporal stores.
 std::vector<Side> StreamSides(const Traffic& bytes, const Share& share);
 
 }  // namespace kdl::measure

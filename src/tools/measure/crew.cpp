@@ -9,7 +9,7 @@ namespace kdl::measure {
 namespace {
 
 // The number of polls before a thread sleeps. It is large enough to bridge the time until the next
-// call in a trial, and small enough not to slow down the next side.
+// call in a trial, and small enough not to slow down the code that is measured next.
 constexpr int kLooks = 20'000;
 
 template <class T>

@@ -1,4 +1,5 @@
-// Compares sides by measuring them alternately, so that load from other programs affects all sides.
+// Compares pieces of code, called sides, by measuring them alternately, so that load from other
+// programs affects all of them.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ struct TrialLimits {
   bool processor_time = false;
 };
 
-// Returns the mean time of `runs` runs in seconds. It is wall-clock time, or with `processor` the
-// processor time of the process.
+// Returns the mean time of `runs` runs in seconds. It is processor time of the process if
+// `processor` is set, and wall-clock time otherwise.
 double Time(const Side& side, std::int64_t runs, bool processor);
 
 // Returns a series of times for each side. If a run is short, a trial repeats it for at least 2 ms.

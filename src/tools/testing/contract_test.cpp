@@ -48,7 +48,7 @@ struct Row {
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
-  /// There was no possible shape or constant; in that case, `ok` is false.
+  /// Whether no shape or constant was possible. In that case, `ok` is false.
   bool empty = false;
   std::string accepted = {};  ///< wrong outputs that the contract accepts
 };
@@ -80,9 +80,9 @@ class KernelTest {
              const LoadedKernel& kernel, std::vector<Row>& rows)
       : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {}
 
-  /// Reports the first failure, at the smallest shape for which it occurs. It is also a failure if
-  /// inputs were found for fewer than half of the shapes, or only for shapes that contain a size of
-  /// 0.
+  /// Tests the shapes, and reports the first failure at the smallest shape for which it occurs. It
+  /// is also a failure if inputs were found for fewer than half of the shapes, or only for shapes
+  /// that contain a size of 0.
   void TestShapes() {
     Row& row = rows_[0];
     std::optional<std::vector<Shape>> shapes = Shapes();
@@ -176,8 +176,8 @@ class KernelTest {
     return fault;
   }
 
-  /// Returns random arguments. Returns nothing if `requires` excludes the shape. Also returns
-  /// nothing if no valid arguments were found, which is reported.
+  /// Returns random arguments. Returns nothing if `requires` excludes the shape. If no valid
+  /// arguments were found, reports that and returns nothing.
   std::optional<driver::BoundProgram> Draw(const Shape& shape, InputClass input_class,
                                            DiagnosticEngine& report) const {
     driver::Options options;
@@ -227,8 +227,8 @@ class KernelTest {
     return std::nullopt;
   }
 
-  /// Runs the kernel and checks its outputs. `good` contains the first outputs that were correct.
-  /// Outputs equal to those are not evaluated again.
+  /// Runs the kernel and checks its outputs. `good` contains the first correct outputs. Outputs
+  /// that are equal to them are not evaluated again.
   bool IsRight(size_t target, std::optional<int64_t> core_num, const driver::BoundProgram& before,
                std::optional<driver::BoundProgram>& good, DiagnosticEngine& report) const {
     driver::BoundProgram after = before;
@@ -301,7 +301,8 @@ class FileTest {
                        [](const ir::Clause& equation) { return !equation.defines; });
   }
 
-  // The number of choices to try for integers that a caller's tensors would determine.
+  // The number of choices to try for integer generics, which a caller's tensors would normally
+  // determine.
   static constexpr size_t kChoices = 3;
 
   /// Returns values for the open integer generics, in the order in which they are tried. Several

@@ -14,8 +14,8 @@ struct TestCounts {
 };
 
 /// Tests the kernels of a .kdl file that have `ensures`. Each kernel runs with random shapes and
-/// inputs, on several numbers of cores and on each target. Its outputs are compared with `ensures`.
-/// Prints a table, and the failures.
+/// inputs, with several numbers of cores and on each target. Its outputs are compared with
+/// `ensures`. Prints a table, and the failures.
 TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
                          const std::string& file);
 

@@ -63,8 +63,8 @@ class Drawer {
     return true;
   }
 
-  /// Regenerates the inputs that violated requirements read, until all requirements are met.
-  /// Returns a requirement that is still violated, or nothing.
+  /// Regenerates the inputs of violated requirements until all requirements are met. Returns a
+  /// requirement that is still violated, or nothing.
   std::optional<interp::ContractFailure> Repair() {
     std::optional<interp::ContractFailure> broken;
     for (uint64_t round = 1; round <= kRounds; ++round) {
@@ -119,7 +119,8 @@ class Drawer {
   static std::vector<uint64_t> FloatsOf(InputClass input_class, Scalar scalar) {
     auto bits = [&](double value) { return FloatBits(scalar, value); };
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    // Alone, the smallest subnormal number; with the bits of infinity, a signaling NaN.
+    // By itself, the smallest subnormal number. Combined with the bits of infinity, a signaling
+    // NaN.
     constexpr uint64_t kLeast = 1;
     switch (input_class) {
       case InputClass::MinusInfinity:
@@ -142,7 +143,7 @@ class Drawer {
 
   /// Stores the value in one of every 32 elements, and in at least one element. If that violates a
   /// requirement, returns false and changes nothing. `number` is the position of the value among
-  /// those of its class.
+  /// the values of its class.
   bool PutInteger(size_t argument, uint64_t number, int64_t value) {
     HostTensor& tensor = bound_.arguments[argument].tensor;
     auto count = static_cast<uint64_t>(Count(tensor));

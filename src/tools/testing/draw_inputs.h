@@ -47,8 +47,8 @@ void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& 
                     DiagnosticEngine& report);
 
 /// Generates the arguments of a kernel that no --arg specifies, so that they meet the kernel's
-/// requirements. Returns false after an error, which is reported. If the sizes or the given
-/// arguments violate a requirement, the launch reports it.
+/// requirements. On error, reports it and returns false. If the sizes or the given arguments
+/// violate a requirement, the launch reports it.
 bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kernel,
                  const SourceManager& sources, driver::BoundProgram& bound,
                  DiagnosticEngine& report);

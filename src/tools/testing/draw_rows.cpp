@@ -37,7 +37,7 @@ std::vector<int64_t> IndexOfRow(const HostTensor& tensor, int64_t row) {
 }
 
 /// Returns the first unused number from `place` to `high`. `next` maps each used number to a larger
-/// number. Paths in it are compressed as in union-find.
+/// number. Its paths are compressed as in union-find.
 std::optional<int64_t> FindFree(std::unordered_map<int64_t, int64_t>& next, int64_t place,
                                 int64_t high) {
   int64_t free = place;
@@ -91,8 +91,8 @@ std::vector<Bounds> RowDrawer::RowBounds(int64_t row) const {
   return bounds;
 }
 
-/// For strictly ascending integers, converts their bounds to bounds of ascending integers, to which
-/// 0, 1, 2, … will be added. Then makes the bounds ascend.
+/// Makes the bounds of a row ascend. If integers must be strictly ascending, first converts their
+/// bounds to bounds of ascending integers, to which 0, 1, 2, … will be added.
 void RowDrawer::Order(std::vector<Bounds>& bounds) const {
   bool shifts = IsStrict();
   for (size_t i = 0; i < bounds.size() && shifts; ++i) {
@@ -162,8 +162,8 @@ void RowDrawer::Redraw(int64_t element, uint64_t seed, Spread spread) {
   Put(row, element % length(), DrawElement(bounds, seed, element, spread));
 }
 
-/// Replaces each number that occurs already by the next unused number within its bounds. Returns
-/// false if there is none.
+/// Replaces each number that already occurs in the row with the next unused number within its
+/// bounds. Returns false if there is none.
 bool RowDrawer::MakeDistinct(int64_t row, const std::vector<Bounds>& bounds, Spread spread) {
   std::unordered_map<int64_t, int64_t> next;  // maps each used number to a larger number
   for (int64_t i = 0; i < length(); ++i) {

@@ -70,7 +70,7 @@ class Collector {
     std::optional<Shape> fitting = Repaired(shape);
     if (!fitting || !seen_.insert(*fitting).second) return;
     double terms = TermsAt(kernel_, *fitting);
-    // A shape with the sizes of --set is accepted even if it is large.
+    // A shape with the sizes given with --set is accepted even if it is large.
     bool asked = !set_.empty() && shapes_.empty();
     if (!asked && (terms > kMostTerms || terms_ + terms > kMostTermsInAll)) return;
     terms_ += terms;
@@ -103,8 +103,8 @@ class Collector {
   double terms_ = 0;
 };
 
-/// Returns a tile's extent, one less, and one more. If there are several tiles, returns these
-/// numbers for the smallest and the largest extent.
+/// Returns a tile's extent, the number below it and the number above it. If there are several
+/// extents, returns these numbers for the smallest and the largest extent.
 std::vector<int64_t> Edges(const std::set<int64_t>& extents) {
   std::set<int64_t> edges;
   for (int64_t extent : {*extents.begin(), *extents.rbegin()}) {
@@ -152,7 +152,8 @@ double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel, const Shape& set) {
   std::vector<Name> free = FreeSizes(kernel.program(), set);
   Shape primes;
-  // `primes` in reverse order, since a table may need to be shorter than what it refers to.
+  // The sizes of `primes` in reverse order, since a kernel may require one size to be smaller than
+  // another.
   Shape backwards;
   Shape ones;
   for (size_t i = 0; i < free.size(); ++i) {

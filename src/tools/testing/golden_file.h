@@ -9,7 +9,7 @@
 
 namespace kdl::tools {
 
-/// A line `//! args:` or `//! command:`.
+/// A command, from a line `//! args:` or `//! command:`.
 struct GoldenCommand {
   std::vector<std::string> words;  ///< without `kernelc`, but with the file's name
   bool operator==(const GoldenCommand&) const = default;

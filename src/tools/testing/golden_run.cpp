@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Adding annotations moves lines, which changes the output that refers to them.
+/// The maximum number of times that a file is rewritten. Adding annotations moves lines, which
+/// changes output that contains line numbers.
 constexpr int kMostRewrites = 5;
 
 /// A golden file on disk.

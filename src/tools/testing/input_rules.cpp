@@ -137,7 +137,7 @@ class Reader {
     if (dim.terms.size() != 1 || !kdl::IsConstant(dim.terms[0].coefficient, 1)) return std::nullopt;
     return FreeName(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
   }
-  /// If the last dimension's index of a load is a free name on its own, returns that name.
+  /// If the index in the last dimension of a load is just a free name, returns that name.
   std::optional<uint32_t> LastDimensionName(const Source& source) const {
     if (!source.load || DimsOf(source.load).empty()) return std::nullopt;
     const ir::AccessDim& last = DimsOf(source.load).back();
@@ -221,7 +221,8 @@ class Reader {
     if (low || high) rules_[source.argument].bounds.push_back(std::move(rule));
   }
 
-  /// Returns the load that gives the value if the load's index is in bounds, or null.
+  /// Returns the load that computes the value if its index is in bounds, or null if there is no
+  /// such load.
   static const ir::Op* LoadInside(const Value* computed) {
     const ir::Op* def = computed->def();
     if (def && def->kind() == OpKind::If) computed = Yielded(computed, 0);
@@ -243,8 +244,8 @@ class Reader {
     return true;
   }
 
-  /// Whether these are t[…, i] and t[…, i + 1], the latter possibly with an `else`, for all rows
-  /// and from the first element on.
+  /// Whether `a` is t[…, i] and `right` is t[…, i + 1], possibly with an `else`, for all rows and
+  /// from the first element on.
   bool IsNextOf(const Source& a, const Value* right) const {
     const ir::Op* b = LoadInside(right);
     if (!b || !a.load || a.load->operand(0) != b->operand(0) || DimsOf(b).empty()) return false;

@@ -44,8 +44,8 @@ struct InputRule {
   bool distinct = false;   ///< all elements differ along the last dimension
 };
 
-/// Returns the rule for each argument. Requirements of any other form are not included, and must be
-/// met by trial and error.
+/// Returns the rule for each argument. Requirements that an InputRule cannot express are not
+/// included, and must be met by trial and error.
 std::map<uint32_t, InputRule> ReadRules(const ir::Contract& contract,
                                         const interp::ContractData& data);
 

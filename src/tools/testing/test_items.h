@@ -14,8 +14,8 @@ struct ItemResult {
   bool ok = false;
 };
 
-/// Runs the program of a `test` item in the options' file on each target. Stops at the first target
-/// on which an `expect` fails or another error occurs, which is reported.
+/// Runs the program of a `test` item in the file that the options name, on each target. Stops at
+/// the first target on which an `expect` fails or another error occurs, and reports the error.
 std::vector<ItemResult> RunTestItem(const driver::Options& options,
                                     const targets::Registry& families, const std::string& program,
                                     const std::vector<std::string>& targets);

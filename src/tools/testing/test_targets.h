@@ -10,8 +10,8 @@
 
 namespace kdl::tools {
 
-/// A target of a test, and the numbers of cores to run on. An empty number means as many cores as
-/// the device chooses.
+/// A target of a test, and the numbers of cores to run on. If a number is not set, the device
+/// chooses the number of cores.
 struct TestTarget {
   std::string spec;
   std::vector<std::optional<int64_t>> cores;

@@ -11,7 +11,7 @@ namespace kdl::tools {
 namespace {
 
 constexpr size_t kContext = 3;
-/// Above this size, the differences are shown as a single block.
+/// If a comparison table would need more cells, the differences are shown as a single block.
 constexpr size_t kMostCells = size_t{16} << 20;
 
 /// A line of a diff. `mark` is ' ' if the line is in both texts, '-' if only in the first, and '+'
@@ -31,8 +31,8 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-/// Adds the edits between two texts, without their common head and tail. The edits keep a longest
-/// common subsequence.
+/// Adds the edits between two texts whose common head and tail have been removed. The edits keep a
+/// longest common subsequence.
 void AddMiddle(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b,
                std::vector<Edit>& edits) {
   size_t columns = b.size() + 1;

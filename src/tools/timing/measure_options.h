@@ -17,8 +17,8 @@ bool MeansHost(const std::string& spec);
 std::string WithKey(const std::string& spec, const std::string& key);
 
 /// Returns the numbers of threads that --threads specifies for the device of `spec`. Without
-/// --threads, returns `unsaid`. For a device other than the host, returns the single number 0.
-/// Returns nothing after an error, which is reported.
+/// --threads, returns `unsaid`. For a device other than the host, returns the single number 0. On
+/// error, reports it and returns nothing.
 std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
                                              const std::string& spec, std::vector<int> unsaid,
                                              DiagnosticEngine& diagnostics);

@@ -20,7 +20,7 @@ namespace kdl::tools {
 /// times. Errors are reported to the session's diagnostics.
 class PlacedKernel {
  public:
-  /// Compiles the file of the options for the device of `spec`. `kernel` is the name of an
+  /// Compiles the file that the options name for the device of `spec`. `kernel` is the name of an
   /// instance, such as `matmul.f32`.
   PlacedKernel(driver::Options options, const targets::Registry& families, std::string kernel,
                std::string spec);
@@ -43,8 +43,8 @@ class PlacedKernel {
   /// Returns the numbers of bytes in the kernel's tensors, by how the kernel accesses them.
   const measure::Traffic& bytes() const { return bytes_; }
   const std::optional<Operations>& work() const { return work_; }
-  /// Returns the code that runs: that of the best level for the processor, after the kernel's tiles
-  /// are chosen. Returns null if no level is known.
+  /// Returns the code that runs: the code for the best level of the processor, after the kernel's
+  /// tile sizes are chosen. Returns null if no level is known.
   const driver::TargetCode* level() const;
   /// Returns the kernel in the code of the given level.
   const ir::Function* On(const driver::TargetCode& level) const;

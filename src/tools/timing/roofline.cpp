@@ -143,7 +143,8 @@ class Picture {
            "\n";
   }
 
-  /// Returns a height for a label next to the point, chosen so that it overlaps no other label.
+  /// Returns a height for a label next to the point, chosen so that the label overlaps no other
+  /// label.
   double LabelHeight(double x, double y) {
     constexpr double kLine = 12;
     constexpr double kLabel = 130;

@@ -20,8 +20,8 @@ struct SelectedTiles {
 };
 
 /// Returns the choices for the kernels that --kernel names, or for all kernels without it, on each
-/// level of the targets. Compilation stops after the pipes are decided. Returns nothing after an
-/// error, which is reported.
+/// level of the targets. Compilation stops once the layout of the pipes is known. On error, reports
+/// it and returns nothing.
 std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& session);
 
 }  // namespace kdl::tools
