@@ -1,6 +1,6 @@
-// A device as a plugin. It has its own memory, events and thread. The thread orders the operations that the
-// runtime submits before they can run. To keep the sample simple, the device runs host code; a real device
-// would load `image->payload`.
+// A device that is implemented as a plugin. It has its own memory, events and thread. The thread runs the
+// operations that the runtime submits, as soon as the operations that they depend on have ended. To keep the
+// sample simple, the device runs host code; a real device would load `image->payload`.
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -14,7 +14,7 @@ namespace sample {
 
 namespace {
 
-const kdl_plugin_host* g_host = nullptr;  // valid while this library is loaded
+const kdl_plugin_host* g_host = nullptr;  // set when the runtime loads this library
 
 // Places where a failure can be injected, to test how the runtime handles it.
 enum Site { kNowhere, kAllocate, kWrite, kRead, kCopy, kFill, kLoad, kLaunch };
@@ -109,10 +109,10 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
 
 void Close(void* device) { delete static_cast<Device*>(device); }
 
-// The runtime has set `size` and `version`, and has zeroed everything else.
+// The runtime sets `size` and `version`, and zeroes everything else, before it calls this function.
 void Facts(void* device, kdl_device_facts* facts) {
   facts->cores = DeviceFromHandle(device).cores;
-  facts->resident = 1;  // cores run in sequence and share one slice of workspace
+  facts->resident = 1;  // cores run one after another and share one slice of workspace
   facts->exact = 1;
   facts->functional = 1;
   facts->image_kind = "host";
@@ -138,7 +138,7 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
 
 void Release(void*, kdl_memory memory) { std::free(memory.handle); }
 
-// The operations below do not go through the device's queues; the runtime has already ordered them.
+// The operations below bypass the device's queues, since the runtime has already ordered them.
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
   kdl_error* error = DeviceFromHandle(device).Fails(kWrite);

@@ -27,7 +27,7 @@ std::int64_t RoundUp(std::int64_t bytes) {
   return (bytes + KDL_SCRATCH_ALIGNMENT - 1) / KDL_SCRATCH_ALIGNMENT * KDL_SCRATCH_ALIGNMENT;
 }
 
-// The memory that the cores of a launch use, and the launch's arguments, whose addresses are converted to
+// The memory that the cores of a launch use, and the launch's arguments with device addresses converted to
 // addresses of this process.
 struct Bound {
   explicit Bound(const kdl_launch_request& request)
@@ -66,7 +66,7 @@ std::int32_t CallCore(const kdl_launch_request& request, const Bound& bound, std
   core->version = KDL_ABI_VERSION;
   core->core_id = id;
   core->core_num = request.core_num;
-  core->slot = request.instances >= request.busy_cores ? id : 0;  // else one core at a time
+  core->slot = request.instances >= request.busy_cores ? id : 0;  // otherwise cores run one at a time
   core->launch = request.launch;
   if (variant.scratch_bytes > 0) core->scratch = bound.scratch.get();
   if (variant.frame_bytes > 0) core->frame = bound.frames.get() + id * bound.frame_bytes;

@@ -1,4 +1,4 @@
-// The device's memory. It consists of blocks that the host cannot access at the addresses that kernels get.
+// The device's memory. The host cannot access it at the addresses that kernels get.
 #pragma once
 
 #include <cstdint>

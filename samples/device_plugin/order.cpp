@@ -75,7 +75,7 @@ bool Order::HasFailed(const kdl_submission& submission) const {
                      });
 }
 
-// The submission must not be used after its completion has been called.
+// Completes an operation. The submission must not be used after its completion has been called.
 void Order::End(const kdl_submission& submission, kdl_error* error) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// The device's queues. One thread runs each submitted operation once all points that it waits for have been
-// reached.
+// The device's queues. One thread runs the submitted operations, each as soon as everything that it waits for
+// has ended.
 #pragma once
 
 #include <array>
@@ -17,27 +17,27 @@ namespace sample {
 
 class Order {
  public:
-  // `run` executes an operation and returns its error.
+  // A function that executes an operation and returns its error, or null on success.
   using Run = std::function<kdl_error*(const kdl_submission&)>;
   Order(const kdl_plugin_host& host, Run run);
   ~Order();
   Order(const Order&) = delete;
   Order& operator=(const Order&) = delete;
 
-  // May be called from any thread; returns at once unless the queue is full. Allocates nothing, so it cannot
-  // fail.
+  // May be called from any thread. Returns at once unless the queue is full. Cannot fail, since it allocates
+  // no memory.
   void Submit(const kdl_submission& submission);
 
  private:
   static constexpr std::size_t kQueues = 64;
   static constexpr std::size_t kMostWaiting = 256;
   struct Queue {
-    std::array<const kdl_submission*, kMostWaiting> waiting;  // a ring buffer
+    std::array<const kdl_submission*, kMostWaiting> waiting;  // ring buffer
     std::size_t first = 0;
     std::size_t count = 0;
-    std::uint64_t reached = 0;  // this queue's event: all operations up to this number have ended
-    // `failed[number % size]` says whether operation `number` failed. An operation only needs the failures of
-    // operations that were in the queue at the same time, so older ones may be overwritten.
+    std::uint64_t reached = 0;  // all operations up to this number have ended
+    // `failed[number % size]` tells whether operation `number` failed. An operation only needs to know about
+    // failures of operations that were in the queue at the same time, so older entries may be overwritten.
     std::bitset<2 * kMostWaiting> failed;
   };
 

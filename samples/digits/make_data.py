@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the .npy files of this folder from digits.csv.gz. Each of its rows contains 64 pixel counts and the
+"""Creates the .npy files in this folder from digits.csv.gz, each row of which contains 64 pixel counts and a
 digit.
 
 Only needed to recreate the committed files: `make_data.py digits.csv.gz` (see README.md for the source). A

@@ -69,7 +69,7 @@ def train(images, labels):
                 s += 0.001 * (g * g - s)
                 w -= rate * (m / (1 - 0.9 ** step) / (np.sqrt(s / (1 - 0.999 ** step)) + 1e-8)
                              + DECAY * w)
-    weights[0] /= 16.0  # the program does not scale the pixel counts 0..16, so the weights must
+    weights[0] /= 16.0  # the program does not scale the pixel counts 0..16, so the weights do
     return weights
 
 

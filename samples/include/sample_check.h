@@ -14,7 +14,7 @@ namespace sample {
 struct Bf16 {
   std::uint16_t bits = 0;
   Bf16() = default;
-  // Rounds to nearest even. Only for finite numbers, which is all that the samples draw.
+  // Rounds to nearest, ties to even. `value` must be finite, as are all numbers that the samples draw.
   explicit Bf16(float value) {
     const auto wide = std::bit_cast<std::uint32_t>(value);
     bits = static_cast<std::uint16_t>((wide + 0x7FFF + (wide >> 16 & 1)) >> 16);
@@ -35,8 +35,8 @@ std::vector<T> Draw(std::size_t count, unsigned seed) {
 }
 
 // Returns the largest |c - (a b + res)|, relative to the error that the language allows in an f32 sum of k
-// products: 4 eps |reference| + max(4, sqrt(k)) eps (sum |a b| + |res|). A result of at most 1 means that
-// every element is right.
+// products: 4 eps |reference| + max(4, sqrt(k)) eps (sum |a b| + |res|). If the result is at most 1, every
+// element is correct.
 inline double WorstError(const std::vector<Bf16>& a, const std::vector<Bf16>& b,
                          const std::vector<float>& res, const std::vector<float>& c,
                          std::size_t k_size, std::size_t n_size) {

@@ -23,8 +23,8 @@ int main() {
   kdl::Context context;
   context.Register(kdl_images_matmul_residual);
   const kdl::Device host = context.Select("host");
-  // There are 40 blocks of 64 x 64, so with 1000 cores most cores have nothing to do. kM / 64 is passed as a
-  // number that is known only at run time.
+  // There are 40 blocks of 64 x 64, so with 1000 cores most cores have nothing to do. The program receives
+  // the number of cores at run time.
   for (const std::int64_t cores :
        {std::int64_t{1}, std::int64_t{24}, kM / 64, std::int64_t{1000}}) {
     std::vector<float> c(kM * kN);

@@ -46,7 +46,7 @@ ir::Direction DirectionOf(syntax::Direction direction) {
   KDL_UNREACHABLE();
 }
 
-/// Generates functions on demand: each function once, and each fn before its first caller.
+/// Generates each function once, and each fn before the first function that calls it.
 class ModuleGen {
  public:
   ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module,
@@ -69,14 +69,15 @@ class ModuleGen {
     if (!generated_.insert(&checked).second) return;
     std::vector<const sema::CheckedFunction*> callees;
     AddCallees(checked, callees);
-    // Sorted in the order of the module, so that the output does not depend on hashing.
+    // Sorted in source order, so that the output does not depend on hashing.
     std::sort(callees.begin(), callees.end(),
               [&](auto* a, auto* b) { return order_.at(a) < order_.at(b); });
     for (const sema::CheckedFunction* callee : callees) Generate(*callee);
     GenerateBody(checked);
   }
 
-  /// A called program is inlined, so its callees become callees of the caller.
+  /// Adds the functions that `checked` calls. A called program is inlined, so its callees become callees of
+  /// the caller.
   static void AddCallees(const sema::CheckedFunction& checked,
                          std::vector<const sema::CheckedFunction*>& callees) {
     for (const auto& [expr, info] : checked.exprs) {
@@ -119,7 +120,7 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
         gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim->name);
   };
   bool is_fn =
-      gen.function.kind == ir::FunctionKind::Fn;  // int generics are passed to fns as sizes
+      gen.function.kind == ir::FunctionKind::Fn;  // fns receive integer parameters as sizes
   for (const sema::IntGenericInfo& generic : checked.generics) {
     bool of_data = gen.function.kind == ir::FunctionKind::Program && generic.in_type &&
                    generic.values.size() != 1;

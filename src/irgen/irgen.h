@@ -10,9 +10,9 @@
 
 namespace kdl::irgen {
 
-/// Generates the KIR of a checked module, which must have no errors: every called fn, every kernel instance
-/// and every program, in source order. Sizes of `checked` must come from `context.types.sizes()`. Int
-/// generics remain symbols. Tests are generated only if `contracts` is given, because their ops refer to
+/// Generates the KIR of a checked module without errors: every called fn, every kernel instance and every
+/// program, in source order. The sizes in `checked` must come from `context.types.sizes()`. Integer
+/// parameters remain symbols. Tests are generated only if `contracts` is given, because their ops refer to
 /// contracts by number.
 std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
                                      const SourceManager& sources, ir::Context& context,

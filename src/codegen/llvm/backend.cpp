@@ -22,7 +22,7 @@
 #include "support/result.h"
 
 extern "C" {
-// The initializers in libLLVM for the targets that a Processor can name.
+// Functions in libLLVM that initialize the targets that a Processor can name.
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
@@ -72,14 +72,14 @@ void InitializeTargets() {
   LLVMInitializeRISCVAsmPrinter();
   // NVIDIA's shared memory has 32-bit addresses, which need half as many registers as 64-bit ones.
   SetFlag("nvptx-short-ptr", true);
-  // Masks are vectors of bools from the start. Searching scalars for more masks took 5% of the compilation
-  // time and found none.
+  // The emitter already represents masks as vectors of bools. LLVM's search for more masks among scalars took
+  // 5% of the compilation time and found none.
   SetFlag("disable-x86-domain-reassignment", true);
 }
 
-/// An x86 address adds a register, a scaled register and a constant. Loop strength reduction would advance
-/// pointers instead, which needs more code and took a quarter of the compilation time. Only short functions
-/// use it (optimize.cpp).
+/// Disables loop strength reduction on x86, where one address can add a register, a scaled register and a
+/// constant. Loop strength reduction would advance pointers instead, which needs more code and took a quarter
+/// of the compilation time. Only short functions use it (optimize.cpp).
 void ChooseStrengthReduction(const llvm::Triple& triple) { SetFlag("disable-lsr", triple.isX86()); }
 
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
@@ -146,8 +146,8 @@ Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
   const llvm::Target* target = *FindTarget(processor.triple);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // Aligns loops of a few cache lines to a line. On Zen 3, such loops take up to 1.7 times as long if they
-  // begin inside of a line.
+  // Aligns loops to cache lines. On Zen 3, a loop of a few cache lines takes up to 1.7 times as long if it
+  // does not begin at the start of a line.
   constexpr unsigned kLineBytes = 64;
   if (opt_level > 1 && llvm::Triple(processor.triple).isX86()) options.LoopAlignment = kLineBytes;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(

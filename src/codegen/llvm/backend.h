@@ -17,8 +17,8 @@ Status CheckProcessor(const Processor& processor);
 /// LLVM does not know the processor, only the features count.
 bool HasRiscvVectors(const Processor& processor);
 
-/// LLVM, set up for one processor and one optimization level (0 to 3). A Backend can compile any number of
-/// modules, but only one thread may use it at a time.
+/// LLVM for one processor and one optimization level (0 to 3). A Backend can compile any number of modules,
+/// but only one thread may use it at a time.
 class Backend {
  public:
   static Result<Backend> Create(const Processor& processor, int opt_level);

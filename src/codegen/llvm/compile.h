@@ -10,7 +10,7 @@
 
 namespace kdl::codegen {
 
-/// Kernels of a module at loop level, and the processor to compile them for.
+/// Kernels of a module that has been lowered to loops, and the processor to compile them for.
 struct KernelSource {
   const ir::Module* module;
   std::vector<const ir::Function*> kernels;

@@ -82,7 +82,7 @@ void EmitRegion(Emitter& emitter, const ir::Region* region) {
     if (op->info().has(ir::kTerminator)) break;
     EmitOp(emitter, op);
   }
-  // A coroutine would keep buffers in its frame if it could not see where their lifetimes end.
+  // Without these markers for the ends of lifetimes, LLVM would keep the buffers in the coroutine's frame.
   if (emitter.coroutine) EndBuffers(emitter, region);
 }
 

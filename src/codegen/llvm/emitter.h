@@ -24,11 +24,11 @@ struct Memory {
   std::vector<llvm::Value*> strides;
   llvm::MDNode* alias_scope = nullptr;
   llvm::MDNode* noalias = nullptr;  ///< null if nothing is known
-  int64_t panel = 0;                ///< elements in a row of a panel; 0 if there are no panels
+  int64_t panel = 0;                ///< elements in a row of a swizzled panel; 0 if the layout has no panels
 };
 
-/// A pipe's ring in the core's workspace. `slots` describes the layout and the aliasing of a slot; its
-/// `base` is the start of the ring.
+/// The ring buffer of a pipe, in the core's workspace. `base` is the start of the ring. `slots` describes the
+/// layout and the aliasing of each of its entries.
 struct RingMemory {
   ir::Ring ring;
   llvm::Value* base = nullptr;
@@ -36,9 +36,9 @@ struct RingMemory {
 };
 
 /// The coroutine that a stage is compiled to. `state` is an i32 that the kernel reads after each suspension.
-/// While the stage waits, it is 1 + the location of the op at which the stage waits, otherwise an Ending.
+/// While the stage waits, `state` is 1 plus the location of the waiting op. Otherwise `state` is an Ending.
 struct Coroutine {
-  const ir::Op* stage = nullptr;  ///< null for a kernel with barriers
+  const ir::Op* stage = nullptr;  ///< null if the coroutine runs a whole kernel with barriers
   llvm::Value* state = nullptr;
   llvm::BasicBlock* end = nullptr;  ///< block that returns from the coroutine
 };
@@ -46,15 +46,17 @@ struct Coroutine {
 /// How a kernel, or one of its stages, ends.
 enum class Ending : int32_t { Done = 0, Trapped = -1, Stopped = -2 };
 
-/// The state of a dynamically scheduled loop. `counter` is the launch's counter. On the core's stack are `before`,
-/// the total number of iterations of the loop's earlier runs, and `taken`, the number that the core has claimed.
+/// The state of a dynamically scheduled loop. `counter` is the counter that all cores of the launch share.
+/// `before` and `taken` are on the core's stack: the total number of iterations of the loop's earlier runs,
+/// and the iteration number that the core has claimed.
 struct DynamicState {
   llvm::Value* counter = nullptr;
   llvm::Value* before = nullptr;
   llvm::Value* taken = nullptr;
 };
 
-/// Bytes at the start of a core's frame, before the buffers that live across a barrier.
+/// Size of the header at the start of a core's frame. The buffers that live across a barrier follow the
+/// header.
 inline constexpr int64_t kFrameHeaderBytes = 64;
 
 /// The block through which all traps leave a kernel. Each trap adds its values to the phi nodes.
@@ -66,8 +68,8 @@ struct TrapExit {
   llvm::PHINode* bound = nullptr;
 };
 
-/// The state while one kernel, or its launch check, is emitted; the functions below do the work. This class
-/// is for cores that are a single thread; other emitters derive from it.
+/// The state while the code for one kernel, or for its launch check, is emitted; the functions below emit the
+/// code. This class is for cores that are a single thread. Other emitters derive from it.
 struct Emitter {
   llvm::Module& module;
   const AbiTypes& abi;
@@ -80,19 +82,19 @@ struct Emitter {
   llvm::Value* trap = nullptr;  ///< address to which the kdl_trap is written
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
-  llvm::Value* stop = nullptr;  ///< address of kdl_launch.stop; null: no polling
+  llvm::Value* stop = nullptr;  ///< address of kdl_launch.stop; null if loops do not poll it
   llvm::Value* dynamic_counters =
       nullptr;  ///< kdl_launch.dynamic_counters, if any loop is dynamically scheduled
   llvm::Value* frame = nullptr;         ///< kdl_core.frame, if the kernel has barriers
-  llvm::Value* core_slot = nullptr;     ///< the slot in `frame` with the current kdl_core
-  llvm::Value* scratch = nullptr;       ///< the core's scratch; null if it may change between calls
-  llvm::BasicBlock* stopped = nullptr;  ///< block that leaves early; made by the first poll
+  llvm::Value* core_slot = nullptr;     ///< address in `frame` of the pointer to the current kdl_core
+  llvm::Value* scratch = nullptr;       ///< the core's scratch memory; null if it may change between calls
+  llvm::BasicBlock* stopped = nullptr;  ///< block that leaves the kernel early; the first poll creates it
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
   bool stores_past_caches = false;
   class SourceLines* lines = nullptr;  ///< null if no line table is wanted
   int loop_depth = 0;
-  llvm::BasicBlock* iteration = nullptr;  ///< block where iterations begin, if addresses are split
+  llvm::BasicBlock* iteration = nullptr;  ///< start of an iteration of the innermost loop, or null (see AddIndex)
   std::optional<Coroutine> coroutine;     ///< set while a stage is emitted
   std::vector<llvm::Value*> stages;       ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
@@ -121,10 +123,12 @@ struct Emitter {
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);
-/// Returns `scalar`, or a vector of it with as many lanes as `like` if that is a vector.
+/// Returns a vector type of `scalar` with as many lanes as `like`, or `scalar` itself if `like` is not a
+/// vector.
 llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar);
 
-/// Emits the instructions of one op. Each op of loop level has a specialization; without one, linking fails.
+/// Emits the instructions of one op. Each op that remains after lowering to loops has a specialization; if
+/// one is missing, linking fails.
 template <ir::OpKind kind>
 void Emit(Emitter& emitter, ir::Op* op);
 #define KDL_OP_SHAPE(kind, ...) \
@@ -166,7 +170,8 @@ void EmitPrint(Emitter& emitter, ir::Op* op);
 void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 
 // ops/control.cpp
-/// Emits one iteration of a loop. If `polls` is set, the iteration first checks whether another core has trapped.
+/// Emits one iteration of a loop. If `polls` is true, the iteration first checks whether another core has
+/// trapped.
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls);
 
 // ops/dynamic_counters.cpp
@@ -177,24 +182,25 @@ void PrepareDynamicCounters(Emitter& emitter);
 void EmitDynamicLoop(Emitter& emitter, ir::Op* op);
 
 // regions.cpp
-/// A memory area with a fixed address, used to determine which areas may overlap.
+/// Describe the memory areas whose overlaps are analyzed.
 enum class RegionKind : uint8_t { Tensor, LaunchTensor, Buffer, Ring };
 struct Region {
   RegionKind kind;
   Memory* memory;
   bool read_only = false;
-  const BufferPlace* place = nullptr;  ///< the place of a buffer; null: overlaps no other buffer
+  const BufferPlace* place = nullptr;  ///< where the buffer is placed; null if it overlaps no other buffer
   llvm::MDNode* scope = nullptr;
 };
 /// Tells LLVM which areas never overlap. An `out` or `inout` tensor overlaps no other parameter. Tensors,
-/// scratch and rings are separate, and buffers overlap only as planned. LLVM analyses the stack itself.
+/// scratch and rings are separate. Buffers overlap only where the scratch plan gives them the same memory.
+/// LLVM analyzes the stack itself.
 void SetAliasScopes(Emitter& emitter, std::vector<Region>& regions);
 /// Returns row-major strides in elements. All extents must be constants.
 std::vector<llvm::Value*> ConstantStrides(Emitter& emitter, ir::Type type);
-/// Sets up the `memories` of tables, which are in LLVM's address space `space`, and of views.
+/// Fills `memories` for constant tables, which are in LLVM's address space `space`, and for views of tensors.
 void PrepareTablesAndViews(Emitter& emitter, unsigned space);
-/// Sets up `memories` and `rings`: addresses and strides of tensors, addresses of the buffers in the blocks
-/// that will be emitted, and their alias scopes.
+/// Fills `memories` and `rings`: the addresses and strides of tensors, the addresses of the buffers in the
+/// code that will be emitted, and all alias scopes.
 void PrepareMemories(Emitter& emitter);
 /// Visits the ops that will be emitted: those of the current stage, or those of the kernel that are in no stage.
 void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)>& visit);
@@ -211,7 +217,7 @@ llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value*
                           unsigned field);
 
 // ops/memory.cpp
-/// Ends the lifetimes of the buffers on the stack that the region has made.
+/// Ends the lifetimes of the stack buffers that the region has created.
 void EndBuffers(Emitter& emitter, const ir::Region* region);
 /// Returns the address of an access's element, which must be in bounds.
 llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* tensor,
@@ -219,22 +225,23 @@ llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* 
 /// Returns the address of an element of a buffer.
 llvm::Value* PlaceAddress(Emitter& emitter, const ir::Value* buffer,
                           std::span<ir::Value* const> index);
-/// Emits a size of an access as an i64 computed from the dimensions.
+/// Emits code that computes a size as an i64 from the kernel's dimensions.
 llvm::Value* EmitSize(Emitter& emitter, Size size);
 
 // ops/traps.cpp
-/// Continues if `ok` is true; otherwise stops the core with the trap at `location`.
+/// Emits a check: if `ok` is true, the core continues; otherwise it stops with the trap at `location`.
 void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location, llvm::Value* index,
                 llvm::Value* bound);
 /// Sets `trap` to the address where the current call writes a trap.
 void FindTrap(Emitter& emitter);
-/// Fills the block through which all traps leave, if the kernel has traps.
+/// Emits the block through which all traps leave, if the kernel has traps.
 void FinishTraps(Emitter& emitter);
-/// Leaves the kernel if another core of the launch has trapped.
+/// Emits a check that leaves the kernel if another core of the launch has trapped.
 void PollStop(Emitter& emitter);
-/// Ends the kernel, or the stage that is being emitted.
+/// Emits the end of the kernel, or of the stage that is being emitted.
 void Leave(Emitter& emitter, llvm::IRBuilder<>& builder, Ending ending);
-/// Stops the core and the launch with a trap whose other fields have been written.
+/// Stores the code and location of a trap, then stops the core and the launch. The other fields of the trap
+/// must already have been written.
 void StoreTrap(Emitter& emitter, llvm::Value* code, llvm::Value* location);
 
 // entry.cpp
@@ -256,7 +263,8 @@ struct LaunchTensorMemory {
 };
 /// Returns whether the kernel has tensors that all cores of a launch share.
 bool HasLaunchTensors(const ir::Function& kernel);
-/// Returns the memories of these tensors, which are placed one after another from `shared` on.
+/// Returns the memories of the tensors that all cores share. They are placed one after another, starting at
+/// `shared`.
 std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* shared);
 /// Emits the shared_bytes_fn if the kernel has launch tensors; else returns null.
 llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
@@ -268,7 +276,8 @@ void EmptyRings(Emitter& emitter);
 // coroutines/stages.cpp
 /// Declares ptr SYMBOL(const kdl_args* args, kdl_core* core), a coroutine that returns its handle.
 void DeclareCoroutine(Emitter& emitter, const std::string& symbol);
-/// Emits the allocation of the coroutine's frame at some offset from `memory`, and the first suspension.
+/// Emits the allocation of the coroutine's frame, at an offset from `memory` that is determined later, and
+/// the first suspension.
 void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory);
 /// Loads the state that the coroutine has stored.
 llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle);
@@ -281,11 +290,11 @@ void RunStages(Emitter& emitter);
 void ReadDims(Emitter& emitter);
 
 // before_launch/busy_cores.cpp
-/// Emits the value of a size. Sets `overflow` if an operation overflows 64 bits.
+/// Emits code that evaluates a size. `overflow` becomes true if an operation overflows 64 bits.
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow);
 /// Emits a sum, difference or product together with its overflow flag.
 llvm::Value* WithOverflow(Emitter& emitter, SizeKind kind, llvm::Value* lhs, llvm::Value* rhs);
-/// Emits the busy_cores_fn if the kernel states its numbers of blocks; else returns null.
+/// Emits the busy_cores_fn if the kernel has `busy_cores` ops; else returns null.
 llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& names,
                               KernelCode& code);
 
@@ -296,7 +305,8 @@ llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names
                                 KernelCode& code);
 
 // before_launch/host_module.cpp
-/// Declares a function in the host's module for the emitter's kernel, such as `scale.f32.x86-64-v3.check`.
+/// Declares a function for the emitter's kernel in the module of host code, such as
+/// `scale.f32.x86-64-v3.check`.
 llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
                                     std::string_view what);
 

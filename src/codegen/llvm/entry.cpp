@@ -11,7 +11,7 @@
 #include "support/names.h"
 #include "support/scalar.h"
 
-// int32_t KERNEL(const kdl_args* args, kdl_core* core)
+// Emits the entry point of a kernel: int32_t KERNEL(const kdl_args* args, kdl_core* core).
 
 namespace kdl::codegen {
 
@@ -31,7 +31,7 @@ void DeclareEntry(Emitter& emitter) {
   for (unsigned i = 0; i < 2; ++i) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::NonNull);
-    // A kernel with barriers stores the address of kdl_core in the frame during a call.
+    // A kernel with barriers captures its argument `core`: it stores the address in the frame during a call.
     if (i == 0 || !HasBarriers(emitter.kernel))
       function->addParamAttr(i, llvm::Attribute::NoCapture);
   }

@@ -39,7 +39,7 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   int64_t before = place.space == BufferSpace::Frame ? kFrameHeaderBytes : 0;
   if (place.space == BufferSpace::Stack) {
     memory.base = StackMemory(emitter, place, buffer->name());
-  } else if (around) {  // otherwise set where the buffer is made
+  } else if (around) {  // otherwise EmitBufferNew sets the base
     memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), around,
                                                      static_cast<uint64_t>(before + place.offset),
                                                      std::string_view(buffer->name().text()));
@@ -66,7 +66,8 @@ llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned spac
     if (global.isConstant() && global.hasPrivateLinkage() && global.getInitializer() == value)
       return &global;
   }
-  // The prefix avoids clashes: a name from the source may be that of an entry, or reserved in PTX, such as WARP_SZ.
+  // The prefix avoids clashes: a name from the source may equal that of an entry point, or be reserved in
+  // PTX, such as WARP_SZ.
   auto* global = new llvm::GlobalVariable(emitter.module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, value,
                                           "table_" + table->attr<ir::AttrKey::Name>().str(),
@@ -127,7 +128,7 @@ Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   llvm::Value* stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the previous one
+  for (size_t i = dims.to; i-- > 0;) {  // innermost dimension first, each inserted before the previous one
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     Size size = view->result()->type()->dims[dims.dimension + i];
@@ -192,7 +193,7 @@ void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)
 llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name) {
   auto& builder = emitter.builder;
   llvm::IRBuilder<>::InsertPointGuard guard(builder);
-  // The prologue of a coroutine is not its entry block, which must contain the allocas of fixed size.
+  // In a coroutine, the prologue is not in the entry block, but allocas of fixed size must be there.
   if (emitter.coroutine)
     builder.SetInsertPoint(llvm::cast<llvm::Instruction>(emitter.coroutine->state));
   return builder.CreateAlloca(type, nullptr, name);

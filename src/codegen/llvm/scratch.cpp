@@ -16,8 +16,8 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr int64_t kStackBytes = 4096;  // limit on all buffers of a kernel on the stack
-constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // limit on each of them: 64 lanes
+constexpr int64_t kStackBytes = 4096;  // limit on the total size of a kernel's stack buffers
+constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // limit on the size of one stack buffer: 64 lanes
 
 int64_t BufferBytes(ir::Type type) {
   int64_t bytes = Bytes(type->scalar);
@@ -30,15 +30,16 @@ int64_t BufferBytes(ir::Type type) {
   return bytes;
 }
 
-/// Returns whether the region has an op with the trait. With kSuspends, other stages may run during the
-/// region; with kSyncs, the region contains a barrier.
+/// Returns whether the region contains an op with the trait. Other stages may run during a region that has
+/// kSuspends; a region that has kSyncs contains a barrier.
 bool Has(const ir::Region* region, ir::Trait trait) {
   bool found = false;
   ir::Walk(region, [&](const ir::Op* op) { found |= op->info().has(trait); });
   return found;
 }
 
-/// Reserves aligned bytes at `top` and returns where they begin.
+/// Reserves `bytes`, rounded up to the alignment, at offset `top`, advances `top`, and returns the old
+/// offset.
 int64_t TakeBytes(int64_t bytes, int64_t& top) {
   constexpr int64_t kAlign = KDL_SCRATCH_ALIGNMENT;
   int64_t begin = top;
@@ -48,7 +49,7 @@ int64_t TakeBytes(int64_t bytes, int64_t& top) {
 
 class Planner {
  public:
-  /// Places the buffers of a region. `top` is the offset where free scratch begins when the region starts.
+  /// Places the buffers of a region. Scratch memory from offset `top` on is free when the region starts.
   void Place(const ir::Region* region, int64_t top) {
     for (const ir::Op* op : *region) {
       for (const ir::Region* nested : op->regions()) Place(nested, top);

@@ -7,7 +7,8 @@
 
 namespace kdl::codegen {
 
-/// Where a buffer is: on the stack, in the core's scratch, or in the core's frame if its block contains a barrier.
+/// Where a buffer is: on the stack, in the core's scratch, or, if its region contains a barrier, in the
+/// core's frame.
 enum class BufferSpace : uint8_t { Stack, Scratch, Frame };
 struct BufferPlace {
   BufferSpace space = BufferSpace::Scratch;
@@ -15,8 +16,8 @@ struct BufferPlace {
   int64_t bytes = 0;
 };
 
-/// The buffers of a kernel. A buffer lives while the region that makes it runs; buffers that never live at
-/// the same time share memory. Buffers that live while other stages run are not on the stack.
+/// The places of a kernel's buffers. A buffer lives while the region that creates it runs. Buffers that never
+/// live at the same time share memory. Buffers that live while other stages run are not on the stack.
 struct ScratchPlan {
   std::unordered_map<const ir::Value*, BufferPlace> places;
   int64_t scratch_bytes = 0;

@@ -7,10 +7,11 @@
 
 namespace kdl::codegen {
 
-/// Maps a module's instructions to lines of the source. This makes DWARF's line table and no other debug information.
+/// Maps a module's instructions to lines of the source. Emits a DWARF line table but no other debug
+/// information.
 class SourceLines {
  public:
-  /// `Directives` appear only in assembly; a table also appears in objects.
+  /// `Directives` only add line directives to assembly. A `Table` also appears in object files.
   enum class Form : uint8_t { Table, Directives };
   explicit SourceLines(llvm::Module& module, Form form = Form::Table);
   SourceLines(const SourceLines&) = delete;
@@ -18,7 +19,7 @@ class SourceLines {
 
   /// Begins a function whose source is at `loc`.
   void Enter(llvm::Function& function, const ir::Loc& loc);
-  /// Returns null if there is no such source line.
+  /// Returns the debug location, or null if `loc` is not a line of the source.
   llvm::DebugLoc DebugLocFor(const ir::Loc& loc);
   /// Must be called after all functions are complete.
   void Finish() { builder_.finalize(); }

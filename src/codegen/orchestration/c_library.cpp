@@ -4,7 +4,7 @@
 
 #include "codegen/orchestration/cpp_names.h"
 
-// Functions, variables and types of the C library that the headers of generated code may declare. A
+// Functions, variables and types that C library headers may declare when generated code includes them. A
 // namespace cannot have any of these names. tests/run/generated_names.py checks all names that it finds in
 // these headers.
 
@@ -71,8 +71,8 @@ constexpr std::string_view kNames =
     "wctype wcwidth wmemchr wmemcmp wmemcpy wmemmove wmempcpy wmemset wprintf write wscanf y0 "
     "y1 yn ";
 
-// Suffixes of related functions: `expf` and `expf64x` for other types than `double`, `qsort_r`, `toupper_l`,
-// `getc_unlocked`, `lseek64`.
+// Suffixes of related functions, such as `expf` and `expf64x` for types other than `double`, `qsort_r`,
+// `toupper_l`, `getc_unlocked` and `lseek64`.
 constexpr std::string_view kSuffixes[] = {"f128", "f32x",      "f64x", "f32", "f64", "_r",
                                           "_l",   "_unlocked", "64",   "f",   "l"};
 

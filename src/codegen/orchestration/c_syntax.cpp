@@ -9,8 +9,8 @@
 
 #include "codegen/orchestration/syntax.h"
 
-// Prints programs as C11 on top of kdl/program.h. Errors are kept in a kdl_program, and objects that a block
-// creates are freed at the end of the block.
+// Prints programs as C11 on top of kdl/program.h. Errors are stored in a kdl_program, and objects that a
+// block creates are freed at the end of the block.
 
 namespace kdl::codegen {
 
@@ -25,7 +25,7 @@ void AddListed(std::vector<std::string>& texts, std::string_view macro,
   }
 }
 
-/// Returns all items as arguments.
+/// Returns all items of the request as C arguments.
 std::vector<std::string> CArguments(const Call& call) {
   std::vector<std::string> texts;
   for (const Item& item : call.items) {
@@ -46,7 +46,7 @@ std::vector<std::string> CArguments(const Call& call) {
   return texts;
 }
 
-/// Returns whether the request returns an event, for which its function has a parameter.
+/// Returns whether the C function of the request has a parameter for an event that it returns.
 bool GivesEvent(Request request) {
   return request == Request::Transfer || request == Request::Move || request == Request::CopyBack ||
          request == Request::Copy || request == Request::Fill || request == Request::Launch ||
@@ -116,7 +116,8 @@ class SyntaxOfC final : public Syntax {
     writer.Line(fmt::format("(void){};{}", value, place));
   }
 
-  /// Computes bounds that are expressions once, before the loop.
+  /// Prints loop bounds that are expressions as constants before the loop, so that they are computed only
+  /// once.
   void OpenLoop(Writer& writer, const LoopHead& loop, CppNames& names) const override {
     std::string hi = loop.hi;
     if (hi.find_first_of("( ") != std::string::npos) {
@@ -261,7 +262,7 @@ class SyntaxOfC final : public Syntax {
     writer.Line("}");
   }
 
-  /// The name is free, since no name of the source begins with `kdl_`.
+  /// The result does not clash with other names, since no name in the source begins with `kdl_`.
   std::string FnName(const std::string& name) const override { return "kdl_fn_" + name; }
 
   void OpenFn(Writer& writer, const FnFace& fn, const std::vector<FnParam>& params,
@@ -328,12 +329,12 @@ class SyntaxOfC final : public Syntax {
     return items;
   }
 
-  /// Returns the type of the results. Several results are returned as a struct.
+  /// Returns the C type of the results. Several results are returned as a struct.
   static std::string ResultType(const FnFace& fn) {
     return fn.results.size() == 1 ? CType(fn.results[0]) : fn.name + "_values";
   }
 
-  std::string run_;  ///< the program's state, as an argument
+  std::string run_;  ///< the argument for the program's state
   std::string devices_;
   std::vector<std::pair<Queues::value_type, std::string>> queues_;
 };

@@ -16,8 +16,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// Prints kernels as C functions of pointers and sizes, in NAME.h and NAME.c, and as a C++ class that does
-// not throw.
+// Prints kernels as C functions that take pointers and sizes, in NAME.h and NAME.c, and as a C++ class that
+// never throws.
 
 namespace kdl::codegen {
 
@@ -25,7 +25,7 @@ namespace {
 
 enum class Kind : uint8_t { Call, Async };
 
-/// Adds the size names of a dimension, in the order of their occurrence.
+/// Adds the names of sizes that a dimension contains, in order of occurrence.
 void AddSizes(Size size, std::vector<Name>& names) {
   if (size->kind == SizeKind::Symbol) {
     if (std::ranges::find(names, size->symbol) == names.end()) names.push_back(size->symbol);
@@ -36,7 +36,8 @@ void AddSizes(Size size, std::vector<Name>& names) {
   AddSizes(size->rhs, names);
 }
 
-/// Returns what distinguishes an instance from others of its kernel: "<T=f32, S=3>".
+/// Returns the part of an instance's name that distinguishes it from other instances of its kernel: "<T=f32,
+/// S=3>".
 std::string InstanceText(const FaceFunction& kernel, const ir::Function& instance) {
   if (kernel.functions.size() == 1) return "";
   std::string text;
@@ -80,7 +81,7 @@ std::string PointerType(const FaceParam& param) {
   return fmt::format("{}{}*", is_read ? "const " : "", CType(param.param->value->type()->scalar));
 }
 
-/// Returns the parameters that the caller passes: sizes, then the parameters of the source.
+/// Returns the parameters that the caller passes: first the sizes, then the parameters in the source.
 std::vector<std::string> Parameters(const FaceCall& call) {
   std::vector<std::string> items;
   for (const FaceConstant& size : call.sizes) items.push_back("int64_t " + size.name);

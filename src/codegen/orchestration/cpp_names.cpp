@@ -10,9 +10,9 @@ namespace kdl::codegen {
 
 namespace {
 
-// Keywords of all versions of C and C++, including contextual ones, the types that generated code uses
-// without a namespace, and the lower-case macros of the headers that it includes.
-// tests/run/generated_names.py checks every keyword and every macro of those headers.
+// All keywords of C and C++, including contextual keywords. Also the types that generated code uses without a
+// namespace, and the lower-case macros of the headers that it includes. tests/run/generated_names.py checks
+// every keyword and every macro of those headers.
 constexpr std::string_view kWords =
     " "
     "alignas alignof alloca and and_eq asm auto be16toh be32toh be64toh bitand bitor bool break "
@@ -39,7 +39,7 @@ bool IsOneOf(std::string_view words, std::string_view name) {
   return words.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
-/// Returns whether no macro can have this spelling. Macro names are in capitals, or begin with several
+/// Returns whether the spelling cannot be a macro's. Macro names are in capitals, or begin with several
 /// capitals (`M_PIf`, `PRId64`).
 bool HasPlainLetters(std::string_view name) {
   if (IsSmall(name[0])) return true;
@@ -54,7 +54,7 @@ bool IsPlain(std::string_view name, bool is_global) {
          !(is_global && IsOfCLibrary(name));
 }
 
-/// Removes `_` at both ends, and replaces several `_` in a row by one.
+/// Removes `_` at both ends, and replaces each run of several `_` with one.
 std::string Trimmed(std::string_view name) {
   std::string trimmed;
   for (char c : name) {

@@ -15,7 +15,7 @@ namespace kdl::codegen {
 namespace {
 
 /// Returns the text of a size. Operands that are not leaves get parentheses. The leftmost leaf is a
-/// kdl::Extent, which makes the whole expression a kdl::Extent.
+/// kdl::Extent, so that the whole expression is a kdl::Extent.
 std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
   if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol) {
     std::string leaf =
@@ -30,7 +30,7 @@ std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
 
 std::string_view Unless(bool is_used) { return is_used ? "" : "[[maybe_unused]] "; }
 
-/// Returns the items as arguments, without absent items at the end.
+/// Returns the items of a request as C++ arguments, without absent items at the end.
 std::vector<std::string> CppArguments(const Call& call) {
   std::vector<Item> items;
   for (const Item& item : call.items)
@@ -206,7 +206,8 @@ class SyntaxOfCpp final : public Syntax {
                             devices_, device.name));
   }
 
-  /// An exception ends the program, but only after everything that was put into its queues has ended.
+  /// Declares a kdl::Drain for the queues. If an exception is thrown, its destructor waits for all submitted
+  /// operations before the program ends.
   void OpenQueues(Writer& writer, const Queues& queues, CppNames& names) override {
     drain_ = names.Pick("running");
     std::vector<std::string> texts;
@@ -224,7 +225,7 @@ class SyntaxOfCpp final : public Syntax {
     writer.Line("}");
   }
 
-  /// The result depends only on the name, not on other names.
+  /// The result depends only on `name`, not on names that are already taken.
   std::string FnName(const std::string& name) const override {
     return CppNames().Pick(name) == name ? name : "kdl_fn_" + name;
   }
@@ -267,7 +268,7 @@ class SyntaxOfCpp final : public Syntax {
     return head + "(";
   }
 
-  /// Returns the type of the results. Several results are returned as a tuple.
+  /// Returns the C++ type of the results. Several results are returned as a tuple.
   static std::string ResultType(const FnFace& fn) {
     if (fn.results.size() == 1) return CppType(fn.results[0]);
     std::vector<std::string> types;

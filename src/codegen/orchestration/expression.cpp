@@ -38,7 +38,8 @@ constexpr FloatText kFloatTexts[] = {
 #include "kdl/scalar_ops.def"
 };
 
-/// Returns the operator if the op on floats is a binary expression such as `a + b`, else an empty string.
+/// Returns the infix operator if the text for the op on floats is a binary expression such as `a + b`;
+/// otherwise an empty string.
 consteval std::string_view InfixOf(OpKind kind) {
   for (const FloatText& row : kFloatTexts) {
     bool is_infix = row.text.starts_with("a ") && row.text.ends_with(" b");
@@ -58,7 +59,7 @@ constexpr Row kRows[] = {
 #include "kdl/scalar_ops.def"
 };
 
-/// Returns whether no function computes the op, because Definition has its own text for it.
+/// Returns whether Definition has its own text for the op, so that no function computes it.
 constexpr bool HasForm(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast;
@@ -84,7 +85,7 @@ std::string DivisionTrap(const ir::Op* op) {
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   if (!divides || !IsInteger(op->operand(0)->type()->scalar)) return "";
   const ir::Op* divisor = op->operand(1)->def();
-  if (divisor && divisor->kind() == OpKind::Const) return "";  // sema rejects a constant 0
+  if (divisor && divisor->kind() == OpKind::Const) return "";  // sema rejects the constant 0
   Name source = op->HasAttr(ir::AttrKey::Text) ? op->attr<ir::AttrKey::Text>() : Name();
   return Quoted(
       fmt::format("{}: error: division by zero in '{}'", PlaceText(op->loc()), source.text()));
@@ -120,7 +121,7 @@ std::string BitsText(Scalar scalar, uint64_t bits) {
 
 // -- Operations -----------------------------------------------------------------------------------
 
-/// Returns an operand in the type in which the op computes; for narrow floats that is float.
+/// Returns an operand in the type in which the op computes. For narrow floats, this type is float.
 std::string Expressions::Operand(const ir::Op* op, size_t i, LiteralStyle style) const {
   const ir::Value* value = op->operand(i);
   Scalar scalar = value->type()->scalar;
@@ -133,7 +134,7 @@ std::string Expressions::Compared(const ir::Op* op, const Operator& row) const {
   std::string first = Operand(op, 0, LiteralStyle::Typed);
   LiteralStyle style = IsSigned(scalar) ? LiteralStyle::Plain : LiteralStyle::Typed;
   std::string second = Operand(op, 1, style);
-  // Compilers warn if a value is compared with itself, so one side is cast.
+  // Compilers warn if an expression is compared with itself, so one side is cast.
   bool compares = row.cpp.empty();
   if (compares && first == second) {
     Scalar computed = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;

@@ -9,17 +9,18 @@
 
 namespace kdl::codegen {
 
-/// Returns the name of a host scalar's variable, or nothing if the scalar is written out where it is used.
+/// Returns the name of the variable for a host scalar, or nullopt if the scalar's expression is printed where
+/// it is used.
 using VariableName = std::function<std::optional<std::string>(const ir::Value*)>;
 
-/// Prints host scalars as expressions.
+/// Prints host scalars as C or C++ expressions.
 class Expressions {
  public:
   Expressions(const Syntax& syntax, VariableName variable)
       : syntax_(syntax), variable_(std::move(variable)) {}
 
   std::string Text(const ir::Value* value, LiteralStyle style) const;
-  /// Returns the expression that an op computes, even if its value has a variable.
+  /// Returns the expression that an op computes, even if a variable holds the op's result.
   std::string Definition(const ir::Op* op) const;
 
  private:
@@ -31,10 +32,12 @@ class Expressions {
   VariableName variable_;
 };
 
-/// Returns a size as an expression, which fails at run time if the size has no value.
+/// Returns an expression for a size. It fails at run time if the size is undefined, for example because it
+/// divides by zero.
 std::string SizeExpression(Size size, const DimName& dim, ir::Loc loc, const Syntax& syntax);
 
-/// Returns the op's trap message, quoted: `"m.kdl:3:9: error: division by zero in 'a / b'"`. Empty if it cannot trap.
+/// Returns the op's trap message in quotes, such as `"m.kdl:3:9: error: division by zero in 'a / b'"`.
+/// Returns an empty string if the op cannot trap.
 std::string DivisionTrap(const ir::Op* op);
 
 /// Returns text like `m.kdl:3:9`.

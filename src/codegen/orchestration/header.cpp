@@ -13,7 +13,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Prints a function's doc comment from the source, its note, and a line for each parameter.
+/// Prints a function's doc comment from the source, its note, and one line for each parameter.
 void Describe(Writer& writer, std::string_view prefix, const FaceFunction& function) {
   writer.Doc(prefix, function.doc);
   if (!function.note.empty()) writer.Line(fmt::format("{} {}", prefix, function.note));
@@ -23,7 +23,7 @@ void Describe(Writer& writer, std::string_view prefix, const FaceFunction& funct
   }
 }
 
-/// Makes users of the header link the object that defines the symbol.
+/// Prints a reference to the symbol, so that users of the header link the object that defines it.
 void ReferTo(Writer& writer, const std::string& symbol) {
   writer.Line();
   writer.Line(fmt::format("KDL_REFERS_TO({});", symbol));

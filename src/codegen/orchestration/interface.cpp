@@ -32,7 +32,7 @@ Scalar ParamScalar(const ir::Function& function, size_t param) {
   return function.params[param].value->type()->scalar;
 }
 
-/// Returns the element type of a parameter as written in the source: the generic that it matches in all
+/// Returns the element type of a parameter as written in the source: the type parameter that equals it in all
 /// variants, or the name of the type.
 std::string TypeText(const std::vector<const ir::Function*>& variants, size_t param) {
   const ir::Function& first = *variants[0];
@@ -48,7 +48,7 @@ std::string TypeText(const std::vector<const ir::Function*>& variants, size_t pa
   return std::string(Spelling(ParamScalar(first, param)));
 }
 
-/// Returns text like "M" or "4", or "4 or 8" for variants that differ.
+/// Returns text like "M" or "4", or "4 or 8" if the variants differ.
 std::string DimText(const std::vector<const ir::Function*>& variants, size_t param, size_t dim) {
   std::string text;
   std::set<Size> seen;
@@ -59,7 +59,7 @@ std::string DimText(const std::vector<const ir::Function*>& variants, size_t par
   return text;
 }
 
-/// Returns text like " on npu" if the tensor must be on a certain device, else an empty string.
+/// Returns text like " on npu" if the tensor must be on a particular device, otherwise an empty string.
 std::string OwnerText(const ir::Value* param) {
   for (const ir::Use& use : param->uses()) {
     if (use.user->kind() == ir::OpKind::Lives)
@@ -107,7 +107,7 @@ bool TakeTheSame(const ir::Function& a, const ir::Function& b) {
   });
 }
 
-/// Returns whether variants that take the same arguments differ in this integer parameter.
+/// Returns whether this integer parameter differs between variants that accept the same arguments.
 bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
   for (const ir::Function* a : variants) {
     for (const ir::Function* b : variants) {
@@ -118,7 +118,7 @@ bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
   return false;
 }
 
-/// Names the integer parameters that the caller passes, and adds their possible values to the note.
+/// Picks names for the integer parameters that the caller passes, and adds their possible values to the note.
 void AddConstants(FaceFunction& kernel) {
   const ir::Function& first = *kernel.functions[0];
   CppNames names;
@@ -146,7 +146,7 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants) {
   std::vector<FaceParam> params;
   CppNames names;
-  names.Pick(kDevicesType);  // the type of a program's parameter for devices, which follows
+  names.Pick(kDevicesType);  // reserved for the type of the last parameter, which chooses the devices
   for (size_t p = 0; p < variants[0]->params.size(); ++p) {
     FaceParam face;
     face.param = &variants[0]->params[p];
@@ -168,7 +168,7 @@ void Complete(FaceFunction& function, CppNames& names) {
   function.params = FaceParamsOf(function.functions);
 }
 
-/// Sets the device that first uses each tensor, if there are several devices.
+/// If there are several devices, sets the device that first uses each tensor.
 void NameOwners(const ir::Module& module, FaceFunction& program) {
   if (module.devices.size() < 2) return;
   for (FaceParam& param : program.params) {
@@ -178,8 +178,8 @@ void NameOwners(const ir::Module& module, FaceFunction& program) {
   }
 }
 
-/// Names the C functions of a module. Names that every module has are picked first, so that they are the
-/// same in all modules.
+/// Picks names for the C functions of a module. Names that every module has are picked first, so that they
+/// are the same in all modules.
 void NameCFunctions(ModuleFace& face) {
   CppNames c_names;
   face.c_devices = c_names.PickGlobal(face.c_prefix + "devices");
@@ -206,7 +206,7 @@ void NameCppFunctions(const ir::Module& module, ModuleFace& face) {
     kernel.launch_name = names.Pick(kernel.source_name + "_launch");
 }
 
-/// Returns an identifier such as `m2d` for 2d.kdl.
+/// Returns an identifier for a module: `m2d` for 2d.kdl.
 std::string ModuleIdentifier(std::string_view module_name) {
   std::string name = CIdentifier(module_name);
   bool has_start = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
@@ -330,7 +330,7 @@ void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction&
   std::vector<std::string> items = {"kdl_context* " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
   if (!face.devices.empty()) {
-    // A parameter of this name would hide the type if `struct` were missing.
+    // `struct` is needed, since a parameter with the same name as the type would hide the type.
     items.push_back(fmt::format("const struct {}* {}", face.c_devices, own.devices));
   }
   writer.List(fmt::format("{}kdl_error* {}(", program.is_variant ? "static " : "", program.c_name),

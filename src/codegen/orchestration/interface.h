@@ -11,13 +11,13 @@
 
 namespace kdl::codegen {
 
-/// A parameter in the C and C++ interface.
+/// A parameter of a function in the generated C and C++ interface.
 struct FaceParam {
   const ir::Param* param = nullptr;
   std::string name;      ///< a valid identifier in C++
-  std::string declared;  ///< as in the source: "in T[M, K]", "f32"
+  std::string declared;  ///< declaration in the source: "in T[M, K]", "f32"
   std::string
-      owner;  ///< for a program's tensor that may be anywhere: the device that first uses it
+      owner;  ///< for a program's tensor that may be on any device: the device that first uses it
   bool is_tensor = false;
   bool any_scalar = false;  ///< a scalar whose type depends on the variant
 
@@ -25,10 +25,10 @@ struct FaceParam {
   std::string CType() const;
 };
 
-/// Returns the C type: `int64_t`, `uint16_t` for f16 …
+/// Returns the C type of a scalar, such as `int64_t`, or `uint16_t` for f16.
 std::string CType(Scalar scalar);
 
-/// An integer parameter of a kernel that the caller passes, since the tensors do not determine it.
+/// An integer parameter of a kernel that the caller must pass, since the tensors do not determine it.
 struct FaceConstant {
   std::string source_name;
   std::string name;  ///< a valid identifier in C++
@@ -39,28 +39,28 @@ struct FaceFunction {
   std::string source_name;
   std::string name;  ///< name in its C++ namespace
   std::string c_name;
-  std::string launch_name;  ///< for a kernel: the function that only puts it into a queue
+  std::string launch_name;  ///< for a kernel: the function that only submits it to a queue
   std::string doc;
-  std::string note;  ///< an addition to the doc: the types that T may be, the values of constants
+  std::string note;  ///< additional documentation: the possible types of T, the possible values of constants
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
   bool is_variant =
-      false;  ///< one of several functions of an interface, for use in its own file only
+      false;  ///< one of several functions for the element types of a program; private to its file
 };
 
-/// One instance of an exported kernel, as a function of pointers and sizes.
+/// One instance of an exported kernel, as a function that takes pointers and sizes.
 struct FaceCall {
-  std::string name;  ///< a member of the C++ class
+  std::string name;  ///< name of the member function of the C++ class
   std::string c_name;
   std::string c_async_name;
-  std::string looked_up;  ///< its name in the runtime: "mlp#1f2e3d4c.scale<T=f32>"
+  std::string looked_up;  ///< the instance's name in the runtime: "mlp#1f2e3d4c.scale<T=f32>"
   std::string doc;
   std::vector<FaceParam> params;
-  std::vector<FaceConstant> sizes;  ///< sizes on which the tensors' dimensions depend
+  std::vector<FaceConstant> sizes;  ///< sizes that the tensors' dimensions depend on
 };
 
-/// The kernels of a module on a device, for callers with pointers.
+/// The kernels of a module on one device, as functions that take pointers.
 struct FaceCalls {
   std::string c_type;
   std::string c_open;
@@ -71,45 +71,46 @@ struct FaceCalls {
 struct FaceDevice {
   std::string source_name;
   std::string name;  ///< name in C++
-  std::string spec;  ///< empty: the caller binds the device
+  std::string spec;  ///< empty if the caller binds the device
 };
 
-/// The names of two C++ classes: one says where programs run, the other wraps the functions with pointers.
+/// The names of two C++ classes: the first states where programs run, the second wraps the functions that
+/// take pointers.
 constexpr std::string_view kDevicesType = "Devices";
 constexpr std::string_view kKernelsType = "Kernels";
 
-/// What NAME.h declares.
+/// Everything that the generated header NAME.h declares.
 struct ModuleFace {
   std::string module_name;
-  std::string runtime_name;   ///< its name in the runtime: "mlp#1f2e3d4c"
+  std::string runtime_name;   ///< the module's name in the runtime: "mlp#1f2e3d4c"
   std::string name_space;     ///< namespace in C++
   std::string c_prefix;       ///< prefix of C names: "mlp_"
-  std::string c_devices;      ///< the C struct that says where programs run
-  std::string images;         ///< name of the images in C and C++
-  std::string images_symbol;  ///< name of the images for the linker
-  std::string calls_symbol;   ///< defined in NAME.c, named after the module's contents (kdl/link.h)
-  std::string orch_symbol;    ///< defined in NAME.orch.cpp, named in the same way
+  std::string c_devices;      ///< the C struct that states where programs run
+  std::string images;         ///< name of the compiled images in C and C++
+  std::string images_symbol;  ///< name of the compiled images for the linker
+  std::string calls_symbol;   ///< linker symbol defined in NAME.c, named after the module's contents (kdl/link.h)
+  std::string orch_symbol;    ///< linker symbol defined in NAME.orch.cpp, named in the same way
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;
   FaceCalls calls;
 };
 
-/// Returns the interface of a module. `specs` are the specs that the runtime reads, by device name; other
-/// devices have those of the source.
+/// Returns the interface of a module. `specs` contains, by device name, the specs that the runtime reads.
+/// Devices without an entry use the spec in the source.
 ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
                     const std::map<std::string, std::string>& specs = {});
 
-/// Returns one of the functions of an interface under a name of its own.
+/// Returns the interface of only one of the functions in `face`, under a separate name.
 FaceFunction OnlyFunction(const FaceFunction& face, size_t index);
 
-/// Returns the C++ type: `std::int64_t`, `kdl::F16` …
+/// Returns the C++ type of a scalar, such as `std::int64_t` or `kdl::F16`.
 std::string CppType(Scalar scalar);
 
-/// Whether a declaration has default arguments. Only the declarations in the header do.
+/// Whether a declaration has default arguments. Only declarations in the header do.
 enum class Defaults : uint8_t { Given, Absent };
-/// Whether a function runs a kernel to its end, or only puts it into the queue. The functions below print
-/// declarations up to the closing parenthesis.
+/// Whether a function waits until the kernel has completed, or only submits the kernel to a queue. The
+/// functions below print a declaration up to its closing parenthesis, and then `tail`.
 enum class Way : uint8_t { Run, Launch };
 void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail);
@@ -118,7 +119,8 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail);
 
-/// Names of parameters and local variables of generated functions. They differ from the user's parameters.
+/// Names of the parameters and local variables that generated functions add. They differ from the names of
+/// the user's parameters.
 struct OwnNames {
   std::string context;
   std::string devices;
@@ -135,11 +137,11 @@ struct OwnNames {
 OwnNames OtherNames(const std::vector<FaceParam>& params,
                     const std::vector<FaceConstant>& constants);
 
-/// Returns the parameters of variants, named for C++.
+/// Returns the parameters that all variants share, with names that are valid in C++.
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants);
 
 // calls.cpp
-/// Adds the functions with pointers. `c_names` are the module's names so far.
+/// Adds the functions that take pointers. `c_names` contains the C names that the module already uses.
 void AddCalls(ModuleFace& face, CppNames& c_names);
 void DeclareCalls(Writer& writer, const FaceCalls& calls);
 void DeclareCallsClass(Writer& writer, const FaceCalls& calls);

@@ -24,7 +24,7 @@ bool SameElements(const ir::Function& a, const ir::Function& b) {
                     });
 }
 
-/// Returns whether the name must include the types, to tell the kernel from others.
+/// Returns whether the name must include the types to distinguish the kernel from others.
 bool NeedsTypes(const ir::Module& module, const ir::Function& kernel, TypeNames types) {
   auto bound_alike = [](const ir::TypeBinding& a, const ir::TypeBinding& b) {
     return a.scalar == b.scalar;

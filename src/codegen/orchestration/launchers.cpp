@@ -11,7 +11,8 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Returns an expression like `"m.scale"`, or `("m.scale<B=" + std::to_string(B) + ">").c_str()`.
+/// Returns an expression for the kernel's name, such as `"m.scale"` or `("m.scale<B=" + std::to_string(B) +
+/// ">").c_str()`.
 std::string KernelName(const ModuleFace& face, const FaceFunction& kernel) {
   std::string name = face.runtime_name + "." + kernel.source_name;
   std::string text;
@@ -23,7 +24,7 @@ std::string KernelName(const ModuleFace& face, const FaceFunction& kernel) {
   return text.empty() ? Quoted(name) : fmt::format("({}\">\").c_str()", text);
 }
 
-/// Returns a parameter of a C function as an argument of the C++ function.
+/// Returns the argument with which the C function passes a parameter on to the C++ function.
 std::string Forwarded(const FaceParam& param) {
   if (param.is_tensor) {
     return fmt::format("kdl::Tensor::Share({}, {})", param.name,

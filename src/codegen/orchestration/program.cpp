@@ -19,7 +19,7 @@
 #include "support/scalar.h"
 
 // Prints a program's body, statement by statement. A scalar becomes a variable if the source names it, or if
-// it is used more than once or in another block. Otherwise it is written out where it is used.
+// it is used more than once or in another block. Otherwise its expression is printed where it is used.
 
 namespace kdl::codegen {
 
@@ -237,7 +237,7 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Free, &ProgramPrinter::PrintFree},
       {OpKind::Swap, &ProgramPrinter::PrintSwap},
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
-      // Constants and sizes are expressions, like computed scalars (expression.cpp).
+      // Constants and sizes are printed as expressions, like computed scalars (expression.cpp).
       {OpKind::Const, &ProgramPrinter::PrintScalar},
       {OpKind::SizeOf, &ProgramPrinter::PrintScalar},
   };
@@ -379,7 +379,7 @@ void ProgramPrinter::PrintLoop(const Op* op) {
   writer_.Line("}");
 }
 
-/// Prints a `while` loop. Its first carried variable tells whether there is another iteration.
+/// Prints a `while` loop. The loop's first carried variable tells whether there is another iteration.
 void ProgramPrinter::PrintWhile(const Op* op) {
   const ir::Region* region = op->region();
   std::vector<std::string> carried = PrintCarried(op, op->operands(), 0);

@@ -9,8 +9,8 @@
 #include "codegen/orchestration/program_printer.h"
 #include "support/scalar.h"
 
-// A program for several element types becomes one function for each type, and a function that selects among
-// these.
+// For a program with several element types, prints one function for each type, and a function that selects
+// one of them.
 
 namespace kdl::codegen {
 
@@ -23,7 +23,8 @@ std::string ElementTypeText(Language language, const FaceParam& param) {
   return param.name + (param.is_tensor ? "->view.element" : ".element");
 }
 
-/// Returns the condition under which the arguments are for `function`, and not for another function of the program.
+/// Returns the condition that the arguments are for `function` rather than for another function of the
+/// program.
 std::string FitsText(Language language, const Syntax& syntax, const FaceFunction& face,
                      const FaceFunction& function) {
   std::string text;
@@ -39,13 +40,13 @@ std::string FitsText(Language language, const Syntax& syntax, const FaceFunction
   return text;
 }
 
-/// Returns a scalar converted to the type of the variant.
+/// Returns the expression that converts a scalar argument to the type of the variant.
 std::string GivenScalar(Language language, const std::string& name, Scalar scalar) {
   return language == Language::Cpp ? fmt::format("{}.As<{}>()", name, CppType(scalar))
                                    : fmt::format("kdl_given_{}({})", Spelling(scalar), name);
 }
 
-/// Prints the function up to its body. In C, tensors may be NULL.
+/// Prints the start of the dispatching function, up to its body. In C, tensors may be NULL.
 void OpenDispatch(Writer& writer, Language language, const ModuleFace& face,
                   const FaceFunction& program, const OwnNames& own) {
   if (language == Language::Cpp) {
@@ -63,7 +64,8 @@ void OpenDispatch(Writer& writer, Language language, const ModuleFace& face,
   writer.Line(fmt::format("if (!kdl_goes(&{0})) return {0}.error;", own.run));
 }
 
-/// Prints the function that calls one of several functions, according to the element types of the arguments.
+/// Prints the dispatching function, which calls one of several functions according to the element types of
+/// the arguments.
 void PrintDispatch(Writer& writer, Language language, const ModuleFace& face,
                    const FaceFunction& program, const std::vector<FaceFunction>& functions) {
   OwnNames own = OtherNames(program.params, program.constants);

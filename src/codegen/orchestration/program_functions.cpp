@@ -9,8 +9,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Prints the fns that programs call, and the calls. The namespace of the fns is `fn`: a keyword of the
-// language, so that no user's name clashes with it.
+// Prints the `fn`s that programs call, and the calls. In C++ they are in the namespace `fn`. No user's name
+// clashes with it, since `fn` is a keyword of the language.
 
 namespace kdl::codegen {
 
@@ -22,7 +22,7 @@ using ir::Value;
 
 namespace {
 
-/// Returns a name like `std_math_exp_f32` for `std::math::exp_f32`.
+/// Returns a C identifier for a `fn`, such as `std_math_exp_f32` for `std::math::exp_f32`.
 std::string FunctionName(const Function& fn) {
   std::string name;
   for (char ch : fn.name.text()) {
@@ -33,7 +33,7 @@ std::string FunctionName(const Function& fn) {
   return name;
 }
 
-/// Returns whether the fn may fail, or contains loops, which end when something has failed.
+/// Returns whether the `fn` may fail, or contains loops. A loop ends early if something has failed.
 bool MayStop(const ir::Module& module, const Function& fn) {
   bool stops = false;
   ir::Walk(fn.body, [&](const Op* op) {
@@ -54,7 +54,7 @@ bool MayStop(const ir::Module& module, const Function& fn) {
   return stops;
 }
 
-/// Adds the fns that the ops call, each after the fns that it calls itself.
+/// Adds all `fn`s that the ops call, each one after the `fn`s that it calls itself.
 void AddCalled(const ir::Module& module, const ir::Region* body,
                std::vector<const Function*>& fns) {
   ir::Walk(body, [&](const Op* op) {

@@ -14,8 +14,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Prints the ops that a program puts into queues, such as launches and transfers, and the workspaces and
-// events of these ops.
+// Prints the ops that a program submits to queues, such as launches and transfers, and their workspaces and
+// events.
 
 namespace kdl::codegen {
 

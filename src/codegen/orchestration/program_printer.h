@@ -26,7 +26,7 @@
 
 namespace kdl::codegen {
 
-/// The ops of a program that have an effect, and the ops that these use.
+/// The ops of a program that have an effect, and the ops whose results they need.
 class Needs {
  public:
   explicit Needs(const ir::Region* body) {
@@ -35,7 +35,7 @@ class Needs {
     });
   }
   bool Has(const ir::Op* op) const { return needed_.contains(op); }
-  /// Returns how often needed ops use a value.
+  /// Returns the number of uses of a value by needed ops.
   int Uses(const ir::Value* value) const {
     auto found = uses_.find(value);
     return found == uses_.end() ? 0 : found->second;
@@ -46,7 +46,7 @@ class Needs {
     if (!needed_.insert(op).second) return;
     for (const ir::Value* operand : op->operands()) {
       if (op->kind() == ir::OpKind::Free && operand != op->operand(0))
-        continue;  // the runtime waits before it frees memory
+        continue;  // the runtime waits for the events before it frees memory
       ++uses_[operand];
       if (operand->def() && operand->def()->info().has(ir::kPure)) Mark(operand->def());
     }
@@ -56,7 +56,7 @@ class Needs {
   std::unordered_map<const ir::Value*, int> uses_;
 };
 
-/// Prints one program as a function in C++ or C.
+/// Prints one program as a function in C++ or C. A program is a host function that launches kernels.
 class ProgramPrinter {
  public:
   ProgramPrinter(Writer& writer, Language language, const ir::Module& module,
@@ -71,7 +71,7 @@ class ProgramPrinter {
         expressions_(*syntax_, [this](const ir::Value* value) { return VariableOf(value); }) {}
 
   void Print();
-  /// Prints a fn instead of a program.
+  /// Prints a `fn`, which is a function of the source that programs call.
   void PrintFunction();
 
  private:
@@ -79,10 +79,11 @@ class ProgramPrinter {
 
   void PrintDevices();
   void UseQueue(Name device, int64_t queue);
-  /// Binds each size where it first occurs by itself, then compares every tensor with its declared shape.
+  /// Initializes each size from the first dimension that consists of only this size. Then compares every
+  /// tensor with its declared shape.
   void PrintSizes();
-  /// Checks that parameters that are written overlap no other parameters: the order of launches relies on
-  /// it.
+  /// Checks that tensors that the program writes do not overlap other parameters. The order of launches
+  /// depends on that.
   void PrintApart();
   std::string SizeSource(Name dim) const;
   std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const;
@@ -92,25 +93,27 @@ class ProgramPrinter {
   std::string Text(const ir::Value* value, LiteralStyle style) const;
   std::optional<std::string> VariableOf(const ir::Value* value) const;
   std::string Definition(const ir::Op* op) const { return expressions_.Definition(op); }
-  /// Returns the text of a tensor as the operand of a request.
+  /// Returns the text of a tensor as the operand of a request to the runtime.
   std::string TensorText(const ir::Value* tensor) const;
   std::string ArgumentText(const ir::Value* value) const;
-  /// Returns whether the scalar needs a variable, instead of being part of just one expression.
+  /// Returns whether the scalar needs a variable, rather than being printed as part of a single expression.
   bool IsVariable(const ir::Value* value) const;
   const std::string& NewVariable(const ir::Value* value, std::string_view wanted);
-  /// Returns the value's own name, or `otherwise`.
+  /// Returns the value's name in the source, or `otherwise` if it has no name.
   static std::string Wanted(const ir::Value* value, std::string otherwise);
 
   // -- Statements ---------------------------------------------------------------------------------
 
-  /// Returns `  // file.kdl:12` when something from the line is printed for the first time.
+  /// Returns `  // file.kdl:12` the first time that something from this source line is printed, otherwise an
+  /// empty string.
   std::string Place(const ir::Op* op);
-  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. Place then treats the line as printed.
+  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. Place will not print this source line again.
   std::string FailurePlace(const ir::Op* op);
-  /// Prints a block of the text. Objects that were created in the block are freed at its end, after what
-  /// `last` prints.
+  /// Prints a region as a block. Objects that the block creates are freed at its end, after the statements
+  /// that `last` prints.
   void PrintRegion(const ir::Region* region, const std::function<void()>& last = {});
-  /// Must be called after the declaration of an object that is freed at the end of the block.
+  /// Records an object that is freed at the end of the block. Must be called after the declaration of the
+  /// object has been printed.
   void Own(Owned::Kind kind, const std::string& name) { owned_.back().push_back({kind, name}); }
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
@@ -119,28 +122,31 @@ class ProgramPrinter {
   void PrintNothing(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
   static bool IsPart(const ir::Value* tensor);
-  /// Returns whether a part is written where it is used: it is used once and has no name.
+  /// Returns whether a part of a tensor is printed where it is used. This requires that it is used once and
+  /// has no name.
   static bool MayStandInPlace(const ir::Value* part);
-  /// Returns the name of a tensor's variable, from which other names are derived. For a part that is written
-  /// in place, returns the name that its variable would have.
+  /// Returns the name of a tensor's variable, from which other names are derived. If a part has no variable,
+  /// returns the name that the variable would have.
   std::string CalledAfter(const ir::Value* tensor) const;
   void PrintSlice(const ir::Op* op);
   void PrintView(const ir::Op* op);
   void PrintBindSize(const ir::Op* op);
-  /// Returns whether the program uses a size with this name in an allocation or a requirement.
+  /// Returns whether an allocation or requirement in the program uses a size with this name.
   bool IsAskedFor(Name size) const;
   void PrintRequire(const ir::Op* op);
-  /// Adds `{i, j}`, the events to wait for, the place, and the access as it is written.
+  /// Adds the arguments of an access to an element: `{i, j}`, the events to wait for, the source location,
+  /// and the source text of the access.
   void AddAccess(Call& call, const ir::Op* op, std::span<ir::Value* const> index,
                  std::span<ir::Value* const> after);
   void PrintHostLoad(const ir::Op* op);
   void PrintHostStore(const ir::Op* op);
   void PrintDeviceCores(const ir::Op* op);
 
-  /// Declares variables for the values that a loop carries: the parameters of its region from `first` on.
+  /// Declares variables for the values that a loop carries, which are the parameters of its region from
+  /// number `first` on.
   std::vector<std::string> PrintCarried(const ir::Op* op, std::span<ir::Value* const> inits,
                                         size_t first);
-  /// Assigns the values that a region yields to the variables of its op.
+  /// Prints assignments of the values that a region yields to the variables `targets`.
   void PrintYield(const ir::Region* region, const std::vector<std::string>& targets);
   void PrintLoop(const ir::Op* op);
   void PrintWhile(const ir::Op* op);
@@ -151,10 +157,10 @@ class ProgramPrinter {
 
   // -- Ops that are put into queues: program_launches.cpp ---------------------------------------------
 
-  /// Returns the queue of the op.
+  /// Returns the text of the queue that the op is submitted to.
   std::string QueueText(const ir::Op* op) const;
   Item Events(std::span<ir::Value* const> events) const;
-  /// Prints a request that returns an event. If the event has no name, it is called `wanted`.
+  /// Prints a request that returns an event. If the event has no name in the source, it is named `wanted`.
   void PrintQueued(const ir::Op* op, const ir::Value* event, const std::string& wanted, Call call,
                    const std::string& place = "");
   void PrintLives(const ir::Op* op);
@@ -162,24 +168,28 @@ class ProgramPrinter {
   void PrintTransfer(const ir::Op* op);
   void PrintRelocate(const ir::Op* op);
   void PrintCopyBack(const ir::Op* op);
-  /// Returns a request to move tensors, with the cause, the events, the place, and whether elements move.
+  /// Returns a request to move tensors. Its arguments are the cause, the events to wait for, the source
+  /// location, and whether elements move.
   Call Move(Request request, const ir::Op* op, std::vector<Item> tensors,
             std::span<ir::Value* const> after);
   void SayCause(const ir::Op* op);
   void PrintCopy(const ir::Op* op);
   void PrintFill(const ir::Op* op);
-  /// Prints the mark as part of the statement of the launch that waits for it, which states the place.
+  /// Prints a request for an event that completes after everything that is in the queue so far. Prints no
+  /// source location, since the launch that waits for the event states it.
   void PrintMark(const ir::Op* op);
-  /// Prints a workspace. Its name is `matmul_residual_q` for the pipe q of matmul_residual.
+  /// Prints the declaration of a workspace, which is named `matmul_residual_q` for the pipe q of
+  /// matmul_residual.
   void PrintWorkspace(const ir::Op* op);
-  /// Prints no statement: the footprint is part of the statement that reserves this number of bytes.
+  /// Prints no statement: the request for the footprint becomes part of the statement that reserves this
+  /// number of bytes.
   void PrintFootprint(const ir::Op* op);
   void PrintInstances(const ir::Op* op);
-  /// Prints a request to reserve `instances` times `footprint` bytes.
+  /// Prints a request to reserve `instances` times `footprint` bytes of workspace.
   void PrintReserve(const ir::Op* op);
   void PrintLaunch(const ir::Op* op);
   FnFace FaceOf(const ir::Function& fn) const;
-  /// Returns the text for a number of cores. If `cores` is null, the number is `auto`.
+  /// Returns the text for a number of cores. If `cores` is null, the device chooses the number.
   std::string CoresText(const ir::Value* cores) const;
 
   Writer& writer_;
@@ -192,19 +202,19 @@ class ProgramPrinter {
   Expressions expressions_;
   CppNames names_;
   std::unordered_map<const ir::Value*, std::string> variables_;
-  std::set<const ir::Value*> part_variables_;  ///< parts and views that are not written in place
-  std::vector<std::vector<Owned>> owned_;      ///< objects to free, for each surrounding block
+  std::set<const ir::Value*> part_variables_;  ///< parts and views of tensors that have variables
+  std::vector<std::vector<Owned>> owned_;      ///< objects to free at the end of each enclosing block
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::vector<std::pair<Name, int64_t>> queues_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };
 
-/// Prints the fns that programs call, directly or indirectly. In C++ they are in a namespace `fn`.
+/// Prints the `fn`s that programs call, directly or indirectly. In C++ they are in a namespace `fn`.
 void PrintFunctions(Writer& writer, Language language, const ir::Module& module,
                     const ModuleFace& face);
 
-/// Removes parentheses around the whole text.
+/// Removes parentheses that enclose the whole text.
 std::string Unwrapped(const std::string& text);
 
 }  // namespace kdl::codegen

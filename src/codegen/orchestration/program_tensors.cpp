@@ -10,7 +10,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
-// Prints the tensors of a program: its own tensors, parts and views of tensors, and their sizes.
+// Prints the tensors of a program: those that it allocates, parts and views of tensors, and their sizes.
 
 namespace kdl::codegen {
 
@@ -87,7 +87,7 @@ void ProgramPrinter::PrintSlice(const Op* op) {
   if (slice.hi()) call.items.emplace_back(Unwrapped(Text(slice.hi(), LiteralStyle::Plain)));
   call.items.emplace_back(FailurePlace(op));
   call.items.emplace_back(Quoted(op->attr<AttrKey::Text>().text()));
-  constexpr size_t kLongest = 70;  // longer texts make a launch hard to read
+  constexpr size_t kLongest = 70;  // a longer text would make a launch hard to read
   if (syntax_->MayNest() && MayStandInPlace(op->result())) {
     std::string text = syntax_->Text(call);
     if (text.size() <= kLongest) {
@@ -123,7 +123,8 @@ bool ProgramPrinter::IsAskedFor(Name size) const {
   return found;
 }
 
-/// Prints a size that is bound to a variable. From here on, the variable is used wherever the size occurs.
+/// Prints a size that the source binds to a variable. From here on, the variable is printed wherever the size
+/// occurs.
 void ProgramPrinter::PrintBindSize(const Op* op) {
   Name size = op->attr<AttrKey::Name>();
   const std::string& name = NewVariable(op->result(), size.text());

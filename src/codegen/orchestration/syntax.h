@@ -19,11 +19,12 @@
 
 namespace kdl::codegen {
 
-/// How to print a literal. With `Typed`, it has exactly the type of the value.
+/// How to print a literal. A `Typed` literal has exactly the type of its value.
 enum class LiteralStyle : uint8_t { Plain, Typed };
 
-/// A scalar operation: its functions in kdl/scalar.hpp and kdl/scalar.h, and its operator in both languages.
-/// The operator is for every type (comparisons) or only for floats, and empty if there is none.
+/// A scalar operation: the names of its functions in kdl/scalar.hpp and kdl/scalar.h, and its infix operator
+/// in C and C++. The operator is for every type if it is a comparison, otherwise only for floats. It is empty
+/// if there is none.
 struct Operator {
   std::string_view cpp;
   std::string_view c;
@@ -57,7 +58,7 @@ enum class Request : uint8_t {
   Write,
 };
 
-/// The C++ member or function for a request, and the C function. The C function gets the program and the
+/// The C++ member or function for a request, and the C function. The C function takes the program and the
 /// object as its first arguments.
 struct RequestNames {
   Request request;
@@ -104,15 +105,15 @@ struct Item {
     Text,
     Sizes,
     Arguments,
-    Parameters,  ///< each is a name and a tensor, in braces
+    Parameters,  ///< each parameter is a name and a tensor, in braces
     Events,
     Place,
     Workspace,
-    Elements,  ///< not empty if a tensor moves without its elements
-    Device     ///< the queue's device, which C++ queues know themselves
+    Elements,  ///< nonempty if a tensor moves without its elements
+    Device     ///< the queue's device; omitted in C++, where queues know it
   };
   Kind kind = Kind::Text;
-  std::vector<std::string> texts;  ///< empty: absent, or an empty list
+  std::vector<std::string> texts;  ///< empty: the argument is absent, or is an empty list
 
   Item(std::string text) : texts({std::move(text)}) {}  // NOLINT: implicit
   Item(Kind kind, std::vector<std::string> texts) : kind(kind), texts(std::move(texts)) {}
@@ -120,12 +121,12 @@ struct Item {
 
 struct Call {
   Request request;
-  std::string on;  ///< the queue, tensor, device or workspace; empty: none
+  std::string on;  ///< object of the request: queue, tensor, device or workspace; empty: none
   std::vector<Item> items;
-  Scalar element = Scalar::Bool;  ///< type of the element that is read or written
+  Scalar element = Scalar::Bool;  ///< type of the element that the request reads or writes
 };
 
-/// The names of a request's results; empty if they are not used.
+/// The names of the variables for a request's results. A name is empty if the result is not used.
 struct Given {
   std::string tensor;
   std::string event;
@@ -133,7 +134,7 @@ struct Given {
   bool is_event_used = true;
 };
 
-/// Something that is freed at the end of a block.
+/// An object that is freed at the end of a block.
 struct Owned {
   enum class Kind : uint8_t { Tensor, Event, Workspace };
   Kind kind;
@@ -145,20 +146,20 @@ struct LoopHead {
   bool is_used;
   std::string lo;
   std::string hi;
-  std::string step;  ///< empty: 1
+  std::string step;  ///< empty: the step is 1
   std::string place;
 };
 
-/// A fn of the language as a generated function.
+/// The generated function for a `fn` of the source.
 struct FnFace {
   std::string name;
   std::vector<Scalar> results;
-  bool stops;  ///< it may fail, or checks whether something has failed
+  bool stops;  ///< true if it may fail, or if it checks whether something has failed
 };
 
 using DimName = std::function<std::string(Name)>;
 
-/// How a program's text is written in C++ or in C. program_printer.h prints the program in the same way for
+/// The syntax of a generated program, in C++ or in C. ProgramPrinter prints a program in the same way for
 /// both languages.
 class Syntax {
  public:
@@ -169,23 +170,24 @@ class Syntax {
   virtual std::string Type(Scalar scalar) const = 0;
   virtual std::string Literal(Scalar scalar, uint64_t bits, LiteralStyle style) const = 0;
   virtual std::string Cast(Scalar to, Scalar from, std::string_view text) const = 0;
-  /// `trap` is the quoted message for a division by zero; empty if there can be none.
+  /// Returns the text of an operation. `trap` is the quoted message for a division by zero; it is empty if
+  /// none can occur.
   virtual std::string Apply(const Operator& op, Scalar scalar, std::vector<std::string> operands,
                             const std::string& trap) const = 0;
-  /// Returns a size that is computed from other sizes. `trap` has the same meaning as in Apply.
+  /// Returns the text of a size that is computed from other sizes. `trap` has the same meaning as in Apply.
   virtual std::string SizeText(Size size, const DimName& dim, const std::string& trap) const = 0;
 
   // -- Variables ----------------------------------------------------------------------------------
 
   virtual void Constant(Writer& writer, Scalar scalar, const std::string& name,
                         const std::string& value, bool is_used, const std::string& place) const = 0;
-  /// `value` is empty for a variable that is assigned later.
+  /// Declares a variable. `value` is empty if the variable is assigned later.
   virtual void Variable(Writer& writer, Scalar scalar, const std::string& name,
                         const std::string& value, bool is_used) const = 0;
-  /// Sets the value with which the next iteration of a loop begins.
+  /// Sets the value of a variable at the start of the loop's next iteration.
   virtual void Next(Writer& writer, Scalar scalar, const std::string& name,
                     const std::string& value) const = 0;
-  /// Computes a value that is not used, or marks a parameter as unused.
+  /// Computes a value without using it, or marks a parameter as unused.
   virtual void Discard(Writer& writer, const std::string& value,
                        const std::string& place = "") const = 0;
 
@@ -201,22 +203,24 @@ class Syntax {
 
   virtual void Print(Writer& writer, const Call& call, const Given& given,
                      const std::string& place) const = 0;
-  /// Returns the text of a request that returns a value or, if MayNest() is true, a tensor.
+  /// Returns the text of a request that returns a value or, if MayNest() is true, of one that returns a
+  /// tensor.
   virtual std::string Text(const Call& call) const = 0;
-  /// Returns whether a part of a tensor may be written where it is used.
+  /// Returns whether a part of a tensor may be printed where it is used.
   virtual bool MayNest() const = 0;
-  /// Returns a tensor as the operand of a request. The tensor is a parameter of the program, or one of its
-  /// own tensors.
+  /// Returns a tensor as the operand of a request. The tensor is a parameter of the program, or one that the
+  /// program allocates.
   virtual std::string Tensor(const std::string& name, bool is_param) const = 0;
-  /// Return arguments of a launch or fill. For a tensor, `text` is the result of Tensor.
+  /// Return the text of an argument of a launch or fill. For a tensor, `text` is the result of Tensor().
   virtual std::string TensorArgument(const std::string& text) const = 0;
   virtual std::string ScalarArgument(Scalar scalar, const std::string& text) const = 0;
   virtual std::string Element(Scalar scalar) const = 0;
-  /// If `number` is empty, the launch uses as many cores as the device has.
+  /// Returns the text of a number of cores. If `number` is empty, the launch uses as many cores as the device
+  /// has.
   virtual std::string Cores(const std::string& number, bool is_literal) const = 0;
   virtual std::string_view Compare(size_t compare) const = 0;
   virtual std::string Queue(const std::string& device, int64_t queue) const = 0;
-  /// Returns a name for the event of a Mark, which has none in the source.
+  /// Returns a name for the event of a Mark request, which has no name in the source.
   virtual std::string MarkName(const std::string& device, int64_t queue) const = 0;
   virtual void MakeWorkspace(Writer& writer, const std::string& name, const std::string& device,
                              const std::string& users) const = 0;
@@ -226,10 +230,11 @@ class Syntax {
 
   // -- Programs and fns ---------------------------------------------------------------------------
 
-  /// Prints the start of the program, up to the selection of devices. Picks the names that it needs.
+  /// Prints the start of the program, up to the selection of devices. Picks the names of the variables that
+  /// it needs.
   virtual void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                            CppNames& names) = 0;
-  /// Handles the device parameters of a program that selects no device. `has_devices` says whether the
+  /// Handles the device parameter of a program that selects no device. `has_devices` tells whether the
   /// program has a parameter that chooses its devices.
   virtual void SelectNothing(Writer& writer, bool has_devices) const = 0;
   virtual void Select(Writer& writer, const std::string& name, const FaceDevice& device) const = 0;
@@ -239,7 +244,7 @@ class Syntax {
   virtual void CloseProgram(Writer& writer) const = 0;
 
   virtual std::string FnName(const std::string& name) const = 0;
-  /// A parameter: its type, its name and whether it is used.
+  /// A parameter of a `fn`.
   struct FnParam {
     Scalar scalar;
     std::string name;
@@ -251,7 +256,7 @@ class Syntax {
                       const std::vector<std::string>& values) const = 0;
   struct FnCall {
     std::vector<std::string> args;
-    std::string mask;  ///< empty: none; else the fn is only called if it is true
+    std::string mask;  ///< empty: none; otherwise the function is called only if the mask is true
     std::vector<std::string> names;
     bool is_used;
     std::string place;
@@ -266,10 +271,11 @@ std::unique_ptr<Syntax> MakeCSyntax();
 /// Returns text like `kdl_size_add(H, kdl_size_mul(2, P))`, with functions of kdl/sizes.h.
 std::string CSizeText(Size size, const DimName& dim);
 
-/// Return the text of an integer, or of a float or double. Return nothing if the number is not finite.
+/// Return the text of an integer, or of a float or double. FloatText returns nullopt if the number is not
+/// finite.
 std::string IntegerText(Scalar scalar, uint64_t bits);
 std::optional<std::string> FloatText(Scalar scalar, uint64_t bits);
-/// Returns the bits as an integer of the same size.
+/// Returns the text of the bits as an integer of the same size.
 std::string BitsText(Scalar scalar, uint64_t bits);
 
 }  // namespace kdl::codegen

@@ -21,15 +21,15 @@ std::string Joined(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-/// Returns whether C replaces `??` and this character by another one, even in comments.
+/// Returns whether C replaces the trigraph that consists of `??` and this character, even in comments.
 bool IsTrigraph(char third) {
   return std::string_view("=/'()!<>-").find(third) != std::string_view::npos;
 }
 
 }  // namespace
 
-/// Text from the source may end in a backslash, which would join a comment with the next line. It may also
-/// contain a trigraph, which C would replace by another character.
+/// Prevents two effects of text from the user's source: a backslash at its end would join a comment with the
+/// next line, and C would replace a trigraph with another character.
 void Writer::Line(std::string_view text) {
   if (!text.empty()) text_.append(depth_, ' ');
   for (size_t i = 0; i < text.size(); ++i) {

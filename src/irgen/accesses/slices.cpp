@@ -6,8 +6,8 @@
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 
-// Slices of a program's tensors. There is one op for each sliced dimension, from the last to the first, so that the
-// dimensions that are still to be sliced keep their numbers:
+// Generates slices of a program's tensors: one op for each sliced dimension, from the last to the first. In
+// this order, the dimensions that are not yet sliced keep their numbers:
 //   w[l, i0..i1]        w: f32[L, M, K]
 //   %1 = slice %w at %i0 to %i1 {dimension = 1} : tensor<f32,[L, (i1 - i0), K]>
 //   %2 = slice %1 at %l {dimension = 0} : tensor<f32,[(i1 - i0), K]>
@@ -20,7 +20,7 @@ using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
 
-/// Binds a new size name to the size of a slice, which is known only at run time.
+/// Binds a new name to the size of a slice, which is known only at run time.
 void BindPartSize(FunctionGen& gen, const sema::SliceDim& dim, std::string_view tensor, Value* lo,
                   Value* hi) {
   ir::Builder& b = gen.builder;

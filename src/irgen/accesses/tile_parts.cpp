@@ -6,8 +6,8 @@
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 
-// Reads and assignments of `t[k = e]`. A value that is assigned to a part is first extended to the whole tile, element
-// by element:
+// Generates reads of `t[k = e]`, and assignments to it. A value that is assigned to a part of a tile is first
+// extended to the whole tile, one element at a time:
 //
 //   t[k = r + 2] = row    ->   t = select(inside, gather %row at (k - 2) over r, t), inside: k - 2 is in the block of r
 
@@ -28,8 +28,8 @@ Value* Times(FunctionGen& gen, Size coefficient, Value* value) {
   return gen.builder.Mul(GenSize(gen, coefficient), value);
 }
 
-/// Returns the sum of the offset and of all terms except the term of range `without`. It is an i64 or a
-/// tile of i64.
+/// Returns an index: the sum of the offset and all terms except the term for range `without`. The result is
+/// an i64 or a tile of i64.
 Value* IndexValue(FunctionGen& gen, const sema::IndexDim& dim, const sema::Entity* without) {
   Value* sum = IsConstant(dim.offset, 0) ? nullptr : GenSize(gen, dim.offset);
   for (const sema::IndexTerm& term : dim.terms) {
@@ -72,18 +72,18 @@ Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
       ->result();
 }
 
-/// Returns the range term of an assigned index; its coefficient is 1 or -1. Returns null if the index
-/// selects a single element.
+/// Returns the term of an assigned index that refers to a range; its coefficient is 1 or -1. Returns null if
+/// the index selects a single element.
 const sema::IndexTerm* AssignedRangeTerm(const sema::IndexDim& dim) {
   auto walks = [](const sema::IndexTerm& term) { return term.range != nullptr; };
   auto found = std::find_if(dim.terms.begin(), dim.terms.end(), walks);
   return found == dim.terms.end() ? nullptr : &*found;
 }
 
-/// A value that covers the assigned part of a tile, while it is extended to the whole tile.
+/// The value assigned to a part of a tile, while it is being extended to the whole tile.
 struct Expansion {
   Value* value;
-  Value* inside = nullptr;  ///< whether an element of the whole tile belongs to the part
+  Value* inside = nullptr;  ///< tells which elements of the whole tile belong to the part
 };
 
 void Require(FunctionGen& gen, Expansion& expansion, Value* condition) {
@@ -109,7 +109,7 @@ void Expand(FunctionGen& gen, Expansion& expansion, const sema::Entity* range,
       Take(gen, {expansion.value, {source}, {gen.RangeAxis(walk->range)}, zero}, span);
 }
 
-/// Returns the range if the index of the dimension is just `i` or `iota(i)`, otherwise null.
+/// Returns the range `i` if the index of the dimension is just `i` or `iota(i)`, otherwise null.
 const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim) {
   bool is_one =
       dim.terms.size() == 1 && IsConstant(dim.offset, 0) && IsConstant(dim.terms[0].coefficient, 1);
@@ -119,8 +119,8 @@ const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim)
   return info.builtin && info.builtin->lowering == sema::Lowering::Iota ? info.entity : nullptr;
 }
 
-/// Returns whether the tile has every element that the index selects, because the tile's range and the
-/// index's range cover the same whole dimension.
+/// Returns whether the tile contains every element that the index selects. This is known if the tile's range
+/// and the index's range cover the same whole dimension.
 bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::IndexDim& dim) {
   const sema::Entity* index = OnlyRange(gen, dim);
   return index && range->range.whole && index->range.whole && range->range.domain &&

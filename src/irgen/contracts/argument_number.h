@@ -7,7 +7,7 @@
 
 namespace kdl::irgen {
 
-/// Returns the number of the contract's argument that a parameter or local name refers to.
+/// Maps a parameter or a local name to the number of the contract's argument that represents it.
 using ArgumentNumber = std::function<uint32_t(const sema::Entity*)>;
 
 }  // namespace kdl::irgen

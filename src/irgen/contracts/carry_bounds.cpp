@@ -37,7 +37,7 @@ void AddSymbols(Size size, std::vector<Name>& names) {
   AddSymbols(size->rhs, names);
 }
 
-/// Returns the size names that the function uses, in the order of their first use.
+/// Returns the size names that the function uses, in order of first use.
 std::vector<Name> SizeNamesOf(const ir::Function& function) {
   std::vector<Name> names;
   for (const ir::Param& param : function.params) {
@@ -77,7 +77,8 @@ class Carrier {
   }
 
  private:
-  /// Copies a parameter. A tensor of computed f64 elements also gets a second parameter, for their bounds.
+  /// Copies a parameter. A tensor of computed f64 elements gets a second parameter, for the error bounds of
+  /// the elements.
   void AddParam(const ir::Param& param, ir::ContractParam what,
                 std::vector<ir::ContractParam>& params) {
     const Value* from = param.value;
@@ -96,7 +97,7 @@ class Carrier {
   }
 
   Value* CopyOf(const Value* value) const { return map_.at(value); }
-  /// Returns the bound of a value, or null if the bound is 0.
+  /// Returns the error bound of a value, or null if the bound is 0.
   Value* BoundOf(const Value* value) const {
     auto known = bounds_.find(value);
     return known == bounds_.end() ? nullptr : known->second;
@@ -106,8 +107,8 @@ class Carrier {
     return bound ? bound : Constant(builder_.types().ScalarOf(Scalar::F64), 0);
   }
 
-  /// Returns a constant that is created at the start of the function, so that it is not created in each
-  /// iteration of a loop.
+  /// Returns a constant. It is created at the start of the function, so that loops do not create it in each
+  /// iteration.
   Value* Constant(ir::Type type, uint64_t bits) {
     Value*& known = known_[{type, bits}];
     if (!known) {
@@ -117,7 +118,7 @@ class Carrier {
     return known;
   }
 
-  /// Returns the values, followed by the bounds of those values that have one.
+  /// Returns the copies of the values, followed by the error bounds of those that have one.
   std::vector<Value*> Both(std::span<Value* const> values) {
     std::vector<Value*> both;
     for (const Value* value : values) both.push_back(CopyOf(value));
@@ -173,7 +174,7 @@ class Carrier {
 
   void CopyRegions(const Op* op) {
     size_t own =
-        op->kind() == OpKind::Loop ? 1 : 0;  // the number of parameters that are not carried
+        op->kind() == OpKind::Loop ? 1 : 0;  // number of region parameters that are not carried values
     size_t inits = op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits} : 0;
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
@@ -236,7 +237,7 @@ class Carrier {
     }
   }
 
-  /// Creates an access to the bounds of the elements that `op` accesses.
+  /// Creates an access to the error bounds of the elements that `op` accesses.
   Op* Twin(Op* copy, const Op* op) {
     size_t tensor = op->kind() == OpKind::Store ? size_t{ir::StoreOp::at_tensor} : 0;
     ir::ValueMap same;
@@ -250,8 +251,8 @@ class Carrier {
     Twin(copy, op)->SetOperand(0, bound);
   }
 
-  /// Returns the bound of a result. Returns null if the result is exact, because the rule adds nothing and
-  /// no operand has a bound.
+  /// Returns the error bound of a result. Returns null if the result is exact, that is, if the rule adds
+  /// nothing and no operand has an error bound.
   Value* Bound(OpKind rule, Value* value, const std::vector<Value*>& operands) {
     bool any = std::any_of(operands.begin(), operands.end(),
                            [&](const Value* operand) { return BoundOf(operand) != nullptr; });
@@ -276,8 +277,8 @@ class Carrier {
         ->result();
   }
 
-  /// Returns the bound of `sum + e`: the bound of the sum so far, plus |e| + A(e), which is the bound of
-  /// adding e to 0.
+  /// Returns the error bound of `sum + e`: the bound of the sum so far, plus |e| + A(e), which is the bound
+  /// of adding e to 0.
   Value* SumBound(const Op* add) {
     const Value* term = add->operand(1);
     Value* e = CopyOf(term);
@@ -293,9 +294,9 @@ class Carrier {
   ir::Function& to_;
   ir::Builder constants_;
   ir::Builder builder_;
-  Op* first_ = nullptr;  ///< the first op after the constants
+  Op* first_ = nullptr;  ///< the first op that is not one of the constants
   ir::ValueMap map_;
-  ir::ValueMap bounds_;  ///< the bounds of values of `from_` that are not 0
+  ir::ValueMap bounds_;  ///< nonzero error bounds of values of `from_`
   std::unordered_set<const Value*> sums_;
   std::map<std::pair<ir::Type, uint64_t>, Value*> known_;
 };

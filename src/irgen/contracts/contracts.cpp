@@ -18,7 +18,8 @@ namespace {
 
 using ir::Value;
 
-/// Generates the clauses of one contract.
+/// Generates the clauses of one contract. A contract is the specification of a kernel: what it requires and
+/// ensures.
 class ClauseGen {
  public:
   ClauseGen(const sema::CheckedFunction& checked, const SourceManager& sources,
@@ -58,8 +59,8 @@ class ClauseGen {
   }
 
  private:
-  /// Generates the function of one clause. `values` generates the results of the clause and says which of
-  /// them has a bound.
+  /// Generates the function of one clause. `values` generates the clause's results, and returns which of them
+  /// has an error bound.
   template <class MakeValues>
   void Make(ir::Clause& clause, const std::string& name, const IndexNames& free,
             const MakeValues& values) {
@@ -113,8 +114,8 @@ class ClauseGen {
     ir::Clause& clause = gen.contract->clause;
     clause.compares = gen.contract->tables.argument(left.base);
     clause.compared = left.base->name;
-    // Only what the right side reads decides whether the equation is computed in f64, so the flag of the
-    // left side is dropped.
+    // Whether the equation is computed in f64 depends only on what its right side reads. So the flag that the
+    // left side sets is dropped.
     std::vector<Value*> right = {GenExpr(gen, equation.rhs)};
     bool reads_narrow = clause.reads_narrow;
     std::vector<Value*> results = {GenExpr(gen, equation.lhs)};

@@ -9,12 +9,12 @@
 
 namespace kdl::irgen {
 
-/// Generates the contracts of all kernels that have one, in the order of the functions.
+/// Generates the contracts of all kernels that have one, in source order.
 ir::Contracts GenerateContracts(const sema::CheckedModule& checked, const SourceManager& sources,
                                 ir::Context& context);
 
-/// Generates the requirement or equation of a test's `expect`. `sizes` maps size names to their values in
-/// the test.
+/// Generates the requirement or equation in an `expect` statement of a test. `sizes` maps size names to their
+/// values in the test.
 ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
                                  const sema::ExpectInfo& expect, const SourceManager& sources,
                                  const std::unordered_map<Name, Size>& sizes,

@@ -9,9 +9,9 @@
 #include "irgen/walk/fold_kinds.h"
 #include "irgen/walk/generate.h"
 
-// Reductions in a contract become loops over elements that add one term in each iteration. If a value
-// depends on only a few of the enclosing index names, it is computed once for each combination of values of
-// these names. A scan fills a whole row of its table.
+// Reductions in a contract become loops that add one term in each iteration. If the result depends on only
+// some of the enclosing index names, it is computed once for each combination of their values. A scan fills a
+// whole row of a table.
 
 namespace kdl::irgen {
 
@@ -25,14 +25,14 @@ using Values = std::vector<Value*>;
 
 bool IsScan(const sema::ReduceInfo& info) { return info.kind >= ReduceKind::CumSum; }
 
-/// How a reduction starts, how it adds the term for the current index values, and how its result
-/// is computed.
+/// The parts of a reduction: its initial accumulators, the step that adds the term for the current index
+/// values, and the computation of its result.
 struct Folding {
   Values inits;
   std::function<Values(const Values& accumulators)> step;
   /// Computes the result from the accumulators. If empty, the accumulators are the result.
   std::function<Value*(const Values& accumulators)> result = {};
-  bool is_sum = false;  ///< whether the reduction is a sum of floats
+  bool is_sum = false;  ///< true for a sum of floats
 };
 
 Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
@@ -49,8 +49,8 @@ Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
   return folding;
 }
 
-/// Returns the index of the first largest (or smallest) term, or -1 if there are no terms. A NaN counts as
-/// larger (or smaller) than all other terms, and 0.0 as larger than -0.0.
+/// Returns the index of the first largest (or smallest) term, or -1 if there are no terms. NaN counts as
+/// larger (or smaller) than all other values, and 0.0 as larger than -0.0.
 Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::ReduceInfo& info) {
   ir::Builder& b = gen.builder;
   Scalar scalar = gen.Made(gen.Info(reduce.operands[0]).type.scalar);
@@ -76,8 +76,8 @@ Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::Reduc
   return folding;
 }
 
-/// Returns the sum divided by the number of terms. A mean of integers is rounded down, and is 0 if there
-/// are no terms (where a kernel traps).
+/// Returns the sum divided by the number of terms. A mean of integers is rounded down. If there are no terms,
+/// it is 0, although a kernel would trap.
 Value* MeanOf(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum) {
   ir::Builder& b = gen.builder;
   Scalar scalar = sum->type()->scalar;
@@ -120,7 +120,7 @@ Values GenAll(FunctionGen& gen, const IndexNames& ranges, size_t depth, const Fo
   return GenLoopOver(gen, ranges[depth], folding.is_sum, accumulators, iteration);
 }
 
-/// Fills the row of a scan's table along its only index name.
+/// Fills a row of a scan's table. The row extends along the scan's only index name.
 void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
              const std::vector<Scalar>& types) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
@@ -139,7 +139,7 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
   GenLoopOver(gen, name, folding.is_sum, folding.inits, iteration);
 }
 
-/// Returns the result of the reduction for the current index values, in the types of the expression.
+/// Returns the result of the reduction for the current index values, converted to `types`.
 Values GenFolded(FunctionGen& gen, const ReduceExpr& reduce, const std::vector<Scalar>& types) {
   Folding folding = FoldingOf(gen, reduce);
   Values values = GenAll(gen, gen.Info(&reduce).reduce->ranges, 0, folding, folding.inits);

@@ -109,7 +109,7 @@ void GenForAll(FunctionGen& gen, const IndexNames& names, const std::function<vo
   GenForAllOf(gen, names, body);
 }
 
-/// A table that would be too large is empty: lookups find nothing in it, and stores have no effect.
+/// If a table would be too large, it is empty: lookups find nothing in it, and stores have no effect.
 Values GenOnce(FunctionGen& gen, const IndexNames& names, const std::vector<Scalar>& types,
                const GenValues& make) {
   ir::Builder& b = gen.builder;

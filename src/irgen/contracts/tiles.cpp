@@ -24,7 +24,7 @@ bool CallsTiles(const sema::ExprInfo& info) {
   return info.callee && !info.builtin && !info.reduce && !info.callee->ranges.empty();
 }
 
-/// Returns the caller's index names that the call binds to these ranges of the callee.
+/// Returns the caller's index names that the call binds to the given ranges of the callee.
 IndexNames BoundNames(const sema::CheckedFunction& callee, const sema::CallInfo& bound,
                       const IndexNames& ranges) {
   IndexNames names;
@@ -41,7 +41,7 @@ Kept TablesFor(FunctionGen& gen, const IndexNames& names, const sema::Type& type
   return kept;
 }
 
-/// Fills a table. `make` computes the value for the current index values.
+/// Fills a table. `make` generates the value for the current index values.
 void Fill(FunctionGen& gen, const Kept& kept, const sema::Type& type, const GenValues& make) {
   std::vector<Scalar> types = MadeParts(gen, type);
   GenForAll(gen, kept.names, [&] { StoreKept(gen, kept, CastParts(gen, make(), types)); });
@@ -62,8 +62,8 @@ void FillArgument(FunctionGen& gen, FunctionGen& inner, const Entity* param,
   inner.tiles->values[param] = std::move(kept);
 }
 
-/// Generates a call for the current values of the names over which it is mapped. Returns the result of the
-/// call as tables over the other names.
+/// Generates a call of a fn that computes on tiles, for the current index values of the caller. Returns the
+/// result as tables over the remaining names.
 Kept GenTileCall(FunctionGen& gen, const syntax::CallExpr& call) {
   const sema::ExprInfo& info = gen.Info(&call);
   const sema::CheckedFunction& callee = *info.callee;
@@ -83,7 +83,7 @@ Kept GenTileCall(FunctionGen& gen, const syntax::CallExpr& call) {
   return result;
 }
 
-/// Returns the names along which one evaluation of the expression computes all values.
+/// Returns the index names along which a single evaluation of the expression computes all values.
 IndexNames RowNames(const FunctionGen& gen, const Expr* expr) {
   const sema::ExprInfo& info = gen.Info(expr);
   if (info.reduce) return FoldRowNames(*info.reduce);
@@ -91,7 +91,7 @@ IndexNames RowNames(const FunctionGen& gen, const Expr* expr) {
   return BoundNames(*info.callee, *info.call, info.callee->result.ranges);
 }
 
-/// Evaluates the expression for the current values of the names that are not in RowNames.
+/// Evaluates the expression along the names in RowNames, for the current values of the other names.
 void GenRow(FunctionGen& gen, const Expr* expr, const Kept& kept) {
   const sema::ExprInfo& info = gen.Info(expr);
   if (info.reduce) return GenFoldRow(gen, syntax::As<syntax::ReduceExpr>(expr), kept);
@@ -104,7 +104,7 @@ void GenRow(FunctionGen& gen, const Expr* expr, const Kept& kept) {
 
 void GenAhead(FunctionGen& gen, const Expr* expr);
 
-/// Calls GenAhead for those children that every evaluation of the expression needs.
+/// Calls GenAhead for those operands of the expression that are needed whenever the expression is evaluated.
 void GenAheadIn(FunctionGen& gen, const Expr* expr) {
   auto visit = [&](const Expr* child) { GenAhead(gen, child); };
   if (const auto* choice = syntax::DynAs<syntax::IfExpr>(expr)) return visit(choice->condition);
@@ -134,8 +134,8 @@ const Kept& MakeAhead(FunctionGen& gen, const Expr* expr) {
   return gen.tiles->ahead[expr] = std::move(kept);
 }
 
-/// Computes the reductions and calls in the expression in advance, for all values of the ranges over which
-/// they vary.
+/// Computes the reductions and calls in the expression in advance, for all values of the ranges that they
+/// depend on.
 void GenAhead(FunctionGen& gen, const Expr* expr) {
   auto known = gen.checked.exprs.find(expr);
   if (known == gen.checked.exprs.end()) return;
@@ -145,7 +145,7 @@ void GenAhead(FunctionGen& gen, const Expr* expr) {
   if (info.reduce || CallsTiles(info)) MakeAhead(gen, expr);
 }
 
-/// Returns the tile from which `tile[k = e]` selects a part.
+/// Returns the tile that `tile[k = e]` selects a part of.
 const Kept& PartBase(FunctionGen& gen, const Expr* base) {
   if (base->kind == syntax::ExprKind::Name) return gen.tiles->values.at(gen.Info(base).entity);
   auto known = gen.tiles->ahead.find(base);
@@ -161,8 +161,8 @@ sema::IndexInfo PartIndex(const FunctionGen& gen, const Kept& tile, const sema::
   return place;
 }
 
-/// An assignment to a tile. The whole new value is computed before the variable changes, because it may
-/// depend on other elements of the variable.
+/// An assignment to a tile. The whole new value is computed before the variable changes, since it may depend
+/// on other elements of the variable.
 struct Assignment {
   const syntax::AssignStmt& assign;
   IndexNames names;

@@ -2,19 +2,19 @@
 
 #include "irgen/contracts/tables.h"
 
-// Fns with ranges that are inlined into a clause (gen.tiles). A range has all values of the index name to
-// which the call binds it. A value with ranges is a table: a statement first computes the reductions and
-// calls that the value needs, then loops over the value's elements.
+// Inlines a fn with ranges, that is, a fn that computes on tiles, into a clause (gen.tiles). A range has all
+// values of the index name that the call binds to it. A value with ranges is a table: a statement first
+// computes the reductions and calls that it needs, then loops over the elements.
 namespace kdl::irgen {
 
-/// Generates a call of a fn with ranges for the current index values. In a clause, the call is computed
-/// once for each combination of the names on which it depends.
+/// Generates a call of a fn with ranges, for the current index values. In a clause, the call is evaluated
+/// once for each combination of the names that it depends on.
 std::vector<ir::Value*> GenContractTileCall(FunctionGen& gen, const syntax::CallExpr& call);
 
-// The following functions are for code inside a fn with ranges.
+// The following functions generate code inside a fn with ranges.
 
-/// Returns the value of a reduction or call for the current values of the ranges. It was computed before
-/// the loops, or is computed here if only some elements need it.
+/// Returns the value of a reduction or call for the current values of the ranges. The value was computed
+/// before the loops or, if only some elements need it, is computed here.
 std::vector<ir::Value*> GenTileValue(FunctionGen& gen, const syntax::Expr* expr);
 /// Returns the element `tile[k = e]` for the current values of the ranges.
 ir::Value* GenTileElement(FunctionGen& gen, const syntax::IndexExpr& expr);

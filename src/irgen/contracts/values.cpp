@@ -10,7 +10,7 @@
 #include "irgen/walk/generate.h"
 #include "support/check.h"
 
-// The values in a contract: elements, names, casts, calls and choices.
+// Generates the values in a contract: elements, names, casts, calls and choices.
 
 namespace kdl::irgen {
 
@@ -54,8 +54,8 @@ Value* ContractTensor(FunctionGen& gen, const Entity* entity, bool old) {
                                   {input, scope.tables.argument(entity)});
 }
 
-/// Returns the value for elements outside the tensor, if it is a constant that the tensor's type can
-/// represent; otherwise returns null.
+/// Returns the value for elements outside the tensor if it is a constant that the tensor's type represents
+/// exactly. Otherwise returns null.
 Value* ConstantElse(FunctionGen& gen, const syntax::Expr* otherwise, Scalar scalar) {
   const std::optional<sema::Constant>& constant = gen.Info(otherwise).constant;
   if (!constant) return nullptr;
@@ -76,7 +76,7 @@ Value* GenInside(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index) 
   return inside;
 }
 
-/// Generates `bits` or `from_bits`. The operand is first converted to the type whose bit pattern is meant.
+/// Generates `bits` or `from_bits`. The operand is first converted to the type whose bits are needed.
 Value* GenPattern(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) {
   Scalar pattern = info.pattern;
   OpKind kind = IsFloat(pattern) ? OpKind::ToBits : OpKind::FromBits;
@@ -86,8 +86,8 @@ Value* GenPattern(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) 
   return gen.builder.Cast(made, gen.Made(info.type.scalar));
 }
 
-/// Generates a builtin that is a fn of the library. If the width of the type matters, the arguments are
-/// first converted to the type whose bit pattern is meant.
+/// Generates a builtin that the library implements as a fn. If the width of the type matters, the arguments
+/// are first converted to the type whose bits are needed.
 Value* GenInlinedBuiltin(FunctionGen& gen, std::vector<Value*> args, const sema::ExprInfo& info) {
   bool has_width = info.builtin->lowering == sema::Lowering::WidthFn;
   if (has_width) {
@@ -164,8 +164,8 @@ Value* GenContractLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
                 : GenChoice(gen, left, {Scalar::Bool}, decided, right)[0];
 }
 
-/// Casts a value. A cast to a narrow integer type first saturates or wraps as that type does; the contract
-/// then continues in 64 bits.
+/// Generates a cast. A cast to a narrow integer type first saturates or wraps as that type does. The contract
+/// then continues to compute in 64 bits.
 Value* GenContractCast(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) {
   bool narrows = !InFn(gen) && info.type.scalar == Scalar::I64 && IsInteger(info.pattern);
   if (narrows) operand = gen.builder.Cast(operand, info.pattern);

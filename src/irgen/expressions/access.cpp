@@ -45,7 +45,7 @@ Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
     otherwise = Round(gen, GenExpr(gen, index.otherwise), tensor->type()->scalar);
   std::vector<ir::AxisId> axes = access.axes;
   if (otherwise) axes = ir::UnionAxes(axes, otherwise->type()->axes);
-  // A load that cannot trap needs no mask, unless another block may write the element at the same time.
+  // A load that cannot trap needs no mask, unless another block may write to the element at the same time.
   Value* mask = otherwise && IsReadOnly(gen, tensor) ? nullptr : gen.Mask();
   if (mask) axes = ir::UnionAxes(axes, mask->type()->axes);
   ir::Builder::Segments segments = {{tensor}, access.operands, Optional(otherwise), Optional(mask)};

@@ -5,8 +5,9 @@
 #include "irgen/walk/generate.h"
 #include "support/check.h"
 
-// The language's fma rule is implemented only here. Within one expression, a float product that is added to or
-// subtracted from a term becomes one fma; if both terms are products, the left product does.
+// The language's fma rule is implemented only here. Within one expression, adding a float product to a term,
+// or subtracting one from the other, becomes an fma. If both terms are products, the left one becomes part of
+// the fma.
 //   a * b + c -> fma(a, b, c)      c + a * b -> fma(a, b, c)
 //   a * b - c -> fma(a, b, -c)     c - a * b -> fma(-a, b, c)
 
@@ -38,8 +39,8 @@ OpKind OpKindOf(BinaryOp op) {
   KDL_UNREACHABLE("unexpected operator {}", Spelling(op));
 }
 
-/// Returns the expression if it is a product that may become part of an fma, otherwise null. Contracts have
-/// no fma.
+/// Returns the expression if it is a product that may become part of an fma, otherwise null. Contracts do not
+/// use fma.
 const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* expr) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   const sema::ExprInfo& info = gen.Info(expr);
@@ -50,7 +51,7 @@ const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* 
 
 Value* Negated(FunctionGen& gen, Value* value) { return gen.builder.Unary(OpKind::Neg, value); }
 
-/// One side of lhs + rhs or lhs - rhs: a value, or an expression, which may be a product.
+/// One operand of lhs + rhs or lhs - rhs: either a value, or an expression, which may be a product.
 struct Side {
   Value* value = nullptr;
   const syntax::Expr* expr = nullptr;
@@ -81,13 +82,14 @@ bool IsNonZeroConstant(const Value* value) {
   return def && def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0;
 }
 
-/// Generates `%` of floats: an op in contracts, otherwise a call of the library's fn.
+/// Generates `%` of floats: an op in a contract, otherwise a call of a library fn.
 Value* GenFloatRemainder(FunctionGen& gen, Value* a, Value* b, const sema::ExprInfo& info) {
   return gen.contract ? gen.builder.Binary(OpKind::Fmod, a, b)
                       : GenLibraryCall(gen, *info.callee, {a, b});
 }
 
-/// Generates && or ||, whose right side is evaluated only if the left side does not decide the result.
+/// Generates `&&` or `||`. The right side is evaluated only if the left side does not already decide the
+/// result.
 Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   bool is_and = binary.op == BinaryOp::And;
   if (gen.contract) return GenContractLogic(gen, binary);
@@ -101,7 +103,7 @@ Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
                 : gen.builder.Select(lhs, gen.builder.Bool(true), rhs);
 }
 
-/// Combines two values by an operator. `info` contains the fn that sema has found for the operator, if any.
+/// Combines two values with an operator. If the operator is implemented by a library fn, `info` contains it.
 Value* Combine(FunctionGen& gen, OpKind kind, Value* lhs, Value* rhs, Span span,
                const sema::ExprInfo& info) {
   if (kind == OpKind::Rem && IsFloat(lhs->type()->scalar))

@@ -46,8 +46,8 @@ Value* GenIota(FunctionGen& gen, const sema::Entity* range) {
   return gen.builder.Make(OpKind::Iota, {gen.blocks.at(range)}, type);
 }
 
-/// Returns the current value of a name. For a tile variable, this is a snapshot, which later assignments do
-/// not change.
+/// Returns the current value of a name. For a variable that is a tile, this is a snapshot, so that later
+/// assignments do not change it.
 Value* AtThisMoment(FunctionGen& gen, const sema::Entity* entity, Value* value) {
   bool changes = entity->kind == sema::EntityKind::Var && !IsScalar(value->type());
   return changes ? gen.builder.Unary(OpKind::Snapshot, value) : value;
@@ -63,7 +63,7 @@ Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
   return Widen(gen, AtThisMoment(gen, info.entity, gen.values.at(info.entity)));
 }
 
-/// Generates a field of a range. In a contract, a range is a single block that starts at 0.
+/// Generates a field of a range. In a contract, a range has only one block, which starts at 0.
 Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
   bool is_size = info.field == sema::RangeField::Size;
   if (gen.contract)
@@ -96,8 +96,8 @@ std::vector<Value*> GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
   return parts;
 }
 
-/// Returns the values for one argument: a pipe, or a value with all ranges that the call binds to ranges of
-/// the parameter. For a tuple, returns one value for each part.
+/// Returns the values for one argument: one for each part if it is a tuple, otherwise a pipe or a single
+/// value. A single value is broadcast to all ranges that the call binds to ranges of the parameter.
 std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
                                 const sema::CheckedFunction& callee, const sema::CallInfo& bound,
                                 size_t number) {
@@ -114,8 +114,8 @@ std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
   return {gen.builder.Broadcast(value, axes)};
 }
 
-/// Generates division that rounds towards 0. `a / b` rounds down, so an inexact negative quotient is
-/// increased by one, and b is subtracted from its remainder.
+/// Generates division that rounds towards 0. GenQuotient rounds down, so 1 is added to an inexact negative
+/// quotient, and b is subtracted from its remainder.
 Value* GenTruncated(FunctionGen& gen, Value* a, Value* b, bool remainder, Span span) {
   ir::Builder& builder = gen.builder;
   Scalar scalar = a->type()->scalar;
@@ -158,8 +158,8 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
 
 namespace {
 
-/// Generates a builtin that is a fn of the library. The fn's type may differ from the type of the
-/// expression: it may be the unsigned type of the same width.
+/// Generates a builtin that the library implements as a fn. The fn may use another type than the expression,
+/// namely the unsigned type of the same width.
 Value* GenLibraryBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
                          const sema::ExprInfo& info) {
   std::vector<Value*> args;
@@ -183,8 +183,8 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
 }
 
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
-  // The operand of a cast is not rounded to its own narrow type first, because the cast is part of the
-  // same expression.
+  // The operand is not rounded to its own narrow type before the cast, because both belong to the same
+  // expression.
   Value* operand = GenExpr(gen, cast.operand);
   if (gen.contract) return GenContractCast(gen, operand, info);
   if (sema::IsTf32(cast)) return gen.builder.Unary(OpKind::Tf32, operand);
@@ -201,8 +201,8 @@ std::vector<Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
   return parts;
 }
 
-/// Returns whether a call of the fn may trap. A `while` loop counts as a trap: for an element that is
-/// masked off, its initial values are arbitrary, so it might not end.
+/// Returns whether a call of the fn may trap. A `while` loop counts as a trap, since it might not end for a
+/// masked-off element, whose initial values are arbitrary.
 bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   bool traps = false;
   ir::Walk(fn.body, [&](ir::Op* op) {
@@ -227,8 +227,8 @@ Value* GenSize(FunctionGen& gen, Size source) {
 
 namespace {
 
-/// Generates a size as a value of this type. Int generics are treated like literals: once their values are
-/// known, they are checked to fit the type.
+/// Returns a size as a value of the given type. Integer parameters are treated like literals: once their
+/// values are known, they are checked to fit the type.
 Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
   if (gen.contract) return GenExactSize(gen, source, gen.Made(scalar));
   Value* size = GenSize(gen, source);

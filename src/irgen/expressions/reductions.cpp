@@ -22,7 +22,7 @@ using ir::Value;
 
 namespace {
 
-/// Broadcasts a value along the reduced axes that it does not have, so that it counts once for each element
+/// Broadcasts a value along those reduced axes that it does not have. It then counts once for each element
 /// along these axes.
 Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   std::vector<ir::AxisId> sorted = axes;
@@ -30,8 +30,8 @@ Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   return gen.builder.Broadcast(value, ir::UnionAxes(value->type()->axes, sorted));
 }
 
-/// Returns an operand of a contraction as it was before it was widened from a narrow float type. Returns
-/// `value` itself if it is not such an operand.
+/// Returns an operand of a contraction without its conversion from a narrow float type to f32. Returns
+/// `value` itself if there is no such conversion.
 Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
   if (!IsNarrowFloat(gen.Info(operand).type.scalar)) return value;
   ir::Op* def = value->def();
@@ -42,9 +42,9 @@ Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
 
 Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir::AxisList& over);
 
-/// Replaces the guards while the operand of a reduction is generated. A guard over a reduced axis is about
-/// a single element along that axis, but the reduction needs all elements. So all elements are computed if
-/// the guard is true for any element.
+/// Replaces the guards while the operand of a reduction is generated. A guard is the condition for computing
+/// an element. If a guard varies along a reduced axis, all elements along this axis are computed if it is
+/// true for any of them, since the reduction needs them all.
 class OperandGuards {
  public:
   OperandGuards(FunctionGen& gen, const ir::AxisList& over) : gen_(gen) {
@@ -126,8 +126,8 @@ Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir:
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
-/// Divides the sum by the number of existing elements. If there are no elements, the mean of floats is NaN,
-/// and the mean of integers traps, because it divides by zero.
+/// Divides the sum by the number of elements that exist. If there are none, a mean of floats is NaN, and a
+/// mean of integers traps because it divides by zero.
 Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span span) {
   ir::Builder& b = gen.builder;
   Value* count = b.I64(1);
@@ -143,9 +143,9 @@ Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span 
   return mean;
 }
 
-/// Returns the least index at which the value is the extremum or, if there is a NaN, at which it is NaN.
-/// Returns -1 if there are no values. Floats are compared by their bits, which distinguish -0.0 from 0.0,
-/// as the reduction does, and are the same for all NaNs.
+/// Returns the smallest index at which the value is the extremum or, if any value is NaN, the smallest index
+/// of a NaN. Returns -1 if there are no values. Floats are compared by their bits. Like the reduction, this
+/// distinguishes -0.0 from 0.0, but not one NaN from another.
 Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Builder& b = gen.builder;
   ir::AxisList over = gen.RangeAxes(info.ranges);
@@ -161,15 +161,15 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   return b.Select(is_none, b.I64(-1), first);
 }
 
-/// Returns the attributes that a scan has besides its axis.
+/// Returns the attributes of a scan other than its axis.
 std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
   auto walk = info.reversed ? ir::DirectionKind::Down : ir::DirectionKind::Up;
   auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;
   return {ir::MakeAttr<ir::AttrKey::Direction>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
 }
 
-/// Generates a `multi_reduce` or `scan` over tiles with equal axes. `step` computes the next accumulators
-/// inside the region.
+/// Generates a `multi_reduce` or `scan` over tiles that all have the same axes. `step` computes the next
+/// accumulators inside the region.
 using Step = std::function<std::vector<Value*>(ir::Builder& b, const std::vector<Value*>& all)>;
 std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, bool scans,
                                const std::vector<Value*>& values, const std::vector<Value*>& inits,
@@ -197,7 +197,7 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
   return op->results();
 }
 
-/// Generates a scan, which is a reduction that keeps its accumulator at each element.
+/// Generates a scan, which is a reduction that also yields the accumulator at each element.
 Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::ReductionKind fold = ReductionKindOf(info.kind);
   Scalar scalar = value->type()->scalar;
@@ -209,8 +209,9 @@ Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
                     step)[0];
 }
 
-/// Returns the parts of the operand, broadcast to the same axes. If the fn may trap, elements that must not
-/// be computed are replaced by the initial values, which are the identity of the fn and change nothing.
+/// Returns the parts of the operand, all broadcast to the same axes. If the fn may trap, elements that must
+/// not be computed are replaced by the initial values. These are the identity of the fn, so they do not
+/// change the result.
 std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
                               const sema::CheckedFunction& callee, const ir::Function& fn,
                               const std::vector<Value*>& inits) {
@@ -227,8 +228,8 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
   return values;
 }
 
-/// A fold whose fn combines whole tiles. The fn is called for one tile after another, in a loop over each
-/// reduced range.
+/// A reduction with a fn that combines whole tiles. In nested loops over the reduced ranges, the fn is called
+/// for one tile after another.
 struct TileFold {
   const sema::CheckedFunction& callee;
   const sema::CallInfo& bound;
@@ -290,8 +291,8 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
   if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
   ir::AxisList over = gen.RangeAxes(info.ranges);
-  // Narrow floats are widened and reduced in f32. This is exact for max and min, and f32 is the accumulator
-  // that the language defines for sum and prod.
+  // Narrow floats are widened and reduced in f32. For max and min, this is exact. For sum and prod, f32 is
+  // the accumulator that the language defines.
   Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
   Value* value = nullptr;
   {

@@ -7,9 +7,9 @@
 namespace kdl::irgen {
 
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
-/// Generates `reduce` or `scan` with a fn, and returns one value for each part.
+/// Generates a reduction or scan with a fn, and returns one value for each part of a tuple.
 std::vector<ir::Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
-/// Generates `into += dot(…)`, which sema has marked as accumulating in place.
+/// Generates `into += dot(…)`. Sema must have marked this statement as accumulating in place.
 ir::Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, ir::Value* into);
 
 }  // namespace kdl::irgen

@@ -6,14 +6,14 @@
 
 #include "support/check.h"
 
-// The devices of a module: all devices of the compiled file, and the devices of imported files that
+// Adds devices to a module: all devices of the compiled file, and those devices of imported files that
 // programs use, such as `lib::npu`.
 
 namespace kdl::irgen {
 
 namespace {
 
-/// Returns a device spec in the form that the runtime reads. A `select` becomes a list.
+/// Returns a device spec as text for the runtime. A `select` becomes a list of devices.
 std::string SpecText(ir::Module& module, const sema::DeviceSpec& spec) {
   switch (spec.form) {
     case sema::DeviceForm::Promise:
@@ -49,7 +49,7 @@ Name NameOfDevice(ir::Module& module, const sema::Entity& device) {
                                    [&](const ir::Device& other) { return other.name == name; });
   if (known) return name;
   size_t place = module.devices.size();
-  module.devices.push_back({name, ""});  // added before the devices that its spec mentions
+  module.devices.push_back({name, ""});  // added before the devices that its spec names
   std::string spec = SpecText(module, device.device);
   module.devices[place].spec = std::move(spec);
   return name;
@@ -59,7 +59,7 @@ Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device) {
   if (device == nullptr) device = gen.checked.device;
   if (device != nullptr) return NameOfDevice(gen.module, *device);
   if (gen.checked.item->test == nullptr) return {};
-  // In a test, each device of the file represents the target under test.
+  // In a test, every device of the file represents the device under test.
   auto own = std::ranges::find_if(gen.module.devices, [](const ir::Device& declared) {
     return declared.name.text().find("::") == std::string_view::npos;
   });

@@ -14,8 +14,8 @@
 #include "support/check.h"
 #include "support/contains.h"
 
-// Calls in a program: of other programs, of `copy` and of `swap`. Also makes the program's sizes
-// from numbers.
+// Generates the calls in a program: calls of other programs, of `copy` and of `swap`. Also creates the
+// program's sizes that are computed from numbers.
 
 namespace kdl::irgen {
 
@@ -25,7 +25,7 @@ using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
 
-/// Returns the callee's sizes and int generics, expressed by the caller's.
+/// Returns the callee's sizes and integer parameters, expressed in the caller's sizes.
 std::unordered_map<Name, Size> CalleeSizes(const FunctionGen& gen, const sema::LaunchInfo& call) {
   std::unordered_map<Name, Size> sizes;
   const sema::CheckedFunction& callee = *call.kernel;
@@ -43,7 +43,7 @@ std::unordered_map<Name, Size> CalleeSizes(const FunctionGen& gen, const sema::L
   return sizes;
 }
 
-/// Binds the callee's parameters to the arguments: tensors themselves, and scalars by value.
+/// Binds the callee's parameters to the arguments: tensors by reference, scalars by value.
 void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& inner) {
   for (size_t i = 0; i < call.args.size(); ++i) {
     const sema::Entity* param = call.kernel->params[i].entity;
@@ -57,8 +57,8 @@ void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& 
   }
 }
 
-/// Stops the program if two slices of one tensor overlap and the callee writes one of them. Different
-/// tensors do not overlap, because the parameters of a program are checked when it starts.
+/// Stops the program if two slices of one tensor overlap and the callee writes one of them. Different tensors
+/// cannot overlap, because the parameters of a program are checked when it starts.
 void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const FunctionGen& inner) {
   auto is_written = [&](size_t i) {
     return call.kernel->params[i].direction != syntax::Direction::In;
@@ -85,7 +85,8 @@ void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const Function
   }
 }
 
-/// Checks at run time those dimensions of the arguments that are not known to be as the callee requires.
+/// Generates run-time checks for those dimensions of the arguments that are not known to match the callee's
+/// parameters.
 void RequireArguments(FunctionGen& gen, const sema::LaunchInfo& call) {
   for (const sema::DimCheck& check : call.checks) {
     LocScope loc(gen, call.args[check.param]->span);

@@ -4,7 +4,7 @@
 
 namespace kdl::irgen {
 
-/// Inlines a called program.
+/// Generates a call of a program by inlining its body.
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call);
 /// Generates `copy(from, to);` or `swap(a, b);`.
 void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call);

@@ -21,13 +21,14 @@ namespace {
 using ir::AttrKey;
 using ir::Value;
 
-/// Appends a constant of a launch to the list `before`, which has the form `BM = 64, BN = 32`.
+/// Appends a constant of a launch to the list `before`, and returns text like `BM = 64, BN = 32`.
 template <class Value>
 std::string WithConstant(const std::string& before, std::string_view name, const Value& value) {
   return fmt::format("{}{}{} = {}", before, before.empty() ? "" : ", ", name, value);
 }
 
-/// A constant of the kernel that is known only at run time. Each candidate value gets its own launch.
+/// A constant of a kernel that is known only at run time. There is a separate launch for each candidate
+/// value.
 struct Selection {
   std::string_view kernel;
   std::string_view name;
@@ -36,8 +37,8 @@ struct Selection {
   Value* value;
 };
 
-/// Returns whether the constant is a dimension of a parameter, so that the launch itself compares it with
-/// the argument.
+/// Returns whether the constant is a dimension of a parameter. If so, the launch itself compares it with the
+/// argument.
 bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generic) {
   auto is_bare = [&](Size dim) {
     return dim->kind == SizeKind::Symbol && dim->symbol == generic->name;
@@ -47,8 +48,8 @@ bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generi
   });
 }
 
-/// Requires that the run-time value is the last candidate. The code before has excluded all
-/// other candidates.
+/// Requires that the run-time value is the last candidate. The code must already have excluded all other
+/// candidates.
 void RequireLast(FunctionGen& gen, const Selection& selection) {
   ir::Builder& b = gen.builder;
   std::string text = fmt::format("{} of {} is {}", selection.name, selection.kernel,
@@ -60,7 +61,7 @@ void RequireLast(FunctionGen& gen, const Selection& selection) {
             ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
 
-/// The constants of a launch: `known` are the constants whose values are known, `selections` are selected
+/// The constants of a launch. `known` lists those with known values; `selections` are those that are selected
 /// at run time.
 struct LaunchConstants {
   std::string known;
@@ -69,8 +70,8 @@ struct LaunchConstants {
 
 using ValuesOfName = std::function<std::vector<int64_t>(Name)>;
 
-/// Returns all values that a size may have, without duplicates. `of_name` returns the values of a name in
-/// it. The result is empty if the size may have any value.
+/// Returns all values that a size may have, without duplicates. `of_name` returns the values that a size name
+/// may have. The result is empty if the size may have any value.
 std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& of_name) {
   if (IsConstant(size)) return {size->value};
   if (size->kind == SizeKind::Symbol) return of_name(size->symbol);
@@ -86,8 +87,8 @@ std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& o
   return values;
 }
 
-/// Returns the values that a size may have because of the int generics of the program, or of the program
-/// into which it was inlined.
+/// Returns the values that a size may have. They follow from the values of integer parameters, either of this
+/// program or of the program into which it is inlined.
 std::vector<int64_t> HandedOn(FunctionGen& gen, Size size) {
   auto of_own = [&](Name name) -> std::vector<int64_t> {
     for (const sema::IntGenericInfo& generic : gen.checked.generics) {
@@ -123,7 +124,7 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
     bool is_checked =
         !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (is_checked) continue;
-    if (candidates.empty()) {  // there are no variants until the program's int generic has a value
+    if (candidates.empty()) {  // there are no variants until the program's integer parameter has a value
       constants.known = WithConstant(constants.known, name, ToString(value));
       continue;
     }
@@ -133,8 +134,8 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
   return constants;
 }
 
-/// Generates `if v == 4 { … } else { … }`, starting with candidate number `first` of the first selection.
-/// `gen_launch` creates the launch for one combination of candidates.
+/// Generates `if v == 4 { … } else { … }` for the first selection, starting with candidate number `first`.
+/// `gen_launch` generates the launch for one combination of candidates.
 void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t first,
                  const std::string& constants,
                  const std::function<void(const std::string&)>& gen_launch) {
@@ -160,7 +161,7 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
   b.SetInsertionPoint(choice->parent_region());
 }
 
-/// Returns the argument of a launch: the tensor itself, or a scalar, which already has the type of
+/// Returns the value of a launch's argument: the tensor itself, or a scalar, whose type is already that of
 /// the parameter.
 Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg) {
   const sema::ExprInfo& info = gen.Info(arg);
@@ -172,14 +173,14 @@ Value* GenZero(FunctionGen& gen, Scalar scalar) {
   return IsFloat(scalar) ? gen.builder.Bits(scalar, 0) : gen.builder.Int(scalar, 0);
 }
 
-/// Returns the indices of one element as i64 values.
+/// Returns the index of one element as a list of i64 values.
 std::vector<Value*> GenIndices(FunctionGen& gen, const sema::IndexInfo& index) {
   std::vector<Value*> indices;
   for (const sema::IndexDim& dim : index.dims) indices.push_back(GenIndexSum(gen, dim));
   return indices;
 }
 
-/// Returns a bool value, which says whether all indices are in bounds.
+/// Returns a bool value that tells whether all indices are in bounds.
 Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
                  const std::vector<Value*>& indices) {
   ir::Builder& b = gen.builder;
@@ -193,7 +194,7 @@ Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
   return inside;
 }
 
-/// Generates a choice between two values. Only the chosen value is computed.
+/// Generates a choice between two values. Only the chosen value is evaluated.
 Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
               const std::function<Value*()>& where_true,
               const std::function<Value*()>& where_false) {
@@ -209,7 +210,7 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 
 }  // namespace
 
-/// Loads an element if the conditions of the enclosing `if` expressions are true; an element that is not
+/// Loads an element only if the conditions of the enclosing `if` expressions are true. An element that is not
 /// needed is not read.
 Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
@@ -325,7 +326,7 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
 
 namespace {
 
-/// Returns whether the size may be negative or may divide by zero.
+/// Returns whether a size expression may be negative or may divide by zero.
 bool MayBeNoSize(Size size) {
   if (!size->lhs) return false;
   bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
@@ -333,14 +334,14 @@ bool MayBeNoSize(Size size) {
          MayBeNoSize(size->lhs) || MayBeNoSize(size->rhs);
 }
 
-/// Returns whether the size depends on the number of cores, which is known only late in a launch.
+/// Returns whether a size depends on the number of cores, which is determined late in a launch.
 bool MentionsCores(Size size) {
   if (size->kind == SizeKind::Symbol) return size->symbol.text() == ir::kCoreNum;
   return size->lhs && (MentionsCores(size->lhs) || MentionsCores(size->rhs));
 }
 
-/// Requires that no size of one of the launch's own tensors is negative or undefined; otherwise the launch
-/// is refused.
+/// Requires that no dimension of a tensor that the launch allocates is negative or undefined. Otherwise the
+/// launch is rejected.
 void RequireNatural(FunctionGen& gen, ir::Type tensor) {
   for (Size dim : tensor->dims) {
     if (!MayBeNoSize(dim) || MentionsCores(dim)) continue;

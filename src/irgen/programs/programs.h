@@ -10,15 +10,15 @@ ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
-/// Generates the moves `x to d` of a launch or call.
+/// Generates the moves of tensors (`x to d`) in a launch or call.
 void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch);
 /// Requires that the argument for a parameter is on the parameter's device when the program is called.
 void GenLives(FunctionGen& gen, const sema::Entity* param);
-/// Moves the tensor to the device. The tensor stays there afterwards.
+/// Generates a move of the tensor to the device, where it stays.
 void GenMoveTo(FunctionGen& gen, ir::Value* tensor, const sema::Entity* device,
                std::string_view cause);
 void GenExpect(FunctionGen& gen, const syntax::Stmt& statement);
-/// Fills a tensor of a test: GenFill with a value, GenRandom with random numbers from a seed.
+/// GenFill fills a tensor of a test with a value, and GenRandom with random numbers from a seed.
 void GenFill(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* value);
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed);
 void GenLocalTensor(FunctionGen& gen, const sema::Entity* tensor, Span span);

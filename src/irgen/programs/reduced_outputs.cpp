@@ -49,7 +49,8 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   builder.SetInsertionPoint(here, before);
 }
 
-/// Fills each reduced tensor of the launch right after it is created, and so before anything reads it.
+/// Fills each tensor that the launch allocates and that `reduce` statements update, directly after its
+/// creation. Nothing can read the tensor before that.
 void FillOwnTensors(FunctionGen& gen) {
   std::vector<Op*> made;
   ir::Walk(gen.function.body, [&](Op* op) {
@@ -66,9 +67,10 @@ void FillOwnTensors(FunctionGen& gen) {
 
 }  // namespace
 
-/// Fills with the identity each `out` tensor and each tensor of the launch that a `reduce` statement
-/// updates. The cores do this before anything else. If the kernel also accesses an `out` tensor in another
-/// way, all cores wait until it is filled. Otherwise the barrier before the groups are combined is enough.
+/// Fills the tensors that `reduce` statements update with the identity of the reduction: `out` parameters and
+/// tensors that the launch allocates. The cores do this before anything else. If the kernel also accesses an
+/// `out` tensor in another way, all cores wait until it is filled. Otherwise the barrier before the partial
+/// results are combined is enough.
 void FillReducedOutputs(FunctionGen& gen) {
   FillOwnTensors(gen);
   bool waits = false;

@@ -4,7 +4,7 @@
 #include "irgen/accesses/elements.h"
 #include "irgen/walk/generate.h"
 
-// Generates stages and the pipes between them.
+// Generates stages, which run concurrently, and the pipes that connect them.
 
 namespace kdl::irgen {
 
@@ -14,7 +14,7 @@ using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
 
-/// Returns the axes in the order of the pipe's dimensions, not sorted.
+/// Returns the axes of the tile in the order of the pipe's dimensions, not in sorted order.
 ir::AxisList Positions(FunctionGen& gen, const sema::PipeInfo& access) {
   ir::AxisList axes;
   for (const sema::Entity* range : access.ranges) axes.push_back(gen.RangeAxis(range));

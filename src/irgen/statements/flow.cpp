@@ -8,9 +8,9 @@
 #include "irgen/walk/carried.h"
 #include "irgen/walk/generate.h"
 
-// Generates `while`, `break` and `continue`. A jump sets a bool to false. The statements after the jump,
-// and the next iteration of the loop, are executed only if this bool is true. In kernels, an `if` op
-// contains these statements. In a fn that is mapped over tiles, each element follows its own path, so the
+// Generates `while`, `break` and `continue`. A jump sets a bool to false. The statements after the jump, and
+// the next iteration, are executed only if this bool is true. In kernels, these statements are placed in an
+// `if` op. In a fn that is applied to each element of a tile, each element takes its own path, so the
 // statements are guarded like the branches of an `if` statement.
 
 namespace kdl::irgen {
@@ -27,7 +27,7 @@ bool AnyContains(const syntax::BlockStmt& block, syntax::StmtKind jump) {
                      [&](const syntax::Stmt* inner) { return Contains(inner, jump); });
 }
 
-/// Returns whether `stmt` contains a jump that belongs to an enclosing loop, not to a loop in `stmt`.
+/// Returns whether `stmt` contains a jump that leaves an enclosing loop, rather than a loop in `stmt`.
 bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   if (!stmt) return false;
   if (stmt->kind == jump) return true;
@@ -37,8 +37,8 @@ bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   return branch && (Contains(branch->then_block, jump) || Contains(branch->else_stmt, jump));
 }
 
-/// Creates a bool that a jump sets to false. Its number is larger than the numbers of the
-/// source's variables.
+/// Creates a bool that a jump sets to false. Its number is larger than the number of every variable in the
+/// source.
 const sema::Entity* NewFlag(FunctionGen& gen, std::string_view name) {
   auto number = static_cast<uint32_t>(gen.flow_entities.size());
   sema::Entity flag{};
@@ -57,14 +57,14 @@ void MakeFalse(FunctionGen& gen, const sema::Entity* flag) {
       mask ? gen.builder.And(value, gen.builder.Unary(OpKind::Not, mask)) : gen.builder.Bool(false);
 }
 
-/// Returns the condition under which elements enter a loop of a fn that is mapped.
+/// Returns the condition for elements to enter a loop, in a fn that is applied to each element of a tile.
 Value* Begins(FunctionGen& gen, Value* condition) {
   Value* mask = gen.Maps() ? gen.Mask() : nullptr;
   return mask ? gen.builder.And(mask, condition) : condition;
 }
 
-/// Generates a `while` that carries `inits`, then `vars`. A callback generates one iteration: it receives
-/// the parameters for `inits` and returns their next values.
+/// Generates a `while` that carries `inits` and then `vars`. The callback `iteration` generates one
+/// iteration: it receives the current values of `inits` and returns their next values.
 void GenIterations(
     FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
     const std::function<std::vector<Value*>(const std::vector<Value*>&)>& iteration) {
@@ -126,8 +126,8 @@ void GenContinue(FunctionGen& gen) { MakeFalse(gen, gen.loops.back().live); }
 
 namespace {
 
-/// Generates the statements of `rest` with `gen_rest`, in such a way that they take effect only if the
-/// condition is true.
+/// Generates the statements of `rest` with `gen_rest`, such that they take effect only if the condition is
+/// true.
 void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* const> rest,
               const std::function<void()>& gen_rest) {
   if (gen.Maps()) {
@@ -148,7 +148,7 @@ void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* 
   TakeResults(gen, vars, op);
 }
 
-/// Generates the remaining iterations of a loop over a list. Each is a copy of the loop's body.
+/// Generates the remaining iterations of a loop over a list. Each iteration is a copy of the loop's body.
 void GenCopies(FunctionGen& gen, std::span<const syntax::Stmt* const> copies) {
   if (copies.empty()) return;
   GenIteration(gen, syntax::As<syntax::BlockStmt>(copies[0]));
@@ -174,7 +174,7 @@ void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies) {
 
 namespace {
 
-/// Returns the condition for another iteration. `go_on` is evaluated only if no `break` has ended the loop.
+/// Returns the condition for another iteration. `go_on` is evaluated only if no `break` has left the loop.
 Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return go_on();
@@ -220,7 +220,7 @@ void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
     SetName(index, binders[depth]->name);
     gen.values[binders[depth]] = index;
     GenMappedFor(gen, loop, depth + 1);
-    // Compares the remaining distance, because the next index may overflow 64 bits.
+    // Compares the remaining distance rather than the next index, which may overflow 64 bits.
     Value* left = b.Cast(b.Sub(bounds.hi, index), Scalar::U64);
     Value* more = b.Gt(left, b.Cast(step, Scalar::U64));
     Value* again = GenGoesOn(gen, [&] { return more; });

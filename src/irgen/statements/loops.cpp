@@ -20,7 +20,8 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// Adds the region's parameter for a binder: its block, or its index.
+/// Adds a region parameter for a loop variable: a block if the loop iterates over blocks of a range,
+/// otherwise an index.
 void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder) {
   ir::TypeTable& types = gen.builder.types();
   if (binder->kind == sema::EntityKind::Range) {
@@ -31,8 +32,8 @@ void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder)
   }
 }
 
-/// Returns a name that is unique for each domain of the function. It must be unique because spmds with
-/// equal domain names must have the same block order.
+/// Returns a name that is unique for each domain of the function. Uniqueness is needed because spmds whose
+/// domains have the same name must use the same block order.
 Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   int before = 0;
   for (const sema::Entity* entity : gen.checked.entities) {
@@ -43,14 +44,14 @@ Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
 }
 
-/// Adds the attribute that `@pipelined` requests.
+/// Adds the attribute for `@pipelined`, if the loop has this annotation.
 void AddAhead(FunctionGen& gen, const syntax::ForStmt& loop, std::vector<ir::Attr>& attrs) {
   int64_t ahead = gen.checked.Info(&loop).ahead;
   if (ahead > 0) attrs.push_back(ir::MakeAttr<ir::AttrKey::Ahead>(ahead));
 }
 
-/// Generates nested loops for a `for` with several binders. The leftmost binder becomes the outermost loop.
-/// All loops carry the same vars.
+/// Generates nested loops for a `for` with several loop variables. The leftmost variable becomes the
+/// outermost loop. All loops carry the same vars.
 void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
                  const Vars& vars) {
   if (depth == binders.size()) return GenIteration(gen, *loop.body);
@@ -79,9 +80,9 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// Asserts that the step is positive and returns it. Proofs about blocks need a value that is visibly
-/// positive, hence the max. A step beyond the end gives one iteration, however large it is. So the step is
-/// limited to the distance from lo to hi, which keeps multiples of the step from wrapping.
+/// Asserts that the step is positive, and returns it. Proofs about blocks need a value that is visibly
+/// positive, hence the max. A step beyond the end gives a single iteration, no matter how large it is. So the
+/// step is limited to the distance from lo to hi, so that multiples of the step do not wrap.
 Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
   Value* step = bounds.step;
   if (step->def() && step->def()->kind() == OpKind::Const) return step;
@@ -94,7 +95,7 @@ Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Enti
   return b.Min(b.Max(step, b.I64(1)), way);
 }
 
-/// Returns the number of iterations of a loop over single indices with a step, as an i64.
+/// Returns the number of iterations, as an i64, of a loop over single indices with a step.
 Value* GenIterationCount(FunctionGen& gen, const LoopBounds& bounds) {
   ir::Builder& b = gen.builder;
   // The distance fits in a u64 if there is at least one iteration.
@@ -107,7 +108,8 @@ Value* GenIterationCount(FunctionGen& gen, const LoopBounds& bounds) {
   return b.Select(has_any, count, b.I64(0));
 }
 
-/// Returns whether a bound of the binder uses one of the binders `others`, which come before it.
+/// Returns whether a bound of the loop variable uses one of the variables `others`, which must come before
+/// it.
 bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& others) {
   auto is_other = [&](const sema::Entity* entity) {
     return std::find(others.begin(), others.end(), entity) != others.end();
@@ -124,8 +126,8 @@ bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& oth
   return false;
 }
 
-/// Separates the binders whose blocks are distributed from the binders whose bounds depend on other
-/// binders. The latter binders become inner loops, which are executed by the core that has the outer block.
+/// Separates the variables of an `spmd` whose blocks are distributed over cores from those whose bounds
+/// depend on other variables. The latter become inner loops, executed by the core that has the outer block.
 void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed, Vars& inner) {
   Vars before;
   for (const sema::Entity* binder : binders) {
@@ -134,7 +136,7 @@ void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed,
   }
 }
 
-/// A binder whose blocks are distributed. If it has a step, the numbers of its iterations are
+/// A loop variable whose blocks are distributed over cores. If the loop has a step, the iteration numbers are
 /// distributed instead.
 struct DistributedBinder {
   const sema::Entity* entity;
@@ -190,8 +192,8 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
   gen.builder.SetInsertionPoint(op->parent_region());
 }
 
-/// Generates an `if` in a fn that may be mapped elementwise: both branches are evaluated, and each
-/// assignment selects between the old and the new value.
+/// Generates an `if` in a fn that may be applied to each element of a tile. Both branches are evaluated, and
+/// each assignment selects between the old and the new value.
 void GenMaskedIf(FunctionGen& gen, const syntax::IfStmt& branch, Value* condition) {
   gen.guards.push_back({condition, false});
   GenBlock(gen, *branch.then_block);

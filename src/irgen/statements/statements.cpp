@@ -25,7 +25,7 @@ namespace {
 
 using ir::Value;
 
-/// Converts the value to the declared type of its variable: the declared scalar, with all declared ranges.
+/// Converts the value to the declared type of its variable: the scalar type, and all ranges.
 Value* AsDeclared(FunctionGen& gen, Value* value, const sema::Type& declared) {
   Value* rounded = Round(gen, value, declared.scalar);
   return gen.builder.Broadcast(rounded, gen.RangeAxes(declared.ranges));
@@ -91,7 +91,7 @@ void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::E
 }
 
 /// Calls `store` with a mask, so that the store takes effect only where the condition is true. Where it is
-/// false, neither an index nor the value traps.
+/// false, neither an index nor the stored value can trap.
 void Where(FunctionGen& gen, const syntax::Expr* condition,
            const std::function<void(Value* mask)>& store) {
   if (!condition) return store(nullptr);
@@ -111,8 +111,8 @@ void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
   });
 }
 
-/// Returns how an assignment operator updates an element. `-=` adds the negated value, which gives the same
-/// bits for floats and for integers, because these wrap.
+/// Returns the kind of update that an assignment operator performs. `-=` adds the negated value. For floats
+/// and for wrapping integers, this gives the same bits.
 ir::UpdateKind UpdateKindOf(syntax::AssignOp op) {
   using syntax::AssignOp;
   static constexpr std::pair<AssignOp, ir::UpdateKind> kRows[] = {
@@ -138,8 +138,8 @@ void UpdateElements(FunctionGen& gen, const syntax::AssignStmt& assign) {
   });
 }
 
-/// Generates an assignment to a part of a tile. The old part is read even if its value is not needed,
-/// because an out-of-bounds element must trap.
+/// Generates an assignment to a part of a tile. The old part is read even if its value is not needed, because
+/// an out-of-bounds index must trap.
 void AssignPart(FunctionGen& gen, const syntax::AssignStmt& assign,
                 const syntax::IndexExpr& target) {
   const sema::Entity* var = gen.Info(&target).entity;
@@ -163,13 +163,13 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   AssignVar(gen, assign, var);
 }
 
-/// Requires what `range c in C max 8192;` promises: a launch is refused if C is larger than 8192.
+/// Generates the check of `range c in C max 8192;`: a launch is rejected if C is larger than 8192.
 void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
   RequireSizes(gen, domain, ir::CompareKind::Le, most,
                fmt::format("{} <= {}", ToString(domain), ToString(most)));
 }
 
-/// Traps if a number is larger than the range's `max`. This is for a number that is not a size.
+/// Traps if a number is larger than the range's `max`. Used for numbers that are not sizes of tensors.
 void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
   Value* bound = gen.builder.Add(GenSize(gen, most), gen.builder.I64(1));
   gen.builder.Create(ir::OpKind::Check, {{size}, {bound}}, {},
@@ -196,8 +196,8 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   gen.blocks[entity] = block;
 }
 
-/// Generates a push, a pop whose tile is unused, or a call of a fn that contains pushes or pops. In a
-/// program, generates a call of a program or of a function of whole tensors.
+/// In a kernel, generates a push, a pop whose tile is unused, or a call of a fn that contains pushes or pops.
+/// In a program, generates a call of a program or of a function of whole tensors.
 void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
   if (gen.function.kind == ir::FunctionKind::Program) {
     const sema::StmtInfo& done = gen.checked.Info(&stmt);
@@ -214,7 +214,7 @@ void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
   }
 }
 
-/// Generates the return of a fn. A fn has only one return, at its end.
+/// Generates a `return`. A fn has only one, at its end.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
   if (gen.tiles) return GenTileReturn(gen, statement.value);
   std::vector<Value*> values = AsDeclaredParts(gen, statement.value, gen.checked.result);

@@ -11,14 +11,15 @@
 #include "irgen/contracts/tables.h"
 #include "irgen/walk/sizes.h"
 
-// A view becomes a chain of `view` ops, each of which splits one dimension or merges neighbouring dimensions. In a
-// kernel, the chain is at the start:
+// A view becomes a chain of `view` ops, each of which splits one dimension or merges neighboring dimensions.
+// In a kernel, the chain is at the start of the function:
 //   view v: f32[N, G, K, P] = x;            x: f32[N, C, H, W] where C == G*K, P == H*W
 //   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
 //   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>
-// Dimensions are grouped from the left. Equal dimensions do not change. Any other group ends as soon as both sides are
-// known to have the same number of elements. It also ends as soon as the dimensions after it are equal, unless the two
-// numbers are known to differ. A launch is refused if the two sides of a group have different numbers of elements.
+// Dimensions are grouped from left to right. A dimension that is equal on both sides does not change. Any
+// other group ends as soon as both of its sides are known to have the same number of elements. It also ends
+// as soon as the following dimensions are equal, unless the two numbers are known to differ. A launch is
+// rejected if the two sides of a group have different numbers of elements.
 
 namespace kdl::irgen {
 
@@ -26,22 +27,21 @@ namespace {
 
 using Dims = std::vector<Size>;
 
-/// Neighbouring dimensions `from` of the operand that become the dimensions `to` of the view.
+/// Neighboring dimensions `from` of the operand, which become the dimensions `to` of the view.
 struct DimGroup {
   size_t at;  ///< the position of the first dimension of `from`
   Dims from;
   Dims to;
 };
 
-/// The factors of a product.
+/// The factors of a product: a number, and sizes that are not numbers.
 struct Factors {
   uint64_t number = 1;
   std::vector<Size> others;
 
   bool operator==(const Factors&) const = default;
 
-  /// Multiplies the number by `factor`, unless `factor` is negative or the product overflows. Returns
-  /// whether the number was multiplied.
+  /// Multiplies `number` by `factor` and returns true, unless `factor` is negative or the product overflows.
   bool Take(int64_t factor) {
     uint64_t product = 0;
     if (factor < 0 || __builtin_mul_overflow(number, static_cast<uint64_t>(factor), &product)) {
@@ -52,14 +52,14 @@ struct Factors {
   }
 };
 
-/// A quotient in lowest terms. `below` is used only where divisions are assumed to be exact.
+/// A quotient in lowest terms. `below` is only used if divisions are assumed to be exact.
 struct Fraction {
   Factors above;
   Factors below;
 
   bool operator==(const Fraction&) const = default;
 
-  /// Returns whether the two quotients can be equal only if a size is 0.
+  /// Returns whether the two quotients differ unless a size is 0.
   bool DiffersFrom(const Fraction& other) const {
     return above.others == other.above.others && below.others == other.below.others &&
            !(*this == other);
@@ -96,14 +96,14 @@ class DimMatcher {
       i += a;
       j += b;
     }
-    DimGroup& last = groups.back();  // appends what is left, which are dimensions of extent 1
+    DimGroup& last = groups.back();  // appends the remaining dimensions, whose extents are 1
     last.from.insert(last.from.end(), from_.begin() + Offset(i), from_.end());
     last.to.insert(last.to.end(), to_.begin() + Offset(j), to_.end());
     return groups;
   }
 
-  /// Returns whether `a` and `b` are known to have the same number of elements. If `exact`, this must be
-  /// known for all sizes, otherwise only for sizes for which all divisions are exact.
+  /// Returns whether `a` and `b` are known to have the same number of elements. If `exact` is true, this must
+  /// hold for all sizes; otherwise only for sizes for which all divisions are exact.
   bool SameCount(const Dims& a, const Dims& b, bool exact) const {
     return CountElements(a, exact) == CountElements(b, exact);
   }
@@ -116,7 +116,7 @@ class DimMatcher {
 
   enum class By { Count, WholeQuotients, WhatFollows };
 
-  /// Returns whether a group may consist of `a` dimensions from i and `b` dimensions from j.
+  /// Returns whether `a` dimensions from position i, and `b` dimensions from position j, may form a group.
   bool EndsAt(By by, size_t i, size_t a, size_t j, size_t b) const {
     Dims from = Part(from_, i, a);
     Dims to = Part(to_, j, b);
@@ -125,8 +125,8 @@ class DimMatcher {
            !CountElements(from, false).DiffersFrom(CountElements(to, false));
   }
 
-  /// Returns the number of dimensions from i, and from j, in the smallest group whose two sides have the
-  /// same number of elements. If there is no such group, returns these numbers for the smallest group after
+  /// Returns the number of dimensions from i, and the number from j, that form a group. This is the smallest
+  /// group whose two sides have the same number of elements. If there is none, it is the smallest group after
   /// which the dimensions are equal again.
   std::pair<size_t, size_t> GroupAt(size_t i, size_t j) const {
     size_t most_from = from_.size() - i;
@@ -154,8 +154,8 @@ class DimMatcher {
     return count;
   }
 
-  /// Adds the factors of a size. The factors of its divisors are added to `divisors`; if `divisors` is
-  /// null, a division is a factor like any other.
+  /// Adds the factors of a size. Factors of a divisor are added to `divisors`. If `divisors` is null, the
+  /// whole quotient is a single factor.
   void AddFactors(Size size, int steps, Factors& factors, Factors* divisors) const {
     if (IsConstant(size) && factors.Take(size->value)) return;
     if (size->kind == SizeKind::Mul) {
@@ -171,7 +171,7 @@ class DimMatcher {
     }
   }
 
-  /// Returns the size that a `where` clause declares equal to a size name, or null.
+  /// Returns the size that a `where` clause declares equal to a size name, or null if there is none.
   Size EqualOf(Size symbol) const {
     for (const sema::WhereInfo& where : checked_.where) {
       if (where.op == syntax::BinaryOp::Eq && where.lhs == symbol) return where.rhs;
@@ -198,8 +198,8 @@ void RequireEqualCount(FunctionGen& gen, const DimGroup& group, Name view) {
                fmt::format("view {}: {} == {}", view.text(), ToString(left), ToString(right)));
 }
 
-/// Requires that no dimension is negative, because two negative dimensions could have the same product as
-/// two positive dimensions.
+/// Requires that no dimension is negative. Otherwise two negative dimensions could have the same product as
+/// two positive ones.
 void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
   Size zero = gen.builder.types().sizes().Constant(0);
   for (Size dim : dims) {
@@ -209,7 +209,7 @@ void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
   }
 }
 
-/// Moves the builder to the place after the launch's requirements and the other views.
+/// Moves the insertion point after the requirements of the launch and the existing views.
 void InsertAtViews(FunctionGen& gen) {
   for (ir::Op* op : *gen.function.body) {
     if (op->kind() != ir::OpKind::Require && op->kind() != ir::OpKind::View)
@@ -218,7 +218,7 @@ void InsertAtViews(FunctionGen& gen) {
   gen.builder.SetInsertionPoint(gen.function.body);
 }
 
-/// Returns the tensor with `dims` in place of the `count` dimensions that start at `at`.
+/// Returns a view of the tensor in which `dims` replace the `count` dimensions that start at `at`.
 ir::Value* Replace(FunctionGen& gen, ir::Value* tensor, size_t at, size_t count, const Dims& dims) {
   Dims all = tensor->type()->dims;
   auto first = all.begin() + static_cast<std::ptrdiff_t>(at);

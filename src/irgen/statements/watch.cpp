@@ -22,7 +22,7 @@ ir::Attr TextAttr(FunctionGen& gen, std::string_view text) {
   return ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text));
 }
 
-/// Escapes the text for a `print` op, which uses braces as placeholders for values.
+/// Escapes braces in the text for a `print` op, which uses braces as placeholders for values.
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -32,8 +32,8 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-/// Returns `[i = {}.., j = {}..] `, which is printed before a tile's elements. The values are the starts of
-/// the tile's blocks, in the order of its axes.
+/// Returns `[i = {}.., j = {}..] `, which is printed before the elements of a tile. The values are the starts
+/// of the tile's blocks, in the order of the tile's axes.
 std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>& values) {
   std::string text;
   std::vector<const sema::Entity*> ranges = type.ranges;
@@ -52,7 +52,7 @@ void GenAssert(FunctionGen& gen, const syntax::AssertStmt& assertion) {
   ir::Attr text = assertion.message
                       ? TextAttr(gen, assertion.message->value)
                       : ir::MakeAttr<AttrKey::Text>(gen.QuotedSource(assertion.condition->span));
-  if (gen.contract && assertion.is_static) return;  // kernels check it themselves
+  if (gen.contract && assertion.is_static) return;  // the kernel checks static assertions itself
   if (gen.tiles) {
     return GenForElements(gen, assertion.condition, [&] {
       Value* condition = GenExpr(gen, assertion.condition);

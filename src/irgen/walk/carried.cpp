@@ -12,8 +12,8 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// Collects the vars that `stmt` assigns. `in_loop` says that `stmt` is inside another loop of the given
-/// statements, so that its jumps belong to that loop.
+/// Collects the vars that `stmt` assigns. `in_loop` tells whether `stmt` is in a loop that has already been
+/// visited. If so, a jump in `stmt` leaves that loop.
 void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop, Vars& found) {
   if (stmt->kind == syntax::StmtKind::Break && !in_loop) {
     found.push_back(gen.loops.back().stays);
@@ -30,7 +30,7 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop
       stmt, [&](const syntax::Stmt* inner) { FindAssigned(gen, inner, inner_loop, found); });
 }
 
-/// Returns a name for each current value of the variables, in the order of Present.
+/// Returns a name for each current value of the vars, in the order in which Present returns the values.
 std::vector<Name> NamesOf(const FunctionGen& gen, const Vars& vars) {
   std::vector<Name> names;
   for (const sema::Entity* var : vars) {

@@ -4,10 +4,10 @@
 
 namespace kdl::irgen {
 
-// Helpers for the reductions of functions and of contracts.
+// Helpers for generating reductions, both in functions and in contracts.
 
 ir::ReductionKind ReductionKindOf(sema::ReduceKind kind);
-/// Returns the bits of an f32 or f64 as an integer of the same width; all NaNs have the same bits.
+/// Returns the bits of an f32 or f64 as an integer of the same width. All NaNs give the same bits.
 ir::Value* GenFloatBits(ir::Builder& b, ir::Value* value);
 
 }  // namespace kdl::irgen

@@ -11,7 +11,7 @@ ir::Loc FunctionGen::LocOf(Span span) const {
           span.end - span.begin};
 }
 
-/// Returns the source text as traps quote it, on one line.
+/// Returns the source text on one line, as quoted in messages of traps.
 Name FunctionGen::QuotedSource(Span span) const {
   std::string text;
   for (char c : sources.text(span)) {
@@ -46,7 +46,7 @@ Size FunctionGen::Bound(Size size) const {
 namespace {
 
 /// Returns the conjunction of the guards from number `first` on. `cached` is the member in which each guard
-/// stores the conjunction of itself and the guards before it.
+/// stores the conjunction up to and including itself.
 ir::Value* MaskFrom(FunctionGen& gen, size_t first, ir::Value* FunctionGen::Guard::* cached) {
   ir::Value* outer = nullptr;
   for (size_t i = first; i < gen.guards.size(); ++i) {
@@ -76,7 +76,7 @@ ir::Value* Widen(FunctionGen& gen, ir::Value* value) {
 
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
   if (gen.contract) return gen.builder.Cast(value, gen.Made(scalar));
-  // Widening is exact, so a widened value that is rounded back is the original value.
+  // Widening is exact, so rounding a widened value back gives the original value.
   ir::Op* def = value->def();
   bool widened =
       def && def->kind() == ir::OpKind::Cast && def->operand(0)->type()->scalar == scalar;
@@ -91,13 +91,13 @@ void SetName(ir::Value* value, Name name) {
   if (value->name().empty()) value->set_name(name);
 }
 
-/// Removes pure ops whose results are unused. Casts of narrow floats and sizes of whole ranges are created
-/// before it is known whether they are needed.
+/// Removes pure ops with unused results. Casts of narrow floats and sizes of whole ranges are created before
+/// it is known whether anything uses them.
 void DropUnused(const ir::Region* region) {
   for (ir::Op* op = region->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Region* nested : op->regions()) DropUnused(nested);
-    // A tile needs a block of each of its axes in scope, even though no operand refers to the block.
+    // A tile needs a block for each of its axes in scope, even if no operand refers to the block.
     bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
                   op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlock;
     if (unused) ir::Erase(op);

@@ -36,8 +36,8 @@ ir::CompareKind CompareOf(syntax::BinaryOp op) {
   }
 }
 
-/// Returns whether a size is known to be non-negative, so that a launch need not compare it with 0. This is
-/// so if it cannot be negative or is a dimension of a tensor.
+/// Returns whether a size is known to be nonnegative, so that a launch need not compare it with 0. This is
+/// known if the size cannot be negative, or if it is a dimension of a tensor.
 bool IsSurelySize(const ir::Function& function, Size size) {
   if (!ir::MayBeNegative(function, size)) return true;
   return std::ranges::any_of(function.params, [&](const ir::Param& param) {
@@ -46,8 +46,8 @@ bool IsSurelySize(const ir::Function& function, Size size) {
   });
 }
 
-/// Converts a number to an i64. A u64 that is too large for an i64 becomes the largest i64, which is too
-/// large for any size as well.
+/// Converts a number to an i64. A u64 that does not fit becomes the largest i64, which is also too large for
+/// any size.
 Value* AsSize(FunctionGen& gen, Value* number) {
   ir::Builder& b = gen.builder;
   if (number->type()->scalar == Scalar::U64) number = b.Min(number, b.Int(Scalar::U64, INT64_MAX));

@@ -9,8 +9,8 @@
 #include "kdl/kernel_abi.h"
 #include "support/size.h"
 
-// int64_t BUSY_CORES(const kdl_args* args): returns the largest of the kernel's numbers of blocks, or
-// INT64_MAX if the computation of one overflows 64 bits.
+// Emits int64_t BUSY_CORES(const kdl_args* args). It returns the largest of the kernel's numbers of blocks,
+// or INT64_MAX if computing one of them overflows 64 bits.
 
 namespace kdl::codegen {
 
@@ -40,7 +40,7 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   llvm::Value* lhs = EmitSaturating(emitter, size->lhs, overflow);
   llvm::Value* rhs = EmitSaturating(emitter, size->rhs, overflow);
   bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
-  if (divides && !IsConstant(size->rhs)) {  // division by 0 counts as overflow; cores trap on it
+  if (divides && !IsConstant(size->rhs)) {  // a division by 0 counts as overflow; the cores will trap on it
     llvm::Value* is_zero = builder.CreateIsNull(rhs);
     overflow = builder.CreateOr(overflow, is_zero);
     rhs = builder.CreateSelect(is_zero, builder.getInt64(1), rhs);

@@ -25,7 +25,7 @@ HostFunctions Functions(llvm::Module& module, const AbiTypes& abi, Names& names,
   return functions;
 }
 
-/// Adds to `reference` the kernels that the interpreter can run instead of the device.
+/// Adds to `reference` those of the device's kernels that the interpreter can run instead.
 void AddReference(const Image& device, Image& reference) {
   for (ImageRow row : device.rows) {
     if (row.code->reference.empty()) continue;

@@ -53,7 +53,7 @@ std::string ShapeText(ir::Type type) {
   return text + "]";
 }
 
-/// Returns the kdl_param_desc.dim_symbol of a dimension.
+/// Returns the value of kdl_param_desc.dim_symbol for a dimension.
 int64_t DimSymbol(const ir::Function& kernel, Size dim) {
   if (IsConstant(dim)) return KDL_DIM_CONST;
   if (dim->kind != SizeKind::Symbol) return KDL_DIM_DERIVED;
@@ -62,7 +62,7 @@ int64_t DimSymbol(const ir::Function& kernel, Size dim) {
   return found - kernel.dims.begin();
 }
 
-/// Returns the parameters that a caller passes. The runtime adds the workspace.
+/// Returns the parameters that the caller passes. The runtime passes the workspace itself.
 std::vector<ir::Param> ParamsOfLaunch(const ir::Function& kernel) {
   std::vector<ir::Param> params;
   for (const ir::Param& param : kernel.params) {
@@ -71,7 +71,7 @@ std::vector<ir::Param> ParamsOfLaunch(const ir::Function& kernel) {
   return params;
 }
 
-/// Builds the tables of images in an LLVM module.
+/// Creates the tables of images in an LLVM module.
 class ImageBuilder {
  public:
   ImageBuilder(llvm::Module& module, std::string_view module_name)
@@ -164,7 +164,7 @@ class ImageBuilder {
         .Get();
   }
 
-  /// Returns the address of a table with one row for each item.
+  /// Returns the address of a constant table with one row for each item.
   template <class Items, class Row>
   llvm::Constant* Table(llvm::Type* type, const Items& items, const Row& row) {
     std::vector<llvm::Constant*> rows;
@@ -205,7 +205,7 @@ class ImageBuilder {
         .Get();
   }
 
-  /// Returns the rows of kdl_kernel, in source order; variants of one kernel share a row.
+  /// Returns one kdl_kernel row for each kernel, in source order. Variants of one kernel share a row.
   std::vector<llvm::Constant*> Kernels(const Image& image) {
     std::vector<std::string_view> names;
     std::map<std::string_view, std::vector<llvm::Constant*>> variants;

@@ -19,9 +19,9 @@
 #include "support/names.h"
 #include "support/size.h"
 
-// int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): checks that every `where` is true, and
-// that strides allow the views. Also checks that every tensor dimension that is an expression of sizes has
-// the value of that expression. Overflow of 64 bits is a separate trap.
+// Emits int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap). It checks that every `where`
+// clause is true, and that strides permit the views. It also checks that each tensor dimension declared as an
+// expression of sizes has the value of that expression. Overflow of 64 bits is a separate trap.
 
 namespace kdl::codegen {
 
@@ -44,7 +44,7 @@ bool NeedsCheck(const ir::Function& kernel) {
   return false;
 }
 
-/// Returns a trap location without a code: what is checked, and where the source states it.
+/// Returns a trap location without a trap code: the checked condition, and where the source states it.
 TrapLocation TrapLocationAt(const ir::Loc& loc, Name text) {
   TrapLocation place;
   place.file = loc.file;
@@ -124,14 +124,14 @@ void CheckRequirement(Emitter& emitter, const ir::Op* op, Names& names) {
   TrapUnless(emitter, holds, WithCode(place, KDL_TRAP_SIZES), left, right);
 }
 
-/// The dimensions of a tensor with views.
+/// The sizes and strides of a tensor that has views.
 struct Layout {
   std::vector<llvm::Value*> sizes;
   std::vector<llvm::Value*> strides;
 };
 
-/// Checks that dimensions which a view merges are contiguous. Dimensions without elements, or with one index,
-/// always are.
+/// Checks that the dimensions that a view merges are contiguous. A tensor without elements passes, and so
+/// does a dimension of size 1.
 void CheckMerge(Emitter& emitter, const ir::Op* view, const Layout& layout, Names& names) {
   auto& builder = emitter.builder;
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
@@ -170,7 +170,8 @@ Layout LayoutAfter(Emitter& emitter, const ir::Op* view, const Layout& before) {
   return after;
 }
 
-/// Checks that the strides of the parameters allow the kernel's views. All sizes have been checked before.
+/// Checks that the strides of the parameters permit the kernel's views. All sizes must already have been
+/// checked.
 void CheckViews(Emitter& emitter, llvm::Value* tensors, Names& names) {
   std::unordered_map<const ir::Value*, Layout> layouts;
   uint64_t number = 0;

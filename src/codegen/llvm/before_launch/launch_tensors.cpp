@@ -10,8 +10,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// The tensors that a kernel's launch allocates for all its cores are placed one after another in
-// kdl_launch.shared, each aligned to a cache line.
+// The tensors that a launch allocates for all its cores. They are placed one after another in
+// kdl_launch.shared, and each is aligned to a cache line.
 
 namespace kdl::codegen {
 
@@ -27,15 +27,15 @@ std::vector<const ir::Op*> TensorsOf(const ir::Function& kernel) {
   return tensors;
 }
 
-/// Rounds a number of bytes up to whole cache lines.
+/// Rounds a number of bytes up to a multiple of the cache line.
 llvm::Value* RoundedUp(Emitter& emitter, llvm::Value* bytes) {
   auto& builder = emitter.builder;
   llvm::Value* up = builder.CreateAdd(bytes, builder.getInt64(kLine - 1));
   return builder.CreateAnd(up, builder.getInt64(~(kLine - 1)));
 }
 
-/// Returns row-major strides, and sets `bytes` to the tensor's size. Cannot overflow, since the launch has
-/// been checked.
+/// Returns row-major strides, and sets `bytes` to the size of the tensor. Nothing overflows, since the sizes
+/// of the launch have already been checked.
 std::vector<llvm::Value*> EmitStrides(Emitter& emitter, ir::Type type, llvm::Value*& bytes) {
   auto& builder = emitter.builder;
   std::vector<llvm::Value*> strides(type->dims.size());
@@ -48,7 +48,8 @@ std::vector<llvm::Value*> EmitStrides(Emitter& emitter, ir::Type type, llvm::Val
   return strides;
 }
 
-/// Returns the size of one tensor in bytes. Sets `fault` if a number overflows 64 bits or a size is negative.
+/// Returns the size of one tensor in bytes. Sets `fault` to true if a number overflows 64 bits or a size is
+/// negative.
 llvm::Value* CheckedBytes(Emitter& emitter, ir::Type type, llvm::Value*& fault) {
   auto& builder = emitter.builder;
   llvm::Value* bytes = builder.getInt64(static_cast<uint64_t>(Bytes(type->scalar)));

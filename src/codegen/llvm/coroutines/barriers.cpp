@@ -8,12 +8,12 @@
 #include "kdl/kernel_abi.h"
 
 // A kernel with barriers returns at each barrier. When it is called again, perhaps by another thread, it
-// continues after that barrier: its body is an LLVM coroutine. The core's frame contains everything that the
-// core keeps between calls:
+// continues after that barrier. To make this possible, its body is an LLVM coroutine. The core's frame
+// contains everything that the core keeps between calls:
 //
 //   the coroutine's handle | the current kdl_core | buffers that live across a barrier | the coroutine's frame
 //
-// The kdl_core, and with it the scratch and the address for traps, may differ in each call. Therefore the
+// The kdl_core may differ in each call, and with it the scratch and the address for traps. Therefore the
 // coroutine keeps only the core's numbers from the kdl_core.
 
 namespace kdl::codegen {
@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kHandleAt = 0;
 constexpr uint64_t kCoreAt = 8;
-constexpr uint32_t kAtBarrier = KDL_BARRIER;  // a state above 0 means that the coroutine waits
+constexpr uint32_t kAtBarrier = KDL_BARRIER;  // state of a coroutine at a barrier; a state above 0 means waiting
 
 llvm::Value* InFrame(Emitter& emitter, uint64_t offset, const char* name) {
   return emitter.builder.CreateConstInBoundsGEP1_64(emitter.builder.getInt8Ty(), emitter.frame,
@@ -34,7 +34,7 @@ llvm::Value* FrameOf(Emitter& emitter) {
                    kdl_core_fields::frame, "frame");
 }
 
-/// Emits the kernel's body as a coroutine. `entry` emits the kernel's function.
+/// Emits the kernel's body as a coroutine. `entry` is the emitter of the kernel's entry point.
 llvm::Function* EmitBody(Emitter& entry) {
   Emitter emitter(entry.module, entry.abi, entry.kernel, entry.code, entry.names);
   emitter.scratch_plan = entry.scratch_plan;
@@ -51,12 +51,12 @@ llvm::Function* EmitBody(Emitter& entry) {
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
   entry.stores_past_caches |=
-      emitter.stores_past_caches;  // then the kernel fences before it returns
+      emitter.stores_past_caches;  // if set, the kernel fences before it returns
   entry.code.resumable = symbol;
   return emitter.function;
 }
 
-/// Returns the handle of the core's coroutine, which the core's first call creates.
+/// Returns the handle of the core's coroutine. The first call of the core creates the coroutine.
 llvm::Value* HandleOf(Emitter& emitter, llvm::Function* body) {
   auto& builder = emitter.builder;
   llvm::Value* place = InFrame(emitter, kHandleAt, "handle.slot");

@@ -26,8 +26,8 @@ namespace {
 constexpr const char* kFrame = "kdl.frame";
 
 // A value that is live across a suspension goes into the coroutine's frame, and LLVM reloads it in every
-// block that uses it: in an inner loop, once an iteration. Therefore each loop without suspensions uses
-// copies that are made before the loop. The copies are removed after the split.
+// block that uses it: in an inner loop, once per iteration. Therefore each loop without suspensions uses
+// copies that are made before the loop. The copies are removed after LLVM has split the coroutine.
 
 bool Suspends(const llvm::Loop& loop) {
   for (const llvm::BasicBlock* block : loop.blocks()) {
@@ -57,7 +57,7 @@ void CopyBefore(const llvm::Loop& loop) {
   llvm::DenseMap<llvm::Value*, llvm::Value*> copies;
   for (llvm::BasicBlock* block : loop.blocks()) {
     for (llvm::Instruction& instruction : *block) {
-      if (llvm::isa<llvm::PHINode>(instruction)) continue;  // used on the edge into the loop
+      if (llvm::isa<llvm::PHINode>(instruction)) continue;  // its operands are used in predecessors
       for (llvm::Use& use : instruction.operands()) {
         if (!MayBeInFrame(use.get(), loop)) continue;
         llvm::Value*& copy = copies[use.get()];
@@ -97,8 +97,8 @@ void RemoveCopies(llvm::Module& module) {
   }
 }
 
-/// Returns whether the value is recomputed after a suspension rather than kept, because it is cheap. Vectors
-/// made from scalars matter most.
+/// Returns whether the value is cheap enough to recompute after a suspension instead of keeping it. This
+/// matters most for vectors made from scalars.
 bool IsCheap(llvm::Instruction& instruction) {
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
     return !operation->isIntDivRem() && operation->getOpcode() != llvm::Instruction::FDiv;
@@ -106,7 +106,7 @@ bool IsCheap(llvm::Instruction& instruction) {
                    llvm::InsertElementInst, llvm::ShuffleVectorInst>(instruction);
 }
 
-/// Removes code that only destroys coroutines or elides their memory. Neither ever happens here.
+/// Removes code that only destroys coroutines or elides their allocation, since the kernel does neither.
 void RemoveDestroyers(llvm::Module& module, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (auto* table = module.getNamedGlobal(name + ".resumers"); table && table->use_empty())
@@ -153,8 +153,8 @@ bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses
 
 namespace {
 
-/// Places a coroutine's frame at offset `bytes`, and adds the size of the frame to `bytes`. `start` is the
-/// function that begins the coroutine.
+/// Places a coroutine's frame at offset `bytes`, and adds the size of the frame to `bytes`. The function
+/// `start` begins the coroutine.
 void PlaceFrame(llvm::Function* frame, llvm::Function* start, int64_t& bytes) {
   auto place = std::find_if(frame->user_begin(), frame->user_end(), [&](llvm::User* user) {
     return llvm::cast<llvm::CallInst>(user)->getFunction() == start;

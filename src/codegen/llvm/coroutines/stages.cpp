@@ -13,14 +13,15 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// A stage becomes an LLVM coroutine. The kernel starts all stages and resumes them in order, round after
-// round, until all have ended. A stage runs until it must wait for another stage.
+// A stage is a part of a kernel that runs concurrently with other stages; pipes connect them. Each stage
+// becomes an LLVM coroutine. The kernel starts all stages and resumes them in order, round after round, until
+// all have ended. A stage runs until it must wait for another stage.
 
 namespace kdl::codegen {
 
 namespace {
 
-constexpr uint32_t kNotStarted = 1;  // initial state of a coroutine, as if it waited
+constexpr uint32_t kNotStarted = 1;  // initial state of a coroutine: treated like a waiting stage
 
 llvm::Value* Call(Emitter& emitter, llvm::Intrinsic::ID intrinsic,
                   std::vector<llvm::Value*> arguments, std::vector<llvm::Type*> types = {}) {
@@ -42,7 +43,8 @@ void DeclareCoroutine(Emitter& emitter, const std::string& symbol) {
   emitter.function->getArg(1)->setName("core");
 }
 
-/// Begins the coroutine of a stage. Its body starts to run when the coroutine is first resumed.
+/// Begins a coroutine. Calling the coroutine's function only creates it; the body starts to run when the
+/// coroutine is first resumed.
 void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory) {
   auto& builder = emitter.builder;
   llvm::Constant* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
@@ -96,7 +98,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
   kernel.stores_past_caches |=
-      emitter.stores_past_caches;  // then the kernel fences before it returns
+      emitter.stores_past_caches;  // if set, the kernel fences before it returns
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(
       kernel.builder.CreateCall(emitter.function, {kernel.args, PresentCore(kernel)}));
@@ -107,7 +109,7 @@ llvm::Value* IsEnding(Emitter& emitter, llvm::Value* state, Ending ending) {
                                       emitter.builder.getInt32(static_cast<uint32_t>(ending)));
 }
 
-/// Returns the callback of an observer such as a trace, or null.
+/// Returns the callback of an observer such as a trace, or null if there is no observer.
 llvm::Value* TurnFunction(Emitter& emitter) {
   const AbiTypes& abi = emitter.abi;
   llvm::Value* launch =
@@ -115,7 +117,7 @@ llvm::Value* TurnFunction(Emitter& emitter) {
   return LoadField(emitter, abi.kdl_launch, launch, kdl_launch_fields::turn, "tell");
 }
 
-/// Tells the observer that a stage has run until it suspended or ended.
+/// Tells the observer that a stage has run and has now suspended or ended.
 void TellTurn(Emitter& emitter, llvm::Value* tell, size_t stage, llvm::Value* state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* told = emitter.NewBlock("told");
@@ -131,7 +133,7 @@ void TellTurn(Emitter& emitter, llvm::Value* tell, size_t stage, llvm::Value* st
   builder.SetInsertPoint(on);
 }
 
-/// Resumes a stage that has not ended. Leaves the kernel if the stage stops with an error.
+/// Resumes a stage unless it has ended. Leaves the kernel if the stage traps or stops.
 void GiveTurn(Emitter& emitter, size_t number, llvm::Value* tell, llvm::BasicBlock* broken,
               llvm::PHINode* broken_state) {
   llvm::Value* stage = emitter.stages[number];
@@ -189,7 +191,7 @@ void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
 }
 
 /// Leaves the kernel in the same way as a stage that has trapped or stopped. `state` is the state of that
-/// stage.
+/// stage's coroutine.
 void EmitBroken(Emitter& emitter, llvm::Value* state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* trapped = emitter.NewBlock("trapped");
@@ -207,7 +209,7 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
   auto& builder = emitter.builder;
   llvm::Value* how = Call(emitter, llvm::Intrinsic::coro_suspend,
                           {llvm::ConstantTokenNone::get(emitter.context()), builder.getFalse()});
-  // Coroutines are never destroyed: their frames are in the core's scratch.
+  // Coroutines are never destroyed, since their frames are in memory that the runtime owns.
   llvm::SwitchInst* where = builder.CreateSwitch(how, emitter.coroutine->end, 1);
   where->addCase(builder.getInt8(0), again);
 }
@@ -215,7 +217,7 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
 void RunStages(Emitter& emitter) {
   if (emitter.stages.empty()) return;
   auto& builder = emitter.builder;
-  if (emitter.core_slot) FindRings(emitter);  // the rings may have moved
+  if (emitter.core_slot) FindRings(emitter);  // the rings may have moved since the kernel started
   EmptyRings(emitter);
   llvm::Value* tell = TurnFunction(emitter);
   llvm::BasicBlock* before = builder.GetInsertBlock();

@@ -18,8 +18,8 @@
 #include "support/scalar.h"
 
 // Elementwise ops on scalars and vectors. An f16 or bf16 is widened to f32, which represents it exactly, and
-// the result is rounded back. f32 has more than twice their precision plus two bits, so this gives the
-// correctly rounded result.
+// the result is rounded back. Since f32 has more than twice their precision plus two bits, the result is
+// correctly rounded.
 
 namespace kdl::codegen {
 
@@ -28,7 +28,7 @@ namespace {
 using ir::OpKind;
 using llvm::Intrinsic::ID;
 
-/// Returns an operand in the type in which the op computes. If other operands are vectors, a scalar is splat.
+/// Returns an operand in the type in which the op computes. A scalar is splat if the op's result is a vector.
 llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   const ir::Value* value = op->operand(i);
   Scalar scalar = value->type()->scalar;
@@ -37,12 +37,12 @@ llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   return Splat(emitter, bits, ir::Lanes(op->result()->type()));
 }
 
-/// Returns an operand in the type in which it is stored, with as many lanes as the result.
+/// Returns an operand in the type in which it is stored, splat to the number of lanes of the result.
 llvm::Value* KeptOperand(Emitter& emitter, const ir::Op* op, size_t i) {
   return Splat(emitter, emitter.Get(op->operand(i)), ir::Lanes(op->result()->type()));
 }
 
-/// Sets a result that was computed in the type that Operand returns.
+/// Sets the op's result to `value`, which has the type that Operand returns.
 void SetComputed(Emitter& emitter, const ir::Op* op, llvm::Value* value) {
   Scalar scalar = op->result()->type()->scalar;
   if (IsNarrowFloat(scalar)) value = EmitCast(emitter, value, Scalar::F32, scalar);
@@ -51,7 +51,7 @@ void SetComputed(Emitter& emitter, const ir::Op* op, llvm::Value* value) {
 
 Scalar OperandScalar(const ir::Op* op) { return op->operand(0)->type()->scalar; }
 
-// -- One operation for each group of types -----------------------------------------------------------
+// -- The operation for each group of types -----------------------------------------------------------
 
 /// Selects the operation for floats, signed integers or other types. A bool is a one-bit unsigned integer.
 template <class T>
@@ -136,8 +136,8 @@ void EmitFlush(Emitter& emitter, ir::Op* op) {
   SetComputed(emitter, op, ZeroWhere(emitter, IsBelow(emitter, a, kLeastNormal), a));
 }
 
-/// Rounds to nearest, ties to even: adds half of the last kept bit's value, minus one unless that bit is odd,
-/// then clears the other bits.
+/// Rounds to nearest, ties to even: adds half of the last kept bit's value, minus one if that bit is 0, then
+/// clears the dropped bits.
 void EmitTf32(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* a = Operand(emitter, op, 0);
@@ -154,9 +154,9 @@ void EmitTf32(Emitter& emitter, ir::Op* op) {
               builder.CreateSelect(is_finite, builder.CreateBitCast(rounded, a->getType()), a));
 }
 
-/// A result is flushed if it is below the least normal number when rounded to full precision. A second sum,
-/// scaled by 2^32, decides that: at its scale, the numbers just below the limit have full precision. If
-/// scaled factors or the scaled sum overflow, the comparison is false, and the unscaled sum is not near 0
+/// Flushes a result to 0 if its magnitude, rounded to full precision, is below the least normal number. A
+/// second sum, scaled by 2^32, decides that: it represents numbers just below the limit with full precision.
+/// If scaled factors or the scaled sum overflow, the comparison is false, and the unscaled sum is not near 0
 /// anyway.
 void EmitFmaFlush(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
@@ -196,7 +196,7 @@ void EmitNot(Emitter& emitter, ir::Op* op) {
 }
 
 void EmitSelect(Emitter& emitter, ir::Op* op) {
-  // A scalar condition selects between whole vectors.
+  // A scalar condition selects one of two whole vectors.
   emitter.Set(op->result(),
               emitter.builder.CreateSelect(emitter.Get(op->operand(0)), KeptOperand(emitter, op, 1),
                                            KeptOperand(emitter, op, 2)));

@@ -9,8 +9,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Updates of elements that other cores update too. Their order is unspecified, so each update is relaxed:
-// one instruction if the processor has the operation on memory, otherwise a compare-and-exchange loop.
+// Updates of elements that other cores also update. Their order is unspecified, so each update is relaxed. It
+// is one instruction if the processor has the operation on memory, otherwise a compare-and-exchange loop.
 
 namespace kdl::codegen {
 
@@ -18,7 +18,7 @@ namespace {
 
 using Rmw = llvm::AtomicRMWInst::BinOp;
 
-/// The operations of an update for signed integers, unsigned integers and floats.
+/// The instructions that update signed integers, unsigned integers and floats.
 struct UpdateRow {
   Rmw of_signed = Rmw::BAD_BINOP;
   Rmw of_unsigned = Rmw::BAD_BINOP;
@@ -32,7 +32,7 @@ constexpr UpdateRow kUpdates[] = {
     {Rmw::And, Rmw::And},
     {Rmw::Or, Rmw::Or},
     {Rmw::Xor, Rmw::Xor},
-    {},  // mul: a loop, since there is no instruction
+    {},  // mul: no instruction, so a loop
 };
 static_assert(std::size(kUpdates) == ir::kUpdateKinds);
 
@@ -109,8 +109,8 @@ llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
   KDL_UNREACHABLE("update {} of a bool cannot be emitted", static_cast<int>(how));
 }
 
-/// Returns the updated element, for updates without an instruction. The only such update of integers is the
-/// product.
+/// Returns the updated element, for updates that no single instruction can do. For integers, only the product
+/// is such an update.
 llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                          llvm::Value* value) {
   if (scalar == Scalar::Bool) return UpdatedBool(emitter, how, old, value);
@@ -118,8 +118,8 @@ llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, ll
   return emitter.builder.CreateMul(old, value);
 }
 
-/// Emits a loop that tries to replace the element by its updated value, until no other core has changed it
-/// meanwhile.
+/// Emits a compare-and-exchange loop that replaces the element with its updated value. It repeats as long as
+/// another core has changed the element in the meantime.
 void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
                   llvm::Value* value) {
   auto& builder = emitter.builder;

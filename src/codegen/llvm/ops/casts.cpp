@@ -42,7 +42,7 @@ llvm::Value* RoundToOdd(Emitter& emitter, llvm::Value* value) {
   return builder.CreateBitCast(builder.CreateSelect(inexact, odd, bits), f32);
 }
 
-/// Converts f32 to the bits of a bf16, rounded to nearest even. NaN stays NaN.
+/// Converts f32 to the bits of a bf16, rounded to nearest, ties to even. NaN stays NaN.
 llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
   auto& builder = emitter.builder;
   llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
@@ -55,12 +55,12 @@ llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
                              WithLanesOf(value, builder.getInt16Ty()));
 }
 
-/// Returns the distance from the sign bit of a narrow float to that of f32.
+/// Returns the distance in bits from the sign of a narrow float to the sign of f32.
 uint64_t SignShift(const FloatFormat& format) {
   return static_cast<uint64_t>(31 - std::countr_zero(format.sign()));
 }
 
-/// Converts f32 to the bits of a narrower float. Subnormal results are rounded by adding a number whose last
+/// Converts f32 to the bits of a narrower float. A subnormal result is rounded by adding a number whose last
 /// bit has the value of the smallest subnormal.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, const ScalarInfo& to) {
   const FloatFormat& format = to.format;
@@ -134,8 +134,8 @@ llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
   return builder.CreateBitCast(half, WithLanesOf(value, builder.getInt16Ty()));
 }
 
-/// Converts a 64-bit integer to an f64 that is rounded to odd. From 2^53 on, the low 11 bits are replaced by
-/// one bit that is set if any of them was; the conversion is then exact.
+/// Converts a 64-bit integer to an f64, rounded to odd. From 2^53 on, the low 11 bits are replaced by one bit
+/// that is set if any of them was set. The conversion is then exact.
 llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   auto& builder = emitter.builder;
   auto constant = [&](uint64_t bits) { return llvm::ConstantInt::get(value->getType(), bits); };
@@ -152,7 +152,8 @@ llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   return is_signed ? builder.CreateSIToFP(value, f64) : builder.CreateUIToFP(value, f64);
 }
 
-/// On AArch64, LLVM 19 converts vectors of 64-bit integers to f32 through f64, and rounds twice.
+/// Returns whether LLVM 19 would round twice: on AArch64, it converts vectors of 64-bit integers to f32
+/// through f64.
 bool RoundsTwice(const Emitter& emitter, const llvm::Value* value, Scalar from, Scalar to) {
   return Bytes(from) == 8 && to == Scalar::F32 && value->getType()->isVectorTy() &&
          llvm::Triple(emitter.module.getTargetTriple()).isAArch64();
@@ -184,9 +185,9 @@ llvm::Value* FloatFromFloat(Emitter& emitter, llvm::Value* value, Scalar from, S
   return NarrowFromF32(emitter, from == Scalar::F64 ? RoundToOdd(emitter, value) : value, to);
 }
 
-/// Emits fptosi.sat or fptoui.sat for vectors, which LLVM 19 would split into scalars. For lanes that are
-/// NaN or outside the integer's range, 0 is converted. Lanes outside the range are then replaced by the
-/// nearest end of the range. Both bounds are powers of two, or 0, and thus exact.
+/// Emits fptosi.sat or fptoui.sat for vectors, which LLVM 19 would split into scalars. Lanes that are NaN or
+/// outside the integer's range are converted as 0. Lanes outside the range are then replaced by the nearest
+/// end of the range. Both bounds are powers of two, or 0, and thus exact.
 llvm::Value* VectorIntegerFromFloat(Emitter& emitter, llvm::Value* value, Scalar to) {
   auto& builder = emitter.builder;
   bool is_signed = IsSigned(to);

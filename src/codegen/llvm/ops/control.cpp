@@ -77,20 +77,20 @@ bool HoldsLoop(const ir::Region* region) {
   return holds;
 }
 
-/// Returns whether the loop checks if another core has trapped. Outermost loops do, since they run over
-/// blocks. Short loops over elements do not: they end soon, and the check would keep them from being
-/// vectorized.
+/// Returns whether the loop checks if another core has trapped. Outermost loops do, since they iterate over
+/// the blocks of a core. Short loops over elements do not, since they end soon and the check would prevent
+/// vectorization.
 bool Polls(const Emitter& emitter, const ir::LoopOp& loop) {
   if (emitter.loop_depth > 0) return false;
   return HoldsLoop(loop->region()) || !llvm::isa<llvm::ConstantInt>(emitter.Get(loop.step()));
 }
 
 /// Counts the iterations of a loop that runs at least once. If the step is 1, the index itself is the
-/// counter. Otherwise iterations are counted, since the index after the last iteration may not fit into 64
-/// bits.
+/// counter. Otherwise the remaining iterations are counted, since the index after the last iteration may not
+/// fit into 64 bits.
 struct Counter {
   llvm::PHINode* index;
-  llvm::PHINode* left = nullptr;  ///< iterations left; null if the index counts
+  llvm::PHINode* left = nullptr;  ///< iterations left; null if the index is the counter
 };
 
 Counter StartCounting(Emitter& emitter, const ir::LoopOp& loop, llvm::Value* following,
@@ -116,8 +116,8 @@ llvm::Value* StepCounter(Emitter& emitter, const ir::LoopOp& loop, Counter& coun
   return builder.CreateICmpNE(counter.left, builder.getInt64(0));
 }
 
-/// Returns the number of iterations after the first, (hi - lo - 1) / step, or null if the step is 1. lo < hi
-/// must be true.
+/// Returns the number of iterations after the first, (hi - lo - 1) / step, or null if the step is 1. Requires
+/// lo < hi.
 llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
   auto& builder = emitter.builder;
   llvm::Value* step = emitter.Get(loop.step());
@@ -127,7 +127,8 @@ llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
   return builder.CreateUDiv(builder.CreateSub(distance, builder.getInt64(1)), step);
 }
 
-/// Checks a step that is only known at run time. Loops that passes make over a core's blocks have positive steps.
+/// Checks at run time that the step is positive. `core_num`, the step of some loops that passes create,
+/// always is.
 void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
   const ir::Op* def = loop.step()->def();
   if (def && def->kind() == OpKind::CoreNum) return;
@@ -146,7 +147,7 @@ void AskToUnroll(llvm::BranchInst* back, int64_t iterations) {
   llvm::MDNode* unroll =
       llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.count"), count});
   llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, unroll});
-  loop->replaceOperandWith(0, loop);  // self-reference: makes it distinct for this loop
+  loop->replaceOperandWith(0, loop);  // a self-reference makes the node distinct for this loop
   back->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
@@ -197,13 +198,13 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
 
 // -- while ----------------------------------------------------------------------------------------
 
-/// Returns whether a bool is true, or any lane of a vector of bools.
+/// Returns whether a bool is true or, for a vector of bools, whether any lane is true.
 llvm::Value* Any(Emitter& emitter, llvm::Value* condition) {
   bool is_vector = condition->getType()->isVectorTy();
   return is_vector ? emitter.builder.CreateOrReduce(condition) : condition;
 }
 
-/// Returns the values carried into the next iteration. Lanes that have ended keep their values.
+/// Returns the values carried into the next iteration. Lanes whose loop has ended keep their values.
 std::vector<llvm::Value*> NextCarried(Emitter& emitter, const std::vector<llvm::PHINode*>& carried,
                                       const std::vector<llvm::Value*>& yielded) {
   if (!carried[0]->getType()->isVectorTy()) return yielded;
@@ -288,8 +289,8 @@ void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitt
 }  // namespace
 
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls) {
-  // Addresses are only split on x86. For other processors, LLVM's own strength reduction chooses the
-  // pointers.
+  // Addresses are split into an invariant and a varying part only on x86. For other processors, LLVM's loop
+  // strength reduction chooses the pointers.
   bool splits = !HoldsLoop(region) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
   llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, here);

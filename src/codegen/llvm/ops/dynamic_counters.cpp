@@ -7,15 +7,15 @@
 #include "ir/module.h"
 #include "ir/views.h"
 
-// Dynamically scheduled loops: the cores of a launch claim iteration numbers from a counter, each number
-// once:
+// Dynamically scheduled loops. The cores of a launch claim iteration numbers from a shared counter, and each
+// number is claimed once:
 //
-//   taken = taken >= 0 ? taken : counter++          the core may still hold a number from the run before
+//   taken = taken >= 0 ? taken : counter++          the core may still have a number from the previous run
 //   while taken < before + hi: the body with taken - before; taken = counter++
 //   before += hi
 //
-// The numbers of all runs of a loop form one sequence, so a core may already be in a later run than another
-// core. A number that a core claims beyond the end of a run belongs to the next run.
+// The numbers of all runs of a loop form one sequence, so one core may already be in a later run than
+// another. A number that a core claims beyond the end of a run belongs to the next run.
 
 namespace kdl::codegen {
 
@@ -29,8 +29,8 @@ llvm::Value* LoadInt(Emitter& emitter, llvm::Value* address, const char* name) {
   return emitter.builder.CreateLoad(emitter.builder.getInt64Ty(), address, name);
 }
 
-/// Claims the counter's next number. This is a relaxed operation, since blocks do not see each other's
-/// writes.
+/// Claims the next number of the counter. The operation can be relaxed, since iterations do not read each
+/// other's writes.
 void Take(Emitter& emitter, const DynamicState& state) {
   auto& builder = emitter.builder;
   llvm::Value* number =
@@ -39,7 +39,7 @@ void Take(Emitter& emitter, const DynamicState& state) {
   builder.CreateStore(number, state.taken);
 }
 
-/// Claims a number unless the core still holds one.
+/// Claims a number unless the core still has one.
 void TakeFirst(Emitter& emitter, const DynamicState& state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* take = emitter.NewBlock("take");

@@ -25,7 +25,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Returns an integer of any type as an i64.
+/// Converts an integer of any type to i64.
 llvm::Value* AsI64(Emitter& emitter, const ir::Value* value) {
   return EmitCast(emitter, emitter.Get(value), value->type()->scalar, Scalar::I64);
 }
@@ -46,9 +46,9 @@ struct Element {
   ir::Type type;
   std::vector<llvm::Value*> index;
   llvm::Value* mask = nullptr;  ///< selects the lanes to access; null: all
-  bool in_bounds = true;        ///< lane 0 is inside the tensor or buffer
-  bool past_caches = false;     ///< non-temporal; the address is aligned to the whole vector
-  int64_t again = 0;            ///< ir::AttrKey::Again
+  bool in_bounds = true;        ///< lane 0 is in bounds of the tensor or buffer
+  bool past_caches = false;     ///< non-temporal; the address must be aligned to the size of the whole vector
+  int64_t again = 0;            ///< the op's `again` attribute (see Apart); 0: none
 
   llvm::Align align() const {
     auto lanes = static_cast<uint64_t>(past_caches ? ir::Lanes(type) : 1);
@@ -56,8 +56,8 @@ struct Element {
   }
 };
 
-/// Returns the offset in a buffer that is laid out in panels. A panel contains one row after another, and
-/// the 16-byte parts of each row are permuted by XOR with the row number.
+/// Returns the offset in a buffer that is laid out in panels. The rows of a panel are contiguous, and the
+/// 16-byte parts of each row are permuted by XOR with the row number.
 llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
                            const std::vector<llvm::Value*>& index, int64_t element_bytes) {
   constexpr int64_t kPartBytes = 16;
@@ -72,7 +72,7 @@ llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
   number_of_part = b.CreateXor(number_of_part, b.CreateURem(row, number(memory.panel / part)));
   llvm::Value* offset =
       b.CreateAdd(b.CreateMul(number_of_part, number(part)), b.CreateURem(column, number(part)));
-  // A panel has as many rows as a slot.
+  // Each panel contains all rows.
   llvm::Value* rows = number(1);
   if (first > 0) {
     rows = b.CreateUDiv(memory.strides[0], memory.strides[first]);
@@ -98,8 +98,8 @@ uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
   return known ? known->getZExtValue() * factor->getZExtValue() : 0;
 }
 
-/// Returns whether the value differs between iterations of the innermost loop, judging by the few ops that
-/// compute it.
+/// Returns whether the value differs between iterations of the innermost loop. Looks only at the last few
+/// instructions that compute the value.
 bool ChangesByIteration(const Emitter& emitter, const llvm::Value* value, int ops = 4) {
   const auto* made = llvm::dyn_cast<llvm::Instruction>(value);
   if (!made || !emitter.iteration) return false;
@@ -109,14 +109,14 @@ bool ChangesByIteration(const Emitter& emitter, const llvm::Value* value, int op
          });
 }
 
-/// The distance of an element from its memory's base, in elements. A null part is 0.
+/// The distance of an element from the base of its memory, in elements. A part that is null is 0.
 struct Offset {
   llvm::Value* staying = nullptr;  ///< the same in all iterations of the innermost loop
   llvm::Value* varying = nullptr;
 };
 
-/// Adds an index to the offset. Sums of an invariant and a varying part are split: the address then adds a
-/// pointer, which is computed once, and the varying part.
+/// Adds an index to the offset. A sum of an invariant and a varying part is split: the pointer with the
+/// invariant part is computed once, and the address then adds the varying part.
 void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value* stride) {
   const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
   bool iterations = ChangesByIteration(emitter, index);
@@ -132,7 +132,7 @@ void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value*
   part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
-/// Returns the same address, but in a way that LLVM treats it as a different address for each `number`.
+/// Returns the same address, but hides from LLVM that the addresses for different `number`s are equal.
 llvm::Value* Apart(Emitter& emitter, llvm::Value* address, int64_t number) {
   auto* type = llvm::FunctionType::get(address->getType(),
                                        {address->getType(), emitter.builder.getInt64Ty()}, false);
@@ -165,8 +165,8 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   }
   if (known != 0) steps.push_back(b.getInt64(known));
   size_t unknown_steps = steps.size() - (known != 0 ? 1 : 0);
-  // If lane 0 may be masked off, there may be no memory at its address. An address that is only an
-  // intermediate step may be out of bounds too.
+  // If lane 0 may be masked off, its address may point outside the memory. An intermediate address may be out
+  // of bounds too.
   bool is_inside = !mask && in_bounds && steps.size() == 1;
   for (size_t i = 0; i <= steps.size(); ++i) {
     if (again != 0 && i == unknown_steps) address = Apart(emitter, address, again);
@@ -219,7 +219,7 @@ void StoreElement(Emitter& emitter, const Element& element, llvm::Value* value) 
   emitter.stores_past_caches = true;
 }
 
-/// Returns the value of an optional mask, or null if there is none.
+/// Returns the emitted value of an optional mask, or null if there is no mask.
 llvm::Value* OptionalMask(Emitter& emitter, const ir::Value* mask) {
   return mask ? emitter.Get(mask) : nullptr;
 }
@@ -250,7 +250,7 @@ void EmitStore(Emitter& emitter, ir::Op* op) {
       emitter.Get(store.value()));
 }
 
-/// Emits a prefetch. The element may be out of bounds, so its address must not be marked as in bounds.
+/// Emits a prefetch. The element may be out of bounds, so the address must not be computed with `inbounds`.
 void EmitPrefetch(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::PrefetchOp prefetch(op);
@@ -375,7 +375,8 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
   if (size->kind == SizeKind::Mul) return builder.CreateMul(lhs, rhs);
   if (size->kind == SizeKind::Min)
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
-  // Launches in which a size divides by 0 are rejected before any core runs.
+  // Replaces a divisor of 0 by 1. Its quotient is never used, since a launch in which a size divides by 0 is
+  // rejected before any core runs.
   llvm::Value* one = builder.getInt64(1);
   if (!IsConstant(size->rhs)) rhs = builder.CreateSelect(builder.CreateIsNull(rhs), one, rhs);
   return size->kind == SizeKind::FloorDiv ? EmitFloorDivide(emitter, lhs, rhs, true)
@@ -386,10 +387,10 @@ KDL_EMIT(Load, EmitLoad)
 KDL_EMIT(Store, EmitStore)
 KDL_EMIT(Prefetch, EmitPrefetch)
 KDL_EMIT(AlignGap, EmitAlignGap)
-KDL_EMIT(Barrier, EmitNothing)  // here a core is a single thread
+KDL_EMIT(Barrier, EmitNothing)  // a core is a single thread here
 KDL_EMIT(BusyCores, EmitNothing)
 KDL_EMIT(Require, EmitNothing)
-KDL_EMIT(LaunchTensor, EmitNothing)  // set up with the kernel's memories
+KDL_EMIT(LaunchTensor, EmitNothing)  // set up by PrepareMemories
 KDL_EMIT(Table, EmitNothing)
 KDL_EMIT(View, EmitNothing)
 KDL_EMIT(BufferNew, EmitBufferNew)

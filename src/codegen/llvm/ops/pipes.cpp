@@ -9,8 +9,8 @@
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 
-// Pipes are rings in the core's workspace. Only one core, and thus one thread at a time, accesses a ring, so
-// nothing needs to be atomic.
+// Pipes are ring buffers in the core's workspace. Only one core, and thus one thread at a time, accesses a
+// ring, so nothing needs to be atomic.
 
 namespace kdl::codegen {
 
@@ -26,7 +26,7 @@ void TellRegion(llvm::Instruction* access, const RingMemory& ring) {
   access->setMetadata(llvm::LLVMContext::MD_noalias, ring.slots.noalias);
 }
 
-/// Loads an i64 of a ring: a counter, or a size in a slot.
+/// Loads an i64 from a ring: a counter, or a size stored in a slot.
 llvm::Value* Read(Emitter& emitter, const RingMemory& ring, llvm::Value* address,
                   const char* name) {
   auto& builder = emitter.builder;
@@ -39,10 +39,10 @@ void Write(Emitter& emitter, const RingMemory& ring, llvm::Value* value, llvm::V
   TellRegion(emitter.builder.CreateAlignedStore(value, address, llvm::Align(8)), ring);
 }
 
-/// Emits nothing, since the ring's address has been computed before.
+/// Emits nothing, since FindRings has already computed the ring's address.
 void EmitPipe(Emitter&, ir::Op*) {}
 
-/// Suspends the stage, so that the next stage runs. Continues at `again` when the stage is resumed.
+/// Suspends the stage, so that the next stage runs. When this stage is resumed, it continues at `again`.
 void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   auto& builder = emitter.builder;
   TrapLocation place = LocationOf(op, KDL_TRAP_STUCK);
@@ -52,8 +52,8 @@ void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   EmitSuspend(emitter, again);
 }
 
-/// Suspends while the number of tiles in the ring equals `blocked`. Returns the value of the counter of
-/// `side`.
+/// Suspends while the number of tiles in the ring equals `blocked`. Returns the counter that `side` selects:
+/// tiles pushed or tiles popped.
 llvm::Value* WaitWhile(Emitter& emitter, const ir::Op* op, const RingMemory& ring, int64_t side,
                        int64_t blocked) {
   auto& builder = emitter.builder;
@@ -74,7 +74,7 @@ llvm::Value* WaitWhile(Emitter& emitter, const ir::Op* op, const RingMemory& rin
   return side == ir::kRingPushed ? pushed : popped;
 }
 
-/// Returns the slot of tile `number`.
+/// Returns the address of the slot that contains tile `number`.
 llvm::Value* SlotAt(Emitter& emitter, const RingMemory& ring, llvm::Value* number) {
   auto& builder = emitter.builder;
   auto constant = [&](int64_t value) { return builder.getInt64(static_cast<uint64_t>(value)); };

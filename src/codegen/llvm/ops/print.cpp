@@ -3,8 +3,8 @@
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 
-// A print passes its values to the runtime as tensors on the core's stack. A scalar has no dimensions. The
-// sizes of a buffer's dimensions are operands of the op.
+// A `print` passes its values to the runtime as tensors on the core's stack. A scalar becomes a tensor
+// without dimensions. For a buffer, the sizes of its dimensions are operands of the op.
 
 namespace kdl::codegen {
 
@@ -61,7 +61,7 @@ class PrintCall {
     for (size_t d = 0; d < rank; ++d) SetAt(tensor, Fields::size, d, emitter_.Get(sizes[next_++]));
   }
 
-  /// Stores the scalar to memory and returns its address.
+  /// Stores the scalar in memory and returns its address.
   llvm::Value* InMemory(const ir::Value* value) {
     llvm::Type* type = MemoryType(emitter_.context(), value->type()->scalar);
     llvm::Value* place = StackPlace(emitter_, type, "scalar");
@@ -91,7 +91,7 @@ class PrintCall {
 
   Emitter& emitter_;
   const ir::Op* op_;
-  size_t next_ = 0;  ///< index of the next size
+  size_t next_ = 0;  ///< index of the next size operand
 };
 
 }  // namespace

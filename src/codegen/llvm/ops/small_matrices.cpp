@@ -12,21 +12,21 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Matrix instructions of aarch64 for small matrices of accumulators. A register contains an accumulator
-// matrix of two rows and two columns. A factor's register contains two rows, or two columns, with a group of
-// terms each. Before and after the loop, accumulators are rows of four columns; inside of the loop, they are
-// matrices.
+// Matrix instructions of AArch64 for small matrices. A register contains two rows and two columns of
+// accumulators. A factor's register contains two rows or two columns, with a group of terms for each. Outside
+// of the loop, a register contains four columns of one accumulator row; inside, it contains a two-by-two
+// matrix.
 //
-//   rows r and r + 1 of columns 0 … 3: two registers -> columns 0, 1 and columns 2, 3 of both rows
-//   for each group: 8 bytes of each row of a, in pairs; columns of b as they are; smmla a, b
+//   before the loop, from rows r and r + 1 of columns 0 … 3: the matrices of columns 0, 1 and columns 2, 3
+//   for each group: load 8 bytes of each of two rows of a; load columns of b as they are; smmla a, b
 
 namespace kdl::codegen {
 
 namespace {
 
 constexpr int64_t kBytes = 16;      // bytes of a register
-constexpr int64_t kGroupBytes = 8;  // bytes of a group's terms
-constexpr size_t kHalves = 2;       // matrices that form four columns
+constexpr int64_t kGroupBytes = 8;  // bytes of one group of terms
+constexpr size_t kHalves = 2;       // two-by-two matrices that cover four columns
 
 using Mask = std::array<int, 4>;
 
@@ -69,8 +69,8 @@ class SmallMatrices {
   }
 
  private:
-  // Shuffles from two rows to their left and right matrices; the same shuffles convert back. If the columns
-  // are the first factor, the matrices are transposed.
+  // These shuffles turn two rows into their left and right matrices. The same shuffles convert back. If the
+  // instruction's first factor is the columns, the matrices are transposed.
   static constexpr std::array<Mask, 2> kIn = {{{0, 1, 4, 5}, {2, 3, 6, 7}}};
   static constexpr std::array<Mask, 2> kTransposedIn = {{{0, 4, 1, 5}, {2, 6, 3, 7}}};
   static constexpr std::array<Mask, 2> kTransposedOut = {{{0, 2, 4, 6}, {1, 3, 5, 7}}};
@@ -131,7 +131,7 @@ class SmallMatrices {
     return matrices;
   }
 
-  /// Multiplies a group of terms and adds the products to the matrices.
+  /// Multiplies a group of terms and adds the products to the accumulators.
   void Multiply(llvm::Value* row, llvm::Value* column, std::vector<llvm::Value*>& matrices) {
     std::vector<llvm::Value*> pairs;
     for (size_t c = 0; c < columns_ * kHalves; ++c) {
@@ -145,7 +145,8 @@ class SmallMatrices {
     }
   }
 
-  /// Loads a group of terms of a row and of the next row. If there is no next row, the row is used twice.
+  /// Loads a group of terms of a row and of the next row. For the last row of an odd number, loads that row
+  /// twice.
   llvm::Value* TwoRows(llvm::Value* rows, size_t first) {
     auto along = static_cast<size_t>(op_->attr<ir::AttrKey::Along>()[0]);
     int64_t apart = BytesApart(step_.rows(), along);

@@ -13,10 +13,10 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Matrix instructions on whole tiles, with x86's AMX. A tile is a register of up to 16 rows of 64 bytes.
-// LDTILECFG sets the size of each tile and zeroes all tiles. Tiles are loaded from memory and stored to it
-// with a stride in bytes. They contain the rows of one factor, the steps of the other factor, and the
-// accumulators. At the end the tiles are released, so that thread switches need not save them.
+// Emits x86's AMX instructions, which multiply whole tiles. A tile is a register of up to 16 rows of 64
+// bytes. LDTILECFG sets the size of each tile and zeroes all tiles. Tiles are loaded and stored with a stride
+// in bytes. They contain the rows of one factor, the columns of the other, or accumulators. At the end the
+// tiles are released, so that thread switches need not save them.
 //
 //   ldtilecfg · tileloadd accumulators ·
 //   for each 16 steps: tileloadd rows; for each vector of columns: tileloadd, tdpbusd ·
@@ -35,13 +35,13 @@ namespace {
 
 constexpr int64_t kRowBytes = 64;
 constexpr size_t kTiles = 8;
-constexpr int64_t kTileMma = 16;  // rows of the tiles that contain columns
-// Tile numbers. The first numbers are those of accumulators.
+constexpr int64_t kTileMma = 16;  // number of rows of the tiles that contain columns
+// Numbers of the tiles for rows and for columns. The accumulators have lower numbers.
 constexpr uint64_t kRows = 4;
 constexpr uint64_t kColumns = 5;
 
-/// Returns the operand of LDTILECFG. Byte 0 is the palette. From byte 16 on, 16 bits for each tile state the
-/// bytes in its rows. From byte 48 on, one byte for each tile states the number of its rows.
+/// Returns the operand of LDTILECFG. Byte 0 is the palette. From byte 16 on, there are two bytes for each
+/// tile: the number of bytes in a row. From byte 48 on, there is one byte for each tile: the number of rows.
 llvm::Constant* ConfigurationOf(Emitter& emitter, int64_t rows, int64_t columns) {
   std::array<uint8_t, kRowBytes> bytes{};
   bytes[0] = 1;

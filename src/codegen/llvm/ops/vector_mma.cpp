@@ -15,7 +15,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Emits the matrix instructions of the processor that work on vectors.
+// Emits the processor's matrix instructions that take vectors.
 
 namespace kdl::codegen {
 
@@ -31,7 +31,7 @@ const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
 
 namespace {
 
-constexpr int64_t kLeastBits = 128;  // the least size of an instruction's accumulators
+constexpr int64_t kLeastBits = 128;  // the smallest size in bits of an instruction's accumulators
 
 /// Extends a vector to `lanes` lanes; the added lanes are undefined.
 llvm::Value* Lengthened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
@@ -57,16 +57,16 @@ llvm::Value* Shortened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   return builder.CreateShuffleVector(value, taken);
 }
 
-/// The terms of a step's factors that one instruction multiplies. Each step's terms are split into `parts`
-/// parts of `terms` terms; `number` is the part to use.
+/// The terms of a reduction step that one instruction multiplies. Each step's terms are split into `parts`
+/// parts of `terms` terms each; `number` is the part to use.
 struct Part {
   int64_t terms;
   int64_t parts = 1;
   int64_t number = 0;
 };
 
-/// Returns the factors as integers that each contain the terms of one step: a different step in each lane,
-/// or the same step in all lanes.
+/// Returns a factor as integers that each contain the terms of one step. Each lane contains a different step,
+/// or all lanes contain the same one.
 llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, Part part, int64_t lanes) {
   auto& builder = emitter.builder;
   int64_t bits = 8 * Bytes(factors->type()->scalar) * part.terms;
@@ -86,7 +86,7 @@ llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, Part part, int64_
   return steps == 1 ? Splat(emitter, value, lanes) : value;
 }
 
-/// Returns the intrinsic for accumulators of `bits` bits.
+/// Returns the instruction's intrinsic for accumulators with a total size of `bits` bits.
 llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits) {
   std::string name = fmt::format("{}.{}", instruction.intrinsic, bits);
   if (instruction.intrinsic.empty())
@@ -98,8 +98,8 @@ llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits
   return id;
 }
 
-/// Multiplies bytes whose signedness differs from the intrinsic's. These bytes are offset by 128, and 128
-/// times the sum of the other factor is subtracted from the result.
+/// Multiplies bytes whose signedness differs from that of the intrinsic. These bytes are offset by 128, and
+/// 128 times the sum of the other factor is subtracted from the result.
 llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* start,
                          std::array<llvm::Value*, 2> factors, std::array<bool, 2> moves) {
   auto& builder = emitter.builder;
@@ -117,8 +117,8 @@ llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* 
   return builder.CreateSub(sums, builder.CreateIntrinsic(id, {}, {none, too_much[0], too_much[1]}));
 }
 
-/// Emits one term of each pair with an instruction that multiplies both terms. The other term is -0 times
-/// +0, which does not change a sum.
+/// Adds the terms of a pair one at a time, although the instruction multiplies both. The other term is
+/// replaced by -0 times +0, which does not change a sum.
 void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::VectorMmaOp step(op);
@@ -141,8 +141,8 @@ void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
-/// Emits a step with an overloaded intrinsic, once for each part of the step's terms. If the intrinsic is
-/// for scalable vectors, fixed vectors are inserted into scalable vectors of the same length.
+/// Emits a step with an overloaded intrinsic, once for each part of the step's terms. If the intrinsic takes
+/// scalable vectors, fixed vectors are inserted into scalable vectors of the same length.
 void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instruction,
                      int64_t padded) {
   auto& builder = emitter.builder;

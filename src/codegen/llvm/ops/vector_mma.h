@@ -4,13 +4,14 @@
 
 namespace kdl::codegen {
 
-/// Returns the processor's instruction for the matrix instruction that an op names.
+/// Returns the processor's instruction that the `instruction` attribute of the op names.
 const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op);
 
 /// Returns the distance in bytes between neighboring elements along a dimension of the buffer.
 int64_t BytesApart(const ir::Value* buffer, size_t dim);
 
-/// Emits tile_mma if the accumulators are matrices of two rows and two columns (small_matrices.cpp).
+/// Emits `tile_mma` with instructions whose accumulators are matrices of two rows and two columns
+/// (small_matrices.cpp).
 void EmitSmallMatrices(Emitter& emitter, ir::Op* op);
 
 }  // namespace kdl::codegen

@@ -17,14 +17,14 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Ops that build and split vectors, and that permute lanes.
+// Ops that build, split and permute vectors.
 
 namespace kdl::codegen {
 
 namespace {
 
 using ir::OpKind;
-using LaneList = llvm::SmallVector<int, 64>;  // lanes of b are numbered after those of a
+using LaneList = llvm::SmallVector<int, 64>;  // shuffle mask: lanes of b are numbered after those of a
 
 void EmitSplat(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(),
@@ -46,8 +46,8 @@ void EmitLaneNumbers(Emitter& emitter, ir::Op* op) {
 
 // -- lane_mask ------------------------------------------------------------------------------------
 
-/// Returns the width in bits of the lanes that a mask selects where it is used. On machines whose masks are
-/// vectors, comparing lanes of this width makes a mask of the right form.
+/// Returns the width in bits of the lanes that the mask selects. On machines whose masks are vectors,
+/// comparing lanes of this width makes a mask of the right form.
 unsigned MaskedBits(const ir::Value* mask) {
   for (const ir::Use& use : mask->uses()) {
     bool of_memory = use.user->kind() == OpKind::Store || use.user->kind() == OpKind::BufferStore;
@@ -59,8 +59,8 @@ unsigned MaskedBits(const ir::Value* mask) {
   return 32;
 }
 
-/// Returns the type in which lanes are compared for a mask. As a signed type it can also represent the number
-/// of lanes.
+/// Returns the integer type in which lane numbers are compared to make a mask. As a signed type, it can also
+/// represent the number of lanes.
 llvm::IntegerType* NumberType(Emitter& emitter, const ir::Value* mask) {
   auto needed =
       static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(ir::Lanes(mask->type()))) + 1);
@@ -98,9 +98,9 @@ void EmitHalf(Emitter& emitter, ir::Op* op) {
 
 using Rows = std::vector<llvm::Value*>;
 
-/// Returns the shuffle that interleaves a and b in groups of `group` lanes. It takes the low (part 0) or
-/// high half of each group, in chunks of `chunk` lanes, first of a and then of b. With groups of 4 and
-/// chunks of 1: a0 b0 a1 b1 a4 b4 …
+/// Returns the shuffle that interleaves vectors a and b in groups of `group` lanes. It uses the low (part 0)
+/// or high half of each group and takes chunks of `chunk` lanes alternately from a and b. For part 0 with
+/// groups of 4 and chunks of 1: a0 b0 a1 b1 a4 b4 …
 LaneList Interleave(int lanes, int group, int chunk, int part) {
   LaneList list;
   for (int begin = 0; begin < lanes; begin += group) {
@@ -129,8 +129,8 @@ LaneList Ascending(int lanes) {
   return list;
 }
 
-/// Zips four rows whose size is a multiple of 128 bits. 128-bit parts of two joined rows are zipped with those of the
-/// other two, then pairs with pairs. This takes a third of the instructions for zipping whole rows.
+/// Zips four rows whose size is a multiple of 128 bits. Rows are first joined in pairs. Zipping their 128-bit
+/// parts, and then pairs of elements, takes a third of the instructions for zipping whole rows.
 llvm::Value* ZipFour(Emitter& emitter, const Rows& rows, int part) {
   auto& builder = emitter.builder;
   auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
@@ -159,7 +159,8 @@ llvm::Value* ZipFour(Emitter& emitter, const Rows& rows, int part) {
   return builder.CreateBitCast(zipped, result);
 }
 
-/// Zips the even rows and the odd rows, then both results. The number of rows must be a power of two.
+/// Zips the even rows, zips the odd rows, and zips the two results. The number of rows must be a power of
+/// two.
 llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   if (rows.size() == 1) return rows[0];
   auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
@@ -171,7 +172,7 @@ llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   return ZipTwo(emitter, Zipped(emitter, halves[0]), Zipped(emitter, halves[1]));
 }
 
-/// Returns a vector that consists of these elements.
+/// Returns a vector of these scalars.
 llvm::Value* SideBySide(Emitter& emitter, llvm::Type* type, const Rows& elements) {
   llvm::Value* vector = llvm::PoisonValue::get(type);
   for (size_t i = 0; i < elements.size(); ++i)
@@ -192,15 +193,15 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), SideBySide(emitter, type, rows));
 }
 
-/// One round of a transposition: the shuffles that turn each pair of rows into two new rows. Each shuffle is
-/// one instruction on the machines that we compile for.
+/// One round of a transposition: two shuffles that turn each pair of rows into two new rows. Each shuffle is
+/// one instruction on the processors that we compile for.
 struct Round {
   LaneList low;
   LaneList high;
 };
 
-/// Returns the shuffle that selects the even (part 0) or odd groups of `group` lanes: first those of a, then
-/// those of b.
+/// Returns the shuffle that selects the even (part 0) or odd groups of `group` lanes, first from a and then
+/// from b.
 LaneList Gather(int lanes, int group, int part) {
   LaneList list;
   for (int from_b = 0; from_b < 2; ++from_b) {
@@ -219,7 +220,7 @@ size_t ReversedInGroup(size_t number, size_t group) {
   return reversed;
 }
 
-/// Applies the round to all pairs of rows whose numbers differ in the bit `distance`.
+/// Applies the round to all pairs of rows whose numbers differ only in the bit `distance`.
 void RunRound(Emitter& emitter, Rows& rows, size_t distance, const Round& round) {
   for (size_t row = 0; row < rows.size(); ++row) {
     if ((row & distance) != 0) continue;
@@ -230,10 +231,10 @@ void RunRound(Emitter& emitter, Rows& rows, size_t distance, const Round& round)
   }
 }
 
-/// Transposes the squares of group x group lanes in each `group` consecutive rows. Let R and C be the bits of
-/// the row and column numbers. Interleaving rows that differ in bit j, in chunks of 2^j, moves R_j to bit j
-/// of the lane and the bits above it up by one; the highest bit of the group becomes bit j of the row. At the
-/// end the row's bits inside the group are those of C in reverse order.
+/// Transposes each square of `group` rows and `group` lanes. Let R and C be the bits of the row and column
+/// numbers. Interleaving rows that differ in bit j, in chunks of 2^j, moves R_j to bit j of the lane and
+/// moves the higher bits of the lane up by one. The highest bit in the group becomes bit j of the row. At the
+/// end, the row's bits in the group are those of C in reverse order.
 void TransposeGroups(Emitter& emitter, Rows& rows, size_t group) {
   auto lanes = static_cast<int>(rows.size());
   auto in_group = static_cast<int>(group);
@@ -242,8 +243,8 @@ void TransposeGroups(Emitter& emitter, Rows& rows, size_t group) {
              {Interleave(lanes, in_group, chunk, 0), Interleave(lanes, in_group, chunk, 1)});
 }
 
-/// Transposes the square of groups. Gathering moves R_j to the highest bit of the lane and the bits above the
-/// group down by one; the lowest of these, C_j, becomes bit j of the row.
+/// Transposes the matrix of groups. Gathering moves R_j to the highest bit of the lane, and the lane's bits
+/// above the group down by one. The lowest of these, C_j, becomes bit j of the row.
 void GatherGroups(Emitter& emitter, Rows& rows, size_t group) {
   auto lanes = static_cast<int>(rows.size());
   auto in_group = static_cast<int>(group);
@@ -251,7 +252,7 @@ void GatherGroups(Emitter& emitter, Rows& rows, size_t group) {
   for (size_t bit = group; bit < rows.size(); bit *= 2) RunRound(emitter, rows, bit, round);
 }
 
-/// Concatenates the vectors, in pairs, so that each step is one insertion from memory.
+/// Concatenates the vectors in pairs, so that each step is a single insertion from memory.
 llvm::Value* Joined(Emitter& emitter, Rows parts) {
   while (parts.size() > 1) {
     auto lanes =
@@ -265,8 +266,8 @@ llvm::Value* Joined(Emitter& emitter, Rows parts) {
   return parts[0];
 }
 
-/// Concatenates parts to whole rows, with groups transposed: row k * lanes + r consists of part k of the rows
-/// r, r + lanes, r + 2 * lanes …
+/// Concatenates parts of rows to whole rows, with groups transposed: row k * lanes + r consists of part k of
+/// the rows r, r + lanes, r + 2 * lanes, …
 Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows) {
   size_t count = rows / lanes;
   Rows joined;
@@ -279,8 +280,8 @@ Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows
   return joined;
 }
 
-/// Returns, for each row, the value that fills the row, which may consist of several parts. Returns an empty
-/// list if a row contains different values.
+/// If each row is filled with a single value, returns these values. Otherwise returns an empty list. A row
+/// may consist of several parts.
 Rows FillsOf(const Rows& parts, size_t rows) {
   size_t of_row = parts.size() / rows;
   Rows fills;
@@ -297,8 +298,8 @@ void EmitTranspose(Emitter& emitter, ir::Op* op) {
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   size_t count = op->results().size();
-  // If one value fills each row, all columns are equal. At -O0, LLVM 19 runs into a cycle when it loads the
-  // values that fill such rows once for each shuffle.
+  // If each row is filled with a single value, all columns are equal. At -O0, LLVM 19 runs into a cycle if it
+  // loads these values once for each shuffle.
   if (Rows fills = FillsOf(rows, count); !fills.empty()) {
     llvm::Type* type = RegisterType(emitter.context(), op->result(0)->type());
     llvm::Value* column = SideBySide(emitter, type, fills);
@@ -306,7 +307,7 @@ void EmitTranspose(Emitter& emitter, ir::Op* op) {
     return;
   }
   auto lanes = static_cast<size_t>(ir::Lanes(op->operand(0)->type()));
-  // Shuffles inside of 128 bits are cheap, so whole rows are transposed in groups of that size.
+  // Shuffles within 128 bits are cheap, so whole rows are transposed in groups of that size.
   size_t group = std::min<size_t>(lanes, 128 / rows[0]->getType()->getScalarSizeInBits());
   if (lanes < count) {
     group = lanes;

@@ -25,8 +25,8 @@ bool IsMinMax(const llvm::IntrinsicInst& call) {
          call.getIntrinsicID() == llvm::Intrinsic::maximum;
 }
 
-/// Turns `%x < C` into `canonicalize(%x) < C`. The result is the same for every number and NaN, but no pass
-/// looks through the `canonicalize`.
+/// Turns `%x < C` into `canonicalize(%x) < C`. The result is the same for every number and for NaN, but no
+/// pass looks through the `canonicalize`.
 class HideCompared : public llvm::PassInfoMixin<HideCompared> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
@@ -62,7 +62,7 @@ class ShowCompared : public llvm::PassInfoMixin<ShowCompared> {
   }
 };
 
-/// Gives access to a protected member of TargetLowering.
+/// Provides access to a protected member of TargetLowering.
 class Lowering : public llvm::TargetLowering {
  public:
   static void Expand(llvm::TargetLoweringBase& lowering, unsigned operation, llvm::MVT type) {
@@ -86,7 +86,7 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
     if (function.isDeclaration()) continue;
     const auto* lowering = machine.getSubtargetImpl(function)->getTargetLowering();
     if (!seen.insert(lowering).second) continue;
-    // The machine owns `lowering`, and shares it between all functions with the same features.
+    // The machine owns `lowering`, and all functions with the same features share it.
     auto& actions = const_cast<llvm::TargetLowering&>(*lowering);
     for (unsigned operation : {llvm::ISD::FMINNUM, llvm::ISD::FMAXNUM, llvm::ISD::FMINNUM_IEEE,
                                llvm::ISD::FMAXNUM_IEEE}) {

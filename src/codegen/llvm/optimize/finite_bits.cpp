@@ -10,13 +10,13 @@
 
 #include "ir/op_info.h"
 
-// Finds ops `to_bits` whose operand is finite wherever the result matters. For example, exp ends in
+// Finds `to_bits` ops whose operand is finite wherever the result matters. For example, exp ends in
 //
 //   %p = …a polynomial in %x…
 //   %scaled = from_bits (select (lt %x, -87.3), 0, to_bits %p + …)
 //   %y = select (not (le %x, 88.7)), %above, %scaled
 //
-// so the bits only matter for -87.3 <= %x <= 88.7, where interval arithmetic shows that %p is finite.
+// The bits only matter for -87.3 <= %x <= 88.7, where interval arithmetic shows that %p is finite.
 
 namespace kdl::codegen {
 
@@ -34,7 +34,7 @@ struct Range {
   double hi;
 };
 
-/// What comparisons imply about a number.
+/// What comparisons prove about a number.
 struct Bounds {
   double lo = -kInfinity;
   double hi = kInfinity;
@@ -65,8 +65,8 @@ class Finiteness {
   bool Holds() { return KnownRange(operand_).has_value(); }
 
  private:
-  /// Follows values that have only one use: if a select does not choose such a value, the value does not
-  /// matter.
+  /// Follows the users of a value as long as there is only one. If such a user is a select that chooses its
+  /// other operand, the value does not matter.
   void Collect(const ir::Value* value) {
     while (value->uses().size() == 1) {
       const ir::Use& use = value->uses()[0];
@@ -77,8 +77,8 @@ class Finiteness {
     }
   }
 
-  /// Learns bounds from the condition of a select. If operand 1 is taken, the condition is true. If operand
-  /// 2 is taken, the condition is false, perhaps because of a NaN.
+  /// Learns bounds from the condition of a select. If the select takes operand 1, the condition is true. If
+  /// it takes operand 2, the condition is false, perhaps because of a NaN.
   void Learn(const Op* condition, uint32_t taken) {
     if (taken == 0 || !condition) return;
     bool holds = taken == 1;
@@ -146,10 +146,10 @@ class Finiteness {
     return {lo, hi};
   }
 
-  /// Widens the range to allow for the rounding of the op and of this computation. Returns nothing if it may
-  /// overflow.
+  /// Widens the range to allow for the rounding of the op and of this computation. Returns nullopt if the
+  /// result may overflow.
   static std::optional<Range> Rounded(const Range& range, Scalar scalar) {
-    constexpr double kRoom = 0x1p-20;  // relative; far above half an ulp of f32
+    constexpr double kRoom = 0x1p-20;  // relative and absolute; far above half an ulp of f32
     double largest = scalar == Scalar::F32 ? double{std::numeric_limits<float>::max()}
                                            : std::numeric_limits<double>::max();
     double lo = range.lo - std::abs(range.lo) * kRoom - kRoom;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-// Copies one element after another between the memory and a vector on the stack, for as many lanes as the
-// mask selects:
+// Expands a masked access to a loop over the lanes that the mask selects. The loop copies one element after
+// another between memory and a vector on the stack:
 //
 //   masked.store %v, %p, {0, 1, …} < %n     ->   store %v, %lanes ; for %i in 0 .. %n: store (load %lanes[%i]), %p[%i]
 //   %v = masked.load %p, {0, 1, …} < %n     ->   store %none, %lanes ;
@@ -27,7 +27,7 @@ struct Access {
   bool stores;
 
   llvm::Value* address() const { return call->getArgOperand(stores ? 1 : 0); }
-  /// Returns the value to store, or the value of the lanes that are not loaded.
+  /// Returns the value to store or, for a load, the value of the lanes that are not loaded.
   llvm::Value* value() const { return call->getArgOperand(stores ? 0 : 3); }
   llvm::Value* mask() const { return call->getArgOperand(stores ? 3 : 2); }
   llvm::Align align() const {
@@ -57,14 +57,14 @@ std::vector<Access> MaskedAccesses(llvm::Function& function,
     bool stores = call->getIntrinsicID() == llvm::Intrinsic::masked_store;
     if (!stores && call->getIntrinsicID() != llvm::Intrinsic::masked_load) continue;
     Access access{call, stores};
-    // Vectors that LLVM itself has made may be scalable. It masks accesses to them only if the processor
-    // supports that.
+    // Vectors that LLVM itself has created may be scalable. LLVM masks accesses to scalable vectors only if
+    // the processor supports that.
     if (access.is_fixed() && !IsNative(processor, access)) found.push_back(access);
   }
   return found;
 }
 
-/// Returns whether the lanes are the constants 0, 1, 2, …
+/// Returns whether the lanes are the constants 0, 1, 2, … in order.
 bool AreNumbers(const llvm::Value* lanes) {
   const auto* numbers = llvm::dyn_cast<llvm::ConstantDataVector>(lanes);
   if (!numbers) return false;
@@ -101,7 +101,7 @@ void SetScopes(llvm::Instruction* element, const llvm::Instruction& access) {
     element->setMetadata(kind, access.getMetadata(kind));
 }
 
-/// Copies one element in the loop's body, from memory to its lane or back.
+/// Copies one element from memory to its lane or back, in the loop's body.
 void MoveElement(llvm::IRBuilder<>& b, const Access& access, llvm::Value* lanes,
                  llvm::Value* index) {
   llvm::Type* element = access.type()->getElementType();

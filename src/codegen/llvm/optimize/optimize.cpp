@@ -40,7 +40,7 @@ void FindVectors(llvm::FunctionPassManager& passes) {
 }
 
 /// Runs loop strength reduction on short functions, so that pointers advance with the loop. In long functions
-/// it takes too much time (backend.cpp), and register blocks, whose iterations are long, gain nothing.
+/// it takes too much time (backend.cpp). The long iterations of register-blocked loops gain nothing from it.
 class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -51,8 +51,8 @@ class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
   }
 };
 
-/// Unrolls loops with unroll metadata on their back edge. Other loops, and functions without such loops, are
-/// left alone.
+/// Unrolls loops that have unroll metadata on their back edge. Leaves other loops, and functions without such
+/// loops, alone.
 class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -65,9 +65,10 @@ class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
   }
 };
 
-/// KIR has already decided about loops, vectors and register blocks. LLVM's passes remove redundancy from
-/// straight-line code, hoist loop-invariant addresses, and infer their alignment. Analyses are freed after
-/// each function, since a file may contain a thousand kernels.
+/// Returns the passes that run on every function. Loops, vectors and register blocks are already final in
+/// KIR. LLVM's passes only remove redundancy from straight-line code, hoist loop-invariant addresses, and
+/// infer the alignment of accesses. Analyses are freed after each function, since a file may contain a
+/// thousand kernels.
 llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_x86) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

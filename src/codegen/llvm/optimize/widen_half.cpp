@@ -13,7 +13,7 @@ namespace {
 bool IsHalf(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
 
 /// Returns whether the processor computes the operation on half. Five operations give the same bits in half
-/// as in f32 with a second rounding, since f32 has more than twice the digits.
+/// as in f32 with a second rounding, since f32 has more than twice as many significant bits.
 bool IsNative(const llvm::Instruction& instruction) {
   if (!instruction.getFunction()->hasFnAttribute(kComputesHalf)) return false;
   switch (instruction.getOpcode()) {
@@ -29,7 +29,7 @@ bool IsNative(const llvm::Instruction& instruction) {
   }
 }
 
-/// Narrows the square root of a half whose result is rounded to half.
+/// Narrows a square root that is computed in f32 but whose operand and result are half.
 void NarrowRoot(llvm::Instruction& instruction) {
   auto* narrow = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
   auto* root = narrow ? llvm::dyn_cast<llvm::IntrinsicInst>(narrow->getOperand(0)) : nullptr;
@@ -43,8 +43,8 @@ void NarrowRoot(llvm::Instruction& instruction) {
       builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide->getOperand(0)));
 }
 
-/// Returns whether the instruction computes with half values. Conversions, memory accesses and shuffles do
-/// not.
+/// Returns whether the instruction does arithmetic on half values. Conversions, memory accesses and shuffles
+/// do not.
 bool ComputesOnHalf(const llvm::Instruction& instruction) {
   if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
     return IsHalf(call->getType()) && call->getCalledFunction()->isIntrinsic();

@@ -5,12 +5,12 @@
 #include "codegen/llvm/soft/soft_float.h"
 #include "support/check.h"
 
-// Computes a * b + c, rounded once, from operations that each round.
+// Computes a * b + c with a single rounding, using operations that each round.
 //
 // f32: the product of two f32 is exact in f64. The sum with c is not, but Knuth's two-sum computes its
 // error. With this error the sum is rounded to odd, so that the final rounding to f32 is correct.
 //
-// f64: computed in integers. A product has 106 bits, so sums of 128 bits contain all bits that matter. One
+// f64: computed in integers. The product has 106 bits, so a 128-bit sum contains all bits that matter. One
 // sticky bit represents all lower bits.
 
 namespace kdl::codegen {
@@ -26,7 +26,7 @@ constexpr uint64_t kFractionOfDouble = (uint64_t{1} << 52) - 1;
 
 // -- f32 ------------------------------------------------------------------------------------------
 
-/// The exact value of x + y, as the rounded sum and its error.
+/// The exact value of x + y: the rounded sum plus its error `lacking`.
 struct TwoSum {
   Value* sum;
   Value* lacking;
@@ -39,18 +39,18 @@ TwoSum AddExactly(Builder& b, Value* x, Value* y) {
   return {sum, b.CreateFAdd(b.CreateFSub(x, of_x), b.CreateFSub(y, of_y))};
 }
 
-/// Rounds the exact sum to odd: moves an inexact sum with an even last bit to its neighbor in the direction
-/// of the error.
+/// Rounds the exact sum to odd: if the sum is inexact and its last bit is even, returns its neighbor in the
+/// direction of the error.
 Value* RoundedToOdd(Builder& b, const TwoSum& exact) {
   llvm::Type* f64 = exact.sum->getType();
   llvm::Type* i64 = f64->getWithNewType(b.getInt64Ty());
   auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
   Value* bits = b.CreateBitCast(exact.sum, i64);
-  // For infinity and NaN the error is NaN, for which this comparison is false.
+  // If the sum is infinite or NaN, the error is NaN, and this comparison is false.
   Value* is_off = b.CreateFCmpONE(exact.lacking, llvm::ConstantFP::get(f64, 0.0));
   Value* is_even = b.CreateICmpEQ(b.CreateAnd(bits, constant(1)), constant(0));
   Value* signs = b.CreateXor(bits, b.CreateBitCast(exact.lacking, i64));
-  Value* step = b.CreateOr(b.CreateAShr(signs, constant(63)), constant(1));  // -1 towards zero
+  Value* step = b.CreateOr(b.CreateAShr(signs, constant(63)), constant(1));  // -1 moves towards zero, 1 away from it
   Value* odd = b.CreateSelect(b.CreateAnd(is_off, is_even), b.CreateAdd(bits, step), bits);
   return b.CreateBitCast(odd, f64);
 }
@@ -64,9 +64,9 @@ Value* FmaOfF32(Builder& b, Value* x, Value* y, Value* z) {
 
 // -- f64 ------------------------------------------------------------------------------------------
 
-/// A number that is not 0, infinite or NaN, as mantissa * 2^exponent with a mantissa of 53 bits.
+/// A number that is neither 0 nor infinite nor NaN, as mantissa * 2^exponent with a mantissa of 53 bits.
 struct Parts {
-  Value* sign;  ///< in the top bit
+  Value* sign;  ///< the sign, in the top bit
   Value* mantissa;
   Value* exponent;
 };
@@ -86,15 +86,15 @@ Parts Taken(Builder& b, Value* x) {
   return {b.CreateAnd(bits, kSign), mantissa, exponent};
 }
 
-/// A 128-bit number times 2^exponent.
+/// The value bits * 2^exponent, with 128 bits and a separate sign.
 struct Wide {
   Value* sign;
   Value* bits;
   Value* exponent;
 };
 
-/// Shifts right logically. The lowest bit of the result is also set if any dropped bit was. `distance` must
-/// be less than the width.
+/// Shifts right logically. Sets the lowest bit of the result if any dropped bit was set. `distance` must be
+/// less than the width.
 Value* ShiftedDown(Builder& b, Value* bits, Value* distance) {
   Value* by = b.CreateZExtOrTrunc(distance, bits->getType());
   Value* shifted = b.CreateLShr(bits, by);
@@ -107,8 +107,8 @@ Wide Chosen(Builder& b, Value* first, const Wide& x, const Wide& y) {
           b.CreateSelect(first, x.exponent, y.exponent)};
 }
 
-/// Adds two numbers whose highest bit is bit 124 or 125. If the shift drops bits of one number, the other
-/// number is so much larger that their difference keeps more than 64 bits above the dropped bits.
+/// Adds two numbers whose highest bit is bit 124 or 125. If aligning the smaller number drops some of its
+/// bits, the result still has more than 64 bits above the dropped bits.
 Wide Sum(Builder& b, const Wide& x, const Wide& y) {
   Value* apart = b.CreateSub(x.exponent, y.exponent);
   Value* is_first = b.CreateICmpSGE(apart, b.getInt64(0));
@@ -126,7 +126,7 @@ Wide Sum(Builder& b, const Wide& x, const Wide& y) {
           b.CreateSelect(is_alike, b.CreateAdd(high.bits, lowered), magnitude), high.exponent};
 }
 
-/// Returns the bits of the nearest f64, ties to even.
+/// Returns the bits of the nearest f64, rounding ties to even.
 Value* Rounded(Builder& b, const Wide& exact) {
   llvm::Type* wide = exact.bits->getType();
   Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, exact.bits, b.getFalse());
@@ -144,7 +144,7 @@ Value* Rounded(Builder& b, const Wide& exact) {
   Value* kept = b.CreateLShr(top, 11);
   Value* rest = b.CreateAdd(b.CreateAnd(top, 0x7FF), b.CreateAnd(kept, 1));
   Value* carry = b.CreateZExt(b.CreateICmpUGT(rest, b.getInt64(0x400)), b.getInt64Ty());
-  // The leading bit adds 1 to the exponent, and so does a carry out of the fraction.
+  // The leading bit of `kept` adds 1 to the exponent field, and so does a carry out of the fraction.
   Value* biased = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax,
                                           b.CreateAdd(power, b.getInt64(1022)), b.getInt64(0));
   Value* bits = b.CreateAdd(b.CreateAdd(b.CreateShl(biased, 52), kept), carry);
@@ -170,8 +170,9 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   Wide added = {pz.sign, b.CreateShl(b.CreateZExt(pz.mantissa, wide), 72),
                 b.CreateSub(pz.exponent, b.getInt64(72))};
   Value* result = b.CreateBitCast(Rounded(b, Sum(b, product, added)), x->getType());
-  // If an operand is zero, infinite or NaN, one rounding is enough. A zero or infinite z is not added to a
-  // finite product: the product may have overflowed, or underflowed to a zero of the other sign.
+  // If an operand is zero, infinite or NaN, separate operations round only once in total. But a zero or
+  // infinite z must not be added to a finite product: the product may have overflowed, or underflowed to a
+  // zero of the other sign.
   Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
   Value* rounded = b.CreateFMul(x, y);
   result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);
@@ -181,7 +182,7 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   return b.CreateSelect(is_special, b.CreateFAdd(rounded, z), result);
 }
 
-/// Computes one lane after another with the scalar function.
+/// Calls the scalar function for one lane after another.
 Value* FmaOfLanes(Builder& b, llvm::Function* of_one, const llvm::Function& lanes) {
   auto* type = llvm::cast<llvm::FixedVectorType>(lanes.getReturnType());
   Value* result = llvm::PoisonValue::get(type);

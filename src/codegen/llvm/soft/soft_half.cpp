@@ -1,6 +1,6 @@
 #include "codegen/llvm/soft/soft_float.h"
 
-// f16 is like float, but with 5 instead of 8 exponent bits, and 10 instead of 23 fraction bits.
+// f16 has the same layout as float, but 5 instead of 8 exponent bits and 10 instead of 23 fraction bits.
 
 namespace kdl::codegen {
 
@@ -8,7 +8,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kFractionBits = 13;  // difference between float and f16
+constexpr int kFractionBits = 13;  // number of fraction bits that float has in addition to those of f16
 
 struct Lanes {
   llvm::IRBuilder<>& b;
@@ -32,7 +32,7 @@ llvm::Value* SoftWidenHalf(llvm::IRBuilder<>& b, llvm::Value* bits) {
   Lanes of = MakeLanes(b, bits);
   Value* wide = b.CreateZExt(bits, of.i32);
   Value* magnitude = b.CreateShl(b.CreateAnd(wide, 0x7FFF), kFractionBits);
-  // The exponent biases differ by 112. The multiplication also turns subnormal numbers into normal ones.
+  // The exponent biases differ by 112. Multiplying by 2^112 also turns subnormal numbers into normal numbers.
   Value* scaled = of.AsBits(b.CreateFMul(of.AsFloat(magnitude), of.Float(0x1p112)));
   Value* is_special = b.CreateICmpUGE(magnitude, of.Int(0x7C00U << kFractionBits));
   Value* special = b.CreateOr(magnitude, 0x7F800000);
@@ -48,12 +48,14 @@ llvm::Value* SoftNarrowHalf(llvm::IRBuilder<>& b, llvm::Value* value) {
   Value* rounded =
       b.CreateAdd(b.CreateAdd(magnitude, of.Int((1U << (kFractionBits - 1)) - 1)), odd);
   Value* normal = b.CreateSub(b.CreateLShr(rounded, kFractionBits), of.Int(112 << 10));
-  // The last bit of 0.5 has the value of a subnormal f16's last bit, so the addition rounds there.
+  // The last bit of 0.5 has the value of a subnormal f16's last bit, so the addition rounds to a multiple of
+  // it.
   Value* sum = of.AsBits(b.CreateFAdd(of.AsFloat(magnitude), of.Float(0.5)));
   Value* subnormal = b.CreateSub(sum, of.AsBits(of.Float(0.5)));
   Value* result =
       b.CreateSelect(b.CreateICmpULT(magnitude, of.AsBits(of.Float(0x1p-14))), subnormal, normal);
-  // 65520 is halfway between the largest f16 and the next power of two.
+  // 65520 is halfway between the largest f16 and the next power of two, so it and larger numbers become
+  // infinity.
   Value* is_large = b.CreateICmpUGE(magnitude, of.AsBits(of.Float(65520.0)));
   result = b.CreateSelect(is_large, of.Int(0x7C00), result);
   result = b.CreateSelect(b.CreateICmpUGT(magnitude, of.Int(0x7F800000)), of.Int(0x7E00), result);

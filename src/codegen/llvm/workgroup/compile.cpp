@@ -14,7 +14,8 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Checks that no function is declared but missing: LLVM turns intrinsics that it does not know into calls.
+/// Checks that every declared function is defined. LLVM turns intrinsics that it does not know into calls of
+/// undefined functions.
 void CheckComplete(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     KDL_CHECK(!function.isDeclaration() || function.isIntrinsic(),
@@ -23,7 +24,7 @@ void CheckComplete(const llvm::Module& module) {
   }
 }
 
-/// Makes an empty module for a machine that this LLVM need not know.
+/// Creates an empty module for a target that this version of LLVM may not support.
 std::unique_ptr<llvm::Module> ForeignModule(llvm::LLVMContext& context, const std::string& name,
                                             const std::string& triple, const std::string& layout) {
   auto module = std::make_unique<llvm::Module>(name, context);
@@ -73,14 +74,15 @@ Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
   workgroup.finish(*module, compiled);
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
-  // An assembler that gets the text hoists invariants itself, and knows how many registers there are.
+  // If the output is assembly text, the vendor's assembler hoists invariants itself, and knows how many
+  // registers there are.
   Optimize(backend ? &backend->machine() : nullptr, options.opt_level, *module, compiled.kernels,
            workgroup.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
            workgroup.has_vectors ? Vectors::Found : Vectors::AsWritten);
   workgroup.write_out(*module);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
-  // Emission changes the module, so the assembly is emitted from a copy.
+  // Emission changes the module, so the assembly is emitted from a copy of the module.
   if (options.assembly && backend && workgroup.file == FileType::Object)
     compiled.assembly = backend->machine().Emit(*llvm::CloneModule(*module), FileType::Assembly);
   compiled.payload = backend ? backend->machine().Emit(*module, workgroup.file) : Print(*module);

@@ -11,8 +11,8 @@
 
 // Ops that are implemented differently if a core is a workgroup. Outside of workgroup loops, all threads
 // compute the same values: if one thread traps, all do, and they leave the kernel together. In a workgroup
-// loop, a thread that traps leaves the loop and skips later loops. At the next barrier the other threads
-// learn of the trap, and all leave.
+// loop, a thread that traps leaves the loop and skips later loops. At the next barrier, the other threads
+// learn that a thread has trapped, and all threads leave.
 
 namespace kdl::codegen {
 
@@ -20,9 +20,9 @@ namespace {
 
 using ir::OpKind;
 
-constexpr uint64_t kPart = 1;      // index of the launch's number that says which part is called
-constexpr uint64_t kLastPart = 4;  // index of the record's number that says which parts exist
-constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // indices of the numbers after a trap's code
+constexpr uint64_t kPart = 1;      // index of the launch's number for the current part, that is, call of the kernel
+constexpr uint64_t kLastPart = 4;  // index of the record's number for the last part so far
+constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // indices of the record's numbers after the trap code
 
 llvm::Value* RecordNumber(WorkgroupEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;
@@ -35,7 +35,8 @@ bool Holds(const ir::Op* loop, OpKind kind) {
   return holds;
 }
 
-/// Returns the address at which each thread keeps a number from one part to the next.
+/// Returns the address at which each thread keeps a number between the parts of a launch. A part is one call
+/// of the kernel.
 llvm::Value* KeptPlace(WorkgroupEmitter& emitter, Scalar scalar) {
   auto& builder = emitter.builder;
   auto offset = static_cast<uint64_t>(emitter.places->KeptPlace(scalar));
@@ -81,8 +82,8 @@ std::optional<int64_t> KnownNumber(const ir::Value* value) {
   return static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
 }
 
-/// Returns whether a number of points is at most kShort / times, judging by the constants that it is
-/// computed from. The operands of this computation must not be negative.
+/// Returns whether a number of iterations is at most kShort / times. Examines the constants from which the
+/// number is computed. No operand of this computation may be negative.
 bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   if (std::optional<int64_t> value = KnownNumber(number))
     return 0 <= *value && *value <= kShort / times;
@@ -104,16 +105,16 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   }
 }
 
-/// Returns whether the loop's iterations are numbered from 0, and these numbers fit into 31 bits, including
-/// the next number of each thread after its last iteration.
+/// Returns whether the loop's iterations are numbered from 0 and all numbers fit into 31 bits. This includes
+/// the number that follows each thread's last iteration.
 bool IsShort(const WorkgroupEmitter& emitter, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 &&
          emitter.kernel.workgroup <= kShort && IsShortNumber(loop.hi()) && !emitter.keeps_blocks;
 }
 
-/// How a loop's iterations are counted. Numbers that are known to be short are computed in 32 bits, since
-/// addresses then need fewer instructions.
+/// Counts the iterations of a loop that one thread executes. Numbers that are known to be short are computed
+/// in 32 bits, since addresses then need fewer instructions.
 struct ShareCounter {
   llvm::Type* type;
   llvm::Value* first;
@@ -142,8 +143,8 @@ ShareCounter ShareCounterOf(WorkgroupEmitter& emitter, const ir::Op* op) {
   return counter;
 }
 
-/// Emits the loop's body. Addresses are split into a part that depends on the block and one that depends on
-/// the iteration.
+/// Emits the loop's body. Addresses are split into a part that depends on the loop's iteration and a part
+/// that does not.
 void EmitShare(WorkgroupEmitter& emitter, ir::Op* op, llvm::BasicBlock* iteration) {
   if (emitter.keeps_blocks) iteration = nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, iteration);
@@ -161,7 +162,7 @@ void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   llvm::BasicBlock* done = NewBlock(emitter, "shared");
   ShareCounter counter = ShareCounterOf(emitter, op);
   llvm::Value* enters = builder.CreateICmpSLT(counter.first, counter.hi);
-  // Threads that have trapped still take part in matrix instructions; their results are not used.
+  // Threads that have trapped still take part in matrix instructions, but their results are not used.
   if (emitter.live && !Holds(op, OpKind::Mma))
     enters = builder.CreateAnd(enters, builder.CreateLoad(builder.getInt1Ty(), emitter.live));
   llvm::BasicBlock* before = builder.GetInsertBlock();
@@ -188,8 +189,9 @@ void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   builder.SetInsertPoint(done);
 }
 
-/// Emits a `while` whose iterations are parts of the launch. Values that a part passes to the next part are
-/// kept in memory. All threads store the number of the next part, which is the same for all.
+/// Emits a `while` each of whose iterations is one part of the launch, that is, one call of the kernel.
+/// Values that a part passes to the next part are kept in memory. All threads store the number of the next
+/// part, which is the same for all.
 void EmitParts(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   const ir::Region* region = op->region();
@@ -322,9 +324,9 @@ bool WorkgroupEmitter::EmitOwn(ir::Op* op) {
     case OpKind::AwaitCopies:
       EmitAwaitCopies(*this, op);
       return true;
-    case OpKind::BufferNew:  // allocated with the kernel's memories
+    case OpKind::BufferNew:  // memory is allocated by PrepareWorkgroupMemories
     case OpKind::Prefetch:
-    case OpKind::Sync:  // done by the host
+    case OpKind::Sync:  // the host synchronizes the cores
       return true;
     default:
       return EmitMbarrierOrdered(op);

@@ -1,8 +1,8 @@
 #include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
 
-// Block copies, of one or two dimensions. A row is a run of elements that are contiguous in both memories.
-// If the tensor's elements are not contiguous, each element is a row of its own.
+// Copies blocks of one or two dimensions. A row is a run of elements that are contiguous in both memories. If
+// the tensor's elements are not contiguous, each element is its own row.
 
 namespace kdl::codegen {
 
@@ -48,7 +48,7 @@ BlockCopy MakeCopy(WorkgroupEmitter& emitter, const ir::Op* op, const CopyEnds& 
       .from_stride = in ? global_stride : workgroup_stride};
 }
 
-/// Returns the size in bytes of a whole buffer, or of one part that its first index selects.
+/// Returns the size in bytes of a whole buffer, or of the part that one value of its first index selects.
 llvm::Value* PartBytes(WorkgroupEmitter& emitter, const ir::Value* buffer, bool whole) {
   int64_t bytes = SizeInBytes(buffer->type());
   if (!whole) bytes /= buffer->type()->dims[0]->value;

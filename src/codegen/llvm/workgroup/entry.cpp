@@ -12,7 +12,7 @@
 #include "kdl/workgroup_abi.h"
 #include "support/scalar.h"
 
-// The parameters and memories of a kernel, as described in `include/kdl/workgroup_abi.h`.
+// Sets up the parameters and memories of a kernel, as described in `include/kdl/workgroup_abi.h`.
 
 namespace kdl::codegen {
 
@@ -20,9 +20,9 @@ namespace {
 
 constexpr uint64_t kMostCores = uint64_t{1} << 62;
 
-/// Reads the core's and the thread's numbers, and computes the address of the core's scratch. Scratch that
-/// must last from part to part belongs to the core of the launch; otherwise it belongs to the core of this
-/// call.
+/// Reads the ids of the core and of the thread, and computes the address of the core's scratch. If the launch
+/// calls the kernel several times, each core of the launch has its own scratch. Otherwise, only the cores of
+/// the same call need separate scratch.
 void ReadCore(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   llvm::Value* block = emitter.FindThread();
@@ -48,7 +48,7 @@ llvm::Value* DecodeScalar(WorkgroupEmitter& emitter, llvm::Value* slot, Scalar s
   return builder.CreateBitCast(bits, type);
 }
 
-/// Reads sizes, tensors and scalars, in the order of workgroup_abi.h.
+/// Reads sizes, tensors and scalars, in the order that workgroup_abi.h gives.
 void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   auto& builder = emitter.builder;
   uint64_t at = kdl_workgroup_header;
@@ -62,7 +62,7 @@ void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   for (const ir::Param& param : emitter.kernel.params) {
     ir::Type type = param.value->type();
     std::string name = param.value->name().str();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // unused, since pipes are buffers by now
+    if (type->kind == ir::TypeKind::Workspace) continue;  // unused, since passes have turned pipes into buffers
     if (type->kind != ir::TypeKind::Tensor) {
       emitter.Set(param.value,
                   DecodeScalar(emitter, LaunchNumber(emitter, at++, name), type->scalar));
@@ -108,7 +108,7 @@ Memory BufferMemory(WorkgroupEmitter& emitter, const ir::Value* buffer,
   return memory;
 }
 
-/// Sets up the memories of parameters, buffers, launch tensors, tables and views.
+/// Sets up the memories of tensors, buffers, tables and views.
 void PrepareWorkgroupMemories(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   std::vector<Region> regions;
@@ -124,13 +124,13 @@ void PrepareWorkgroupMemories(WorkgroupEmitter& emitter) {
     WorkgroupPlace place = emitter.places->PlaceBuffer(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result(), place);
-    // LLVM analyses workgroup memory and registers itself.
+    // LLVM itself analyzes workgroup memory and registers.
     bool global = place.space == WorkgroupPlace::Space::Global ||
                   place.space == WorkgroupPlace::Space::GlobalOwn;
     if (global) regions.push_back({RegionKind::Buffer, &memory});
   };
-  // Buffers for tile copies, or that matrix instructions read directly, must be in workgroup memory, so they
-  // come first.
+  // Buffers for tile copies, and those that matrix instructions read directly, must be in workgroup memory.
+  // Therefore they are placed first.
   for (bool workgroup : {true, false}) {
     ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
       if (op->kind() != ir::OpKind::BufferNew) return;

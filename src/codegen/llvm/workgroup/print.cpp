@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// A printed value, and the sizes of the part that exists.
+/// A printed value, and the sizes of its part that exists.
 struct Printed {
   const ir::Value* value;
   std::vector<llvm::Value*> sizes;
@@ -29,7 +29,7 @@ std::vector<Printed> PrintedBy(WorkgroupEmitter& emitter, const ir::Op* op) {
   return all;
 }
 
-/// Writes numbers one after another.
+/// Writes 64-bit numbers to the print buffer, one after another.
 class Writer {
  public:
   Writer(WorkgroupEmitter& emitter, const std::vector<Printed>& all)
@@ -37,7 +37,7 @@ class Writer {
     for (const Printed& printed : all) Count(printed);
   }
 
-  /// Reserves space for the numbers in the print buffer, and returns whether there was enough.
+  /// Reserves space in the print buffer, and returns whether there was enough.
   llvm::Value* Take() {
     constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
     llvm::Value* at = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, emitter_.prints, count_,
@@ -75,13 +75,13 @@ class Writer {
     count_ = b_.CreateAdd(count_, b_.CreateAdd(elements, b_.getInt64(2 + printed.sizes.size())));
   }
 
-  /// Returns the value's bits, extended to 8 bytes.
+  /// Returns the value's bits, zero-extended to 8 bytes.
   llvm::Value* Bits(llvm::Value* value) {
     llvm::Type* bits = b_.getIntNTy(value->getType()->getScalarSizeInBits());
     return b_.CreateZExt(b_.CreateBitCast(value, bits), b_.getInt64Ty());
   }
 
-  /// Writes the elements from `base`, along the dimensions from `d` on.
+  /// Writes the elements along dimension `d` and all inner dimensions, starting at `base`.
   void WriteElements(const Printed& printed, llvm::Value* base, size_t d) {
     llvm::Type* element = MemoryType(emitter_.context(), printed.value->type()->scalar);
     if (d == printed.sizes.size()) return Write(Bits(b_.CreateLoad(element, base)));
