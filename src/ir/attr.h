@@ -21,7 +21,7 @@ enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
 inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
 enum class ScopeKind : uint8_t { Core, Launch, Group };
 enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
-/// ReadLater: data that is used before that read should stay in the nearest cache.
+/// ReadLater: other data, which is used sooner, should stay in the nearest cache.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
 enum class CacheKind : uint8_t { Past };
 enum class DirectionKind : uint8_t { Up, Down };
@@ -29,9 +29,9 @@ enum class KeepKind : uint8_t { After, Before };
 
 using AxisList = std::vector<AxisId>;
 
-/// A product: coefficient * (value of the op's index operand number `operand`). The type of the operand
-/// decides which value is meant: for a block, the absolute index along its axis; for a scalar, the scalar
-/// itself. An integer tile makes the access a gather, whose result also has the axes of that tile.
+/// A product: coefficient * (value of the op's index operand number `operand`). A scalar operand is used as
+/// it is; a block stands for the absolute index along its axis. An integer tile makes the access a gather,
+/// whose result also has the axes of that tile.
 struct AccessTerm {
   Size coefficient;
   uint32_t operand;
@@ -94,14 +94,14 @@ using Size = kdl::Size;
 std::string_view Spelling(AttrKey key);
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
 
-/// How far the compiler trusts an attribute; attrs.def explains the roles.
+/// Whether the compiler trusts an attribute; attrs.def explains the roles.
 enum class AttrRole : uint8_t { Meaning, Hint, Assumption };
 AttrRole RoleOf(AttrKey key);
 
 /// How an attribute's value is stored and printed.
 enum class AttrForm : uint8_t {
   Integer,
-  Flag,  ///< an integer; an attribute that is written without a value is 1
+  Flag,  ///< an integer; if the attribute is written without a value, it is 1
   BitPattern,
   Enumerator,
   Text,
@@ -114,8 +114,8 @@ enum class AttrForm : uint8_t {
 };
 AttrForm FormOf(AttrKey key);
 
-/// Return whether an attribute has an enumerated type, and convert between its enumerators and
-/// their spellings.
+/// Returns whether an attribute has an enumerated type. The next two functions convert between its
+/// enumerators and their spellings.
 bool IsEnumerated(AttrKey key);
 std::string_view EnumeratorSpelling(AttrKey key, int64_t enumerator);
 std::optional<int64_t> EnumeratorFromSpelling(AttrKey key, std::string_view spelling);

@@ -11,8 +11,8 @@
 
 namespace kdl::ir {
 
-/// Creates ops at an insertion point. Operands are given in segments, one for each operand of the op's row
-/// in the op table.
+/// Creates ops at an insertion point. Operands are passed in segments, one for each operand that the op table
+/// declares for the op.
 class Builder {
  public:
   explicit Builder(Module& module) : module_(module) {}
@@ -24,13 +24,13 @@ class Builder {
   Module& module() const { return module_; }
   TypeTable& types() const { return module_.types(); }
   Region* region() const { return region_; }
-  /// The op before which new ops are inserted; null for the end of the region.
+  /// The op before which new ops are inserted; null if they are appended to the region.
   Op* before() const { return before_; }
   void SetInsertionPoint(Region* region, Op* before = nullptr) {
     region_ = region;
     before_ = before;
   }
-  /// Inserts before `op`.
+  /// New ops are inserted before `op`.
   void SetInsertionPoint(Op* op) { SetInsertionPoint(op->parent_region(), op); }
   /// Inserts before `op` and gives new ops the source location of `op`.
   void StandAt(Op* op) {
@@ -45,11 +45,12 @@ class Builder {
   /// the function of the insertion point.
   Op* Create(OpKind kind, const Segments& operands, std::vector<Type> results,
              std::vector<Attr> attrs = {});
-  /// Creates an op with one result, whose row declares each operand as ONE; returns the result.
+  /// Creates an op with one result, all of whose operands are declared as ONE in the op table; returns the
+  /// result.
   Value* Make(OpKind kind, std::initializer_list<Value*> operands, Type result,
               std::vector<Attr> attrs = {});
 
-  // Create scalars and elementwise ops; the type of the result follows from the operands.
+  // These functions create scalars and elementwise ops. They derive the type of the result from the operands.
   /// Returns a type with the operands' axes (or lanes) and the element type `scalar`.
   Type ElementwiseType(Scalar scalar, std::span<Value* const> operands) const;
   Value* Int(Scalar scalar, int64_t value);
@@ -83,7 +84,7 @@ class Builder {
   Value* Broadcast(Value* a,
                    const std::vector<AxisId>& axes);  ///< `a` itself if it has those axes
 
-  // Create ops that return a number of type i64, which describes a block or the current core.
+  // These functions create ops that return an i64 property of a block or of the current core.
   Value* BlockStart(Value* block);
   Value* BlockSize(Value* block);
   Value* BlockIndex(Value* block);
@@ -91,7 +92,7 @@ class Builder {
   Value* CoreNum();
   Type I64Type() const { return types().ScalarOf(Scalar::I64); }
 
-  /// Returns a size as an i64. Creates the ops that compute it from constants and from the dims and int
+  /// Returns a size as an i64 value. Creates the ops that compute it from constants and from the dims and int
   /// generics of the function at the insertion point.
   Value* SizeValue(Size size);
 
@@ -104,18 +105,17 @@ class Builder {
   Loc loc_;
 };
 
-/// Maps values of the original to values of the clone. A value that the map does not contain is
-/// used unchanged.
+/// Maps values of the original code to values of its clone. A value that is not in the map is used unchanged.
 using ValueMap = std::unordered_map<const Value*, Value*>;
 
-/// Copies `op` and its regions to the insertion point. Operands are replaced as `map` says; the op's
-/// results are added to `map`.
+/// Copies `op` and its regions to the insertion point. Replaces operands as `map` says, and adds the op's
+/// results to `map`.
 Op* Clone(const Op* op, Builder& builder, ValueMap& map);
 
 /// Copies all ops of `from` except the terminator to the insertion point.
 void CloneBody(const Region* from, Builder& builder, ValueMap& map);
 
-/// Copies a function into `module` under a new name. `module` is the function's own module or another one
+/// Copies a function into `module` under a new name. `module` is the function's own module or another module
 /// with the same Context.
 Function* CloneFunction(const Function& function, Module& module, Name name);
 

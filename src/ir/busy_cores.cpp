@@ -9,11 +9,11 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether an op may be outside of every spmd: each core executes it with the same result, and no
-/// core sees whether another one executed it.
+/// Returns whether an op may be outside of every spmd. All cores execute such an op with the same result, and
+/// no core can observe whether another core has executed it.
 bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
-/// Collects the spmds of a region. Returns false if the region does anything but execute spmds. `repeated`
+/// Collects the spmds of a region. Returns false if the region has any effects outside of spmds. `repeated`
 /// says whether the region is in a loop.
 bool Collect(const Region* region, bool repeated, std::vector<const Op*>& spmds) {
   for (const Op* op : *region) {
@@ -31,7 +31,7 @@ bool Collect(const Region* region, bool repeated, std::vector<const Op*>& spmds)
   return true;
 }
 
-/// Returns a size that is at least `value`, or null if none is known.
+/// Returns a size that is at least `value`, or null if no such size is known.
 Size UpperBound(const Function& kernel, SizeTable& sizes, const Value* value) {
   Size size = SizeOfValue(kernel, sizes, value);
   const Op* op = value->def();
@@ -40,9 +40,9 @@ Size UpperBound(const Function& kernel, SizeTable& sizes, const Value* value) {
   return first ? first : SizeOfValue(kernel, sizes, op->operand(1));
 }
 
-/// Returns the number of blocks of binder `b` if each block has `length` elements. The number is exact if
-/// the binder's bounds are sizes and lo <= hi; otherwise it is an upper bound. Returns null if it cannot be
-/// written as a size.
+/// Returns the number of blocks of loop variable `b` if each block has `length` elements. The number is exact
+/// if the variable's bounds are sizes and lo <= hi; otherwise, it is an upper bound. Returns null if the
+/// number cannot be written as a size.
 Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t b,
                     Size length) {
   Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
@@ -54,7 +54,7 @@ Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, si
   return sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, count, up), length);
 }
 
-/// Returns whether a size cannot be negative: it consists of size names and non-negative numbers,
+/// Returns whether a size cannot be negative, because it consists of size names and non-negative numbers,
 /// without subtraction.
 bool IsNatural(Size size) {
   if (size->kind == SizeKind::Constant) return size->value >= 0;

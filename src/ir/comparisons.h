@@ -5,9 +5,9 @@
 namespace kdl::ir {
 
 bool IsComparison(OpKind kind);
-/// Returns the comparison that gives the same result when its two operands are exchanged.
+/// Returns the comparison that has the same result with exchanged operands, such as `gt` for `lt`.
 OpKind Mirrored(OpKind comparison);
-/// Returns the integer comparison that is true exactly where `comparison` is false.
+/// Returns the integer comparison that is true exactly when `comparison` is false.
 OpKind Negated(OpKind comparison);
 
 }  // namespace kdl::ir

@@ -13,26 +13,26 @@
 
 // Defines how `requires`, `ensures` and `expect` are represented. Each condition and each equation is a KIR
 // function of kind `contract`, which computes its value for one choice of the free index names. In such a
-// function, every float is an f64 with a bound of its rounding error (ir/eval/bound.h), and integers have
-// 64 bits. A fn that it calls keeps the types of its own integers. The functions are in a separate module,
-// which no pass sees.
+// function, every float is an f64 with a bound on its rounding error (ir/eval/bound.h), and integers have 64
+// bits. A fn that it calls keeps its own integer types. The functions are in a separate module, which passes
+// do not process.
 namespace kdl::ir {
 
-/// An index name, whose values are 0 to extent - 1.
+/// An index name of an equation, with values from 0 to extent - 1.
 struct ContractIndex {
   Name name;
   Size extent = nullptr;
 };
 
-/// Says where a parameter of a contract's function gets its value.
+/// Says from where a parameter of a contract's function gets its value.
 enum class ContractInput : uint8_t {
   /// An argument; `number` is the number of the kernel's parameter or of the `expect`'s operand.
   Argument,
-  Old,        ///< the same argument as it was before the run
+  Old,        ///< the value of the same argument before the run
   Index,      ///< an index name; `number` is its number in Clause::free
-  Auxiliary,  ///< an auxiliary of the contract; `number` says which one
+  Auxiliary,  ///< an auxiliary of the contract; `number` is its number
   Kept,       ///< a table, initially zero, in which a reduction keeps its results during a run
-  KeptSmall,  ///< like Kept, but empty if it would have more than kMostKept elements
+  KeptSmall,  ///< like `Kept`, but empty if it would have more than kMostKept elements
 };
 inline constexpr int64_t kMostKept = int64_t{1} << 24;
 struct ContractParam {
@@ -47,33 +47,33 @@ struct Clause {
   Span span;
   Function* function = nullptr;
   std::vector<ContractParam> params;  ///< the function's parameters, in order
-  /// The clause is evaluated for each combination of their values.
+  /// The index names. The clause is evaluated for each combination of their values.
   std::vector<ContractIndex> free;
-  std::optional<uint32_t> defines;   ///< for an equation `name[free] = …`: the auxiliary
-  std::optional<uint32_t> compares;  ///< for another equation: the argument on its left side
+  std::optional<uint32_t> defines;   ///< for an equation `name[free] = …`: the number of the auxiliary
+  std::optional<uint32_t> compares;  ///< for another equation: the number of the argument on its left side
   Name compared;                     ///< the name of that argument
   bool has_rtol = false;
   bool has_atol = false;
 
-  /// For each reduction: the total number of terms that are evaluated, for all elements.
+  /// The total number of terms that each reduction evaluates, for all elements.
   std::vector<Size> terms;
-  /// For each reduction, including the reductions in auxiliaries: the number of terms of one value.
+  /// The number of terms of one value of each reduction, including the reductions in auxiliaries.
   std::vector<Size> folded;
   /// Whether the clause reads a tensor of floats narrower than f64, directly or through an auxiliary.
   bool reads_narrow = false;
 };
 
-/// A name defined by an equation, with one value for each combination of the equation's free names.
+/// A name that an equation defines. It has one value for each combination of the equation's free index names.
 struct Auxiliary {
   Name name;
   Scalar scalar = Scalar::F64;  ///< f64, i64, u64 or bool
   std::vector<Size> dims;
 };
 
-/// The contract of a function. A requirement's KIR function returns whether the requirement is satisfied.
-/// The KIR function of an equation that defines a name returns the value of that name. The KIR function of
-/// a comparing equation returns the value found, the index of that element, the expected value and, if
-/// stated, rtol and atol. Each float value except the one found is followed by its bound.
+/// The contract of a function. The KIR function of a requirement returns whether it is satisfied. The KIR
+/// function of an equation that defines a name returns the value of that name. For any other equation, it
+/// returns the actual value, the index of that element, the expected value and, if stated, rtol and atol.
+/// Each float except the actual value is followed by its bound.
 struct Contract {
   std::string function;            ///< the kernel instance, such as `matmul.f32`
   const Module* module = nullptr;  ///< contains the functions of the clauses
@@ -84,8 +84,7 @@ struct Contract {
 
 /// All contracts of a compilation.
 struct Contracts {
-  /// Contains the functions of all contracts. For a .kir file, it contains the contract functions in
-  /// that file.
+  /// Contains the functions of all contracts. For a .kir file, these are the contract functions in that file.
   std::unique_ptr<Module> module;
   std::vector<Contract> list;
 };

@@ -17,7 +17,7 @@ AxisId AddAxis(Builder& builder, Function& kernel, Size size) {
   return kernel.AddAxis({name, builder.types().sizes().Constant(extent), size, {}});
 }
 
-/// Returns the type of a dimension's loop variable: a block for the last dimension, otherwise a scalar.
+/// Returns the type of the loop variable for a dimension: a block for the last dimension, otherwise a scalar.
 Type BinderType(Builder& builder, Function& kernel, Type tensor, size_t dim) {
   if (dim + 1 < tensor->dims.size()) return builder.types().ScalarOf(Scalar::I64);
   return builder.types().Block(AddAxis(builder, kernel, tensor->dims[dim]));

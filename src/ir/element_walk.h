@@ -7,8 +7,8 @@
 
 namespace kdl::ir {
 
-/// A nest of loops over the elements of a tensor, in blocks of its last dimension. Its members describe the
-/// access that visits all elements.
+/// Nested loops over the elements of a tensor, in blocks of its last dimension, and the access that visits
+/// all elements in them.
 struct ElementWalk {
   Op* op = nullptr;  ///< the outermost op that was created
   Access access;
@@ -16,23 +16,23 @@ struct ElementWalk {
   AxisList axes;  ///< the axes of the accessed tile
 };
 
-/// Binders that the spmd has before the binders that are created for the elements.
+/// Existing loop variables of the spmd, which precede the loop variables that are created for the elements.
 struct GivenBinders {
-  std::vector<Value*> bounds;  ///< lo and hi of each binder
+  std::vector<Value*> bounds;  ///< lo and hi of each loop variable
   std::vector<Type> types;
-  /// For each dimension of the tensor, the given binder that iterates over it, if any. The list may be
-  /// empty if no given binder iterates over a dimension.
+  /// For each dimension of the tensor, the existing loop variable that iterates over it, if any. The list may
+  /// be empty if there is no such variable for any dimension.
   std::vector<std::optional<size_t>> of_dim;
 };
 
 /// Creates an spmd over the elements of a tensor of type `tensor`, and moves the builder into the region of
-/// that spmd.
+/// this spmd.
 ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
                             const GivenBinders& given = {});
 
-/// Creates loops over the elements of the tensor, except along dimensions whose index is given, and moves
-/// the builder into the innermost region. The outer regions already have terminators. If all indices are
-/// given, no loop is created and the builder does not move.
+/// Creates loops over the elements of the tensor, except along dimensions whose index is given, and moves the
+/// builder into the innermost region. The outer regions already have terminators. If all indices are given,
+/// creates no loop and does not move the builder.
 ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
                              const std::vector<Value*>& given = {});
 

@@ -6,14 +6,14 @@
 namespace kdl::ir {
 
 // The largest number of groups of an spmd whose blocks are distributed in groups. One core runs a whole
-// group, so that the results of a group depend neither on the number of cores nor on the core that ran it.
+// group, so that the results of a group do not depend on the number of cores or on the core that runs it.
 
 inline constexpr int64_t kMostGroups = 256;
 
 inline int64_t GroupCount(int64_t blocks) { return std::min(blocks, kMostGroups); }
 
-/// Returns the first block of a group, which is floor(group * blocks / groups). For group == groups, this
-/// is the number of blocks.
+/// Returns the number of the first block of a group, which is floor(group * blocks / groups). If group ==
+/// groups, this is the total number of blocks.
 inline int64_t GroupBegin(int64_t group, int64_t blocks, int64_t groups) {
   return group * (blocks / groups) + group * (blocks % groups) / groups;
 }

@@ -31,7 +31,7 @@ LaneMap MapOf(const Op& op) {
   LaneMap map;
   if (!op.HasAttr(AttrKey::Map)) return map;
   NumberList numbers = op.attr<AttrKey::Map>();
-  // An mma has two mapped axes, rows and columns.
+  // The map of an mma describes two axes: rows and columns.
   size_t axes = op.kind() == OpKind::Mma ? 2 : MappedAxes(op).size();
   bool spans = HasSpans(numbers, axes);
   size_t each = spans ? kNumbers + 1 : kNumbers;
@@ -59,7 +59,7 @@ int64_t ThreadsOf(const LaneMap& map) {
 
 std::string MapFault(const Op& op) {
   if (!op.HasAttr(AttrKey::Map)) return "";
-  constexpr int64_t kMost = 1 << 16;  // the largest value of each number
+  constexpr int64_t kMost = 1 << 16;  // the maximum value of each number
   NumberList numbers = op.attr<AttrKey::Map>();
   AxisList axes = MappedAxes(op);
   if (numbers.size() != kNumbers * axes.size() && !HasSpans(numbers, axes.size()))
@@ -75,7 +75,8 @@ std::string MapFault(const Op& op) {
     if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())
       return fmt::format("the thread layout leaves out elements of axis '{}'", axis.name.text());
   }
-  // The digits must be the digits of one thread number, with each digit used once.
+  // The values `apart` and `threads` of all axes must describe the digits of one thread number, each used
+  // once.
   std::ranges::sort(map, {}, &AxisDigits::apart);
   int64_t apart = 1;
   for (const AxisDigits& axis : map) {

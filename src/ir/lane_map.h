@@ -9,37 +9,37 @@
 
 namespace kdl::ir {
 
-/// Says how the GPU threads of a workgroup share the points of an axis. Thread n has the points (p *
-/// threads + q) * side + t, counted from the start of the block. Here q is n / apart mod threads, t is from
-/// 0 to side - 1, and p is from 0 to repeats - 1.
+/// Says how the GPU threads of a workgroup divide the points of an axis among themselves. Thread n has the
+/// points (p * threads + q) * side + t, counted from the start of the block. Here, q is n / apart mod
+/// threads, t ranges from 0 to side - 1, and p ranges from 0 to repeats - 1.
 struct AxisDigits {
   int64_t repeats = 1;
   int64_t threads = 1;
   int64_t apart = 1;
-  int64_t side = 1;  ///< consecutive points of one thread, at each repeat
+  int64_t side = 1;  ///< the number of consecutive points of one thread in each repeat
   /// If not 0, all points of the first `span` threads, with all repeats, come before the points of the next
-  /// `span` threads. The points of a thread are then ((q / span * repeats + p) * span + q mod span) * side
-  /// + t. If 0, all threads alternate.
+  /// `span` threads. The points of a thread are then ((q / span * repeats + p) * span + q mod span) * side +
+  /// t. If 0, each repeat covers all threads.
   int64_t span = 0;
 
-  /// How many points each thread has.
+  /// The number of points of each thread.
   int64_t held() const { return repeats * side; }
   int64_t covered() const { return held() * threads; }
-  /// Returns the offset of a thread's point `number` from its first point.
+  /// Returns the offset of a thread's point `number` from the first point of the thread.
   int64_t Offset(int64_t number) const { return number / side * together() * side + number % side; }
   int64_t together() const { return span == 0 ? threads : span; }
-  /// Returns the first point of the threads whose digit for this axis is `digit`.
+  /// Returns the first point of the threads whose q (see above) is `digit`.
   int64_t First(int64_t digit) const {
     return (digit / together() * repeats * together() + digit % together()) * side;
   }
   bool operator==(const AxisDigits&) const = default;
 };
 
-/// The layouts of an op's axes, in order.
+/// How threads divide each of the op's axes, in order.
 using LaneMap = std::vector<AxisDigits>;
 
-/// Returns the axes to which a map of the op refers, in the order of the map. For an elementwise loop, they
-/// are the axes of its blocks; for a contraction, of its result; for a reduction, of the reduced value.
+/// Returns the axes to which a map of the op refers, in the order of the map. They are the axes of the blocks
+/// of an elementwise loop, of the result of a contraction, or of the reduced value of a reduction.
 AxisList MappedAxes(const Op& op);
 /// Returns the op's map, which is empty if the op has none.
 LaneMap MapOf(const Op& op);

@@ -8,8 +8,8 @@
 
 namespace kdl::ir {
 
-// Queries about the code of a function: the ops inside, around and after an op, where a value is defined, and
-// what an access refers to.
+// Queries about the code of a function: which ops are inside, around and after an op, where a value is
+// defined, and what an access refers to.
 
 /// Returns whether `holds` returns true for the op or for an op nested in it.
 template <class AnyOp, class Holds>
@@ -30,8 +30,8 @@ bool AnyBelow(const Region* region, Holds&& holds) {
   return false;
 }
 
-/// Returns the ops in `region`, including nested ops, for which `wanted` returns true at the time of the
-/// call. Inner ops come before outer ones.
+/// Returns the ops in `region`, including nested ops, for which `wanted` returns true when it is called.
+/// Inner ops come before the ops that contain them.
 template <class Wanted>
 std::vector<Op*> OpsIn(const Region* region, Wanted&& wanted) {
   std::vector<Op*> ops;
@@ -50,14 +50,14 @@ std::vector<Value*> OutsideOperands(const Op* op);
 /// their signedness.
 std::optional<int64_t> ConstantOf(const Value* value);
 
-/// Returns the op of `region` that is `op` or contains it, or null if there is none.
+/// Returns the op of `region` that is `op` or contains it; null if there is none.
 template <class AnyOp>
 AnyOp* AncestorIn(const Region* region, AnyOp* op) {
   while (op && op->parent_region() != region) op = op->parent_region()->parent();
   return op;
 }
 
-/// Returns the innermost op of the given kind that is `op` or contains it, or null.
+/// Returns the innermost op of the given kind that is `op` or contains it; null if there is none.
 template <class AnyOp>
 AnyOp* Around(AnyOp* op, OpKind kind) {
   while (op && op->kind() != kind) op = op->parent_region()->parent();
@@ -68,15 +68,15 @@ AnyOp* Around(AnyOp* op, OpKind kind) {
 const Region* MadeIn(const Value* value);
 
 /// Return whether the op or value is inside `around`. An op is inside if it is `around` itself or nested in
-/// it. A value is inside if it is defined in `around`, for example as a parameter of its region.
+/// it. A value is inside if it is defined in `around`, for example as a parameter of a region.
 bool IsInside(const Op* op, const Op* around);
 bool IsInside(const Value* value, const Op* around);
 
 /// Returns whether `later` comes after `op` in the same region.
 bool ComesAfter(const Op* later, const Op* op);
 
-/// TensorOf returns what a load, store, update or prefetch accesses. IndexOf returns the values to which
-/// its index terms refer.
+/// TensorOf returns the tensor that a load, store, update or prefetch accesses. IndexOf returns the values to
+/// which the terms of its index refer.
 Value* TensorOf(const Op* access);
 std::span<Value* const> IndexOf(const Op* access);
 

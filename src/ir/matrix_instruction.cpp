@@ -12,7 +12,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether the factor has all axes that the contraction reduces. Only then can the factor be summed
+/// Returns whether the factor has all axes over which the contraction reduces. Otherwise, it cannot be summed
 /// along these axes.
 bool SumsUp(const Op& contraction, const Value* factor) {
   return std::ranges::all_of(contraction.attr<AttrKey::Axes>(), [&](AxisId axis) {
@@ -20,7 +20,7 @@ bool SumsUp(const Op& contraction, const Value* factor) {
   });
 }
 
-/// Returns whether type `to` contains every number of type `from`.
+/// Returns whether type `to` can represent every value of type `from`.
 bool GoesInto(Scalar from, Scalar to) {
   return from == to || (Bytes(from) < Bytes(to) && (IsSigned(to) || !IsSigned(from)));
 }

@@ -11,66 +11,66 @@
 
 namespace kdl::ir {
 
-/// The order in which one step of the instruction adds its terms.
+/// The order in which one step of an instruction adds its terms.
 enum class StepOrder : uint8_t {
-  Forward,   ///< starting with the first term, each added to the accumulator by `term`
-  Backward,  ///< starting with the last term, each added to the accumulator by `term`
-  /// Rounded products are added in pairs of neighbours, then the sums of pairs are added in pairs, and so
-  /// on. The last sum is added to the accumulator.
+  Forward,   ///< from the first term to the last; `term` adds each to the accumulator
+  Backward,  ///< from the last term to the first; `term` adds each to the accumulator
+  /// Rounded products are added in pairs of neighbors, then the sums are added in pairs, and so on. The last
+  /// sum is added to the accumulator.
   Pairs,
-  /// The two rounded products of a pair are added, and their sum is added to the accumulator, one pair
-  /// after another.
+  /// For one pair after another, the two rounded products are added, and their sum is added to the
+  /// accumulator.
   PairsInSequence,
-  /// Even terms and odd terms are summed separately, each sum starting from +0 and using `term`. Both sums
+  /// The even terms and the odd terms are summed separately, starting from +0 and using `term`. The two sums
   /// are added, and the result is added to the accumulator.
   TwoSequences,
-  Any,  ///< integers: the sum is the same in any order
+  Any,  ///< for integers, whose sum is the same in any order
 };
 
-/// A matrix instruction, described as far as its results depend on how it works. Each family of targets has
-/// a table of these. The attribute `instruction` of a contraction names one, so that the interpreter
-/// computes what the machine does. A contraction without that attribute adds its terms one by one, each
-/// with an fma.
+/// Describes the properties of a matrix instruction on which its results depend. Each family of targets has a
+/// table of these. The attribute `instruction` of a contraction names an entry, so that the interpreter
+/// computes exactly what the machine does. A contraction without this attribute adds its terms one by one,
+/// each with an fma.
 struct MatrixInstruction {
   std::string_view name;
-  Scalar a;  ///< the types of the elements of a and b
+  Scalar a;  ///< the type of the elements of a
   Scalar b;
   Scalar acc;
-  /// The number of terms of a step: neighbours along the last reduced axis, counted from the start of its
-  /// block. Terms after the end of the block are computed with both factors +0.
+  /// The number of terms of a step: neighbors along the last reduced axis, counted from the start of its
+  /// block. Terms beyond the end of the block have +0 for both factors.
   int depth;
   StepOrder order;
   bool
       flushes;  ///< whether a subnormal factor or accumulator is replaced by a zero of the same sign
   /// The op that computes the accumulator after one term from (a, b, acc), where a and b have the type of
-  /// acc. For Pairs and Any it is mul.
+  /// acc. It is mul for Pairs and Any.
   OpKind term;
-  /// The machine adds the terms of a step in an undocumented order. This description is a model of that
-  /// order, and results are compared with contracts only.
+  /// Whether the machine adds the terms of a step in an undocumented order. If so, this description is only a
+  /// model, and results are only compared with contracts.
   bool modelled = false;
   /// Whether products and sums of f32 are rounded as in round_odd.h; allowed only with Pairs
   /// or PairsInSequence.
   bool to_odd = false;
-  /// How many neighbouring terms of a step must be adjacent in memory where the instruction reads its
-  /// factors; 0: all of them.
+  /// How many neighboring terms of a step must be adjacent in memory where the instruction reads its factors;
+  /// 0: all of them.
   int group = 0;
-  /// If not 0, the instruction can also compute whole tiles of accumulators. It then reads this number of
-  /// groups of terms, or a multiple of it, from each row and from each column.
+  /// If not 0, the instruction can also compute whole tiles of accumulators. In this case, it reads a
+  /// multiple of this number of groups of terms from each row and from each column.
   int tile_groups = 0;
   /// Whether the instruction is asynchronous: GPU threads continue while it reads its factors, and wait for
   /// its steps later.
   bool goes_on = false;
-  /// If not 0, this many terms of a block are first added to +0; the sum, rounded to the type of acc, is
-  /// then added to the accumulator. This is for instructions whose own additions are less exact. If 0,
-  /// steps add to the accumulator directly.
+  /// If not 0, this number of terms of a block is first added up, starting from +0. The sum is then rounded
+  /// to the type of acc and added to the accumulator. This is for instructions whose own additions are less
+  /// exact. If 0, steps add directly to the accumulator.
   int apart = 0;
-  /// Whether the instruction reads only the tf32 part of f32 factors. It is then used only for products
-  /// that ask for tf32.
+  /// Whether the instruction reads only the tf32 part of f32 factors. It is then used only for products that
+  /// request tf32.
   bool of_tf32 = false;
 };
 
 inline constexpr int kMaxInstructionDepth = 32;
-/// The largest number of rows of a tile of accumulators.
+/// The maximum number of rows in a tile of accumulators.
 inline constexpr int64_t kMostTileRows = 16;
 
 /// Returns whether the description is consistent.
@@ -80,12 +80,12 @@ inline int TermsPerGroup(const MatrixInstruction& instruction) {
   return instruction.group == 0 ? instruction.depth : instruction.group;
 }
 
-/// Returns which term of a step is added at position `iteration` in its order.
+/// Returns the number of the term that a step adds at position `iteration`.
 inline int TermAt(const MatrixInstruction& instruction, int iteration) {
   return instruction.order == StepOrder::Backward ? instruction.depth - 1 - iteration : iteration;
 }
 
-/// Adds the terms in the order Pairs: replaces neighbours by `add(a, b)` until one term is left, and
+/// Adds the terms in the order Pairs: replaces pairs of neighbors by `add(a, b)` until one term is left, and
 /// returns that term. The number of terms must be a power of two.
 template <class T, class Add>
 T InPairs(std::vector<T> terms, const Add& add) {
@@ -95,19 +95,19 @@ T InPairs(std::vector<T> terms, const Add& add) {
   return terms[0];
 }
 
-/// Returns the factor as it was before a cast to the accumulator's type.
+/// Returns the factor before it was cast to the accumulator's type.
 Value* NarrowFactor(Value* factor);
 
 /// Returns whether the factor was explicitly rounded to tf32, which means that tf32 is precise enough for
 /// the product.
 bool IsTf32(const Value* factor);
 
-/// Returns whether the instruction can compute the contraction in one sequence of steps. Integer factors
-/// must be convertible to the instruction's types without change. One of them may have another signedness,
-/// if the other factor can be summed.
+/// Returns whether the instruction can compute the contraction in one sequence of steps. The instruction's
+/// types must be able to represent integer factors. One factor may have the wrong signedness if the terms of
+/// the other factor can be summed to correct the result.
 bool Suits(const MatrixInstruction& instruction, const Op& contraction);
 
-/// Returns whether the instruction suits the contraction and its types contain every possible value of
+/// Returns whether the instruction can compute the contraction and its types contain all possible values of
 /// the factors.
 bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
 
@@ -116,24 +116,24 @@ bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contractio
 const MatrixInstruction* BestInstruction(std::span<const MatrixInstruction* const> instructions,
                                          const Op& contraction);
 
-/// Integer factors as they were before their casts, in the order of the instruction's operands. One of them
-/// may differ in signedness from the instruction's operand.
+/// The integer factors before their casts, in the order of the instruction's operands. The signedness of one
+/// of them may differ from that of the instruction's operand.
 struct FittedFactors {
   Value* a;
   Value* b;
   bool moves_a = false;
   bool moves_b = false;
 };
-/// Returns the factors that an integer instruction reads for the contraction, or nothing if it cannot
-/// compute it.
+/// Returns the factors that an integer instruction reads for the contraction, or nothing if the instruction
+/// cannot compute it.
 std::optional<FittedFactors> FitFactors(const MatrixInstruction& instruction,
                                         const Op& contraction);
 
-/// Returns the accumulator after the addition of a sum that the instruction has computed separately.
+/// Returns the accumulator after adding a sum that the instruction has computed separately.
 uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t sum);
 
-/// Returns one of an instruction's two sums (`chain` says which) after it has added its terms of one group,
-/// which is a pair.
+/// Returns one of the instruction's two sums, selected by `chain`, after its terms of one group, which is a
+/// pair, have been added.
 uint64_t RunSequence(const MatrixInstruction& instruction, int chain, uint64_t acc,
                      const uint64_t* a, const uint64_t* b);
 

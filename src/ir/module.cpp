@@ -75,7 +75,7 @@ std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, 
   if (tile->axes.size() != wholes.size()) return std::nullopt;
   AxisList part(wholes.size());
   for (AxisId axis : tile->axes) {
-    // Finds the nearest axis of the tile buffer that contains `axis`: if the tile buffer has both a range
+    // Find the innermost axis of the tile buffer that contains `axis`: if the tile buffer has both a range
     // and a subrange of that range, axes within the subrange belong to the subrange.
     AxisId whole = axis;
     while (whole.valid() && std::ranges::find(wholes, whole) == wholes.end())
@@ -92,7 +92,7 @@ Value* FindBlock(const Op* op, AxisId axis) {
   auto is_block = [&](Value* value) {
     return value->type()->kind == TypeKind::Block && value->type()->axes[0] == axis;
   };
-  std::vector<const Op*> around;  // the op, then the ops that contain it
+  std::vector<const Op*> around;  // the op, followed by the ops that contain it
   for (; op; op = op->parent_region()->parent()) {
     around.push_back(op);
     for (Value* param : op->parent_region()->params()) {
@@ -100,7 +100,7 @@ Value* FindBlock(const Op* op, AxisId axis) {
     }
   }
   // At most one block of the axis is in scope. The make_block ops of ranges are at the start of their
-  // regions, and outer regions are short, so the search starts at the outermost region.
+  // regions, and outer regions are short, so the search starts in the outermost region.
   for (; !around.empty(); around.pop_back()) {
     for (const Op* before = around.back()->parent_region()->first(); before != around.back();
          before = before->next()) {

@@ -14,41 +14,41 @@
 
 namespace kdl::ir {
 
-/// A dimension of tiles in a function: a range from the source, or an axis that a pass has created.
+/// A dimension of tiles in a function: a range in the source, or an axis that a pass has created.
 struct Axis {
   Name name;
-  /// The largest size of a block of the axis; a constant after tiles have been selected.
+  /// The largest size of the axis's blocks; a constant after select-tiles.
   Size extent = nullptr;
-  /// Set if the axis covers 0..domain; null if its bounds are run-time values.
+  /// Set if the axis covers 0 .. domain; null if its bounds are run-time values.
   Size domain = nullptr;
   AxisId parent;  ///< set if the axis divides a block of another axis
-  /// Whether the axis's loop stays inside all other loops, even if another order would access
-  /// memory better.
+  /// Whether the axis's loop must be the innermost loop, even if memory accesses would be better in another
+  /// order.
   bool innermost = false;
 };
 
-/// Represents the number of cores in the sizes of a launch_tensor. No size name in source code can have
-/// this spelling.
+/// Represents the number of cores in the sizes of a launch_tensor. No size name in source code has this
+/// spelling.
 inline constexpr std::string_view kCoreNum = "core_num";
 
-/// An `int` generic. After `instantiate` it has at most one value. After `select-tiles` it has exactly one
-/// value, which then replaces the symbol in all sizes.
+/// An `int` generic. After `instantiate`, it has at most one value. After `select-tiles`, it has exactly one
+/// value, which replaces its name in all sizes.
 struct Generic {
   Name name;
   std::vector<int64_t>
       values;            ///< several: one variant of the function for each; none: not known yet
-  bool is_auto = false;  ///< the target's selector chooses the value if nothing else does
-  std::vector<int64_t> choices;  ///< the values it may have; empty: any
+  bool is_auto = false;  ///< whether the target's selector chooses the value if nothing else does
+  std::vector<int64_t> choices;  ///< the values that it may have; empty: any
 };
 
-/// A type generic, which was bound when the function was generated.
+/// A type generic with the type to which it was bound when the function was generated.
 struct TypeBinding {
   Name name;
   Scalar scalar;
 };
 
-/// Contract: a condition or an equation of `requires`, `ensures` or `expect`; passes never see such a
-/// function (ir/contract.h).
+/// Contract: a condition or an equation of `requires`, `ensures` or `expect` (ir/contract.h). Passes do not
+/// process such functions.
 enum class FunctionKind : uint8_t { Fn, Kernel, Program, Contract };
 enum class Direction : uint8_t { In, Out, InOut };
 
@@ -64,37 +64,37 @@ struct Function {
   Name name;  ///< such as `matmul.f32`: the source name, a dot, the type bindings
   Loc loc;
   bool exported = false;
-  std::string doc;  ///< consists of lines that end in \n
+  std::string doc;  ///< lines that each end in \n
   std::vector<TypeBinding> bindings;
   std::vector<Generic> generics;
   std::vector<Name> dims;  ///< size names, in the order of their first use
   std::vector<Param> params;
-  std::vector<Type> results;  ///< only of a fn or a contract
+  std::vector<Type> results;  ///< only for a fn or a contract
   std::vector<Axis> axes;
-  int64_t workgroup = 1;  ///< only of a kernel: the number of GPU threads in a workgroup
+  int64_t workgroup = 1;  ///< only for a kernel: the number of GPU threads in a workgroup
   Region* body = nullptr;
 
   /// The name in the source: `matmul` for `matmul.f32`.
   std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }
   Value* dim_value(size_t i) const { return body->param(i); }
-  /// Returns the value of a size name, or null if there is none. A program may bind the size name while
-  /// it runs.
+  /// Returns the value of a size name; null if there is none, because a program may bind the size name only
+  /// while it runs.
   Value* FindDim(Name dim) const;
-  /// Returns the first size name that no call determines, because it is neither constant nor a dimension of
-  /// a parameter. Returns the empty name if there is no such name.
+  /// Returns the first size name whose value a call does not determine, because it is neither a constant nor
+  /// a dimension of a parameter. Returns the empty name if there is none.
   Name UngivenDim() const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
   AxisId AddAxis(Axis axis);
 };
 
-/// A device that the source declares, or the default one.
+/// A device that the source declares, or the default device.
 struct Device {
   Name name;
-  std::string spec;       ///< such as `host` or `cuda?arch=sm_90,host`; empty: only declared
-  bool is_given = false;  ///< it comes from the compile command and is not declared in the source
+  std::string spec;       ///< such as `host` or `cuda?arch=sm_90,host`; empty if the device is only declared
+  bool is_given = false;  ///< whether it comes from the command line instead of a declaration in the source
 };
 
-/// The names, types and instructions that everything in one compilation shares.
+/// The names, types and instructions that all modules of one compilation share.
 struct Context {
   Names& names;
   TypeTable types;
@@ -133,16 +133,16 @@ class Module {
 };
 
 const MatrixInstruction* FindInstruction(const Context& context, Name name);
-/// Returns the matrix instruction that a contraction or a step names, or null.
+/// Returns the matrix instruction that a contraction or an mma step names; null if there is none.
 const MatrixInstruction* InstructionOf(const Op& op, const Context& context);
 
-/// Matches each axis of a tile buffer, in order, with the axis of `tile` that is equal to it or lies within
-/// it. If the tile buffer has both a range and a subrange of that range, an axis of the tile belongs to the
-/// nearest of them. Returns nothing if the tile is not a subtile of the tile buffer.
+/// Maps each axis of a tile buffer, in order, to the axis of `tile` that is equal to it or lies within it. If
+/// the tile buffer has both a range and a subrange of that range, an axis of the tile belongs to the
+/// innermost of these ranges. Returns nothing if the tile is not a subtile of the tile buffer.
 std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, Type tile);
 
 /// Returns the block of `axis` that is in scope at `op`: a parameter of an enclosing region or the result of
-/// an earlier make_block. Null if there is none.
+/// an earlier make_block. Returns null if there is none.
 Value* FindBlock(const Op* op, AxisId axis);
 
 }  // namespace kdl::ir

@@ -21,7 +21,7 @@ class Op;
 class Region;
 struct Function;
 
-/// The source location of an op, for traps, diagnostics and debuggers. Line 0 means that there is none.
+/// The source location of an op, for traps, diagnostics and debuggers. Line 0 means that the op has none.
 struct Loc {
   Name file;
   uint32_t line = 0;
@@ -65,7 +65,7 @@ class Value {
   std::vector<Use> uses_;
 };
 
-/// An operation. Created by Builder, owned by its Module's arena, removed by Erase.
+/// An operation. Created by a Builder, owned by the arena of its Module, and removed by Erase.
 class Op {
  public:
   OpKind kind() const { return kind_; }
@@ -76,8 +76,8 @@ class Op {
   const std::vector<Value*>& operands() const { return operands_; }
   Value* operand(size_t i) const { return operands_[i]; }
   void SetOperand(size_t i, Value* value);
-  /// The operands for number `spec` of the op's row: one operand for ONE, none or one for OPT, any number
-  /// for MANY.
+  /// The operands that belong to operand number `spec` in the op table: one for ONE, at most one for OPT, any
+  /// number for MANY.
   std::span<Value* const> Segment(size_t spec) const;
   size_t segments() const { return segment_ends_.size(); }
   size_t SegmentBegin(size_t spec) const { return spec == 0 ? 0 : segment_ends_[spec - 1]; }
@@ -144,7 +144,7 @@ class Region {
   Op* terminator() const { return last_; }
 
   void set_function(Function* function) { function_ = function; }
-  void InsertBefore(Op* op, Op* before);  ///< at the end if before == null
+  void InsertBefore(Op* op, Op* before);  ///< appends the op if `before` is null
   void EraseParam(size_t index);          ///< the parameter must not have uses
   void Remove(Op* op);                    ///< unlinks the op, which keeps its operands
 
@@ -175,8 +175,8 @@ class Region {
 /// Removes an op and everything nested in it. Its results must not have uses.
 void Erase(Op* op);
 
-/// Calls `visit` for every op in `region` and every op nested in one, in order, with inner ops before outer
-/// ones. `visit` may erase its op.
+/// Calls `visit` for every op in `region`, including nested ops, in order. Inner ops are visited before the
+/// ops that contain them. `visit` may erase its op.
 template <class Visit>
 void Walk(const Region* region, Visit&& visit) {
   for (Op* op : *region) {

@@ -17,11 +17,11 @@ inline constexpr int kManyResults = -1;
 
 /// Where an op may be used. Kernels and fns are lowered from level to level.
 enum Place : uint32_t {
-  kTiles = 1 << 0,     ///< tile level: the ops of the source
+  kTiles = 1 << 0,     ///< tile level: the ops that sources are translated to
   kBetween = 1 << 1,   ///< between tile and loop level
-  kLoops = 1 << 2,     ///< loop level: no tiles and blocks
+  kLoops = 1 << 2,     ///< loop level: no tiles or blocks
   kPrograms = 1 << 3,  ///< programs
-  kTests = 1 << 4,     ///< programs of tests; tests are only interpreted
+  kTests = 1 << 4,     ///< programs of tests, which are only interpreted
   kContracts = 1 << 5,
   kAbove = kTiles | kBetween,  ///< ops that must not exist at loop level
   kBelow = kBetween | kLoops,  ///< created only by passes
@@ -30,31 +30,31 @@ enum Place : uint32_t {
 };
 
 enum Trait : uint32_t {
-  // The first three traits say what effect the op has; each op has exactly one of them.
+  // The first three traits describe the effect of the op; each op has exactly one of them.
   kPure = 1 << 0,     ///< no effect: may be removed if unused, and merged with an equal op
-  kRepeats = 1 << 1,  ///< each core may execute it again; other cores cannot observe whether it did
+  kRepeats = 1 << 1,  ///< a core may execute it again without other cores noticing
   kActs = 1 << 2,     ///< has an effect that others, such as other cores, can observe
   kElementwise = 1 << 3,  ///< maps scalars; the result has the union of the operands' axes
   kTraps = 1 << 4,        ///< may stop the core
   kTerminator = 1 << 5,   ///< ends a region
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
-  kFreed = 1 << 8,        ///< makes a tensor that a program frees after its last use
-  kPlans = 1 << 9,        ///< in programs: created by passes; their position is not checked
+  kFreed = 1 << 8,        ///< creates a tensor that a program frees after its last use
+  kPlans = 1 << 9,        ///< in programs: passes create it, and its position is not checked
 };
 
-/// What an op does with an operand.
+/// How an op uses an operand.
 enum class Effect : uint8_t {
   Value,       ///< computes with it
-  Index,       ///< uses it as an index: the terms of an access refer to it
-  Mask,        ///< does nothing where it is false
+  Index,       ///< uses it as an index, to which the terms of an access refer
+  Mask,        ///< does nothing at points where it is false
   Read,        ///< reads elements of memory
   Write,       ///< writes all elements of memory
   Change,      ///< writes some of the elements; the others keep their values
   Accumulate,  ///< combines each element with a value
   Shows,       ///< uses the location of the memory, but not its contents
-  ByCallee,    ///< whatever the callee does with its parameter
-  Awaits,      ///< waits for an event, which must have occurred before the op starts
+  ByCallee,    ///< depends on how the callee uses its parameter
+  Awaits,      ///< waits for an event, which must occur before the op starts
 };
 enum class Arity : uint8_t { One, Optional, Many };
 
@@ -69,7 +69,7 @@ struct AttrSpec {
   bool required = false;
 };
 
-/// A short list in a constant table.
+/// A list of limited length in a constant table.
 template <class T, size_t capacity>
 class ShortList {
  public:
@@ -101,7 +101,7 @@ struct OpInfo {
   constexpr bool has(Trait trait) const { return (traits & trait) != 0; }
   constexpr bool is_in(uint32_t some_places) const { return (places & some_places) != 0; }
   /// Returns whether the op is elementwise and computed by a function on numbers (ir/eval/eval.h). This is
-  /// true of all elementwise ops except call.
+  /// true for all elementwise ops except call.
   constexpr bool is_computed() const { return has(kElementwise) && kind != OpKind::Call; }
   constexpr bool has_operand(Effect effect) const {
     for (const OperandSpec& spec : operands) {
@@ -109,7 +109,7 @@ struct OpInfo {
     }
     return false;
   }
-  /// Returns whether programs order the op relative to other accesses to the same tensors.
+  /// Returns whether programs order the op relative to other accesses to the tensors that it uses.
   constexpr bool is_ordered() const {
     return has_operand(Effect::Awaits) &&
            (has_operand(Effect::Read) || has_operand(Effect::Write) ||
@@ -117,9 +117,9 @@ struct OpInfo {
   }
 };
 
-/// Returns the number of the only operand with this effect in the op's row.
+/// Returns the number, in the op table, of the only operand with this effect.
 size_t OperandWith(OpKind kind, Effect effect);
-/// Returns the op's row of the table.
+/// Returns the op's row in the op table.
 const OpInfo& Info(OpKind kind);
 std::optional<OpKind> OpFromSpelling(std::string_view spelling);
 }  // namespace kdl::ir

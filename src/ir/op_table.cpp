@@ -17,7 +17,8 @@ consteval bool EachDoesOneThing() {
 }
 static_assert(EachDoesOneThing(), "an op is one of kPure, kRepeats, kActs");
 
-/// Checks that every op that only programs have is ordered by events if it accesses elements of tensors.
+/// Checks that every op that is allowed only in programs is ordered by events if it accesses elements of
+/// tensors.
 consteval bool HostEffectsAreOrdered() {
   for (const OpInfo& info : kOpTable) {
     bool host = (info.places & ~(kPrograms | kTests)) == 0;

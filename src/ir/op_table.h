@@ -4,8 +4,7 @@
 
 #include "ir/op_info.h"
 
-// The op table as a constant. Phases that have a row for each op check their tables against it at
-// compile time.
+// The op table as a constant. Phases with a row for each op check at compile time that their tables match it.
 
 namespace kdl::ir {
 
@@ -36,7 +35,7 @@ inline constexpr OpInfo kOpTable[] = {
 #undef REQ
 #undef MAY
 
-/// Returns whether there is exactly one row for each op for which `wanted` returns true, and none for other
+/// Returns whether there is exactly one row for each op for which `wanted` returns true, and no row for other
 /// ops. Each row has a member `kind`.
 template <class Row, size_t n, class Wanted>
 consteval bool CoverOnce(const Row (&rows)[n], Wanted wanted) {

@@ -6,12 +6,12 @@
 
 namespace kdl::ir {
 
-/// Returns the source name of a program's tensor. A slice or view has the name of the underlying tensor,
-/// and the result of a transfer has the name of the copied tensor.
+/// Returns the source name of a tensor in a program. A slice or view has the name of the underlying tensor,
+/// and the result of a transfer has the name of the tensor that was copied.
 std::string_view SourceName(const Value* tensor);
 
-/// Returns the device on which a caller puts an argument for `param` that may be on any device. This is the
-/// device that the parameter's `on` names, otherwise the first device that uses the argument, otherwise the
+/// Returns the device on which a caller should put an argument for `param` that may be on any device. This is
+/// the device in the parameter's `on`; without `on`, the first device that uses the argument; otherwise, the
 /// module's first device. Returns the empty name if the module has no devices.
 Name CallersDevice(const Module& module, const Function& program, const Value* param);
 

@@ -24,9 +24,9 @@ void CollectSymbols(Size size, std::vector<Name>& symbols) {
   CollectSymbols(size->rhs, symbols);
 }
 
-/// Returns a dimension that consists of just this size name, as `dimension 1 of x`. Parameters that are not
-/// `out` are searched first, because they bind size names first. Returns an empty string if there is no
-/// such dimension.
+/// Returns text about a dimension whose size is just this size name, such as `dimension 1 of x`. Parameters
+/// that are not `out` are searched first, because size names are bound to their dimensions first. Returns an
+/// empty string if there is no such dimension.
 std::string DimensionText(const Function& function, Name symbol) {
   for (bool out : {false, true}) {
     for (const Param& param : function.params) {
@@ -42,9 +42,9 @@ std::string DimensionText(const Function& function, Name symbol) {
   return "";
 }
 
-/// Describes one side of a requirement, as `N is 21 (dimension 0 of x)` or
-/// `(2*H) is 20 (H is dimension 0 of y)`. For a constant, which may have been a name in the source, it is
-/// `the other side is 8`.
+/// Returns text about one side of a requirement, such as `N is 21 (dimension 0 of x)` or `(2*H) is 20 (H is
+/// dimension 0 of y)`. For a constant, which may have been a name in the source, the text is `the other side
+/// is 8`.
 std::string SideText(const Function& function, Size side, std::string_view value) {
   if (IsConstant(side)) return fmt::format("the other side is {}", ToString(side));
   std::vector<Name> symbols;

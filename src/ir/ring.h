@@ -10,42 +10,43 @@
 
 namespace kdl::ir {
 
-/// The layout of a pipe in an instance's workspace: a header, then `depth` slots. Tile number n is in slot
-/// n mod depth. The header begins with two i64 counters, of the tiles that have been pushed and of those
-/// that have been popped. A slot begins with the number of elements that exist along each of 8 dimensions,
-/// as i64. The tile's elements follow, row-major over the pipe's extents. Only this file defines the
-/// layout: lay-out-pipes stores it in the `pipe` op, and all other code reads it from there.
+/// The layout of a pipe's ring buffer in an instance's workspace: a header, then `depth` slots. Tile number n
+/// is in slot n mod depth. The header begins with two i64 counters: of the tiles that have been pushed, and
+/// of the tiles that have been popped. A slot begins with 8 numbers (i64), which say how many elements exist
+/// along each of 8 dimensions. The tile's elements follow, row-major over the pipe's extents. Only this file
+/// defines the layout: lay-out-pipes stores it in the `pipe` op, and all other code reads it from there.
 struct Ring {
   int64_t offset = 0;  ///< in bytes, from the start of the instance's workspace
-  int64_t header = 0;  ///< in bytes
-  int64_t slot = 0;    ///< in bytes
+  int64_t header = 0;  ///< size in bytes
+  int64_t slot = 0;    ///< size in bytes
   int64_t depth = 1;
 
   int64_t bytes() const { return header + depth * slot; }
 };
 
 inline constexpr int64_t kRingHeaderBytes =
-    64;  ///< a cache line, so that the header shares none with a slot
+    64;  ///< a cache line, so that the header shares no cache line with a slot
 inline constexpr int64_t kRingPushed =
     0;  ///< the byte offset of the counter of pushed tiles in the
         ///< header
 inline constexpr int64_t kRingPopped = 8;
 inline constexpr int64_t kSlotSizesBytes = 64;
 
-/// Returns the bytes of a slot for tiles of a pipe's type, rounded up to 64-byte lines. The extents must be
-/// constants. Returns nothing if the result would exceed 2^62.
+/// Returns the bytes of a slot for tiles of a pipe's type, rounded up to a multiple of 64. The extents must
+/// be constants. Returns nothing if the result would exceed 2^62.
 std::optional<int64_t> SlotBytes(Type pipe);
 
-/// Returns the ring that lay-out-pipes has stored in a `pipe` op.
+/// Returns the layout that lay-out-pipes has stored in a `pipe` op.
 Ring RingOf(const Op* pipe);
 
 /// Returns the `pipe` ops of a kernel, in order.
 std::vector<Op*> PipesOf(const Function& kernel);
 
-/// Returns what a suspended stage waits for at `op`, as in "'q.push(v)' waits for a free slot of 'q'".
+/// Returns text about what a suspended stage waits for at `op`, such as "'q.push(v)' waits for a free slot of
+/// 'q'".
 std::string WaitingText(const Op& op, Name pipe);
 
-/// Returns the bytes of workspace that one instance of the kernel needs; 0 if it has no rings.
+/// Returns the bytes of workspace that one instance of the kernel needs; 0 if no pipe needs workspace.
 int64_t Footprint(const Function& kernel);
 
 }  // namespace kdl::ir

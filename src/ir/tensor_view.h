@@ -8,7 +8,7 @@
 
 namespace kdl::ir {
 
-/// Returns the tensor whose memory a value shares: the underlying tensor of a view or slice, otherwise the
+/// Returns the tensor whose memory a value uses: the underlying tensor of a view or slice, otherwise the
 /// value itself.
 Value* MemoryOf(Value* tensor);
 inline const Value* MemoryOf(const Value* tensor) { return MemoryOf(const_cast<Value*>(tensor)); }
@@ -29,8 +29,8 @@ ViewedDims ViewedDimsOf(const Op* view);
 /// Returns the source name of the tensor whose memory a view shares.
 std::string_view ViewedName(const Op* view);
 
-/// Returns the message for a view whose operand does not have the strides that the view needs in dimensions
-/// `d` and `d + 1`. `stride` and `wanted` are the found and the needed number as text.
+/// Returns the message for a view whose operand does not have the strides that the view requires in
+/// dimensions `d` and `d + 1`. `stride` and `wanted` are the actual and the required stride as text.
 std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
                          std::string_view wanted);
 

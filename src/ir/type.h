@@ -20,15 +20,15 @@ using kdl::Size;
 using kdl::SizeKind;
 
 enum class TypeKind : uint8_t {
-  Tile,  ///< a value on a core: one element for each point of its axes; a scalar if it has no axes
-  Tensor,      ///< memory of a device, row-major, innermost stride 1
+  Tile,  ///< a value on a core, with one element for each point of its axes; a scalar if it has no axes
+  Tensor,      ///< device memory, row-major, innermost stride 1
   Block,       ///< the run-time properties of one block of an axis: start, size, index
-  TileBuffer,  ///< schedule level: per-core scratch that stores tiles over its axes
-  Buffer,      ///< loop level: per-core scratch, row-major, constant extents
+  TileBuffer,  ///< between tile and loop level: scratch memory of a core that stores tiles over its axes
+  Buffer,      ///< loop level: scratch memory, row-major, with constant extents
   Vector,      ///< loop level: a fixed number of lanes, each a scalar
   Event,       ///< programs: the completion of a launch or a transfer
   Pipe,        ///< a queue of tiles between two stages of a core
-  Workspace,   ///< the memory of one instance of a kernel, which contains the rings of its pipes
+  Workspace,   ///< the memory of one instance of a kernel, which contains the ring buffers of its pipes
 };
 
 /// Says which threads can access a buffer.
@@ -40,20 +40,20 @@ enum class Space : uint8_t {
 struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
-  /// For Tile: ascending, because the order of dimensions cannot be observed. For Block: exactly one. For
-  /// TileBuffer: outermost first.
+  /// For Tile: in ascending order, because the order of dimensions cannot be observed. For Block: exactly one
+  /// axis. For TileBuffer: outermost first.
   std::vector<AxisId> axes;
-  /// For Tensor, Buffer and Pipe: outermost first. For Vector: exactly one, the number of lanes.
+  /// For Tensor, Buffer and Pipe: the extents, outermost first. For Vector: only the number of lanes.
   std::vector<Size> dims;
-  /// TileBuffer: the last axis is divided into panels of this many elements, which is a power of two.
-  /// Panels are stored one after another. If 0, the axis is not divided.
+  /// For TileBuffer: the last axis is divided into panels of this number of elements, which is a power of
+  /// two. Panels are stored one after another. If 0, the axis is not divided.
   int64_t panel = 0;
-  /// TileBuffer: the number of unused elements after each row of the last axis. With panels, it is the
-  /// number of unused rows of each panel, which follow the rows of the second-to-last axis.
+  /// For TileBuffer: the number of unused elements after each row of the last axis. With panels, it is the
+  /// number of unused rows in each panel, which follow the rows of the second-to-last axis.
   int64_t pad = 0;
-  /// TileBuffer: the number of neighbours, a power of two, that form a group. They are neighbours along the
-  /// last axis; with panels, along the second-to-last axis, and are then adjacent in memory. The group that
-  /// contains a block's last element is filled up with +0.
+  /// For TileBuffer: the number of neighbors that form a group; a power of two. They are neighbors along the
+  /// last axis or, with panels, along the second-to-last axis; in the latter case, they are adjacent in
+  /// memory. The group that contains a block's last element is filled up with +0.
   int64_t group = 1;
   Space space = Space::Scratch;  ///< only for Buffer
 };
@@ -67,7 +67,7 @@ inline bool IsVector(Type type) { return type->kind == TypeKind::Vector; }
 inline int64_t Lanes(Type type) { return IsVector(type) ? type->dims[0]->value : 1; }
 
 /// Owns and interns types and the sizes in them. Each compilation has one table. Types and sizes exist as
-/// long as the table that made them.
+/// long as the table that created them.
 class TypeTable {
  public:
   TypeTable() = default;
@@ -83,8 +83,7 @@ class TypeTable {
                   int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
-  /// Returns the type of a pipe. `dims` are the extents of the tiles in it, which are constants after tiles
-  /// have been selected.
+  /// Returns the type of a pipe. `dims` are the extents of its tiles, which are constants after select-tiles.
   Type Pipe(Scalar scalar, std::vector<Size> dims);
   Type Workspace();
   /// Returns the type of a vector of `lanes` elements, or the scalar type if `lanes` is 1.
@@ -102,7 +101,7 @@ class TypeTable {
 /// of an elementwise result.
 std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
 
-/// Returns the elements of `axes` that are not in `others`, in the order of `axes`.
+/// Returns the axes in `axes` that are not in `others`, in the order of `axes`.
 std::vector<AxisId> WithoutAxes(const std::vector<AxisId>& axes, const std::vector<AxisId>& others);
 
 }  // namespace kdl::ir

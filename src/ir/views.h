@@ -8,14 +8,13 @@
 
 namespace kdl::ir {
 
-// Defines a typed view for each op of the table:
-// `LoadOp load(op); load.tensor(); load.index(); load.mask();`. An operand declared as ONE is a value, OPT
-// is a value that may be null, and MANY is a span. `LoadOp::at_tensor` is the operand's number for
-// Op::Segment.
+// Defines a typed view for each op in the op table: `LoadOp load(op); load.tensor(); load.index();
+// load.mask();`. An operand declared as ONE is a value, OPT is a value that may be null, and MANY is a span.
+// `LoadOp::at_tensor` is the number of the operand for Op::Segment.
 
 #define KDL_UNPAREN(...) __VA_ARGS__
 
-/// Stops with an internal error, which says that the op is not of the kind that the view needs.
+/// Stops with an internal error that says that the op is not of the kind that the view needs.
 [[noreturn]] void FailView(const Op& op, OpKind wanted);
 
 struct OpView {

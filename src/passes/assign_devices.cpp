@@ -6,13 +6,13 @@
 #include "passes/analysis/tensor_touches.h"
 #include "passes/passes.h"
 
-// assign-devices: chooses the device on which each tensor of a program is allocated. An explicit `on` is
-// kept. Otherwise the tensor gets the device of the first launch that writes it or, if none does, of the
-// first launch that reads it:
+// assign-devices: chooses the device on which each tensor of a program is allocated. A device that the source
+// states with `on` is kept. Otherwise, the tensor is allocated on the device of the first launch that writes
+// it or, if no launch writes it, of the first launch that reads it:
 //   %h = alloc h on @            launch @f on @one (%x, %h)
 //   -> %h = alloc h on @one {by_use = 1}
-// Tensors that a swap exchanges start on the same device. If a device was chosen by use, insert-transfers
-// moves the tensor to the device that writes it next.
+// Tensors that a swap exchanges are allocated on the same device. If the device was chosen by the launches,
+// insert-transfers moves the tensor to the device that writes it next.
 
 namespace kdl::passes {
 
@@ -36,8 +36,8 @@ class Placing {
   }
 
  private:
-  /// The device of the first launch that writes any tensor of a swap class, and of the first that touches
-  /// any.
+  /// The device of the first launch that writes a tensor of a swap class, and of the first launch that reads
+  /// or writes such a tensor.
   struct Use {
     Name written;
     Name touched;

@@ -9,7 +9,7 @@
 #include "proofs/proofs.h"
 
 // canonicalize: simplifies a kernel. Folds constants, and the starts and sizes of blocks that `make_block`
-// makes. Replaces an op by an equal pure op that is in scope, and removes unused ops:
+// creates. Replaces an op by an equal pure op that is in scope, and removes unused ops:
 //
 //   %b = make_block %s, %n, %0 ; %x = block_size %b ; %y = add %x, %0   ->   %n in place of %y
 
@@ -39,7 +39,7 @@ Value* FoldConstants(Op* op, ir::Module& module) {
   return builder.Bits(op->result()->type()->scalar, *value);
 }
 
-/// Folds x + 0, x * 1 and similar integer ops whose result is one of their operands.
+/// Folds x + 0, x * 1 and similar integer ops whose result equals one of their operands.
 Value* FoldNeutral(const Op* op) {
   if (op->operands().size() != 2 || !IsInteger(op->operand(0)->type()->scalar)) return nullptr;
   std::optional<int64_t> a = ConstantOf(op->operand(0));
@@ -114,7 +114,7 @@ struct SameOp {
   }
 };
 
-/// The ops that are in scope. Of several equal ops, one represents the others.
+/// The ops that are in scope. Contains only one of several equal ops.
 class ScopedOps {
  public:
   /// Returns an equal op in scope. If there is none, adds `op` and returns null.
@@ -133,7 +133,7 @@ class ScopedOps {
   std::vector<Op*> order_;
 };
 
-/// Equal `block` values are never merged, since each is the scope of the tiles over its block.
+/// Equal `block` values are never merged, because each of them defines the scope of the tiles over its block.
 bool MayMerge(const Op* op) {
   return op->info().has(ir::kPure) && op->results().size() == 1 && op->regions().empty() &&
          op->kind() != OpKind::MakeBlock;

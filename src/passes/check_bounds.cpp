@@ -50,7 +50,7 @@ class BoundsChecker {
     if (proven) DropMask(view);
   }
 
-  /// Checks a read of single elements of a tile. Its indices must be inside the blocks of the tile.
+  /// Checks a read of single elements of a tile. The indices must be in the bounds of the tile's blocks.
   void Check(ir::GatherOp take) {
     if (take->attr<AttrKey::BoundsMode>() != BoundsMode::Guard || !inside_.IsTakeInside(take))
       return;
@@ -73,8 +73,8 @@ class BoundsChecker {
     report.Help(outside.extreme.empty() ? kOutsideHelp : kReachesHelp);
   }
 
-  /// Removes the mask of a proven load if loading every element is safe. The mask only kept the load from
-  /// trapping, and from reading elements that other blocks write.
+  /// Removes the mask of a load that is proven to be in bounds if loading every element is safe. The mask was
+  /// only needed to prevent traps, and reads of elements that other blocks write.
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
     if (!load || !view.mask || !proofs::IsInput(view.tensor) || inside_.NeedsMask(view)) return;

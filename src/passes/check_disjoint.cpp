@@ -13,11 +13,11 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// check-disjoint: proves that no block touches an element that another block writes, unless a `sync`
-// separates the two accesses or both are atomic. Also proves that no store writes an element twice. What
+// check-disjoint: proves that no block accesses an element that another block writes, unless a `sync`
+// separates the two accesses or both are atomic. Also proves that no store writes an element twice. Code that
 // cannot be proven is an error; if an example is found, the error names two blocks and an element. Code
 // outside of `spmd for` counts as one block per core. The proofs rely on rules that the front end enforces
-// in sources, but that KIR text may break: all cores reach each `sync` and `spmd for`, and stages do not
+// for sources, but that KIR text may violate: all cores reach each `sync` and `spmd for`, and stages do not
 // share a tensor that one of them writes.
 
 namespace kdl::passes {
@@ -33,7 +33,7 @@ constexpr const char* kSumHelp =
     "add the values with `reduce {0} += …;` or `atomic {0} += …;`; or index both accesses by the "
     "ranges of the `spmd for`; or separate them by a `sync;`";
 
-/// Help for a conflict between two different accesses, where it is not enough to make the store `atomic`.
+/// Help for a conflict between two different accesses, for which an `atomic` store is not enough.
 constexpr const char* kAccessesHelp =
     "index both accesses by the ranges of the `spmd for`, or separate them by a `sync;`";
 
@@ -69,8 +69,8 @@ class DisjointChecker {
     });
   }
 
-  /// Checks that no result depends on which core runs a block. The front end rejects most such code; values
-  /// that loops carry between iterations, or that depend on `break` and `continue`, are only known here.
+  /// Checks that no result depends on which core runs a block. The front end already rejects most such code,
+  /// but not loop-carried values and values that depend on `break` and `continue`.
   void CheckBlocks() {
     proofs::Varying varying(kernel_, proofs::Varying::By::Core);
     std::set<const Value*> reported;
@@ -94,7 +94,7 @@ class DisjointChecker {
   }
 
   /// Checks that stages share no tensor that one of them writes. Code outside of stages is not ordered
-  /// relative to them, and group reductions run only after all stages have ended.
+  /// relative to the stages, and group reductions run only after all stages have ended.
   void CheckStages() {
     std::vector<proofs::AccessView> views = proofs::AccessesIn(kernel_.body);
     std::erase_if(views, [](const auto& view) { return view.is_fill(); });
@@ -142,8 +142,8 @@ class DisjointChecker {
     return Accumulates(store, other) ? fmt::format(kSumHelp, OpText(store)) : kAccessesHelp;
   }
 
-  /// Adds a note about a sum that may overflow 64 bits, since proofs know nothing about such a sum. The note
-  /// suggests an assert that rules this out.
+  /// Adds a note about a sum that may overflow 64 bits, because nothing can be proven about such a sum. The
+  /// note suggests an assert that excludes the overflow.
   void NoteWraps(Diagnostic& report) {
     std::optional<proofs::WrappingSum> found = proofs::FindWrappingSum(kernel_);
     if (!found) return;

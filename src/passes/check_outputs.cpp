@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// check-outputs: proves that every element of an `out` parameter is written, whatever the data is, and is
+// check-outputs: proves that every element of an `out` parameter is written, regardless of the data, and is
 // not read before. It is an error if this cannot be proven. If a launch with small sizes leaves an element
 // unwritten, the error names that element.
 
@@ -51,8 +51,8 @@ class OutputChecker {
   }
 
  private:
-  /// Collects the launch's own tensors, which are undefined until they are written, and reports those that
-  /// are read but never written.
+  /// Collects the tensors that the launch allocates, which are undefined until they are written, and reports
+  /// those that are read but never written.
   void CheckLaunchTensors() {
     std::map<const Value*, const Op*> read;
     for (const AccessView& view : AccessesIn(kernel_.body)) {
@@ -124,7 +124,7 @@ class OutputChecker {
   const ir::Function& kernel_;
   proofs::Written written_;
   std::set<const Value*> outs_;
-  /// Tensors that are undefined at kernel entry: `outs_` and the launch's own tensors.
+  /// Tensors that are undefined at kernel entry: `outs_` and the tensors that the launch allocates.
   std::set<const Value*> undefined_;
   std::set<const Value*> reported_;
 };

@@ -12,14 +12,14 @@
 #include "passes/passes.h"
 
 // check-pipes: proves that every pipe has one stage that pushes and another stage that pops. Also proves
-// that each core pushes as many tiles as it pops for all sizes, and that stages never wait for each other
-// forever. What cannot be proven is an error. Removes unused pipes, and increases the depth of pipes that
-// would otherwise block:
+// that, for all sizes, each core pushes as many tiles as it pops, and that stages never deadlock. A pipe for
+// which this cannot be proven is an error. Removes unused pipes, and increases the depth of pipes that would
+// otherwise block:
 //
 //   stage { push to %a ; push to %a ; push to %b }   stage { pop %b ; pop %a ; pop %a }     ->  %a = pipe {depth = 2}
 //
-// If the pipes between stages form no cycle, the stages cannot block at any depth: two stages can only wait
-// for each other if one finds a pipe empty while the other finds a pipe full.
+// If the pipes between stages form no cycle, the stages cannot deadlock at any depth: for that, one stage
+// would have to find a pipe empty while another stage finds a pipe full.
 
 namespace kdl::passes {
 
@@ -36,7 +36,8 @@ constexpr const char* kBranchHelp =
 std::string_view PipeName(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
 std::string_view StageName(const Op* stage) { return stage->attr<AttrKey::Name>().text(); }
 
-/// A pipe and the two stages that it connects. `push` and `pop` are the first of each, for messages.
+/// A pipe and the two stages that it connects. Messages point at `push` and `pop`, the first push and the
+/// first pop.
 struct Joint {
   Value* pipe;
   const Op* from;
@@ -74,9 +75,10 @@ class PipeChecker {
     return context_.diagnostics.Report(kind, SpanOf(at), std::forward<Args>(args)...);
   }
 
-  // ---- Ends
+  // ---- The ends of pipes
 
-  /// Returns the one stage that contains the ops. Reports an error and returns null if there are several.
+  /// Returns the stage that contains all of the ops. If there are several such stages, reports an error and
+  /// returns null.
   const Op* OneStage(const Value* pipe, const std::vector<Op*>& ends, std::string_view verb) {
     const Op* first = StageOf(ends[0]);
     for (const Op* end : ends) {
@@ -116,7 +118,7 @@ class PipeChecker {
             PipeName(pipe), pushed ? "pop" : "push"));
   }
 
-  // ---- Counts
+  // ---- Numbers of tiles
 
   const Traffic& TrafficIn(const Op* stage) const {
     auto found = std::find_if(stages_.begin(), stages_.end(),
@@ -189,8 +191,8 @@ class PipeChecker {
         .Help("push and pop in loops over one domain, or with the same bounds and blocks");
   }
 
-  /// Returns text like `: with M = 100, one core pushes 7 tiles and pops 1`, for the first example in which
-  /// the counts differ.
+  /// Returns text like `: with M = 100, one core pushes 7 tiles and pops 1` for the first example in which
+  /// the numbers differ.
   std::string ExampleText(const Joint& joint) {
     constexpr int64_t kSizes[][4] = {{100, 70, 33, 19}, {64, 130, 17, 40}, {7, 5, 3, 2}};
     constexpr int64_t kBlocks[] = {16, 32, 8, 4};
@@ -221,10 +223,10 @@ class PipeChecker {
            "one stage knows";
   }
 
-  // ---- Blocking
+  // ---- Blocked stages
 
-  /// Returns the stages that pipes connect with `first`, directly or through other stages. Sets `ring` if
-  /// their pipes form a cycle.
+  /// Returns the stages that are connected with `first` by pipes, directly or through other stages. Sets
+  /// `ring` if these pipes form a cycle.
   std::set<const Op*> Joined(const Op* first, bool& ring) const {
     std::set<const Op*> members = {first};
     for (bool grown = true; grown;) {

@@ -15,8 +15,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// check-scratch: checks that the buffers that a core needs at the same time fit into the target's scratch
-// memory. These are the buffers of nested blocks and of all stages. Changes nothing.
+// check-scratch: checks that all buffers of a core that are live at the same time fit into the target's
+// scratch memory. These are the buffers of nested blocks and of all stages. Changes nothing.
 //
 //   %acc = buffer_new : buffer<f32,[32768,32768]>   // 4 GiB do not fit into 1 GiB: the error says which blocks would
 
@@ -72,8 +72,8 @@ std::vector<ScratchChunk> PeakOf(const ir::Function& kernel, const ir::Region* r
 /// Maps the current size of a block to a size that fits.
 using Blocks = std::map<int64_t, int64_t>;
 
-/// Finds the block whose size is `extent`. Padding may make the extent of a row up to a sixteenth larger than
-/// its block.
+/// Finds the block whose size is `extent`. Because of padding, the extent of a row may exceed the size of its
+/// block by up to a sixteenth.
 Blocks::iterator FindBlock(Blocks& blocks, int64_t extent) {
   auto above = blocks.upper_bound(extent);
   if (above == blocks.begin()) return blocks.end();
@@ -87,7 +87,7 @@ double SumWith(Blocks& blocks, std::vector<ScratchChunk> chunks) {
   return Sum(chunks);
 }
 
-/// Halves the largest blocks until everything fits. Returns only the blocks that change, or none if even
+/// Halves the largest blocks until all buffers fit. Returns only the blocks that change, or none if even
 /// blocks of one element do not fit.
 Blocks BlocksThatFit(const std::vector<ScratchChunk>& chunks, double most) {
   std::set<int64_t> extents;
@@ -119,8 +119,8 @@ std::string Describe(const ScratchChunk& chunk) {
                      Amount(chunk.bytes()));
 }
 
-/// Returns the workgroup's buffers that have a fixed place in workgroup memory. In kernels with `sync`,
-/// buffers that live across a launch barrier are not in workgroup memory.
+/// Returns the buffers that are in workgroup memory. In kernels with `sync`, buffers that are live across a
+/// launch barrier are elsewhere.
 std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });
@@ -135,7 +135,7 @@ std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
   return chunks;
 }
 
-/// Returns the size of the block that fits into padded rows of length `extent`.
+/// Returns the size of the block that is stored in rows of length `extent`, which may include padding.
 int64_t WithoutPadding(const ir::Function& kernel, int64_t extent) {
   int64_t written = 0;
   for (const ir::Axis& axis : kernel.axes) {

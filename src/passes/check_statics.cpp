@@ -4,8 +4,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// check-statics: evaluates static assertions, whose conditions are constants by now. Reports an error for
-// each assertion that fails, and removes the ops.
+// check-statics: evaluates static assertions, whose conditions must be constants by now. Reports an error for
+// each assertion that fails, and removes all of them.
 
 namespace kdl::passes {
 

@@ -5,16 +5,17 @@
 #include "ir/views.h"
 #include "passes/passes.h"
 
-// fix-reduction-order: reduces in 64-lane order (`lanes64`) where the memory layout makes that fast, else in
-// sequential order (`sequential`). A reduction with a fn is always sequential, since the fn need not
-// commute. The rule sees only the source, never a target or a tile size, so that every device computes the
-// same bits:
+// fix-reduction-order: reduces in 64-lane order (`lanes64`) where the memory layout makes that fast,
+// otherwise in sequential order (`sequential`). A reduction with a fn is always sequential, because the fn
+// need not be commutative. The choice depends only on the source, not on a target or a tile size, so that
+// every device computes the same bits:
 //
 //   reduce sum %x over r, c {order = open}   where %x is computed from   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last axis of the list, is the last index (optionally plus constants) of every tensor that has it
 //
-// A contraction whose result has two axes or more is always sequential: its lanes are the columns of the
-// result. The minimum or maximum of all elements is the same in any order, and 64 lanes find it faster.
+// A contraction whose result has two or more axes is always sequential, because vector lanes then compute
+// different columns of the result. The minimum or maximum of all elements is the same in any order, and 64
+// lanes find it faster.
 
 namespace kdl::passes {
 
@@ -37,7 +38,7 @@ bool IsConstantScalar(const Value* value) {
   return value->def() && value->def()->kind() == OpKind::Const;
 }
 
-/// Returns whether the dimension's index is the axis itself, optionally plus constants.
+/// Returns whether the dimension's index is exactly the axis, optionally plus constants.
 bool IsAxisPlusConstants(const ir::LoadOp& load, const ir::AccessDim& dim, ir::AxisId axis) {
   bool has_axis = false;
   for (const ir::AccessTerm& term : dim.terms) {
@@ -66,20 +67,21 @@ Verdict JudgeLoad(const ir::LoadOp& load, ir::AxisId axis) {
                                                              : Verdict::NotLast;
 }
 
-/// A tile stores its elements in the order of its axes, so the reduced axis must be its last axis.
+/// A tile stores its elements in the order of its axes, so the reduced axis must be the last axis of the
+/// tile.
 Verdict JudgePop(const Op* pop, ir::AxisId axis) {
   return pop->attr<ir::AttrKey::Axes>().back() == axis ? Verdict::LastInAll : Verdict::NotLast;
 }
 
-/// Returns whether the value is carried by a loop or branch. Results of reductions and scans are not: they
-/// depend on their operands like the results of other ops.
+/// Returns whether the value is carried by a loop or branch. Reductions and scans do not count, although they
+/// have regions: their results depend only on their operands.
 bool IsCarried(const Op* def) {
   return !def->regions().empty() && def->kind() != OpKind::MultiReduce &&
          def->kind() != OpKind::Scan;
 }
 
-/// Follows the operands from which the value is computed. Stops at a variable (`snapshot`), and at values
-/// that loops carry.
+/// Follows the operands from which the value is computed. Stops at variables (`snapshot`) and at loop-carried
+/// values.
 Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Value*>& seen) {
   Op* def = value->def();
   if (!def || !seen.insert(value).second || !HasAxis(value, axis)) return Verdict::NoTensorHasIt;
@@ -95,7 +97,7 @@ Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Valu
   return verdict;
 }
 
-/// Returns whether the reduction takes the minimum or maximum of all elements, which is the same in any
+/// Returns whether the reduction computes the minimum or maximum of all elements, which is the same in any
 /// order.
 bool IsOneExtremum(const ir::ReduceOp& reduce) {
   auto fold = reduce->attr<ir::AttrKey::Reduction>();

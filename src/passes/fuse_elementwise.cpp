@@ -19,12 +19,12 @@
 // Values used only inside the loop never become tiles.
 //   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
 //   -> elementwise (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
-// Inside a loop the ops run point by point. This equals running them op by op if no point reads what another
-// point wrote, and at most one op may trap, so that the first trap stays the same. An update gets its own
-// loop, which runs element by element, so that the ops that compute its operands stay fast. A reduction in
-// 64-lane order that reads results of a group is placed after the group's loop, and later ops may still join
-// the group; expand-tiles then fuses the reduction into the loop. Each loop repeats its loads from tensors
-// that the kernel cannot change (analysis/reloads.h), and recomputes conditions on indices
+// Inside a loop, the ops are executed point by point. The results are the same as op by op if no point reads
+// what another point writes, and if at most one op may trap, so that the first trap stays the same. An update
+// gets a loop of its own, which runs element by element, so that the ops that compute its operands remain
+// vectorized. A 64-lane reduction of results of a group is placed after the group's loop, and later ops may
+// still join the group; expand-tiles then fuses the reduction into the loop. Each loop repeats its loads from
+// tensors that the kernel cannot change (analysis/reloads.h), and recomputes conditions on indices
 // (analysis/index_conditions.h).
 
 namespace kdl::passes {
@@ -40,8 +40,8 @@ bool SameAccess(const Op* a, const Op* b) {
          a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
-/// Returns the term of the dimension's index if the index is a constant multiple of the axis's block plus an
-/// offset, else null.
+/// If the dimension's index is a constant multiple of the axis's block plus an offset, returns its term,
+/// otherwise null.
 const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* const> index,
                                  ir::AxisId axis) {
   if (dim.terms.size() != 1) return nullptr;
@@ -50,8 +50,8 @@ const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* cons
   return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
 }
 
-/// Returns whether the accesses touch different elements at points that differ along the axis. They do if,
-/// in some dimension, the indices of both are the same multiple of the axis's block.
+/// Returns whether the accesses touch different elements at points that differ along the axis. This is true
+/// if, in some dimension, both indices are the same multiple of the axis's block.
 bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
   const ir::Access of_a = a->attr<AttrKey::Access>();
   const ir::Access of_b = b->attr<AttrKey::Access>();
@@ -66,12 +66,12 @@ bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
   return false;
 }
 
-/// Ops of one region that run together, point by point.
+/// Ops of one region that will become one loop, which runs them point by point.
 struct Group {
   AxisList axes;
   std::vector<Op*> members;
   std::vector<Op*> followers;         ///< reductions of members' results, placed after the loop
-  size_t overtaken = 0;               ///< followers that precede the last member in the source
+  size_t overtaken = 0;               ///< number of followers that precede the last member in the source
   std::unordered_set<const Op*> set;  ///< members and followers
 
   bool Accepts(const Op* op) const {
@@ -83,8 +83,8 @@ struct Group {
   }
 
   /// Returns whether the two ops may be in one group. Two accesses to the same tensor, one of them a write,
-  /// must touch the same element at each point, or never touch a common element. Rows `y[0, i]` and
-  /// `y[1, i]` have no common element. `out` tensors do not overlap other tensors.
+  /// must touch the same element at each point, or must not have any element in common, like the rows `y[0,
+  /// i]` and `y[1, i]`. `out` tensors do not overlap other tensors.
   bool Agree(const Op* first, const Op* second) const {
     if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
       return true;
@@ -120,16 +120,16 @@ struct Group {
   }
 };
 
-/// Returns the axes of the loop, outermost first. If an op may trap, they keep the order of the ops' axes,
-/// so that the first trap stays the same. They also keep it for updates, since several of these may hit one
-/// element.
+/// Returns the axes of the loop, outermost first. If an op may trap, they keep the order of the ops' axes, so
+/// that the first trap stays the same. Updates also require this order, because several of them may change
+/// the same element.
 AxisList LoopOrder(const Group& group, const AxisOrder& order) {
   bool in_order = std::any_of(group.members.begin(), group.members.end(),
                               [](const Op* op) { return IsUpdate(op) || MayTrap(op); });
   return in_order ? group.axes : order.Sorted(group.axes);
 }
 
-/// Rewrites one group into an elementwise loop, placed before the group's last member.
+/// Rewrites one group into an elementwise loop and places the loop before the group's last member.
 class ElementwiseLoopMaker {
  public:
   ElementwiseLoopMaker(ir::Module& module, const Group& group, const AxisOrder& order,
@@ -177,7 +177,7 @@ class ElementwiseLoopMaker {
     return Contains(group_.members, AncestorIn(group_.members[0]->parent_region(), op));
   }
 
-  /// Returns the results that ops outside the loop use.
+  /// Returns the results that ops outside of the loop use.
   std::vector<Value*> Leaving() const {
     std::vector<Value*> leaving;
     for (const Op* op : group_.members) {
@@ -226,7 +226,7 @@ class ElementwiseLoopMaker {
       map_[member->result()] = At(member->operand(0));
       return;
     }
-    // Operands that are used in the op's regions are read once, before the op.
+    // Values that are used in the op's regions are read once, before the op.
     if (!member->regions().empty()) {
       for (Value* used : OutsideOperands(member)) At(used);
     }
@@ -261,7 +261,7 @@ class ElementwiseLoopMaker {
   std::unordered_map<ir::AxisId, Value*> points_;
 };
 
-/// Returns whether an op that is not a member may remain between two members.
+/// Returns whether an op that is not a member of the group may remain between two members.
 bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
 
 bool FoldsInLanes(const Op* op) {
@@ -305,8 +305,7 @@ class Former {
     close();
   }
 
-  /// Returns whether a load or condition that the loop repeats for `op` depends on one of the group's
-  /// followers.
+  /// Returns whether a load or condition that the loop repeats for `op` depends on a follower of the group.
   bool RemakesOfFollower(const Group& group, const Op* op) const {
     return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
       const Op* made = ir::IsTile(used->type()) ? reloads_.RepeatedLoad(used) : nullptr;
@@ -315,7 +314,7 @@ class Former {
     });
   }
 
-  /// Erases the original ops that each loop has repeated. They may use each other, so users are erased
+  /// Erases the original ops that the loops now repeat. Such ops may use one another, so users are erased
   /// first.
   void EraseRemade(const ir::Region* body) {
     std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {

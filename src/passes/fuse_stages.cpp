@@ -16,16 +16,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// fuse-stages: if all stages of a kernel run their loops in step, replaces them by one loop that does the
-// work of all stages. The tile that one stage pushes becomes the tile that the other stage pops. No pipe
+// fuse-stages: if all stages of a kernel run matching loops, replaces them by one loop that does the work of
+// all stages. The tile that one stage pushes directly becomes the tile that the other stage pops. No pipe
 // remains.
 //
 //   stage { spmd (%i …) { … push %t to %q over i } }      ->   spmd (%i …) { … %t … ; uses of %u become uses of %t }
 //   stage { spmd (%j …) { %u = pop %q over j ; … } }
 //
-// The ops of the stages are interleaved as the stages would run: each stage continues until it pops from an
-// empty pipe. Loops that use pipes are merged if they have the same bounds and blocks, and leave each pipe
-// as full as it was before. Otherwise the kernel is left unchanged.
+// The ops of the stages are interleaved as if the stages ran on one core: each stage continues until it pops
+// from an empty pipe. Loops that use pipes are merged if they have the same bounds and blocks, and do not
+// change how full their pipes are. Otherwise, the kernel is left unchanged.
 
 namespace kdl::passes {
 
@@ -68,8 +68,8 @@ class Fusion {
  public:
   Fusion(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel), b_(module) {}
 
-  /// Appends the fused stages to `into`. Returns false if they are not in step: `stuck()` then returns where
-  /// they stop, and `into` must be discarded.
+  /// Appends the fused stages to `into`. Returns false if the stages cannot be fused: `stuck()` then returns
+  /// where they stop, and `into` must be discarded.
   bool Fuse(const std::vector<Op*>& stages, Region* into) {
     std::vector<const Region*> bodies;
     for (const Op* stage : stages) bodies.push_back(stage->region());
@@ -87,8 +87,8 @@ class Fusion {
     Op* op;
     bool at_end() const { return op->info().has(ir::kTerminator); }
   };
-  /// A tile that has been pushed and not yet popped, with the axis of the fused kernel for each of its
-  /// dimensions.
+  /// A tile that has been pushed and not yet popped. For each of its dimensions, `positions` contains the
+  /// axis of the fused kernel.
   struct Parcel {
     Value* tile;
     ir::AxisList positions;
@@ -98,8 +98,8 @@ class Fusion {
 
   ir::AxisList PositionsOf(const Op* op) const { return axes_.Replaced(op->attr<AttrKey::Axes>()); }
 
-  /// Returns the op that makes the same block, if one is already in scope, else null. An axis never has two
-  /// such ops.
+  /// Returns the op that makes the same block if such an op is already in scope, otherwise null. An axis
+  /// never has two such ops.
   Op* MadeBlock(const Op* block) const {
     Type type = TypeFor(block->result()->type());
     for (const Region* region = b_.region(); region;
@@ -111,7 +111,8 @@ class Fusion {
     return nullptr;
   }
 
-  /// Makes a block only once if several stages make it. Returns false if they make it with different operands.
+  /// If several stages make the same block, makes it only once. Returns false if they make it with different
+  /// operands.
   bool ShareBlock(const Op* block) {
     Op* made = MadeBlock(block);
     if (!made) {
@@ -128,7 +129,7 @@ class Fusion {
   /// Clones an op and changes its axes to those of the fused kernel.
   void CloneOp(const Op* op) { axes_.Retype(module_.types(), ir::Clone(op, b_, values_)); }
 
-  /// Returns whether two values are equal: they are the same value, or computed by the same pure ops from
+  /// Returns whether two values are equal: they are the same value, or are computed by the same pure ops from
   /// equal values.
   bool SameValue(Value* a, Value* b) const {
     a = Mapped(values_, a);
@@ -143,8 +144,8 @@ class Fusion {
                       y->operands().end(), [&](Value* p, Value* q) { return SameValue(p, q); });
   }
 
-  /// Returns whether two loops visit the same blocks in the same order: they have the same kind, bounds and
-  /// extents.
+  /// Returns whether two loops visit the same blocks in the same order, because they have the same kind,
+  /// bounds and extents.
   bool SameWalk(const Op* a, const Op* b) const {
     if (!IsCounted(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
     for (size_t i = 0; i < BoundCount(a); ++i) {
@@ -172,7 +173,7 @@ class Fusion {
       axes_.Set(block->type()->axes[0], with->type()->axes[0]);
   }
 
-  /// Makes an empty loop to replace `loops`. It carries the values that any of them carries.
+  /// Makes an empty loop to replace `loops`. It carries the values that any of these loops carries.
   Op* MakeMerged(const std::vector<Op*>& loops) {
     const Op* first = loops[0];
     auto segments = SegmentsOf(first, [&](Value* value) { return Mapped(values_, value); });
@@ -189,7 +190,7 @@ class Fusion {
     return merged;
   }
 
-  /// Maps the binders and carried values of `loops` to those of the merged loop.
+  /// Maps the loop variables and carried values of `loops` to those of the merged loop.
   void BindParams(const std::vector<Op*>& loops, Op* merged) {
     const Op* first = loops[0];
     for (size_t i = 0; i < BinderCount(first); ++i) {
@@ -211,7 +212,7 @@ class Fusion {
     }
   }
 
-  /// Merges loops that all pass SameWalk into one. Returns false if their bodies are not in step.
+  /// Merges loops that all satisfy SameWalk into one loop. Returns false if their bodies cannot be merged.
   bool MergeLoops(const std::vector<Op*>& loops) {
     Op* merged = MakeMerged(loops);
     Region* outer = b_.region();
@@ -245,7 +246,7 @@ class Fusion {
     });
   }
 
-  /// Copies one op of a stage if the stage can proceed without the others.
+  /// Copies the next op of a stage if the stage need not wait for other stages.
   bool CopyNext(Cursor& cursor) {
     Op* op = cursor.op;
     if (auto push = ir::DynAs<ir::PushOp>(op)) {
@@ -268,8 +269,8 @@ class Fusion {
     return true;
   }
 
-  /// Returns the stages that are at loops with equal bounds and blocks, in which every pipe is both pushed
-  /// and popped. Empty if there are none.
+  /// Finds stages that are at loops with equal bounds and blocks, such that each pipe in these loops is both
+  /// pushed to and popped from. Returns an empty list if there are none.
   std::vector<size_t> LoopsInStep(const std::vector<Cursor>& cursors) const {
     for (const Cursor& candidate : cursors) {
       if (!IsCounted(candidate.op)) continue;

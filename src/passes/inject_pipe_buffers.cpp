@@ -5,8 +5,8 @@
 #include "ir/views.h"
 #include "passes/passes.h"
 
-// inject-pipe-buffers: gives each kernel that owns pipes one more parameter: the workspace that contains
-// their rings. A kernel that has a workspace already keeps it.
+// inject-pipe-buffers: adds a parameter to each kernel that owns pipes: the workspace that contains the ring
+// buffers of the pipes. If the kernel already has a workspace, it is used.
 //
 //   kernel @k (%y: tensor<f32,[M]> out) {         ->   kernel @k (%y: tensor<f32,[M]> out, %ws: workspace) {
 //     %q = pipe {…}                                      %q = pipe in %ws {…}
@@ -15,7 +15,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns the kernel's workspace parameter, and adds one if there is none.
+/// Returns the kernel's workspace parameter. Adds one if there is none.
 Value* WorkspaceParam(ir::Module& module, ir::Function& kernel) {
   for (const ir::Param& param : kernel.params) {
     if (param.value->type()->kind == ir::TypeKind::Workspace) return param.value;

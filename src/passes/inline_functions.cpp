@@ -10,25 +10,25 @@
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 
-// Two passes replace calls by the fn's body, over the caller's axes.
+// Two passes replace calls by the body of the fn, with the axes of the caller.
 //
-// inline-tile-functions runs early and inlines calls of fns that have ranges or pipes: later passes need the
-// caller's tiles to decide the order of rounding and to count pushes. It then removes these fns; calls of
-// other fns stay.
+// inline-tile-functions runs early and inlines calls of fns that have ranges or pipes, because later passes
+// need the caller's tiles to decide the order of rounding and to count pushes. It then removes these fns;
+// calls of other fns remain.
 //
 //   fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
 //   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
 //   ->  %m = reduce max %x over c : tile<f32; b r>
 //
-// inline-functions inlines the remaining calls. Their fns have scalar bodies, which are mapped over the
-// union of the call's axes.
+// inline-functions inlines the remaining calls. The fns that they call have scalar bodies, which become ops
+// over the union of the axes of the call.
 //
 //   fn @half.f32 (%x: f32) -> f32 { %c = const 0.5 : f32 ; %y = mul %x, %c : f32 ; return %y }
 //   %r = call @half.f32(%t) : tile<f32; i>
 //   ->  %c = const 0.5 : f32 ; %y = mul %t, %c : tile<f32; i>
 //
-// A call's mask has none of the fn's own axes. It also masks the ops of the body that may trap: where it is
-// false, divisors are 1 and a `while` does not start.
+// A call's mask has none of the fn's own axes. It also masks the ops of the body that may trap: where the
+// mask is false, divisors are 1 and a `while` does not start.
 
 namespace kdl::passes {
 
@@ -46,8 +46,8 @@ bool IsTileFunction(const ir::Function& fn) {
 
 bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
 
-/// Finds the extra axes that the values of a fn get from a call that maps the fn over them. A value gets
-/// those of the arguments on which it depends.
+/// Finds the axes that the values of a fn get in addition if a call maps the fn over these axes. A value gets
+/// the additional axes of the arguments on which it depends.
 class MappedAxes {
  public:
   /// `outside` returns the axes of values that are defined outside of the studied loops.
@@ -55,10 +55,10 @@ class MappedAxes {
       : outside_(std::move(outside)) {}
 
   /// Finds the axes of the values that a `while` carries, as parameters of its region. Each value gets the
-  /// axes that it has in any iteration, and those of the condition, since elements finish at different
-  /// times. Values that are used after the loop also get the axes of everything that the loop computes. If
-  /// none is used, the last carried value gets these axes. `condition` lists further axes of the initial
-  /// condition.
+  /// axes that it has in any iteration, and those of the condition, because elements finish at different
+  /// times. Values that are used after the loop also get the axes of everything that the loop computes. If no
+  /// value is used after the loop, the last carried value gets these axes. `condition` lists additional axes
+  /// of the initial condition.
   void Study(const Op* loop, const AxisList& condition = {});
   const AxisList& ParamAxes(const Value* param) const { return known_.at(param); }
 
@@ -75,7 +75,7 @@ AxisList MappedAxes::ValueAxes(const Value* value) const {
   return found != known_.end() ? found->second : outside_(value);
 }
 
-/// Gives each value in the region the axes of the operands that it is computed from. Returns the union of
+/// Gives each value in the region the axes of the operands from which it is computed. Returns the union of
 /// all these axes.
 AxisList MappedAxes::Flow(const ir::Region* region) {
   AxisList made;
@@ -156,14 +156,15 @@ class Inliner {
     return bound;
   }
 
-  /// Returns the type with the caller's axes in place of the fn's, plus `mapped`, the axes over which the
+  /// Replaces the fn's axes in a type by those of the caller, and adds the axes in `mapped`, over which the
   /// call maps the fn.
   ir::Type Bound(ir::Type type, const AxisList& mapped) const {
     if (type->kind != ir::TypeKind::Tile) return type;
     return builder_.types().Tile(type->scalar, ir::UnionAxes(BoundSorted(type->axes), mapped));
   }
 
-  /// Returns the axes that the copies of the op's operands have, but the operands themselves do not.
+  /// Returns the axes that the copies of the op's operands have in addition to those of the operands
+  /// themselves.
   AxisList OperandExtras(const Op* op) const {
     AxisList mapped;
     for (Value* operand : op->operands()) {
@@ -223,9 +224,9 @@ class Inliner {
   // ---- while
 
   /// A carried value gets the axes that it has in any iteration, and those of the condition. If the call of a
-  /// fn with ranges maps a loop over further axes, its elements finish at different times: the loop runs
-  /// until all have finished, and elements that have finished keep their values. In a scalar loop each
-  /// element has its own iterations.
+  /// fn with ranges maps a loop over additional axes, its elements finish at different times: the loop runs
+  /// until all have finished, and finished elements keep their values. In a scalar loop, each element has its
+  /// own iterations.
   ///   while carry(%go = …, %x = …) { … yield %c, %y }
   ///   ->  while carry(%any = …, %go = …, %x = …) { … %n = and %go, %c ; %a = reduce any %n over mapped
   ///                                                 %k = select %go, %y, %x ; yield %a, %n, %k }
@@ -317,8 +318,8 @@ class Inliner {
 
   // ---- Masks
 
-  /// Masks an op that may trap: a divisor becomes 1 where the mask is false; calls, asserts and indexed reads
-  /// get the mask as an operand.
+  /// Masks an op that may trap: where the mask is false, a divisor becomes 1. Calls, asserts and indexed
+  /// reads get the mask as an operand.
   void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
     Value* mask = mask_;
     bool has_mask = op->kind() == OpKind::Call || op->kind() == OpKind::Assert ||
@@ -340,7 +341,7 @@ class Inliner {
   ir::ValueMap map_;
   std::vector<Op*>& calls_;
   std::map<AxisId, AxisId> axes_;  ///< maps axes of the fn to those of the caller
-  Value* mask_;                    ///< the call's mask, unless a loop's condition includes it
+  Value* mask_;                    ///< the call's mask; null while a loop's condition includes it
 };
 
 void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles) {

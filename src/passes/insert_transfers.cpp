@@ -16,21 +16,22 @@
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 
-// insert-transfers: before each launch, moves the tensors that the launch uses to its device. One walk over
-// the program tracks the device that owns each tensor, and the devices that have copies of it:
-// - A launch on another device that only reads the tensor gets a copy, which is valid until the next write:
+// insert-transfers: before each launch, moves the tensors that the launch uses to its device. While it walks
+// over the program, it tracks which device owns each tensor and which devices have copies:
+// - A launch on another device that only reads the tensor uses a copy, which is valid until the next write:
 //     launch @f on @two (%x, %y)     ->  %x2, %e = transfer %x to @two {cause = "f reads it"}
 //                                        launch @f on @two (%x2, %y)
-// - The device of a launch that writes the tensor becomes its owner. Elements that may be read move there:
+// - The device of a launch that writes the tensor becomes its owner. Elements that may be read are moved
+// there:
 //     relocate %y to @two
-// - If `on` fixes a tensor to a device, a launch on another device writes a copy of it, which is copied back.
-// Whole tensors move, even if a launch needs only a part; the part is then made again from the moved tensor.
-// A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop changes
-// moves, before the loop, to the device of the last launch in the loop that writes it. Each iteration then
+// - If `on` fixes a tensor to a device, a launch on another device writes a copy, which is then copied back.
+// Whole tensors are moved, even if a launch needs only a part; the part is then taken from the moved tensor.
+// A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop changes is
+// moved, before the loop, to the device of the last launch in the loop that writes it. Each iteration then
 // ends with the tensor on the device where it began. If branches leave a tensor on different devices, one of
-// the branches moves the tensor. The device of the caller's parameters is unknown: each parameter moves to
-// the device of its first launch, and those that are written move back at the end. Between devices that
-// share memory, none of this moves any data. Whether devices share memory is only known at run time.
+// the branches moves the tensor. The device of the caller's parameters is unknown: each parameter is moved to
+// the device of its first launch, and parameters that are written are moved back at the end. Whether devices
+// share memory is known only at run time; between devices that do, no data is moved.
 
 namespace kdl::passes {
 
@@ -42,9 +43,9 @@ struct QueuePlace {
   int64_t queue = 0;
 };
 
-/// What is known about a tensor at a point of the program.
+/// The known properties of a tensor at a point of the program.
 struct Owner {
-  Name device;        ///< the owner; empty if the tensor is where the caller has it
+  Name device;        ///< the owner; empty if the tensor is on the device that the caller chose
   int64_t queue = 0;  ///< queue of the last op that wrote it
   bool is_fixed = true;
   bool has_elements = true;
@@ -53,7 +54,7 @@ struct Owner {
 
 using Owners = std::map<const Value*, Owner>;
 
-/// Everything that a launch does to one tensor.
+/// How a launch uses one tensor.
 struct Need {
   Value* root;
   bool reads = false;
@@ -91,8 +92,8 @@ class Inserter {
     });
   }
 
-  /// Returns whether the program uses at most one device. Then nothing moves, and parameters are on that
-  /// device too.
+  /// Returns whether the program uses at most one device. If so, nothing is moved, and the parameters are on
+  /// that device.
   bool HasOnePlace() const { return devices_.size() <= 1 && !asks_for_moves_; }
 
   void AddParams(Owners& state) {
@@ -138,7 +139,8 @@ class Inserter {
     });
   }
 
-  /// Makes the program work on a local copy of the parameter, on the device of `first`, its first launch.
+  /// Makes the program work on a local copy of the parameter, on the device of the parameter's first launch
+  /// (`first`).
   void AddLocal(const ir::Param& param, const Op* first, Owners& state) {
     Op* user = nullptr;
     for (Op* op : *program_.body) {
@@ -196,7 +198,7 @@ class Inserter {
     }
   }
 
-  /// Makes a copy or fill run on the device that owns its destination.
+  /// Makes a copy or fill op run on the device that owns its destination.
   void SetPlace(Op* op, Owners& state) {
     Name device;
     for (const Touch& touch : TouchesOf(context_.module, op)) {
@@ -244,7 +246,7 @@ class Inserter {
       auto need = std::ranges::find(needs, root, &Need::root);
       if (need == needs.end()) need = needs.insert(need, {root});
       need->writes = need->writes || touch.writes;
-      need->reads = need->reads || touch.reads || touch.tensor != root;  // a part: the rest is kept
+      need->reads = need->reads || touch.reads || touch.tensor != root;  // a part: the rest must be kept
     }
     return needs;
   }
@@ -255,8 +257,8 @@ class Inserter {
     owner.copies.clear();
   }
 
-  /// Makes a launch write a tensor that `on` fixes to another device: it writes a copy, which is then copied
-  /// back.
+  /// If `on` fixes a tensor to another device, makes the launch write a copy of the tensor, which is then
+  /// copied back.
   void WriteCopy(Op* launch, const Need& need, const QueuePlace& place, Owner& owner) {
     std::string name(CauseText(launch));
     bool reads = need.reads && owner.has_elements;
@@ -274,8 +276,8 @@ class Inserter {
     owner.copies[place.device] = copy;
   }
 
-  /// Returns the copy of a tensor on a device. Creates it before the outermost loop that does not change the
-  /// tensor.
+  /// Returns the copy of a tensor on a device. If there is none yet, creates it before the outermost loop
+  /// that does not change the tensor.
   Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Owner& owner,
                  const std::string& cause) {
     if (auto known = owner.copies.find(place.device); known != owner.copies.end())
@@ -292,7 +294,7 @@ class Inserter {
     return owner.copies[place.device] = copy;
   }
 
-  /// Handles a move that the source asks for: `x to d`.
+  /// Handles a move that the source requests: `x to d`.
   void MoveAsSaid(Op* op, Owners& state) {
     Value* root = ir::MemoryOf(op->operand(0));
     Owner& owner = state[root];
@@ -303,7 +305,7 @@ class Inserter {
     } else if (owner.device != place.device) {
       Relocate(root, owner, place, op, cause, op->loc(), op->HasAttr(AttrKey::Fresh));
     }
-    // In KIR text, other ops may wait for the event of this op. They will get new events.
+    // In KIR text, other ops may wait for the event of this op. They will get new events later.
     for (const ir::Use& use : std::vector<ir::Use>(op->result()->uses())) DropEvent(use.user, op);
     ir::Erase(op);
   }
@@ -333,8 +335,8 @@ class Inserter {
     std::set<const Value*> changed;
   };
 
-  /// Returns the tensors that a loop or branch changes. Maps each to the last op inside that decides its
-  /// device, or to null if only other ops write it.
+  /// Returns the tensors that a loop or branch changes. Maps each tensor to the last op inside that
+  /// determines its device, or to null if no such op writes it.
   std::map<const Value*, const Op*> ChangedIn(const Op* outer) const {
     std::map<const Value*, const Op*> changed;
     for (const ir::Region* region : outer->regions()) {
@@ -353,8 +355,8 @@ class Inserter {
     return changed;
   }
 
-  /// Returns the last op in `changed` that decides the device of a tensor, or of another tensor that it is
-  /// swapped with.
+  /// Returns the last op in `changed` that determines the device of a tensor, or of a tensor with which it is
+  /// swapped.
   const Op* LastWriter(const std::map<const Value*, const Op*>& changed, const Value* root) const {
     const Op* last = nullptr;
     for (const auto& [tensor, op] : changed) {
@@ -423,7 +425,7 @@ class Inserter {
     }
   }
 
-  /// Keeps the copies of each tensor that were made before the op, unless its regions change the tensor.
+  /// Keeps the copies of a tensor that were made before the op, unless the op's regions change the tensor.
   void Leave(const Op* op, const Owners& inside, const std::map<const Value*, const Op*>& changed,
              Owners& state) {
     for (auto& [root, owner] : state) {
@@ -464,7 +466,7 @@ class Inserter {
     return builder.Create(kind, operands, results, std::move(attrs));
   }
 
-  /// Replaces a tensor, or parts of it, in the launch's operands by a copy of the tensor.
+  /// Replaces a tensor, or parts of the tensor, in the launch's operands by a copy of the tensor.
   void Use(Op* launch, Value* root, Value* copy) {
     for (const Touch& touch : TouchesOf(context_.module, launch)) {
       if (ir::MemoryOf(touch.tensor) == root) Replace(launch, touch.operand, copy, root);
@@ -492,7 +494,7 @@ class Inserter {
     }
   }
 
-  /// Recreates parts of a moved tensor where they are used, since existing parts refer to the tensor's
+  /// Recreates the parts of a moved tensor where they are used, because existing parts refer to the tensor's
   /// former memory.
   void RenewParts(const Value* tensor) {
     for (Op* op : ir::UsersOfMemory(tensor)) {
@@ -505,7 +507,7 @@ class Inserter {
     }
   }
 
-  /// Warns about a tensor that outlives an iteration of the loop around `op` and moves in each iteration.
+  /// Warns about a tensor that outlives an iteration of the loop around `op`, but is moved in each iteration.
   void RemarkIteration(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
     const Op* loop = op->parent_region()->parent();
     while (loop && loop->kind() == OpKind::If) loop = loop->parent_region()->parent();

@@ -37,7 +37,8 @@ struct Constants {
   std::vector<Name> open;  ///< constants for which the program has no value
 };
 
-/// Returns the value of `text`: a number, or an integer parameter of the program that has exactly one value.
+/// Returns the value of `text`, which is a number or an integer parameter of the program with exactly one
+/// value.
 std::optional<int64_t> KnownValue(std::string_view text, const Function& program) {
   int64_t value = 0;
   auto end = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -48,8 +49,8 @@ std::optional<int64_t> KnownValue(std::string_view text, const Function& program
   return std::nullopt;
 }
 
-/// Parses a list like `BM = 64, BN = D, BK = 2*D`. Returns nothing if the list is malformed, since it may
-/// come from a .kir file.
+/// Parses a list like `BM = 64, BN = D, BK = 2*D`. Returns nothing if the list is malformed, which is
+/// possible in a .kir file.
 std::optional<Constants> ParseConstants(std::string_view text, const Function& program,
                                         Names& names) {
   Constants constants;
@@ -113,14 +114,14 @@ class Instantiation {
  private:
   Names& names() { return module_.context().names; }
 
-  /// Returns whether the generic has no value: it has not been given exactly one, and no dimension of the
-  /// data has its name.
+  /// Returns whether the value of the generic is unknown: the number of given values is not one, and no
+  /// dimension of the data has its name.
   static bool IsOpen(const Function& program, const Generic& generic) {
     return generic.values.size() != 1 && program.FindDim(generic.name) == nullptr;
   }
 
-  /// Removes programs that get their constants from the programs that call them, since they have been
-  /// inlined into their callers. If a module has only one program, it is kept, since it is the one to run.
+  /// Removes programs that get their constants from other programs that call them, because they have been
+  /// inlined into their callers. If a module has only one program, it is the one to run and is kept.
   void DropParts() {
     auto is_program = [](const Function* f) { return f->kind == ir::FunctionKind::Program; };
     if (std::ranges::count_if(module_.functions(), is_program) < 2) return;
@@ -131,7 +132,7 @@ class Instantiation {
     });
   }
 
-  /// Returns whether all constants of the program have a value. Reports those that have none.
+  /// Returns whether all constants of the program have values. Reports constants that have none.
   bool CheckProgram(const Function& program) {
     bool is_given = true;
     for (const Generic& generic : program.generics) {
@@ -173,7 +174,7 @@ class Instantiation {
   }
 
   /// Checks that every constant of a launched kernel has a value. `is_given` must be false if a constant of
-  /// the program itself has no value, which has been reported already.
+  /// the program itself has no value, which has already been reported.
   void CheckGiven(const Function& program, bool is_given) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch) return;
@@ -300,7 +301,7 @@ class Instantiation {
     }
   }
 
-  /// Returns whether all constants of the kernel are known. If launches give them, the kernel itself is
+  /// Returns whether all constants of the kernel are known. If launches provide values, the kernel itself is
   /// dropped in favor of its variants.
   bool AllKnown(Function& kernel) {
     for (const Generic& generic : kernel.generics) {
@@ -325,8 +326,8 @@ class Instantiation {
     return found;
   }
 
-  /// An unknown constant is an error if the kernel is launched, or if nothing else can be compiled. Otherwise
-  /// the kernel is left out, with a warning if it is exported.
+  /// A constant without a value is an error if the kernel is launched, or if nothing else can be compiled.
+  /// Otherwise, the kernel is left out, with a warning if it is exported.
   void LeaveOutUnbound() {
     bool has_others = std::ranges::any_of(module_.functions(), [&](Function* function) {
       bool is_unbound = std::ranges::any_of(
@@ -362,9 +363,9 @@ class Instantiation {
   std::vector<Function*> dead_;
   std::vector<std::pair<Function*, const Generic*>>
       unbound_;                  ///< kernels, each with a generic without a value
-  std::vector<Function*> open_;  ///< kernels launched without some value; already reported
+  std::vector<Function*> open_;  ///< kernels launched without a value that they need; already reported
   std::map<const ir::Op*, Name>
-      handed_on_;  ///< for each launch, a constant whose value the program lacks
+      handed_on_;  ///< for each launch, a constant for which the program has no value
 };
 
 }  // namespace

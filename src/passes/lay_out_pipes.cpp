@@ -4,9 +4,9 @@
 #include "passes/passes.h"
 #include "support/check.h"
 
-// lay-out-pipes: decides where the rings of a kernel's pipes lie in the workspace of an instance: one after
-// another, in source order. The attributes that it sets on a `pipe` op are the only description of the
-// pipe's ring. Pipes that are on chip have no ring.
+// lay-out-pipes: assigns offsets to the ring buffers of a kernel's pipes in the workspace of an instance: one
+// after another, in source order. The attributes that it sets on a `pipe` op are the only description of the
+// pipe's ring buffer. Pipes that are on chip have no ring buffer.
 //
 //   %q = pipe {name = "q", depth = 2} : pipe<f32,[64,64]>
 //   -> %q = pipe {name = "q", depth = 2, from = "cube", to = "vector", header = 64, slot = 16448, offset = 0} : …
@@ -19,13 +19,14 @@ using ir::MakeAttr;
 
 constexpr int64_t kMostBytes = int64_t{1} << 62;
 
-/// Returns the name of the stage that contains these pushes or pops, or an empty name if there are none.
+/// Returns the name of the stage that contains these pushes or pops; empty if there are no pushes or pops.
 Name StageName(const std::vector<ir::Op*>& ends) {
   const ir::Op* stage = ends.empty() ? nullptr : StageOf(ends[0]);
   return stage ? stage->attr<AttrKey::Name>() : Name();
 }
 
-/// Returns the ring of a pipe at `offset`, or nothing if the workspace of an instance would become too large.
+/// Returns the ring buffer of a pipe at `offset`, or nothing if the workspace of an instance would become too
+/// large.
 std::optional<ir::Ring> RingAt(const ir::Op* pipe, int64_t offset) {
   std::optional<int64_t> slot = ir::SlotBytes(pipe->result()->type());
   if (!slot) return std::nullopt;

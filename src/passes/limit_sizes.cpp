@@ -12,17 +12,17 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// limit-sizes: makes sure that no product of sizes in a kernel overflows 64 bits, including the constant
-// factors by which the kernel multiplies it.
+// limit-sizes: makes sure that no product of sizes in a kernel overflows 64 bits, even when multiplied by the
+// constant factors that the kernel uses.
 //
 //   kernel @f dims(%N, %M) { … mul %i, %M … }    with %i from 0 to %N
 //   kernel @f dims(%N, %M) { require (M*N) le 4611686018427387904 … }
 //
 // The launch evaluates this product without overflow. If the number of cores is a factor, each core asserts
-// the limit instead. The number of blocks of an `spmd for` over several dimensions is limited as well, since
+// the limit instead. The number of blocks of an `spmd for` over several dimensions is also limited, because
 // blocks are distributed to the cores by number. A bound of an `spmd for` may be a value that sizes do not
-// limit, such as a parameter. An assert before the loop then checks that the loop's number of indices does
-// not overflow.
+// limit, such as a parameter. In this case, an assert before the loop checks that the loop's number of
+// indices does not overflow.
 
 namespace kdl::passes {
 
@@ -34,10 +34,9 @@ using proofs::LaunchProduct;
 using proofs::Magnitude;
 using proofs::Wraps;
 
-constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< the most indices of one `spmd for`
+constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< the maximum number of indices of one `spmd for`
 
-/// Collects the products of sizes that limit the magnitudes of values, each with the largest constant
-/// factor.
+/// Collects the products of sizes that bound the magnitudes of values, each with the largest constant factor.
 class Products {
  public:
   explicit Products(const ir::Function& kernel) : kernel_(kernel), wraps_(kernel) {}
@@ -107,8 +106,8 @@ class Products {
     Add(walk, blocks);
   }
 
-  /// Returns whether the product is the number of elements of a parameter. The runtime has already counted
-  /// its bytes.
+  /// Returns whether the product is the number of elements of a parameter. If so, the runtime has already
+  /// checked its number of bytes.
   bool IsShape(const LaunchProduct& product) const {
     return std::ranges::any_of(kernel_.params, [&](const ir::Param& param) {
       if (param.value->type()->kind != ir::TypeKind::Tensor) return false;
@@ -164,8 +163,8 @@ class Limiter {
     builder_.set_loc(kernel.loc);
   }
 
-  /// Asserts before an `spmd for` that its number of indices does not overflow. Dividing the limit by each
-  /// extent cannot overflow, and the last quotient is at least 1 only if the product of the extents is
+  /// Asserts before an `spmd for` that its number of indices does not overflow. Divides the limit by each
+  /// extent, which cannot overflow. The last quotient is at least 1 only if the product of the extents is
   /// within the limit.
   void Count(Op* walk) {
     builder_.SetInsertionPoint(walk);
@@ -209,7 +208,7 @@ class Limiter {
   }
 
  private:
-  /// Returns a size that is 0 if any size of the product is 0, and otherwise 1.
+  /// Returns a size that is 0 if any size in the product is 0, otherwise 1.
   Size IsAny(const LaunchProduct& product) {
     SizeTable& sizes = context_.module.types().sizes();
     Size any = sizes.Constant(1);
@@ -229,8 +228,8 @@ class Limiter {
          MakeAttr<AttrKey::Right>(limit), MakeAttr<AttrKey::Text>(text)});
   }
 
-  /// Asserts the limit on each core, since the check before a launch does not know the number of cores. Uses
-  /// division, which cannot overflow.
+  /// Asserts the limit on each core, because the check before a launch does not know the number of cores.
+  /// Uses division, which cannot overflow.
   void Assert(Size of_sizes, size_t cores, int64_t most, Name text) {
     Value* left = builder_.I64(most);
     Value* core_num = builder_.Make(OpKind::CoreNum, {}, left->type());

@@ -14,9 +14,9 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
-// lower-group-reductions: an spmd that is distributed in groups becomes an spmd over the groups, in which
-// each group runs its blocks in order. What the blocks add up for their group goes into the group's part of
-// a launch tensor. After a barrier, the parts are reduced.
+// lower-group-reductions: replaces an spmd that is distributed in groups by an spmd over the groups, in which
+// each group runs its blocks in order. The values that the blocks of a group reduce are accumulated in the
+// group's partial results (parts), which are in a launch tensor. After a barrier, the parts are reduced.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {distribute = grouped}
 //   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
@@ -29,9 +29,9 @@
 //      sync
 //      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
 //
-// If binders split t into tiles (see GroupParts), a part is one tile of one group. It is filled when the
-// group reaches the tile. If each tile is visited only once, a group itself adds a tile to t if no other
-// group visits the tile. Only the remaining tiles are reduced after the barrier:
+// If loop variables split t into tiles (see GroupParts), a part is one tile of one group. It is filled when
+// the group reaches the tile. If each tile is visited only once, each group itself adds the tiles that no
+// other group visits to t. Only the remaining tiles are reduced after the barrier:
 //
 //   update %v into %t[%i] {scope = group}
 //   -> loop %n in … {
@@ -42,8 +42,8 @@
 //      sync
 //      spmd (%i) { if (several groups visit %i) { loop over these … } }
 //
-// If the spmd may run again, another barrier follows, so that parts are not filled again before all have
-// been reduced. The parts of an spmd in a stage are reduced after all stages have ended.
+// If the spmd may run again, another barrier follows, so that parts are not filled again before all of them
+// have been reduced. The parts of an spmd in a stage are reduced after all stages have ended.
 
 namespace kdl::passes {
 
@@ -52,8 +52,7 @@ namespace {
 using ir::BoundsMode;
 using ir::MakeAttr;
 
-/// Returns the block operand whose axis is the only one in a dimension of an update's index, or null if
-/// there is none.
+/// Returns the only operand with axes in a dimension of an update's index, if it is a block; otherwise null.
 const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
   const Value* only = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
@@ -92,8 +91,8 @@ bool MayRunAgain(const Op* op) {
   return false;
 }
 
-/// Returns the group updates in an spmd, as one list for each tensor. All updates of one tensor use the same
-/// operator.
+/// Returns the updates in an spmd that reduce over groups, as one list for each tensor. All updates of one
+/// tensor use the same operator.
 std::vector<std::vector<ir::UpdateOp>> UpdatesOf(const Op* spmd) {
   std::vector<std::vector<ir::UpdateOp>> updates;
   ir::Walk(spmd->region(), [&](Op* op) {
@@ -142,7 +141,7 @@ class GroupFolder {
   }
 
  private:
-  /// What a group needs for one tensor while it runs its blocks.
+  /// The values that a group needs for one tensor while it runs its blocks.
   struct Visit {
     const GroupParts* parts;
     Value* first_step = nullptr;     ///< number of the group's first step
@@ -151,12 +150,14 @@ class GroupFolder {
     Value* slot = nullptr;
   };
 
-  /// Moves the bounds out of the stage: reductions after the stages use them to compute the number of groups.
+  /// Moves the bounds out of the stage, because reductions after the stages use them to compute the number of
+  /// groups.
   void TakeBoundsOut() {
     for (Value* bound : spmd_->operands()) TakeOut(bound->def());
   }
 
-  /// The verifier has checked that these ops can be moved.
+  /// Moves the op, and the ops that compute its operands, out of the stage. The verifier has checked that
+  /// this is possible.
   void TakeOut(Op* op) {
     if (!op || op->parent_region() != stage_->region()) return;
     for (Value* operand : op->operands()) TakeOut(operand->def());
@@ -210,8 +211,8 @@ class GroupFolder {
     for (const Visit& visit : visits) Leave(visit, begin, number, binders);
   }
 
-  /// Computes the slot of the block's tile. If the block is the group's first block of that tile, also fills
-  /// the slot.
+  /// Computes the index (slot) of the partial result for the tile that contains the block. If the block is
+  /// the group's first block of that tile, also fills the partial result with the identity.
   void Enter(Visit& visit, Value* group, Value* begin, Value* number,
              const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
@@ -247,7 +248,7 @@ class GroupFolder {
     });
   }
 
-  /// Runs `body` to create ops for the elements of the tile that contains the binders' block.
+  /// Calls `body` to create ops for the elements of the tile that contains the current block.
   template <typename Body>
   void ForElements(const GroupParts& parts, const std::vector<Value*>& binders, Body body) {
     ir::Region* here = builder_.region();
@@ -272,8 +273,8 @@ class GroupFolder {
     });
   }
 
-  /// Redirects the update to the group's part. If points may touch the same element, it remains an update;
-  /// otherwise it becomes a load and a store of whole tiles.
+  /// Redirects the update to the group's partial result. If several points may touch the same element, the
+  /// update remains an update; otherwise it becomes a load and a store of whole tiles.
   void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     builder_.StandAt(update.op);
@@ -330,7 +331,7 @@ class GroupFolder {
     builder_.SetInsertionPoint(after_);
   }
 
-  /// Elements of a tensor into which the parts of groups are reduced.
+  /// The elements of a tensor into which the partial results of groups are reduced.
   struct Folded {
     const GroupParts& parts;
     Place place;
@@ -339,7 +340,7 @@ class GroupFolder {
     Value* tile;
   };
 
-  /// Returns the number of the tile that contains the binders' block.
+  /// Returns the number of the tile that contains the current block.
   Value* TileOf(const GroupParts& parts, const std::vector<Value*>& binders) {
     Value* tile = nullptr;
     for (size_t b = parts.first(); b < parts.last(); ++b) {
@@ -356,7 +357,8 @@ class GroupFolder {
                          folded.parts.acc());
   }
 
-  /// Returns `start` combined with the parts of the groups from `from` up to `to`.
+  /// Returns `start` combined with the partial results of the groups from `from` (inclusive) to `to`
+  /// (exclusive).
   Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
     const GroupParts& parts = folded.parts;
     return MakeLoop(builder_, {from, to}, {start}, [&](Value* group, const Values& so_far) {
@@ -378,7 +380,7 @@ class GroupFolder {
     return {blocks_->GroupOfBlock(first), to};
   }
 
-  /// Reduces a tile that is visited in one step only. If only one group took part in the step, that group
+  /// Reduces a tile that is visited in only one step. If only one group has blocks of that step, the group
   /// has already reduced the tile.
   void FoldShared(const Folded& folded) {
     Value* first = builder_.Mul(folded.tile, folded.parts.depth());
@@ -389,8 +391,9 @@ class GroupFolder {
     });
   }
 
-  /// Reduces a tile that is visited once in each round. A group that visits the tile several times has one
-  /// part for it. If there are at least as many rounds as groups, each group has visited all tiles.
+  /// Reduces a tile that is visited once in each round. A group that visits the tile several times has only
+  /// one partial result for it. If there are at least as many rounds as groups, each group has visited all
+  /// tiles.
   Value* FoldRounds(const Folded& folded) {
     const GroupParts& parts = folded.parts;
     Value* start = Start(folded);
@@ -415,7 +418,7 @@ class GroupFolder {
   ir::Builder builder_;
   Op* spmd_;
   std::vector<std::vector<ir::UpdateOp>> updates_;
-  Op* stage_;  ///< the stage around the spmd, or null; reductions wait for its end
+  Op* stage_;  ///< the stage around the spmd, or null; reductions are placed after all stages
   Op* after_;  ///< reductions are inserted before this op
   std::optional<GroupBlocks> blocks_;
   std::vector<GroupParts> parts_;

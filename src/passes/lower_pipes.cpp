@@ -5,16 +5,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// lower-pipes: a push stores its tile to a slot of the ring, and a pop loads the tile from the slot. Kernels
-// access a slot as a tensor between acquire and commit, and between wait and release.
+// lower-pipes: a push stores its tile to a slot (one entry) of the ring buffer, and a pop loads the tile from
+// the slot. Kernels access a slot as a tensor between acquire and commit, and between wait and release.
 //
 //   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ;
 //                                 commit %s to %q sizes(size of %i)
 //   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
 //                                 … ; release %s to %q, after the last use of %u in the block
 //
-// A core has at most one slot of a pipe at a time. If another pop comes before the last use of the tile, the
-// slot is released before that pop, and the tile is kept outside of the ring.
+// A core holds at most one slot of a pipe at a time. If another pop comes before the last use of the tile,
+// the slot is released before that pop, and the tile is kept outside of the ring buffer.
 
 namespace kdl::passes {
 
@@ -22,8 +22,8 @@ namespace {
 
 using ir::MakeAttr;
 
-/// How the elements of a slot are indexed with the blocks in scope at `op`: the start of the blocks is the
-/// slot's first element.
+/// How the elements of a slot are indexed with the blocks in scope at `op`. The first element of the slot
+/// corresponds to the starts of the blocks.
 struct SlotIndex {
   std::vector<Value*> operands;
   ir::Access access;
@@ -72,8 +72,8 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   ir::Erase(push.op);
 }
 
-/// Returns the op after the last use of a value in its region. If the terminator uses the value, returns the
-/// terminator.
+/// Returns the op after the last op in the value's region that uses the value. If the terminator uses the
+/// value, returns the terminator.
 Op* AfterLastUse(const Value* value) {
   const ir::Region* region = value->def()->parent_region();
   Op* last = value->def();
@@ -91,7 +91,7 @@ bool Pops(const Op* op, const Value* pipe) {
   });
 }
 
-/// Returns the op before which the slot of a tile can be released.
+/// Returns the op before which the slot of a tile is to be released.
 Op* ReleasePlace(const Value* tile, const Value* pipe) {
   Op* after = AfterLastUse(tile);
   for (Op* op = tile->def()->next(); op != after; op = op->next()) {

@@ -18,18 +18,18 @@
 // what it writes. Launches that share no tensor may overlap. A local tensor is freed after its last use:
 //   %h = alloc h ; %e0 = launch @f on @a (%x, %h) after() ;
 //   %e1 = launch @g on @b (%h, %y) after(%e0) ; free %h after(%e1)
-// If several conflicting ops are in one queue, it is enough to wait for the last of them: its event includes
-// everything that was put into that queue before, and fails if any of it fails. No event is needed for ops
-// of the same queue, ops that another event includes, or ops for which the host has waited. Events are not
-// used outside of their region or in a later iteration of a loop. After the region, ops of the same queue
-// are in order anyway. For another queue, a mark includes everything that was put into it before:
+// If several conflicting ops are in one queue, it is enough to wait for the event of the last one. This event
+// includes all ops that were put into the queue before, and fails if any of them fails. No event is needed
+// for ops in the same queue, ops that another event includes, or ops for which the host has waited. Events
+// are not used outside of their region or in a later iteration of a loop. After the region, ops in the same
+// queue are in order anyway. For another queue, a mark includes everything that was put into it before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
 // The host waits where it reads or writes an element, so no op needs to wait for the host. Tensors that a
-// swap exchanges are ordered as one tensor in the whole program, since it is only known at run time which of
-// them is in which memory. A part or view of a tensor is ordered like the tensor itself, but freed
-// separately. A parameter that is written overlaps no other parameter: the program rejects other arguments.
-// A transfer reads its tensor. Ops that use its result may touch the tensor itself, since a transfer does
-// not move a tensor that is already on the device.
+// swap exchanges are ordered as one tensor in the whole program, because only at run time is it known which
+// of them is in which memory. A part or view of a tensor is ordered like the tensor itself, but freed
+// separately. A parameter that is written overlaps no other parameter, because the program rejects
+// overlapping arguments. A transfer reads its tensor. Ops that use its result may access the tensor itself,
+// because a transfer does not move a tensor that is already on the device.
 
 namespace kdl::passes {
 
@@ -48,7 +48,7 @@ Queue QueueOf(const Op* op) { return {op->attr<AttrKey::Device>(), op->attr<Attr
 
 struct Access {
   Queue queue;
-  Value* event = nullptr;  ///< null: the access is in another iteration or region
+  Value* event = nullptr;  ///< null if the access is in another iteration or region
   bool writes = false;
   int time = 0;  ///< position in the order in which ops are put into queues
 };
@@ -68,15 +68,15 @@ bool Knows(const Clock& clock, const Access& access) {
   return known != clock.end() && known->second >= access.time;
 }
 
-/// What is known at a point of the program.
+/// The known state at a point of the program.
 struct Reached {
   /// For each tensor, the accesses that may still be running: its last writer, and the readers since then.
   std::unordered_map<const Value*, std::vector<Access>> tensors;
-  std::map<Queue, Clock> queues;  ///< what is complete when a queue's last op is complete
-  Clock host;                     ///< what is complete when the host continues
+  std::map<Queue, Clock> queues;  ///< for each queue, the ops that are complete when its last op is complete
+  Clock host;                     ///< the ops that are complete when the host continues
 };
 
-/// What an op does to a tensor's memory.
+/// How an op accesses a tensor's memory.
 struct TensorEffect {
   const Value* tensor;
   bool writes;
@@ -122,7 +122,7 @@ class Ordering {
   }
 
  private:
-  /// Returns the effects of an op on its tensors, including the tensors that may share its operands' memory.
+  /// Returns how an op accesses its tensors and the tensors that may share memory with them.
   std::vector<TensorEffect> EffectsOf(const Op* op) const {
     std::vector<TensorEffect> effects;
     for (const Touch& touch : TouchesOf(module_, op)) {
@@ -145,16 +145,16 @@ class Ordering {
     Access access;
   };
 
-  /// Makes `op` wait for conflicting accesses that may not be complete. `known` is what is known to be
-  /// complete, and is updated to what is complete when the op starts. `queue` is the op's own queue; earlier
-  /// ops in it need no event.
+  /// Makes `op` wait for conflicting accesses that may not be complete yet. `known` describes the ops that
+  /// are known to be complete, and is updated to the ops that are complete when `op` starts. `queue` is the
+  /// queue of `op`; earlier ops in that queue need no event.
   void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, Reached& state,
                         std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
     for (const TensorEffect& effect : effects)
       AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
-    // Events of later ops come first, since they include earlier ones. Accesses that need a mark come last,
-    // since marks are made only if no other event is enough.
+    // Events of later ops come first, because they include earlier ops. Accesses that need a mark come last,
+    // because marks are created only if no other event is enough.
     std::ranges::sort(conflicts, {}, [](const Access& access) {
       return std::tuple(access.event == nullptr, access.event ? -access.time : 0, access.queue);
     });
@@ -170,8 +170,7 @@ class Ordering {
     wait_for_rest(known);
     DropImplied(waits);
     for (const Wait& wait : waits) JoinInto(known, clocks_.at(wait.event));
-    // Dropping an event may also have dropped other accesses that the event included, so look for these
-    // again.
+    // A dropped event may have included other accesses that have also been dropped, so look for these again.
     size_t kept = waits.size();
     wait_for_rest(known);
     for (size_t i = kept; i < waits.size(); ++i) JoinInto(known, clocks_.at(waits[i].event));
@@ -224,13 +223,13 @@ class Ordering {
   }
 
   static void Record(std::vector<Access>& state, const Access& access) {
-    // A launch may have one tensor as several operands. If it writes one of them, it counts as a writer.
+    // A launch may have the same tensor as several operands. If it writes one of them, it counts as a writer.
     if (!state.empty() && state.front().writes && state.front().time == access.time) return;
     if (access.writes) state.clear();
     state.push_back(access);
   }
 
-  /// Adds what the regions of an op do to tensors that are defined outside of it.
+  /// Adds the accesses in the regions of an op to tensors that are defined outside of the op.
   void AddInside(const Op* outer, Reached& state) {
     ++time_;
     for (const ir::Region* region : outer->regions()) {
@@ -249,17 +248,17 @@ class Ordering {
     }
   }
 
-  /// Returns whether the op makes a tensor that must be freed.
+  /// Returns whether the op creates a tensor that must be freed.
   static bool HasLife(const Op* op) { return op->info().has(ir::kFreed); }
 
-  /// Returns whether the tensor is freed already, since KIR text may have been printed after this pass.
+  /// Returns whether the tensor is already freed, which is possible if KIR text was printed after this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result(0)->uses();
     return std::any_of(uses.begin(), uses.end(),
                        [](const ir::Use& use) { return use.user->kind() == OpKind::Free; });
   }
 
-  /// Adds the ops that use a tensor, or parts and views of it.
+  /// Adds the ops that use a tensor, or a part or view of it.
   static void AddUsers(const Value* tensor, std::vector<const Op*>& users) {
     for (const ir::Use& use : tensor->uses()) {
       users.push_back(use.user);
@@ -269,7 +268,8 @@ class Ordering {
   }
 
   /// Frees a tensor after the last op of its region that uses it, directly or in an inner region. The runtime
-  /// keeps the memory for ops that are still in queues, so events of inner regions need not be waited for.
+  /// keeps the memory for ops that are still in queues, so it is not necessary to wait for events of inner
+  /// regions.
   void End(Op* alloc, const ir::Region* region, const std::vector<Access>& accesses) {
     Op* last = alloc;
     std::vector<const Op*> users;
@@ -282,7 +282,7 @@ class Ordering {
       for (const Op* user : users) uses = uses || IsInside(user, op);
       if (uses) last = op;
     }
-    // Later accesses are those of other tensors that a swap may have put into this memory; they keep it alive.
+    // Later accesses belong to other tensors that a swap may have put into this memory; they keep it alive.
     std::vector<Access> uses;
     std::ranges::copy_if(accesses, std::back_inserter(uses), [&](const Access& access) {
       return access.event && places.at(access.event->def()) <= places.at(last);
@@ -301,11 +301,11 @@ class Ordering {
 
   ir::Module& module_;
   SwapClasses classes_;
-  std::unordered_map<const Value*, Clock> clocks_;  ///< for each event, what is complete after it
+  std::unordered_map<const Value*, Clock> clocks_;  ///< for each event, the ops that are complete after it
   int time_ = 0;
 };
 
-/// Removes the order that KIR text may already have.
+/// Removes the ordering that KIR text may already contain.
 void DropOrder(const ir::Function& program) {
   ir::Walk(program.body, [](Op* op) {
     if (IsQueued(op) || IsHostAccess(op)) SetAfter(op, {});

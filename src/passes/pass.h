@@ -17,8 +17,8 @@ namespace kdl::passes {
 
 struct PassContext;
 
-/// A property that a module has after one pass has established it, until another pass withdraws it. Facts
-/// are compared by address, so a family of targets can define its own facts.
+/// A property that a module has after a pass has established it, until another pass withdraws it. Facts are
+/// compared by address, so a family of targets can define its own facts.
 struct Fact {
   std::string_view name;
 };
@@ -39,7 +39,7 @@ class Few {
   size_t count_ = 0;
 };
 
-/// A fact that a pass relies on, with the reason why.
+/// A fact that a pass relies on, and the reason.
 struct Need {
   const Fact* fact = nullptr;
   std::string_view why;
@@ -74,13 +74,13 @@ struct Pass {
 
 using Pipeline = std::span<const Pass* const>;
 
-/// A pass and a fact that it needs but that does not hold when it runs.
+/// A pass and a fact that the pass needs but that does not hold when it runs.
 struct Unmet {
   const Pass* pass = nullptr;
   Need need;
 };
 
-/// Returns the first unmet need if the pipelines run one after another, or nothing if their order is valid.
+/// Returns the first unmet need if the pipelines run one after another, or nothing if all needs are met.
 constexpr std::optional<Unmet> FindUnmet(std::span<const Pipeline> pipelines) {
   std::vector<const Fact*> hold;
   for (Pipeline pipeline : pipelines) {

@@ -16,11 +16,11 @@
 namespace kdl::passes {
 
 /// How tiles get from one stage to the next. `Buffered` uses ring buffers in memory. `Fused` merges the
-/// stages into one that runs them in step, and keeps tiles in registers and scratch. `Auto` fuses where
-/// possible.
+/// stages into one stage that interleaves them, and keeps tiles in registers and scratch memory. `Auto` fuses
+/// where possible.
 enum class PipeMode : uint8_t { Auto, Buffered, Fused };
 
-/// What every pass may read, and where it reports diagnostics.
+/// The data that every pass may read, and the engine to which it reports diagnostics.
 struct PassContext {
   ir::Module& module;
   DiagnosticEngine& diagnostics;
@@ -28,12 +28,12 @@ struct PassContext {
   const passes::TargetFacts* facts = nullptr;      ///< null in module passes
   const passes::TileSelector* selector = nullptr;  ///< null in module passes
   PipeMode pipes = PipeMode::Auto;
-  /// Only in passes over programs: the kernels as compiled for each target, after their pipes are decided.
+  /// The kernels as compiled for each target, after their pipes are decided; only in passes over programs.
   std::vector<const ir::Module*> variants = {};
-  /// If set, accesses that are not proven to be in bounds get no check.
+  /// Whether to omit the checks of accesses that are not proven to be in bounds.
   bool unchecked = false;
-  std::optional<uint64_t> proof_steps =
-      {};  ///< limit on the steps of each proof; nothing: the default
+  /// The maximum number of steps of each proof; if empty, the default.
+  std::optional<uint64_t> proof_steps = {};
 
   /// Returns the position of an op in the sources, or an invalid span if its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;
@@ -46,11 +46,11 @@ struct PassRun {
 
 struct PassOptions {
   std::function<bool(const Pass& pass)> prints_after;
-  std::string_view stop_after;  ///< name of a pass, or empty
+  std::string_view stop_after;  ///< the name of a pass, or empty
   bool locs = false;
   bool verify = true;
-  std::function<void(std::string_view text)> print;  ///< receives the text of --print-after
-  std::vector<PassRun>* times = nullptr;             ///< if not null, each pass appends its time
+  std::function<void(std::string_view text)> print;  ///< receives the text that --print-after prints
+  std::vector<PassRun>* times = nullptr;             ///< if not null, each pass appends its run time
 };
 
 enum class PipelineEnd { Done, Stopped, Failed };

@@ -9,14 +9,15 @@
 
 namespace kdl::passes {
 
-/// The interpreter runs the result of this pipeline, after select-tiles has bound the remaining constants.
+/// The target-independent passes. The interpreter runs the result, after select-tiles has bound the remaining
+/// constants.
 inline constexpr std::array kModulePipeline = {
     &kInstantiate,    &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
     &kCheckBounds,    &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
     &kResolveDevices, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
 
-/// The pipeline for trusted KIR text that does not name the pass after which it was printed. Its author
-/// guarantees what the compiler would otherwise prove about `spmd for` and parameter directions.
+/// The pipeline for trusted KIR text that does not name the pass after which it was printed. The author of
+/// the text guarantees what the compiler would otherwise prove about `spmd for` and parameter directions.
 inline constexpr auto kTrustedPipeline = [] {
   constexpr auto is_kept = [](const Pass* pass) {
     return pass != &kCheckDisjoint && pass != &kCheckOutputs;

@@ -8,9 +8,9 @@
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// resolve-devices: gives every launch its device. A launch without `on` gets the only device that the file
+// resolve-devices: assigns a device to every launch. A launch without `on` gets the only device that the file
 // itself declares, or the host if it declares none. Devices of imported files, such as `lib::npu`, do not
-// count. If there is only one device, all other ops get it too.
+// count. If there is only one device, all other ops also get this device.
 
 namespace kdl::passes {
 
@@ -24,7 +24,8 @@ std::string DeclaredNames(const ir::Module& module) {
   return text.empty() ? "none" : text;
 }
 
-/// Reports undeclared devices, which only KIR text can have: in the language, names are resolved earlier.
+/// Reports undeclared devices. Only KIR text can contain them, because the front end resolves names in
+/// sources.
 void CheckDeclared(PassContext& context, const ir::Op* op) {
   Name name = op->attr<ir::AttrKey::Device>();
   for (const ir::Device& device : context.module.devices) {
@@ -40,7 +41,7 @@ bool IsOwn(const ir::Device& device) {
   return device.name.text().find("::") == std::string_view::npos;
 }
 
-/// Returns whether the op's device is chosen by assign-devices or insert-transfers if there are several
+/// Returns whether assign-devices or insert-transfers choose the device of the op if there are several
 /// devices.
 bool IsPlacedByUse(const ir::Op* op) {
   return op->kind() == ir::OpKind::Alloc || op->kind() == ir::OpKind::Copy ||

@@ -12,8 +12,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// scale-pipe-buffers: makes a program allocate the memory for the pipes of its launches: one slice for each
-// core that runs at the same time, each as large as one instance of the kernel needs:
+// scale-pipe-buffers: makes a program allocate the memory for the pipes of its launches. Each core that runs
+// at the same time gets one slice, which is as large as one instance of the kernel needs:
 //
 //   launch @k on @npu queue 0 cores(%n) (%x, %y) after()
 //   -> %w = workspace on @npu {name = "k: q"} : workspace                   at the start of the program
@@ -40,7 +40,7 @@ struct QueueWorkspace {
   std::vector<std::string> users;  ///< texts such as "matmul_residual: q, r"
 };
 
-/// Returns the kernel as compiled for each target that has it.
+/// Returns the compiled versions of the kernel, one for each target that has the kernel.
 std::vector<const ir::Function*> VariantsOf(const PassContext& context, Name kernel) {
   std::vector<const ir::Function*> variants;
   for (const ir::Module* module : context.variants) {
@@ -51,8 +51,8 @@ std::vector<const ir::Function*> VariantsOf(const PassContext& context, Name ker
   return variants;
 }
 
-/// Returns text like "matmul_residual: q, r", for the first variant whose pipes are in memory, or nothing if
-/// none has such pipes.
+/// Returns text like "matmul_residual: q, r" for the first variant whose pipes are in memory, or nothing if
+/// there is no such variant.
 std::optional<std::string> UserText(const std::vector<const ir::Function*>& variants) {
   for (const ir::Function* variant : variants) {
     if (ir::Footprint(*variant) == 0) continue;
@@ -115,8 +115,7 @@ class ProgramScaler {
   Value* Instances(ir::Builder& builder, const Op* launch) const {
     std::vector<Value*> cores(launch->Segment(ir::LaunchOp::at_cores).begin(),
                               launch->Segment(ir::LaunchOp::at_cores).end());
-    // From here on, each count is used twice. It gets a name, because the generated code is meant to be
-    // read.
+    // From here on, each count is used twice. It gets a name so that the generated code is readable.
     for (Value* count : cores) {
       bool is_literal = count->def() && count->def()->kind() == OpKind::Const;
       if (count->name().empty() && !is_literal)
@@ -126,8 +125,8 @@ class ProgramScaler {
                    {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())});
   }
 
-  /// Returns a constant if the kernel needs the same number of bytes on all targets, else an op that queries
-  /// the device.
+  /// Returns a constant if the kernel needs the same number of bytes on all targets, otherwise an op that
+  /// queries the device.
   static Value* Footprint(ir::Builder& builder, const Op* launch,
                           const std::vector<const ir::Function*>& variants) {
     int64_t first = ir::Footprint(*variants[0]);

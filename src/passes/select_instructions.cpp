@@ -3,9 +3,9 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// select-instructions: chooses the target's best matrix instruction for each contraction in sequential
-// order, depending on the types that are multiplied. The interpreter computes such a contraction in the same
-// way as the instruction. Contractions in 64-lane order have their own order, and get no instruction.
+// select-instructions: chooses the target's best matrix instruction for each contraction in sequential order,
+// depending on the types that are multiplied. The interpreter computes such a contraction exactly like the
+// instruction. Contractions in 64-lane order get no instruction.
 //
 //   contraction %a, %b into %c over k {acc = f32, order = sequential}
 //   ->  … {acc = f32, order = sequential, instruction = "cpu.bf16_pairs"}

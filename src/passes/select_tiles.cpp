@@ -10,17 +10,18 @@
 #include "passes/rewriting/bind_constants.h"
 #include "support/check.h"
 
-// select-tiles: binds the remaining auto generics to the values that the target's selector chooses. All
+// select-tiles: binds the remaining `auto` generics to the values that the target's selector chooses. All
 // extents are constants from here on, so this pass also rejects tiles that are too large for any core.
 
 namespace kdl::passes {
 
 namespace {
 
-/// With 64 partial sums of eight bytes for each element, scratch stays below the limit of 2^40 bytes for a buffer.
+/// At most 2^40 bytes, the limit on a buffer, are needed for 64 partial sums of eight bytes for each element.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
-/// Returns text like `4294967296 * 64` if the type is a tile with too many elements, else an empty string.
+/// Returns text like `4294967296 * 64` if the type is a tile with too many elements, otherwise an empty
+/// string.
 std::string TooManyElements(const ir::Function& kernel, ir::Type type) {
   if (!ir::IsTile(type)) return "";
   std::string text;
@@ -33,7 +34,7 @@ std::string TooManyElements(const ir::Function& kernel, ir::Type type) {
   return left == 0 ? text : "";
 }
 
-/// Reports at most one tile for each kernel, since the same blocks determine the size of all its tiles.
+/// Reports at most one tile for each kernel, because the same blocks determine the size of all its tiles.
 void CheckTiles(PassContext& context, const ir::Function& kernel) {
   bool reported = false;
   ir::Walk(kernel.body, [&](ir::Op* op) {
@@ -59,7 +60,8 @@ std::string ConstantsText(const ir::Function& kernel) {
   return text;
 }
 
-/// Returns text like `0` or `(256 / 0)` if the extent is not a valid number of elements, else an empty string.
+/// Returns text like `0` or `(256 / 0)` if the extent is not a valid number of elements, otherwise an empty
+/// string.
 std::string BadExtent(Size extent, int64_t least) {
   bool is_good = IsConstant(extent) && extent->value >= least;
   return is_good ? "" : ToString(extent);
@@ -75,8 +77,8 @@ bool DividesByZero(Size size) {
          DividesByZero(size->rhs);
 }
 
-/// Checks the extents that are expressions of constants: with the chosen values, they must be valid numbers
-/// of elements. `Check` returns false if it has reported an error.
+/// Checks extents that are expressions of constants: with the chosen values, they must be valid numbers of
+/// elements. `Check` returns false if it has reported an error.
 class ExtentChecker {
  public:
   ExtentChecker(PassContext& context, const ir::Function& kernel)

@@ -30,7 +30,8 @@ struct AccessView {
   /// Whether the stored value replaces the element regardless of what it was before: true for a store and for
   /// `atomic … =`.
   bool is_write() const;
-  /// Whether this access is the fill that irgen generates for elements into which groups of blocks reduce.
+  /// Whether this is the store that irgen generates to initialize the elements into which groups of blocks
+  /// reduce.
   bool is_fill() const;
   bool has_else() const { return op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Else; }
 };
@@ -41,17 +42,16 @@ std::vector<AccessView> AccessesIn(const ir::Region* region);
 /// Returns all accesses to a memory, including those through views.
 std::vector<AccessView> AccessesOf(const ir::Value* memory);
 
-/// The bounds of a loop variable. Values that a loop carries have none.
+/// The bounds of a loop variable. Loop-carried values have no bounds.
 struct LoopEnds {
   const ir::Value* lo;
   const ir::Value* hi;
 };
 std::optional<LoopEnds> LoopEndsOf(const ir::Value* param);
 
-/// Returns whether the proofs distinguish iterations of an op, because it is a loop or an spmd.
+/// Returns whether the op is a loop or an spmd. The proofs distinguish the iterations of such ops.
 bool IsLoop(const ir::Op* op);
-/// Returns the innermost op for which `IsLoop` is true, among the op itself and those around it; null if
-/// there is none.
+/// Returns the innermost loop or spmd that is the op itself or encloses it; null if there is none.
 const ir::Op* LoopOf(const ir::Op* op);
 
 }  // namespace kdl::proofs

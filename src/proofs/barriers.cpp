@@ -12,7 +12,7 @@ namespace {
 bool Waits(const Op* op) { return op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage; }
 bool Walks(const Op* op) { return op->kind() == OpKind::Spmd; }
 
-/// Whether `holds` is true for the op or an op nested in it; `known` caches the results.
+/// Returns whether `holds` is true for the op or an op nested in it; `known` caches the results.
 bool Has(const Op* op, bool (*holds)(const Op*), std::map<const Op*, bool>& known) {
   if (op->regions().empty()) return holds(op);
   auto [found, is_new] = known.try_emplace(op, false);
@@ -57,7 +57,7 @@ Barriers::Free Barriers::Without(Free free, const std::vector<std::string>& vari
   return {when, false, free.never || when.IsSurelyEmpty()};
 }
 
-/// Keeps the part of a condition that is the same on all cores.
+/// Keeps only the part of a condition that is the same on all cores.
 Barriers::Free Barriers::SameOnAllCores(PointSet when) const {
   auto others = when.Variables([&](const std::string& variable) {
     const Scope& scope = instances_.ScopeOf(variable);
@@ -116,8 +116,8 @@ Barriers::Free Barriers::Through(const ir::Region* region) {
   return through;
 }
 
-/// Restricts `free` to the cases in which there is no barrier from `op` up to but excluding `end`, which is
-/// in the same region. Returns false if there is always a barrier.
+/// Restricts `free` to the cases without a barrier from `op` (inclusive) to `end` (exclusive), which is in
+/// the same region. Returns false if there is always a barrier.
 bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   for (; op != end && !free.never; op = op->next()) {
     if (HasBarrier(op)) free &= Through(op);
@@ -125,8 +125,8 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   return !free.never;
 }
 
-/// Returns the condition for a path without a barrier from just after `op` to the end of `end`, a region
-/// around `op`.
+/// Returns the condition for a path without a barrier from just after `op` to the end of the enclosing region
+/// `end`.
 Barriers::Free Barriers::After(const Op* op, const ir::Region* end) {
   Free free = All();
   for (;; op = op->parent_region()->parent()) {
@@ -164,7 +164,7 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region*
   return loops;
 }
 
-/// Adds the way from one place to the other within one iteration, in the order in which they are executed.
+/// Adds the way to execute both places in one iteration, in program order.
 void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Iterations::Same, false};
   if (a == b) return Add(way, All(), All(), All(), ways);

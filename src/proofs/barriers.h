@@ -9,32 +9,32 @@
 
 namespace kdl::proofs {
 
-/// A way to execute one of two places of a kernel, both outside of `spmd for`, and then the other one without
-/// a barrier in between. Both places are in the same iteration of the first `equal` common loops. If there is
-/// one more common loop, they are in different iterations of that loop.
+/// Describes how a core can execute one of two places in a kernel and then the other without a barrier in
+/// between. Both places are outside of `spmd for`, and in the same iteration of the outermost `equal` loops
+/// that enclose them both. If there is another such loop, the places are in different iterations of it.
 struct Way {
   size_t equal = 0;
   enum class Iterations : uint8_t {
     Same,     ///< both places in the same iteration of all common loops
     Earlier,  ///< the first place in an earlier iteration of the next common loop
-    Next,     ///< like Earlier, with the second place in the very next iteration
+    Next,     ///< like `Earlier`, with the second place in the very next iteration
   } iterations = Iterations::Same;
-  bool is_swapped = false;  ///< the second place is executed first
-  /// The conditions for having no barrier in between, or weaker conditions. `when` is the part about the
-  /// iterations that contain both places.
+  bool is_swapped = false;  ///< whether the second place is executed first
+  /// The condition that no barrier is executed in between, or a weaker condition, in three parts. This part
+  /// concerns the iterations that contain both places.
   PointSet when{};
-  /// The part about the iterations that contain only the place that is executed first.
+  /// The part of the condition that concerns the iterations that contain only the place executed first.
   PointSet after{};
-  /// The part about the iterations that contain only the place that is executed second.
+  /// The part of the condition that concerns the iterations that contain only the place executed second.
   PointSet before{};
-  bool is_certain = true;  ///< whether the three conditions are exact
-  /// The loops that contain a barrier, enclose the place executed first, and are exited by the path. The
-  /// path is certain to contain no barrier only if it starts in the last iteration of each of these loops.
+  bool is_certain = true;  ///< whether all three parts of the condition are exact
+  /// The loops that contain a barrier and the place executed first, and that the path exits. The path is
+  /// certain to contain no barrier only if it starts in the last iteration of each of these loops.
   std::vector<const ir::Op*> left{};
-  /// The loops that contain a barrier, enclose the place executed second, and are entered by the path. The
-  /// path is certain to contain no barrier only if it ends in the first iteration of each of these loops.
+  /// The loops that contain a barrier and the place executed second, and that the path enters. The path is
+  /// certain to contain no barrier only if it ends in the first iteration of each of these loops.
   std::vector<const ir::Op*> entered{};
-  /// Whether iterations of the innermost common loop that the path skips may wait at a barrier. If so, the
+  /// Whether the path may skip iterations of the innermost common loop that wait at a barrier. If so, the
   /// path is certain to contain no barrier only if it leads to the very next iteration.
   bool may_wait = false;
 };
@@ -47,20 +47,20 @@ class Barriers {
 
   /// Returns the loops around an op, outside of spmds, that contain an spmd or a barrier, outermost first.
   std::vector<const ir::Op*> LoopsAround(const ir::Op* op);
-  /// Returns the op that represents `op` between barriers: the enclosing spmd or, if there is none, the
-  /// outermost op around it that contains neither a barrier nor an spmd.
+  /// Returns the op that represents `op` when barriers are compared: the enclosing spmd or, if there is none,
+  /// the outermost enclosing op that contains neither a barrier nor an spmd.
   const ir::Op* PlaceBetweenBarriers(const ir::Op* op);
   /// Returns all ways in which two places can be executed without a barrier in between.
   std::vector<Way> Ways(const ir::Op* a, const ir::Op* b);
   /// Returns whether every completed iteration of a loop waits at a barrier.
   bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
-  /// Returns whether each core that passes the op has waited for all other cores.
+  /// Returns whether each core that has passed the op is certain to have waited for all other cores.
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
   /// Returns whether the op is or contains an spmd.
   bool HasWalk(const ir::Op* op);
 
  private:
-  /// The launches, and the iterations of enclosing loops, in which some path has no barrier.
+  /// The launches, and the iterations of the enclosing loops, in which some path contains no barrier.
   struct Free {
     PointSet when;
     bool is_certain = true;

@@ -1,9 +1,9 @@
 #include "ir/tensor_view.h"
 #include "proofs/terms.h"
 
-// This file handles accesses to one memory through several views. A view is a bijection of indices. If a
-// kernel accesses a memory through one view only, the indices of that view are used. Otherwise they are
-// converted to indices of the memory. For a view v of a memory x:
+// Handles accesses to one memory through several views. A view is a bijection of indices. If a kernel
+// accesses a memory through one view only, the indices of that view are used. Otherwise, the indices of all
+// views are converted to indices of the memory. For a view v of a memory x:
 //   v splits a dimension of x    v[.., g, k, ..] is x[.., c, ..] with c = g * K + k
 //   v merges dimensions of x     v[.., m, ..] is x[.., i, j, ..] with i = m / J, j = m % J
 
@@ -11,7 +11,7 @@ namespace kdl::proofs {
 
 namespace {
 
-/// Converts an index of the view to an index of the view's operand.
+/// Converts an index of the view to an index of the tensor or view that it is taken from.
 std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> index) {
   auto [at, from, to] = ir::ViewedDimsOf(view);
   auto first = index.begin() + static_cast<std::ptrdiff_t>(at);

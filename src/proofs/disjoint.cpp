@@ -6,8 +6,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Disjoint tries three methods in turn: simple accesses without sets, then races with sets, and finally races
-// that the contents of tables can exclude.
+// Tries three methods in turn: handles simple accesses without sets, then finds races with sets, and finally
+// uses the contents of tables to rule out races.
 
 namespace kdl::proofs {
 
@@ -15,8 +15,8 @@ namespace {
 
 using ir::Effect;
 
-/// Returns the memories for which it is obvious that no two blocks, and no two points of a store, access the
-/// same element.
+/// Returns the memories for which it is obvious that no two blocks, and no two points of one store, access
+/// the same element.
 std::set<const Value*> SafeIn(const ir::Function& kernel) {
   std::set<const Value*> safe;
   std::vector<AccessView> views = AccessesIn(kernel.body);
@@ -89,8 +89,8 @@ std::vector<Parts> Disjoint::parts() const {
   return parts;
 }
 
-/// Returns whether the tables of ragged loops keep the blocks apart. If so, the launch has to check the
-/// tables on which this depends.
+/// Returns whether different blocks access different elements, because their parts come from tables. If so,
+/// the launch has to check the tables on which this depends.
 bool Disjoint::Asked::AreApartByTables(const Value* memory) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
   if (around.empty()) return false;

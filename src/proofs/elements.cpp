@@ -16,7 +16,7 @@ struct Division {
   Poly rest;
 };
 
-/// Divides a polynomial by a monomial, term by term.
+/// Divides each term of a polynomial by a monomial.
 Division Divide(const Poly& poly, const Poly& by) {
   if (!poly.exact()) return {poly, poly};
   Division division;
@@ -37,8 +37,8 @@ Division Divide(const Poly& poly, const Poly& by) {
 
 }  // namespace
 
-/// Returns the product to which a `where` sets a size name equal, as in L == N * M. This makes flat indices
-/// comparable with the size.
+/// If a `where` sets a size name equal to a product, as in L == N * M, returns the product. This makes flat
+/// indices comparable with the size.
 Size Elements::ByEquation(Size size) const {
   if (size->kind != SizeKind::Symbol) return size;
   for (const Op* op : *instances_.kernel().body) {
@@ -52,7 +52,7 @@ Size Elements::ByEquation(Size size) const {
   return size;
 }
 
-/// Returns a size that is a factor of every product in all the indices.
+/// Returns a size that is a factor of every product in the indices.
 std::optional<Poly> Elements::CommonFactor(const std::vector<Poly>& indices) {
   std::optional<Monomial> common;
   for (const Poly& index : indices) {
@@ -146,8 +146,8 @@ bool Elements::IsExact(const Value* tensor) {
                              [](const auto& size) { return size.has_value(); });
 }
 
-/// If an element has the index y[.., v / N, v % N, ..] and dimension `d` is that of v / N, returns v. The
-/// size of the next dimension must be the size name N.
+/// Returns v if dimension `d` of the element is the quotient in y[.., v / N, v % N, ..]. The size of the next
+/// dimension must be the size name N.
 std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<Poly>& element,
                                         size_t d) {
   if (d + 1 >= element.size()) return std::nullopt;
@@ -199,8 +199,8 @@ std::optional<std::vector<int64_t>> Elements::ElementIndex(const Value* memory,
   return index;
 }
 
-/// Returns whether an index may wrap at 64 bits to a value in bounds. That is impossible for the sum of one
-/// unknown number and numbers that sizes bound.
+/// Returns whether an index may overflow 64 bits and wrap to a value in bounds. This is impossible for a sum
+/// that has at most one unknown summand, if sizes bound the others.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
   return sum.unknown > 1 || !sum.known.both();

@@ -8,9 +8,10 @@
 
 namespace kdl::proofs {
 
-/// Represents the elements of memories as points, and finds the elements that accesses touch. An element has
-/// a variable for each dimension of the memory, or of the only view through which it is accessed. A flat
-/// index K * i + j, with j between 0 and K - 1 in all accesses, becomes two variables, for i and for j.
+/// Represents the elements of memories as points, and finds the elements that accesses touch. There is a
+/// variable for each dimension of the memory or, if the memory is accessed through only one view, of that
+/// view. A flat index K * i + j, where j is in 0 .. K - 1 in all accesses, becomes two variables, for i and
+/// for j.
 class Elements {
  public:
   explicit Elements(Instances& instances) : instances_(instances), wraps_(instances.kernel()) {}
@@ -32,13 +33,13 @@ class Elements {
   std::optional<std::vector<int64_t>> ElementIndex(const ir::Value* memory, const Point& point);
 
  private:
-  /// For y[v / N, v % N] with a size N, the element has one more variable: the start of the row, N * (v / N).
+  /// An index y[v / N, v % N], where N is a size, adds a variable: the start of the row, N * (v / N).
   struct Row {
     std::string start;
     AtomId size;
   };
   struct Layout {
-    /// For each dimension of the coordinates, the factors K of K * i + j, outermost first.
+    /// For each dimension, the factors K of the flat indices K * i + j, outermost first.
     std::vector<std::vector<Poly>> factors;
     std::vector<std::optional<Poly>> sizes;  ///< the sizes of the variables, if known
     std::map<size_t, Row> rows;              ///< keyed by the number of the quotient's variable

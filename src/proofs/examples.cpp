@@ -15,7 +15,7 @@ namespace {
 
 using ir::Effect;
 
-constexpr uint64_t kStepsOfLaunch = 2'000'000;  ///< the step limit for one launch
+constexpr uint64_t kStepsOfLaunch = 2'000'000;  ///< the step limit of one launch
 
 std::string First(size_t i, bool second) { return fmt::format("#first{}{}", i, second ? "'" : ""); }
 std::string Last(size_t i, bool second) { return fmt::format("#last{}{}", i, second ? "'" : ""); }
@@ -25,11 +25,11 @@ bool IsNumber(const ir::Param& param) {
          IsInteger(param.value->type()->scalar);
 }
 
-/// The loop variables that an example mentions: first those of the block, then those of the iterations around
-/// it.
+/// The loop variables that an example mentions: first those of the block, then those of the surrounding
+/// loops.
 struct Binders {
   std::vector<const Value*> all;
-  size_t iterations = 0;  ///< the index of the first variable of an iteration
+  size_t iterations = 0;  ///< the index of the first variable of a surrounding loop
 };
 
 Binders ExampleBinders(Races& races, const Site& site) {
@@ -43,7 +43,7 @@ Binders ExampleBinders(Races& races, const Site& site) {
   return binders;
 }
 
-/// Returns equations that define variables for the first and last index of each binder.
+/// Returns equations that define variables for the first and the last index of each loop variable.
 PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   PointSet set = instances.All();
   for (size_t i = 0; i < binders.all.size(); ++i) {
@@ -58,7 +58,7 @@ PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   return set;
 }
 
-/// Returns text such as `i = 0..3, j = 5` for the binders `from` to `to` (exclusive).
+/// Returns text such as `i = 0..3, j = 5` for the loop variables `from` to `to` (exclusive).
 std::string IndicesText(const Binders& binders, size_t from, size_t to, const Point& point,
                         bool second) {
   std::string text;
@@ -88,7 +88,7 @@ std::vector<std::string> Examples::Order(Launch& launch) const {
   return order;
 }
 
-/// Returns the condition that no numeric parameter is negative.
+/// Returns the condition that no parameter that is a number is negative.
 PointSet Examples::NonNegativeNumbers(Launch& launch) const {
   PointSet set = launch.instances.All();
   for (const ir::Param& param : kernel_.params) {
@@ -147,7 +147,7 @@ std::string Examples::BlockText(Launch& launch, const Site& site, const Point& p
   return "block " + IndicesText(binders, 0, binders.iterations, point, second);
 }
 
-/// Returns text such as ` at t = 1` for the loops outside of spmds.
+/// Returns text such as ` at t = 1` for the loops that are outside of spmds.
 std::string Examples::IterationText(Launch& launch, const Site& site, const Point& point,
                                     bool second) const {
   Binders binders = ExampleBinders(launch.races, site);
@@ -248,7 +248,8 @@ std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim
   return std::nullopt;
 }
 
-/// Returns text with the values of the loop variables around an access and the indices of its ranges.
+/// Returns text that lists the values of the loop variables around an access and of the indices in its
+/// ranges.
 std::string Examples::CountsText(Launch& launch, const AccessView& view, const Point& point) const {
   Terms& terms = launch.instances.terms();
   std::string text;

@@ -9,13 +9,13 @@
 
 namespace kdl::proofs {
 
-/// Returns the sizes of launches in which to look for an example. The first launch fixes only the int
-/// generics and leaves the sizes open; the other launches have small sizes. All of them satisfy the
-/// requirements of the launch.
+/// Returns the sizes of launches in which to look for an example. The first entry fixes only the int generics
+/// and leaves the sizes open; the others have small sizes. All of them satisfy the requirements of the
+/// launch.
 std::vector<Sizes> LaunchesToTry(const ir::Function& function);
 
-/// Finds examples of mistakes, for messages. It considers only launches whose constants are numbers, so that
-/// blocks are exact, and only accesses that are executed regardless of the data.
+/// Finds examples of mistakes for error messages. Considers only launches whose int generics have values, so
+/// that the bounds of blocks are exact, and only accesses that are executed regardless of the data.
 class Examples {
  public:
   Examples(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
@@ -23,7 +23,7 @@ class Examples {
 
   std::optional<RaceExample> RaceOn(const ir::Value* memory);
   std::optional<TwiceExample> TwiceBy(const ir::Op* store);
-  /// Returns the least element of the memory in the set of elements that `ask` computes.
+  /// Returns the least element of the memory in the set that `ask` computes.
   std::optional<ElementExample> LeastElement(
       const ir::Value* memory, const std::function<PointSet(Races&, Instances&)>& ask);
   /// Returns an execution, with the least possible values, in which the index of dimension `dim` is below 0

@@ -10,7 +10,7 @@
 #include "proofs/proofs.h"
 #include "proofs/reach.h"
 
-// Inside proves that indices are in bounds: from the bounds of loops if they suffice, otherwise with sets.
+// Proves that indices are in bounds: from the bounds of loops if they suffice, otherwise with sets.
 
 namespace kdl::proofs {
 
@@ -18,9 +18,9 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr uint64_t kStepsOfRun = 400'000;  ///< the step limit for one question
+constexpr uint64_t kStepsOfRun = 400'000;  ///< the step limit of one question
 
-/// Returns the text of a polynomial of sizes, with the names in the source, such as `2*N - 1`.
+/// Returns the text of a polynomial of sizes, with the names from the source, such as `2*N - 1`.
 std::string PolyText(const Poly& poly, const Terms& terms) {
   std::string text;
   auto add = [&](const Monomial& monomial, int64_t coefficient) {
@@ -40,9 +40,9 @@ std::string PolyText(const Poly& poly, const Terms& terms) {
   return text.empty() ? "0" : text;
 }
 
-/// The executions of an access in launches that are not refused: all iterations of the enclosing loops in
-/// which the branches to the access are taken and, if `masked` is true, all points where the mask is true. A
-/// property is proven if it is true for all of these executions.
+/// The executions of an access in launches that are not refused. They consist of all iterations of the
+/// enclosing loops that take the branches to the access. If `masked` is true, they contain only points where
+/// the mask is true. A property that holds for all of these executions is proven.
 class AccessRuns {
  public:
   AccessRuns(Instances& instances, const AccessView& view, bool masked = true)
@@ -60,7 +60,7 @@ class AccessRuns {
   const AccessView& view_;
   bool masked_;
   std::optional<PointSet> runs_;
-  Instances::Names known_;  ///< variables whose facts runs_ already includes
+  Instances::Names known_;  ///< variables whose facts `runs_` already includes
 };
 
 }  // namespace
@@ -171,16 +171,15 @@ OpenIndex Inside::Asked::Ask(const AccessView& view, size_t d, AccessRuns& runs)
   return {d, !runs.Always(index, CompareKind::Ge, 0), !runs.Always(index, CompareKind::Lt, size)};
 }
 
-/// Returns whether the bounds of loops suffice to show that the index is in bounds, as they do for most
-/// indices.
+/// Returns whether the bounds of loops suffice to show that the index is in bounds. For most indices they do.
 bool Inside::Asked::IsPlain(const Poly& index, const Poly& size) const {
   std::optional<Poly> least = reach.Extreme(index, false);
   std::optional<Poly> most = reach.Extreme(index, true);
   return least && most && terms.IsNonNegative(*least) && terms.IsNonNegative(size - *most - 1);
 }
 
-/// Finds an index that is always out of bounds. Returns nothing unless the access is executed at each of its
-/// points whenever the loops around it are.
+/// Returns an index that is always out of bounds. Returns nothing if an execution of the enclosing loops may
+/// skip the access or some of its points.
 std::optional<AlwaysOutside> Inside::Asked::Outside(const AccessView& view, const OpenIndex& open,
                                                     AccessRuns& runs) {
   if (!reach.IsAlways(view)) return std::nullopt;

@@ -10,8 +10,8 @@
 #include "proofs/made_values.h"
 
 // A block whose extent is a number has one variable, its number n; the block starts at lo + extent * n. A
-// block whose extent the compiler chooses later has three variables: start, count and number. Of the
-// constraints on these, only the affine ones are expressed.
+// block whose extent the compiler chooses later has three variables: start, count and number. Only affine
+// constraints on these variables are expressed.
 
 namespace kdl::proofs {
 
@@ -19,16 +19,17 @@ namespace {
 
 using ir::CompareKind;
 
-/// The maximum number of pieces of a region's executions; branch conditions that would exceed it are ignored.
+/// The maximum number of pieces in the set of a region's executions. Branch conditions that would exceed it
+/// are ignored.
 constexpr size_t kMostPieces = 16;
-/// The maximum number of pieces of an `and` or `or`; the operands of larger conditions are not examined.
+/// The maximum number of pieces in the set of an `and` or `or`. Larger conditions are not examined.
 constexpr size_t kMostOfCondition = 64;
-constexpr size_t kMostElements = 16;  ///< the maximum number of distinguished elements of a table
-/// The maximum number of products with the same factor that are compared with each other.
+constexpr size_t kMostElements = 16;  ///< tables with more elements are not examined
+/// The maximum number of products with the same factor that are compared with one another.
 constexpr size_t kMostOrdered = 3;
 
-/// Returns the value that a condition has at the op because an `if` around the op tests it; nothing if no
-/// `if` does.
+/// If an `if` around the op tests a condition, returns the value that the condition has at the op. Otherwise
+/// returns nothing.
 std::optional<bool> TakenAround(const Op* op, const Value* condition) {
   for (const ir::Region* region = op->parent_region(); region->parent();
        region = region->parent()->parent_region()) {
@@ -115,7 +116,7 @@ Affine Instances::AffineOfAtom(AtomId atom) {
   return atoms_[atom] = made;
 }
 
-/// Returns an unknown value if the result would have too many pieces.
+/// The result is unknown if it would have too many pieces.
 Affine Instances::AffineOfChoice(const AtomFacts& facts) {
   PointSet where = Where(facts.value, true);
   Affine a = AffineOf(facts.a);
@@ -132,7 +133,7 @@ bool Instances::IsAny(AtomId atom) {
   return WithFacts(Less(AffineOf(count), Constant(0))).IsSurelyEmpty();
 }
 
-/// Returns the atom q in a product b * q, where q is floor(a / b) and b is a size.
+/// If the monomial is b * floor(a / b) and b is a size, returns the atom of the quotient.
 std::optional<AtomId> Instances::QuotientIn(const Monomial& monomial) const {
   for (AtomId atom : monomial) {
     const AtomFacts& facts = terms_.Facts(atom);
@@ -191,8 +192,8 @@ std::optional<Instances::Extreme> Instances::ExtremeOf(AtomId atom) {
   return Extreme{*extent, terms_.PolyOfValue(LoopEndsOf(facts.value)->hi) - start, true};
 }
 
-/// Returns the condition a < b. A number below a minimum is below both of its operands. As an intersection,
-/// this condition is one piece, whereas the minimum itself has two.
+/// Returns the condition a < b. A number is less than a minimum if it is less than both operands. As an
+/// intersection, this condition is one piece, whereas the minimum itself has two.
 PointSet Instances::Below(const Poly& a, const Poly& b) {
   Poly apart = b - a;
   for (const auto& [monomial, coefficient] : apart.terms()) {
@@ -232,8 +233,8 @@ PointSet Instances::Where(const Value* condition, bool holds) {
   return where_[{condition, holds}] = set;
 }
 
-/// Returns where an `and` or `or` has the value `holds`. The result is unknown if it would have too many
-/// pieces.
+/// Returns the set in which an `and` or `or` has the value `holds`. The result is unknown if it would have
+/// too many pieces.
 PointSet Instances::WhereBoth(const Op* op, bool holds) {
   PointSet a = Where(op->operand(0), holds);
   PointSet b = Where(op->operand(1), holds);
@@ -272,7 +273,8 @@ PointSet Instances::WhereComputed(const Value* condition, bool holds) {
   return Equal(Variable(name), Constant(holds ? 1 : 0));
 }
 
-/// Returns where a result of an `if` op, such as the flag that `continue` clears, has the value `holds`.
+/// Returns the set in which a result of an `if` op, such as the flag that `continue` clears, has the value
+/// `holds`.
 PointSet Instances::WhereResult(const Value* result, bool holds) {
   const Op* branches = result->def();
   PointSet set = None();
@@ -406,7 +408,7 @@ PointSet Instances::AtomBounds(AtomId atom) {
   return facts.value ? set & TableFacts(facts.value, AffineOfAtom(atom)) : set;
 }
 
-/// Returns the facts about an element of a short table: the possible pairs of index and value.
+/// Returns the facts about a value loaded from a short table: the possible pairs of index and value.
 PointSet Instances::TableFacts(const Value* value, const Affine& at) {
   std::optional<std::vector<int64_t>> values = TableValues(value);
   if (!values || values->size() > kMostElements) return All();
@@ -422,8 +424,8 @@ PointSet Instances::TableFacts(const Value* value, const Affine& at) {
          AtMost(Constant(static_cast<int64_t>(values->size())), index);
 }
 
-/// Returns the bounds of b * floor(a / b), which is a minus something less than b. If b is not positive, the
-/// division is never executed.
+/// Returns the bounds of b * floor(a / b), which is at most a and greater than a - b. If b is not positive,
+/// the division is never executed.
 PointSet Instances::BoundsOfMultiple(const Affine& multiple, AtomFacts quotient) {
   Affine dividend = AffineOf(quotient.a);
   Affine divisor = AffineOf(quotient.b);
@@ -480,7 +482,7 @@ const std::vector<Product>& Instances::ProductsOf(const std::string& variable) c
   return products == products_.end() ? kNone : products->second;
 }
 
-/// Adds the ordering of products with the same factor: they are ordered like their other operands and differ
+/// Adds the facts about products with the same factor: they are ordered like their other operands and differ
 /// by at least the factor.
 PointSet Instances::WithOrder(PointSet set) {
   std::map<AtomId, std::vector<Product>> by_factor;

@@ -17,7 +17,7 @@ namespace kdl::proofs {
 // or a condition that is 0 or 1. Sets express what the code says about the variables. Equal values share a
 // variable. The scope of a variable tells what its value depends on.
 
-/// A variable for the product of two numbers, one of which (`factor`) is the same in a whole launch.
+/// A variable for the product of two numbers, one of which (`factor`) is the same throughout a launch.
 struct Product {
   std::string product;
   AtomId factor;
@@ -49,7 +49,7 @@ class Instances {
   PointSet Where(const ir::Value* condition, bool holds);
   PointSet Compare(ir::CompareKind kind, const Poly& a, const Poly& b);
 
-  /// Returns the conditions that are true in every launch that is not refused.
+  /// Returns the conditions that hold in every launch that is not refused.
   const PointSet& Launch();
   /// From now on, launches that violate this `require` also count as refused.
   void Require(const ir::Op* op);
@@ -58,7 +58,7 @@ class Instances {
   PointSet Around(const ir::Op* op);
   /// Returns the set of values of a loop variable.
   const PointSet& Iterations(const ir::Value* binder);
-  /// Returns the elements, as variables, of the blocks of these axes at `op`.
+  /// Returns the condition that the elements of these axes, as variables, are within their blocks at `op`.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
   /// Returns the points of an access; if `masked` is true, only those where its mask is true.
   PointSet PointsOf(const AccessView& view, bool masked = true);
@@ -66,10 +66,10 @@ class Instances {
     return Launch() & Around(view.op) & PointsOf(view, masked);
   }
   /// Returns the set restricted by everything that is known about its variables, about the variables that
-  /// these facts mention, and so on.
+  /// these facts mention, and so on. Variables in `known` are skipped.
   PointSet WithFacts(PointSet set, Names known = {});
-  /// Like `WithFacts`, but without the facts about products, which have several pieces. Adds the names of the
-  /// variables to `known`.
+  /// Like `WithFacts`, but without the facts about products, which would split the set into pieces. Adds the
+  /// names of the variables to `known`.
   PointSet WithBounds(PointSet set, Names& known) {
     return WithFacts(std::move(set), known, false);
   }
@@ -79,11 +79,11 @@ class Instances {
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
   bool IsCore(const std::string& variable);
   bool IsCondition(const std::string& variable) const;
-  /// Returns the block of which the variable denotes an element, or null.
+  /// Returns the block whose element the variable denotes; null if there is none.
   const ir::Value* BlockOfPoint(const std::string& variable) const;
   /// Returns whether the variable is an iteration number of a loop or a point of a block.
   bool IsCounted(const std::string& variable) const;
-  /// Returns whether a loop is `outer` or nested in it; if `outer` is null, always true.
+  /// Returns whether a loop is `outer` or nested in it. Always true if `outer` is null.
   bool LoopIsIn(const ir::Op* loop, const ir::Op* outer) const;
   /// Returns whether the variable distinguishes the iterations of the loop.
   bool IsBinderOf(const std::string& variable, const ir::Op* loop) const;
@@ -91,11 +91,11 @@ class Instances {
   /// a superset.
   bool IsShortened(const ir::Op* op) const { return shortened_.contains(op); }
   PointSet FactsAboutProduct(const Product& product);
-  /// Returns what is known about one variable, in terms of others. It does not restrict the values of the
-  /// others, because a set may mention the variable for launches that never compute it.
+  /// Returns the known facts about one variable, in terms of other variables. They do not restrict the values
+  /// of the others, because a set may mention the variable for launches that never compute it.
   PointSet FactsAbout(const std::string& variable);
   const Scope& ScopeOf(const std::string& variable) const { return variables_.at(variable).scope; }
-  /// Whether only bounds of the variable are known, so that a value within them need not occur.
+  /// Whether only bounds of the variable are known, so that it need not take every value within them.
   bool IsOpaque(const std::string& variable) const { return variables_.at(variable).is_opaque; }
   bool IsOpaque(const PointSet& set) const;
   /// Returns the block's extent, or nothing if the extent is not a number.
@@ -108,21 +108,21 @@ class Instances {
     products_[product.product].push_back(product);
     Declare(product.product, {}, true, std::nullopt);
   }
-  /// From now on, the parts of these loops count as disjoint; the launch checks that they are.
+  /// From now on, assumes that the parts of these loops are disjoint. The launch must check that they are.
   void Assume(std::vector<Ragged> ragged) { ragged_ = std::move(ragged); }
   const std::vector<Ragged>& ragged() const { return ragged_; }
   /// Returns the variables on which a number depends, except those that are the same in a whole launch.
   Names VariablesOf(const Poly& poly);
-  /// Returns whether the variable is part of a bound that tables give to a block's part in the spmd.
+  /// Returns whether the variable occurs in a bound that tables provide for a part of the spmd `walk`.
   bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
-  /// Returns the variable as a product, once for each operand that is the same in a whole launch; empty if
+  /// Returns the variable as a product, once for each factor that is the same throughout a launch; empty if
   /// the variable is not a product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;
-  /// Returns the facts that relate a * factor and b * factor: they are ordered like a and b, and differ by at
-  /// least the factor.
+  /// Returns the facts that relate a * factor and b * factor: if a < b, then b * factor exceeds a * factor by
+  /// at least the factor.
   PointSet InOrder(const Affine& a, const Affine& of_a, const Affine& b, const Affine& of_b,
                    AtomId factor);
-  /// Returns `end` for a product b * B, where b iterates over the blocks of 0 .. end with size B.
+  /// Returns `end` for a product b * B, where b iterates over the blocks of size B in 0 .. end.
   std::optional<Poly> EndOfBlocks(const Product& product);
 
  private:

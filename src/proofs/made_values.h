@@ -19,19 +19,19 @@ using Sizes = std::map<Name, int64_t>;
 /// on anything else or has no value.
 std::optional<uint64_t> ConstantBits(const ir::Value* value, const Sizes& known = {});
 
-/// Returns the elements of the table of integers from which a value is loaded; nothing if the value comes
-/// from elsewhere or may be the value of an `else`.
+/// If a value is loaded from a table of integers, returns the elements of the table. Returns nothing if the
+/// value comes from elsewhere, or may be the `else` value of the load.
 std::optional<std::vector<int64_t>> TableValues(const ir::Value* value);
 
-/// The number of iterations from `lo` to below `hi` with a step: max(0, floor((hi - lo - 1) / step) + 1) if
-/// `step` is at least 1. The same ops may also occur in the source code with a smaller step.
+/// The number of iterations of a loop from `lo` (inclusive) to `hi` (exclusive): max(0, floor((hi - lo - 1) /
+/// step) + 1) if `step` is at least 1. User code may contain the same ops with a smaller step.
 struct Steps {
   const ir::Value* lo;
   const ir::Value* hi;
   const ir::Value* step;
 };
-/// Matches the ops that irgen generates for the number of iterations: a computation in u64 for the case lo <
-/// hi, which ends with this select. Returns nothing for other ops.
+/// Matches the ops that irgen generates for the number of iterations. They compute it in u64 for the case lo
+/// < hi and end with this select. Returns nothing for other ops.
 std::optional<Steps> MatchSteps(const ir::Op* select);
 
 }  // namespace kdl::proofs

@@ -12,8 +12,8 @@ namespace kdl::proofs {
 /// cores.
 using LaunchProduct = std::vector<Name>;
 
-/// An upper bound on the distance of a number from 0: most + times * (the largest of some products of numbers
-/// of a launch). It is valid below 0 if `below` is true, and above 0 if `above` is true.
+/// An upper bound on the absolute value of a number: most + times * (the largest of some products of numbers
+/// of a launch). It bounds negative values if `below` is true, and positive values if `above` is true.
 struct Magnitude {
   bool below = false;
   bool above = false;
@@ -22,8 +22,9 @@ struct Magnitude {
   std::set<LaunchProduct> products{};
 
   bool both() const { return below && above; }
-  /// Whether the number, and all sums on the way to it, fit in 64 bits. A number of a launch is below 2^43
-  /// (KDL_LARGEST_SIZE), and limit-sizes checks that products of several are at most kLargest / times.
+  /// Whether the number and all intermediate sums fit in 64 bits. A number of a launch is below 2^43
+  /// (KDL_LARGEST_SIZE), and limit-sizes checks that products of several such numbers are at most kLargest /
+  /// times.
   bool stays() const {
     bool few = products.size() <= kProducts &&
                std::ranges::all_of(products, [](const auto& p) { return p.size() <= kFactors; });
@@ -40,7 +41,7 @@ struct Magnitude {
 /// The magnitude of a number of a launch; the empty name stands for the number of cores.
 inline Magnitude MagnitudeOfLaunch(Name name) { return {true, true, 0, 1, {{name}}}; }
 
-/// Combines the larger parts of both magnitudes; `below` and `above` say on which sides the result is valid.
+/// Returns a magnitude with the larger numbers of both magnitudes, and the given `below` and `above`.
 inline Magnitude Widest(const Magnitude& a, const Magnitude& b, bool below, bool above) {
   Magnitude widest{below, above, std::max(a.most, b.most), std::max(a.times, b.times), a.products};
   widest.products.insert(b.products.begin(), b.products.end());
@@ -54,12 +55,12 @@ inline Magnitude OneOf(const Magnitude& a, const Magnitude& b) {
 inline Magnitude Between(const Magnitude& lo, const Magnitude& hi) {
   return Widest(lo, hi, lo.below, hi.above);
 }
-/// The magnitude of a number for which both magnitudes are valid.
+/// The magnitude of a number that both magnitudes bound.
 inline Magnitude Joined(const Magnitude& a, const Magnitude& b) {
   return Widest(a, b, a.below || b.below, a.above || b.above);
 }
 
-/// The magnitude of the sum; unknown if it may not fit in 64 bits.
+/// The magnitude of the sum of two numbers; unknown if the sum may not fit in 64 bits.
 inline Magnitude operator+(const Magnitude& a, const Magnitude& b) {
   bool known = a.both() && b.both();
   Magnitude sum = Widest(a, b, known, known);

@@ -6,13 +6,13 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
-// Computes from the inside out what is surely written. A store writes a set of pairs, each of a point and an
-// element. At the end of each enclosing op, the variables of that op are eliminated. A loop's iteration
-// number is eliminated by "there is an iteration", and an unknown value by "for every value": an element
-// counts if it is written for all of them. So `y[i] = a where c; y[i] = b where !c` writes y[i], because c is
-// a variable of both stores. If the compiler chooses the extent of blocks later, their starts are unknown,
-// but each index of the loop is in one block. An element then counts if every block around some index would
-// write it.
+// Computes what is surely written, from the inside out. A store writes a set of pairs, each consisting of a
+// point and an element. At the end of each enclosing op, the variables of that op are eliminated. For a
+// loop's iteration number, an element counts if some iteration writes it. For an unknown value, an element
+// counts only if it is written for every value. So `y[i] = a where c; y[i] = b where !c` writes y[i], because
+// c is a variable of both stores. If the compiler chooses the extent of blocks later, their starts are
+// unknown, but each index of the loop is in one block. Then an element counts if there is an index such that
+// every block around it would write the element.
 
 namespace kdl::proofs {
 
@@ -61,8 +61,8 @@ PointSet MustWrites::Summarize(Op* op, const Value* memory) {
 PointSet MustWrites::WrittenByStore(const AccessView& view) {
   Elements::Touched touched = elements_.NamedBy(view);
   if (!touched.is_exact) return instances_.None();
-  // the value of an `atomic` may have ranges that the index does not have: if one of them is empty, nothing
-  // is stored
+  // The value of an `atomic` may have ranges that the index does not have. If one of them is empty, nothing
+  // is stored.
   auto update = ir::DynAs<ir::UpdateOp>(view.op);
   return update ? touched.elements & instances_.Points(view.op, update->value()->type()->axes)
                 : touched.elements;
@@ -76,7 +76,7 @@ PointSet MustWrites::WrittenByBranches(Op* op, const Value* memory) {
   }
   instances_.context().Allow(kStepsOfQuestion);
   PointSet joined = written.Joined();
-  // drop conditions that do not affect the result
+  // Drop conditions that do not affect the result.
   for (const std::string& variable : joined.Variables()) {
     if (!instances_.IsDeclared(variable) || !instances_.IsCondition(variable)) continue;
     PointSet anyway = joined.WithSome({variable});
@@ -85,7 +85,7 @@ PointSet MustWrites::WrittenByBranches(Op* op, const Value* memory) {
   return joined;
 }
 
-/// Extends what one iteration of a loop writes to what all of its iterations write.
+/// Returns what all iterations of a loop write.
 PointSet MustWrites::WrittenByIterations(Op* loop, const Value* memory) {
   PointSet written = WrittenByRegion(loop->region(), memory);
   bool counts = loop->kind() != OpKind::Loop ||
@@ -129,8 +129,8 @@ std::vector<std::string> MustWrites::CoreVariables(const PointSet& written) cons
   });
 }
 
-/// Eliminates points inside of a loop by requiring that there is one. Points of blocks with unknown starts
-/// remain until the variables of these blocks are eliminated.
+/// Eliminates the points inside of a loop: an element counts if it is written at some point. Points of blocks
+/// with unknown starts remain until the variables of these blocks are eliminated.
 PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) const {
   return written.WithSome(written.Variables([&](const std::string& variable) {
     const Value* block = instances_.BlockOfPoint(variable);
@@ -160,16 +160,16 @@ PointSet MustWrites::Leave(const Value* binder, PointSet written) {
   return written.WithSome({instances_.VariableName(number)});
 }
 
-/// Returns what is written for every placement of the blocks, at some index that is in a block according to
-/// `exists`.
+/// Returns the elements for which there is an index, in a block according to `exists`, such that they are
+/// written for every possible placement of the blocks.
 PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
                                const std::vector<std::string>& variables, const PointSet& exists) {
   PointSet missed = ((grid & exists) - written).WithSome(variables);
   return exists - missed;
 }
 
-/// Eliminates a block with an unknown extent: each index from lo to hi - 1 is in one block, and each number
-/// below the number of blocks belongs to one.
+/// Eliminates a block with an unknown extent: each index from lo to hi - 1 is in some block, and each number
+/// less than the number of blocks is the number of a block.
 PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   Terms& terms = instances_.terms();
   LoopEnds bounds = *LoopEndsOf(block);
@@ -192,7 +192,7 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   bool mentioned = std::ranges::any_of(variables, [&](auto& v) { return written.Mentions(v); });
   if (!mentioned && !written.Mentions(of_point)) return written & Less(lo, hi);
   if (written.Mentions(of_point)) {
-    // Usually each block writes its elements in the same way, so the placement of blocks does not matter.
+    // Usually all blocks write their elements in the same way, so the placement of blocks does not matter.
     Affine at = instances_.Variable(of_point);
     PointSet alike = written.SimplifiedWithin(grid & AtMost(start, at) & Less(at, start + count));
     bool is_alike = alike.known() &&
@@ -215,8 +215,8 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   return left;
 }
 
-/// Returns what is written by parts that together cover 0 to `end`. Each part begins at the first of the
-/// variables and ends before `after`.
+/// Returns what is written by parts that together cover 0 to `end`. Each part begins at the first variable in
+/// `variables` and ends before `after`.
 PointSet MustWrites::WrittenInParts(const PointSet& written, const PointSet& grid,
                                     const std::vector<std::string>& variables, const Affine& after,
                                     const Affine& end) {
@@ -231,8 +231,8 @@ PointSet MustWrites::WrittenInParts(const PointSet& written, const PointSet& gri
   return left;
 }
 
-/// Returns the variables that are products of an iteration number. Unlike the iteration number itself,
-/// products do not take every value in a range.
+/// Returns the variables that are products with an iteration number as factor. Unlike the iteration number
+/// itself, products do not take every value in a range.
 std::vector<std::string> MustWrites::VariablesWithFactor(const PointSet& written,
                                                          AtomId number) const {
   return written.Variables([&](const std::string& variable) {
@@ -256,8 +256,8 @@ PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* bind
   return WrittenInParts(written, grid, {product.product, number}, after, instances_.AffineOf(*end));
 }
 
-/// Eliminates the number of a block whose parts cover a whole dimension, so that each index is in the part of
-/// some block.
+/// Eliminates the number of a block whose parts come from tables and cover a whole dimension. Each index is
+/// in the part of some block.
 PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number,
                                  const PointSet& written) {
   std::optional<AtomId> atom = ragged.lower.Greatest();
@@ -275,8 +275,8 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
   return WrittenInParts(written, instances_.Iterations(ragged.binder), variables, after, end);
 }
 
-/// Eliminates a scalar loop variable. If the variable numbers blocks of a size B, as in `b * B`, each index
-/// is in one of these blocks.
+/// Eliminates a scalar loop variable. If the variable is the number of a block of size B, as in `b * B`, each
+/// index is in one of these blocks.
 PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   Terms& terms = instances_.terms();
   AtomId atom = terms.ScalarAtom(binder);
@@ -327,7 +327,7 @@ PointSet MustWrites::WrittenByEarlierIterations(const Op* loop, const Value* mem
   return joined.known() ? joined : instances_.None();  // the set is too large to compute
 }
 
-/// Returns what is written at one or more points.
+/// Returns the elements that are written at one or more points of a tile.
 PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   auto unknown = written.Variables([&](const std::string& variable) {
     return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points &&
@@ -361,7 +361,7 @@ PointSet MustWrites::BeforeInOrder(const Op* op, const Value* memory) {
 
 PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
   PointSet before = instances_.None();
-  bool synced = false;  // whether there is a barrier between the code considered and the op
+  bool synced = false;  // whether a barrier separates the code being examined from the op
   auto counts = [&](const Op* other) {
     return synced || across == Across::Blocks || !barriers_.HasWalk(other);
   };
@@ -375,7 +375,7 @@ PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
       before |= synced ? WrittenByAllCores(of) : of | AtAnyPoint(of);
     }
     const Op* around = region->parent();
-    bool is_new = around && IsInside(memory, around);  // each iteration declares another tensor
+    bool is_new = around && IsInside(memory, around);  // each iteration declares a new tensor
     if (!around || is_new || !counts(around)) continue;
     PointSet earlier = WrittenByEarlierIterations(around, memory);
     if (!earlier.IsSurelyEmpty()) before |= synced ? WrittenByAllCores(earlier) : earlier;

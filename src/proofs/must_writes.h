@@ -9,11 +9,11 @@
 
 namespace kdl::proofs {
 
-/// Selects the writes that count.
+/// Selects the kinds of writes that are considered.
 enum class CountedWrites : uint8_t { All, Plain /* all but `atomic` and `reduce` */ };
 
-/// Finds the elements that code surely writes, regardless of the data. The state around the code appears in
-/// these sets as variables.
+/// Finds the elements that code surely writes, regardless of the data. In the resulting sets, loop variables
+/// and other values of the surrounding code are variables.
 class MustWrites {
  public:
   explicit MustWrites(Instances& instances, CountedWrites counted = CountedWrites::All)
@@ -26,8 +26,8 @@ class MustWrites {
   /// cores if there is a barrier in between. Writes of another loop over blocks count even without a barrier:
   /// if two blocks access one element non-atomically, that is a race, which check-disjoint refuses.
   PointSet Before(const ir::Op* op, const ir::Value* memory);
-  /// Like `Before`, for an op that may access an element that another block writes without causing a race,
-  /// such as an `atomic` update. Only writes of the op's own block, and writes before a barrier, count.
+  /// Like `Before`, for an op such as an `atomic` update, which may access an element that another block
+  /// writes without causing a race. Only writes of the op's own block, and writes before a barrier, count.
   PointSet BeforeInOrder(const ir::Op* op, const ir::Value* memory);
 
  private:

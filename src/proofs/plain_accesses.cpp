@@ -11,7 +11,7 @@ namespace kdl::proofs {
 
 namespace {
 
-/// Returns the value that makes up a whole index, without additions or multiplications, otherwise null.
+/// If an index is a single value, without additions or multiplications, returns the value; otherwise null.
 const Value* PlainIndex(const AccessView& view, size_t d) {
   ir::Access access = view.access();
   const ir::AccessDim& dim = access.dims[d];
@@ -20,8 +20,7 @@ const Value* PlainIndex(const AccessView& view, size_t d) {
   return is_plain ? view.index[dim.terms[0].operand] : nullptr;
 }
 
-/// Returns all accesses to a memory if all of them use the indices of the same tensor, otherwise an empty
-/// list.
+/// Returns all accesses to a memory if they use the indices of one common tensor, otherwise an empty list.
 std::vector<AccessView> PlainAccessesOf(const Value* memory) {
   std::vector<AccessView> views;
   for (Op* op : ir::UsersOfMemory(memory)) {

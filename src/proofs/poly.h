@@ -14,8 +14,8 @@ using AtomId = uint32_t;
 /// A product of atoms in ascending order; the empty product is 1.
 using Monomial = std::vector<AtomId>;
 
-/// A polynomial over atoms. If its arithmetic overflows 64 bits or makes a product of too many atoms, the
-/// result is not exact, and nothing is known about it.
+/// A polynomial over atoms. If its coefficients overflow 64 bits or a product has too many atoms, the
+/// polynomial is not exact, and nothing is known about its value.
 class Poly {
  public:
   Poly() = default;
@@ -32,7 +32,7 @@ class Poly {
   int64_t constant() const;
   /// Returns the value of a constant polynomial.
   std::optional<int64_t> AsConstant() const;
-  /// Returns the greatest atom; nothing for a constant.
+  /// Returns the atom with the greatest number; nothing if the polynomial is constant.
   std::optional<AtomId> Greatest() const;
 
   /// The form coefficient * atom + rest of a polynomial, where neither part contains the atom. A polynomial
@@ -51,7 +51,7 @@ class Poly {
  private:
   void Add(const Monomial& monomial, int64_t coefficient);
 
-  Terms terms_;  ///< no coefficient is 0
+  Terms terms_;  ///< coefficients are never 0
   bool exact_ = true;
 };
 

@@ -28,21 +28,21 @@ namespace kdl::proofs {
 //   may a sum overflow 64 bits?               Wraps       how far numbers are from 0
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
 //
-// The answer `true` is a proof for all launches that are not refused, regardless of the data. Code that is
-// not proven correct need not be wrong, unless there is an example. What the proofs assume about launches is
-// listed in launch_limits.h.
+// The answer `true` is a proof for all launches that are not refused, regardless of the data. Code without a
+// proof need not be wrong unless there is an example. What the proofs assume about launches is listed in
+// launch_limits.h.
 
 /// Limits the work that a proof may do. A property that would need more work is not proven.
 struct Limits {
-  /// The limit for each question; if empty, each question has its own limit.
+  /// The maximum number of steps for each question; if empty, each question has its own maximum.
   std::optional<uint64_t> steps = {};
 };
 
-/// Parts of a dimension, one for each block, whose bounds come from `in` tables:
+/// Parts (index ranges) of a dimension, one for each block, whose bounds come from `in` tables:
 ///
 ///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
-/// If the answer to a question depends only on the tables, the launch has to check them.
+/// If the answer to a question depends only on the contents of the tables, the launch has to check them.
 struct Parts {
   ir::Op* walk;
   const ir::Value* binder;
@@ -51,8 +51,8 @@ struct Parts {
   const ir::Value* from() const { return loop->operand(0); }
   const ir::Value* to() const { return loop->operand(1); }
 };
-/// Returns whether each part ends where the next one begins, regardless of what the tables contain, because
-/// both bounds are adjacent elements of one table.
+/// Returns whether each part ends where the next one begins, regardless of the contents of the tables,
+/// because both bounds are adjacent elements of one table.
 bool IsChained(const Parts& parts);
 
 /// An execution of an access whose index is out of bounds.
@@ -65,7 +65,7 @@ struct IndexExample {
 /// A finding that every launch that reaches the access uses an index that is out of bounds.
 struct AlwaysOutside {
   bool above;
-  /// The least or greatest index in terms of sizes, such as `2*N - 1`; empty if every index is outside.
+  /// The least or greatest index in terms of sizes, such as `2*N - 1`; empty if every index is out of bounds.
   std::string extreme;
   std::optional<IndexExample> example;
 };
@@ -78,9 +78,9 @@ struct OpenIndex {
   std::optional<AlwaysOutside> outside{};
 };
 
-/// What is known about all indices of an access.
+/// The result of the analysis of all indices of an access.
 struct IndexAnswer {
-  bool is_range = false;  ///< at least one index is a range over the whole of its dimension
+  bool is_range = false;  ///< whether at least one index is a range over its whole dimension
   std::vector<OpenIndex> open{};
 };
 
@@ -88,7 +88,7 @@ struct IndexAnswer {
 struct IndexEnds {
   Size from;
   Size to;
-  Size any;  ///< 1 if all loops around the access have iterations, otherwise 0
+  Size any;  ///< 1 if all enclosing loops have iterations, otherwise 0
 };
 
 /// Determines whether the indices of accesses are in bounds.
@@ -125,11 +125,12 @@ struct RaceExample {
   std::string sizes;    ///< `, for N = 5, BM = 2`; empty if no size matters
 };
 
-/// Two accesses that may let two blocks access the same element without a barrier in between.
+/// Two accesses through which two blocks may access the same element without a barrier in between.
 struct Meeting {
   AccessView write;
-  AccessView other;  ///< may be the same access
-  bool of_blocks;    ///< at least one access is in an `spmd for`; otherwise each core executes both
+  AccessView other;  ///< the conflicting access; may be the same access
+  /// Whether at least one of the accesses is in an `spmd for`. Otherwise, each core executes both accesses.
+  bool of_blocks;
   std::optional<RaceExample> example;
 };
 
@@ -150,8 +151,8 @@ class Disjoint {
   Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Disjoint();
 
-  /// Returns one possible race for each memory that may have races. Memories whose blocks are kept apart by
-  /// tables are left out; `parts` then lists the tables.
+  /// Returns one possible race for each memory that may have races. Leaves out memories for which the
+  /// contents of tables can rule out races; `parts` then returns the parts that depend on these tables.
   std::vector<Meeting> Meetings();
   /// Returns the stores that may write an element twice, except those to the memories in `but`.
   std::vector<TwiceStored> StoredTwice(const std::set<const ir::Value*>& but);
@@ -176,17 +177,17 @@ class Written {
   Written(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Written();
 
-  /// Returns whether the whole tensor has been written by the time the kernel ends. If that depends on
-  /// tables, `parts` lists them afterwards.
+  /// Returns whether the whole tensor has been written by the time the kernel ends. If that depends on the
+  /// contents of tables, `parts` afterwards returns the parts to check.
   bool IsWhole(const ir::Value* tensor);
-  /// Returns whether everything that an access reads has been written before.
+  /// Returns whether everything that an access reads has been written before the access.
   bool IsBefore(const AccessView& view);
   /// Returns an element that nothing writes in some launch.
   std::optional<ElementExample> Hole(const ir::Value* tensor);
   /// Returns an element that an access surely reads although nothing can have written it before.
   std::optional<ElementExample> TooSoon(const ir::Op* op, const ir::Value* memory);
-  /// Returns the parts that the launch has to check, each with a size: together, the parts must cover 0 to
-  /// that size.
+  /// Returns the parts that the launch has to check, each with a size: the launch must check that these parts
+  /// together cover 0 to that size.
   std::vector<std::pair<Parts, Size>> parts() const;
 
  private:

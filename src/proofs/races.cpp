@@ -7,9 +7,9 @@
 
 // Compares two executions of the kernel's code. The second one has the same variables as the first, with a
 // prime. Variables that cannot differ between the two are shared: those of the launch, and those of loops
-// outside of spmds while both executions are in the same iteration. All that is kept of an execution is its
-// block and the elements that it accesses. All accesses between the same barriers are joined to one union, so
-// that a kernel with many stores needs only one question.
+// outside of spmds while both executions are in the same iteration. An execution is represented only by its
+// block and the elements that it accesses. All accesses between the same barriers are united, so that a
+// kernel with many stores needs only one question.
 
 namespace kdl::proofs {
 
@@ -17,7 +17,7 @@ namespace {
 
 using ir::Effect;
 
-/// The maximum number of pieces that are checked or ordered together.
+/// The maximum number of pieces of sets that are checked together.
 constexpr size_t kMostAsked = 32;
 
 }  // namespace
@@ -157,8 +157,8 @@ void Races::Join(Group& group) {
   }
 }
 
-/// Checks single sites first if checking all sites together would take long. A property that cannot be proven
-/// usually cannot be proven even for a single site.
+/// Checks single sites first if checking all sites together would take long. If there is no proof for all
+/// sites, there is usually a single site without a proof.
 std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
   size_t pieces = 0;
   for (const auto& sites : group.sites) {
@@ -195,7 +195,7 @@ std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain
   return {};
 }
 
-/// Returns the first two sites that may race, or the first site that may race with itself.
+/// Returns the first two sites that may race with each other, or the first site that may race with itself.
 std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca,
                                     bool alone) {
   for (const Site* first : a.sites[ca]) {
@@ -237,7 +237,7 @@ PointSet Races::MaybeBefore(const Site& site) {
     bool after = is_after && !in_iterations && LoopOf(common) == site.walk;
     if (!after) {
       before |= TouchedElements(other);
-    } else if (in_one_place) {  // other blocks or cores may be ahead
+    } else if (in_one_place) {  // other blocks or cores may already have executed it
       PointSet runs = site.touched & SecondRun(BlockRuns(other), {}) &
                       OtherBlock(site.walk, other.walk, {}, true);
       auto is_second = [](const std::string& variable) { return variable.ends_with("'"); };
@@ -279,8 +279,8 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
   return Ordered(both, of_a, of_b, equal);
 }
 
-/// Adds the ordering of products between the two executions: products with the same factor are ordered like
-/// their other operands.
+/// Adds the facts about products in both executions: products with the same factor are ordered like their
+/// other operands.
 PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b,
                         const Loops& equal) {
   for (const std::string& first : of_a.Variables()) {
@@ -306,8 +306,8 @@ PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const
   return (multiples & order).WithSome({"#a", "#b"});
 }
 
-/// Returns the ordering for two blocks of one spmd: the parts that tables give them are ordered like the
-/// blocks.
+/// Returns the facts about two blocks of one spmd: the parts that they read from tables are in the same order
+/// as the blocks.
 PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   PointSet order = instances_.All();
   Affine a = instances_.Variable("#a");
@@ -374,7 +374,7 @@ PointSet Races::InIterations(const Way& way, const Op* loop) {
   return iterations & Equal(b, a + instances_.Constant(*step));
 }
 
-/// Returns the condition for the last or first iteration of a loop; it is unknown for a `while`.
+/// Returns the condition for the last or the first iteration of a loop; unknown for a `while`.
 PointSet Races::AtEnd(const Op* loop, bool is_last) {
   if (loop->kind() == OpKind::While) return {};
   const Value* binder = loop->region()->param(0);
@@ -390,9 +390,9 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
   return AtMost(instances_.AffineOfValue(bounds->hi), from + length);
 }
 
-/// Restricts the iterations of the loops that a way leaves or enters. If all iterations of a loop wait at a
-/// barrier, only the last one can conflict with code after the loop, and only the first one with code before
-/// it. If `may` is true, the same is assumed for loops whose iterations may wait.
+/// Restricts the iterations of the loops that a path exits or enters. If all iterations of a loop wait at a
+/// barrier, only the last iteration can conflict with code after the loop, and only the first with code
+/// before it. If `may` is true, the same is assumed for loops whose iterations may wait.
 void Races::EndIterations(const Group& a, Way& way, bool may) {
   Loops equal = barriers_.LoopsAround(a.place);
   equal.resize(way.equal);
@@ -408,7 +408,7 @@ void Races::EndIterations(const Group& a, Way& way, bool may) {
   add(way.entered, false, way.is_swapped);
 }
 
-/// Restricts a way to the cases in which there is surely no barrier. Returns false if there are none.
+/// Restricts a path to the cases in which it surely contains no barrier. Returns false if there are none.
 bool Races::Narrow(const Group& a, Way& way) {
   if (way.may_wait) way.iterations = Way::Iterations::Next;
   EndIterations(a, way, true);
@@ -435,8 +435,8 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   return OtherBounds(a, b, equal) | OtherNumbers(a, b);
 }
 
-/// Returns the condition that the two executions are in different iterations of some binder, with the
-/// binders compared outermost first.
+/// Returns the condition that the two executions are in different iterations of some loop variable. The
+/// variables are compared outermost first.
 PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   PointSet other = instances_.None();
   PointSet same = instances_.All();
@@ -449,8 +449,8 @@ PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   return other;
 }
 
-/// Returns the condition that the bounds of two spmds differ. Only if they are the same are blocks with the
-/// same number on the same core.
+/// Returns the condition that the bounds of two spmds differ. Blocks with equal numbers are certain to run on
+/// the same core only if the bounds are equal.
 PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
   PointSet other = instances_.None();
   const ir::Function& kernel = instances_.kernel();

@@ -20,7 +20,7 @@ struct Site {
   bool is_certain;     ///< whether `touched` is exact regardless of the data
 };
 
-/// Two accesses that may let different blocks access the same element without a barrier in between.
+/// Two accesses through which different blocks may access the same element without a barrier in between.
 struct Race {
   const Site* a;
   const Site* b;  ///< may be the same site
@@ -32,7 +32,7 @@ struct Race {
 };
 
 /// Finds accesses that race. The accesses of one block, or of one core outside of `spmd for`, are executed in
-/// order. The same is true for blocks with equal numbers in spmds over one named domain with equal bounds.
+/// order. So are those of blocks with equal numbers in several spmds over one named domain with equal bounds.
 class Races {
  public:
   /// Collects the accesses to all memories except those that are known to have no races.
@@ -68,13 +68,13 @@ class Races {
   enum class Conflict : uint8_t { None, OtherBlock, AnyBlock };
   using Loops = std::vector<const ir::Op*>;
 
-  /// Accesses to one memory between the same barriers, in the same spmd.
+  /// The accesses to one memory that are between the same barriers and in the same spmd.
   struct Group {
     const ir::Value* memory;
     const ir::Op* place;
     const ir::Op* walk;
     std::array<std::vector<const Site*>, kClasses> sites;
-    std::array<PointSet, kClasses> touched;  ///< the elements that all sites of a class access
+    std::array<PointSet, kClasses> touched;  ///< for each class, the elements that its sites access
   };
 
   void Collect(const ir::Region* region, const ir::Op* walk,
@@ -93,9 +93,9 @@ class Races {
   PointSet Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                 const PointSet& of_b, Conflict conflict);
 
-  /// The atom as a variable of the first execution.
+  /// Returns the atom's variable in the first execution.
   Affine First(AtomId atom) { return instances_.Variable(instances_.VariableName(atom)); }
-  /// The atom as a variable of the second execution.
+  /// Returns the atom's variable in the second execution.
   Affine Second(AtomId atom) { return instances_.Variable(Primed(instances_.VariableName(atom))); }
   bool IsShared(const std::string& variable, const Loops& equal) const;
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);

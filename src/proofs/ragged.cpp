@@ -17,8 +17,8 @@ bool IsTable(const AccessView& view) {
   return IsInput(view.tensor) && !view.mask && !view.has_else();
 }
 
-/// Returns whether an index is just the number of a block, or an element of a table. With an offset added, it
-/// would belong to another block.
+/// Returns whether an index is exactly the number of a block, or a value loaded from a table. With an offset,
+/// it would refer to another block.
 bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* binder) {
   bool is_one =
       dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
@@ -27,13 +27,13 @@ bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* bind
   return is_one && (index == binder || (index->def() && index->def()->kind() == OpKind::Load));
 }
 
-/// Finds values that are the same on all cores. They depend only on values that are the same in a whole
-/// launch and on elements of `in` tensors, read only at the position of one block.
+/// Finds values that are the same on all cores. They depend only on values that are the same throughout a
+/// launch, and on elements of `in` tensors that are read only at the index of one block.
 struct Agreed {
   const Value* binder = nullptr;  ///< the number of the block
   /// Whether values may also depend on iteration numbers of loops other than `spmd for`.
   bool loops = false;
-  bool reads = false;  ///< set if a tensor is read
+  bool reads = false;  ///< whether a tensor is read
 
   std::unordered_map<const Value*, bool> known = {};
 

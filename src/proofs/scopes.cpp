@@ -31,12 +31,12 @@ Scope Scopes::ScopeOf(const Value* value) {
   const Op* loop = value->parent_region()->parent();
   if (!loop) return known_[value] = {};
   if (LoopEndsOf(value)) return known_[value] = {LoopOf(loop), false, false};
-  // a carried value is the same on all cores if its inputs are
+  // A carried value is the same on all cores if its inputs are.
   Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
   known_[value] = scope;
   if (!scope.cores && DiffersByCore(loop)) {
     differ_.insert(value);
-    known_.clear();  // these results assumed that the value was the same on all cores
+    known_.clear();  // the cached results assumed that the value was the same on all cores
     scope.cores = true;
   }
   return known_[value] = scope;

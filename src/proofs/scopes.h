@@ -7,7 +7,7 @@
 
 namespace kdl::proofs {
 
-/// What the value of a variable depends on.
+/// Describes what the value of a variable depends on.
 struct Scope {
   /// The innermost loop whose iterations may have different values; null if there is none.
   const ir::Op* loop = nullptr;
@@ -17,10 +17,10 @@ struct Scope {
   bool is_launch() const { return !loop && !points && !cores; }
 };
 
-/// Returns the scope of something that depends on values of both scopes.
+/// Returns the scope of a value that depends on values with both scopes.
 Scope Join(Scope a, const Scope& b);
 
-/// Determines what the values of a function depend on.
+/// Determines what each value of a function depends on.
 class Scopes {
  public:
   explicit Scopes(const Terms& terms) : terms_(terms) {}

@@ -22,7 +22,7 @@ namespace kdl::proofs {
 
 namespace {
 
-/// isl counts its own operations. This limit stops operations whose cost the estimated steps do not foresee;
+/// Returns isl's own limit on operations. It stops operations that cost much more than the estimated steps;
 /// no question in the tests needs a tenth of it.
 uint64_t OperationsFor(uint64_t steps) {
   return 400'000 + std::min(steps, uint64_t{4'000'000}) * 4;
@@ -88,15 +88,15 @@ uint64_t ConstraintCount(isl_pw_aff* value) {
   return 1 + static_cast<uint64_t>(isl_pw_aff_n_piece(value));
 }
 
-/// Returns the estimated steps of an operation that examines each piece: about the square of the size, as for
-/// a simplex algorithm.
+/// Returns the estimated steps of an operation that examines each piece. Like the cost of a simplex
+/// algorithm, they grow with about the square of the size.
 uint64_t EstimateSteps(isl_set* set) {
   uint64_t size = ConstraintCount(set);
   return size * static_cast<uint64_t>(1 + isl_set_dim(set, isl_dim_param));
 }
 
-/// Returns the set in which the comparison of two values is true; null if unknown. Most values are affine in
-/// one piece, for which isl's function for several pieces would be ten times slower.
+/// Returns the set in which the comparison of two values is true; null if unknown. Most values are affine
+/// functions with one piece, for which isl's function for several pieces would be ten times slower.
 isl_set* Compared(const Affine& left, const Affine& right,
                   isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
                   isl_set* (*of_several)(isl_pw_aff*, isl_pw_aff*)) {
@@ -112,7 +112,7 @@ isl_set* Compared(const Affine& left, const Affine& right,
   return isl_set_from_basic_set(of_one(first, second));
 }
 
-/// Combines two values if both are known, otherwise returns null.
+/// Combines two values if both are known and enough steps are left; otherwise returns null.
 isl_pw_aff* CombineKnown(isl_pw_aff* (*combine)(isl_pw_aff*, isl_pw_aff*), const Affine& a,
                          const Affine& b) {
   if (!a.known() || !b.known() ||
@@ -212,8 +212,8 @@ PointSet PointSet::None(const SetContext& context) {
   return {&context, isl_set_empty(isl_space_params_alloc(context.get(), 0))};
 }
 
-/// Intersects piece by piece if one of the sets has a single piece. isl itself would first check whether the
-/// sets are equal, and then each piece for emptiness.
+/// If one of the sets has a single piece, intersects piece by piece. isl itself would first check whether the
+/// sets are equal, and then check each piece for emptiness.
 PointSet operator&(const PointSet& a, const PointSet& b) {
   if (!a.known() || !b.known() || !a.MaySpend(b)) return {};
   isl_set* first = isl_set_copy(a.set_.get());

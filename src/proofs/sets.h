@@ -19,14 +19,14 @@ namespace kdl::proofs {
 // it does not mention. A result that takes too many steps, or that depends on such a result, is unknown:
 // `known()` is false, and questions about it have no answer.
 
-constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< the limit for most questions
+constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< the step limit of most questions
 
 /// Owns isl's memory and counts steps. The steps of an operation are estimated from the pieces and
 /// constraints of its sets, so that what is proven does not depend on the version of isl. Each kernel has one
 /// context, which outlives everything made from it.
 class SetContext {
  public:
-  /// `most` limits the steps of every question, even of those that are allowed more.
+  /// `most` limits the steps of every question, even if `Allow` permits more.
   explicit SetContext(std::optional<uint64_t> most = {});
   ~SetContext();
   SetContext(const SetContext&) = delete;
@@ -35,7 +35,7 @@ class SetContext {
   isl_ctx* get() const { return context_; }
   /// Sets the steps that the following question may use.
   void Allow(uint64_t steps) const;
-  /// Uses up steps. Returns false if fewer steps are left; then all further calls fail, too.
+  /// Uses up steps. Returns false if too few steps are left; then all further calls fail, too.
   bool Spend(uint64_t steps) const;
 
  private:
@@ -48,7 +48,7 @@ class SetContext {
 /// A piecewise affine integer function of variables, including quotients by positive constants.
 class Affine {
  public:
-  Affine() = default;  ///< unknown
+  Affine() = default;  ///< an unknown function
   static Affine Constant(const SetContext& context, int64_t value);
   static Affine Variable(const SetContext& context, const std::string& name);
 
@@ -63,7 +63,7 @@ class Affine {
   Affine FloorDivide(int64_t divisor) const;  ///< the divisor must be at least 1
   friend Affine Min(const Affine& a, const Affine& b);
   friend Affine Max(const Affine& a, const Affine& b);
-  /// Returns `a` where this function is not 0, otherwise `b`.
+  /// Returns the function that is `a` where this function is not 0, and `b` elsewhere.
   Affine Choose(const Affine& a, const Affine& b) const;
 
  private:
@@ -78,7 +78,7 @@ using Point = std::map<std::string, int64_t>;
 
 class PointSet {
  public:
-  PointSet() = default;  ///< unknown
+  PointSet() = default;  ///< an unknown set
   static PointSet All(const SetContext& context);
   static PointSet None(const SetContext& context);
 
@@ -107,7 +107,8 @@ class PointSet {
     return found;
   }
   bool Mentions(const std::string& variable) const;
-  /// Eliminates the variables: returns the points for which some value of them is in the set.
+  /// Eliminates the variables by existential quantification: returns the points that are in the set for some
+  /// values of these variables.
   PointSet WithSome(const std::vector<std::string>& variables) const;
   /// Renames variables; the set must not mention the new names yet.
   PointSet Renamed(const std::map<std::string, std::string>& names) const;

@@ -16,8 +16,8 @@ constexpr size_t kMostTried = 16;
 constexpr int kMostDrawn = 400;
 constexpr int64_t kSpacious = 15;
 constexpr int64_t kRoomy = 500;
-/// Values of open int generics: first those that give several blocks, then others that static asserts may
-/// require.
+/// Values to try for open int generics: first those that yield several blocks, then others that static
+/// asserts may require.
 constexpr int64_t kConstants[] = {2, 1, 3, 4, 8, 16, 32, 64, 128, 256};
 
 std::optional<int64_t> EvaluateSize(Size size, const Sizes& sizes) {
@@ -32,8 +32,8 @@ bool HasShape(const ir::Value* tensor, const Sizes& sizes) {
                              [&](Size dim) { return EvaluateSize(dim, sizes).value_or(-1) >= 0; });
 }
 
-/// Returns whether the requirements of the launch are satisfied. A size that an equation determines is set to
-/// that value.
+/// Returns whether the requirements of the launch are satisfied. Sets each size that an equation determines
+/// to the value of the equation.
 bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
   for (Op* op : *function.body) {
     if (op->kind() != ir::OpKind::Require) continue;
@@ -98,7 +98,7 @@ class Drawer {
   }
 
  private:
-  /// Returns the first values of the open int generics that the static asserts allow. Choices are tried in
+  /// Returns the first values of the open int generics that the static asserts allow, trying the choices in
   /// ascending order.
   Sizes Constants() const {
     for (size_t n = 0; n < std::size(kConstants); ++n) {
@@ -138,7 +138,7 @@ class Drawer {
   }
 
   void Take(Sizes sizes) {
-    // twice, since equations may depend on one another
+    // The check runs twice, because equations may depend on one another.
     bool meets = MeetsLaunch(function_, sizes) && MeetsLaunch(function_, sizes);
     if (meets && seen_.insert(sizes).second) found_.push_back(std::move(sizes));
   }

@@ -14,7 +14,7 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr int kMostChoices = 8;  ///< the maximum nesting depth of distinguished choices
+constexpr int kMostChoices = 8;  ///< the maximum nesting depth of choices
 
 /// Returns the range of a type, for bools and integers with fewer than 64 bits.
 std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
@@ -27,8 +27,8 @@ std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   return std::pair<int64_t, int64_t>{0, (int64_t{1} << bits) - 1};
 }
 
-/// Returns the part of a quotient that consists of the terms that are multiples of a positive number, and of
-/// a constant divided by a constant.
+/// Returns the part of a quotient that is known exactly: the terms that are multiples of the positive divisor
+/// and, if the divisor is a constant, the quotient of the constants.
 Poly WholeQuotient(const Poly& dividend, const Poly& by) {
   Poly whole;
   if (by.terms().size() != 1) return whole;
@@ -107,7 +107,7 @@ bool Terms::IsPositive(const Poly& poly) const {
 
 Poly Terms::PolyOfSize(Size size, By by) {
   auto term = [&](Size part) { return PolyOfSize(part, by); };
-  // a number that is only known modulo 2^64 can be neither divided nor compared
+  // A number that is known only modulo 2^64 can be neither divided nor compared.
   auto number = [&](Size part) {
     Poly poly = term(part);
     return by == By::Launch || wraps_.IsBounded(part) ? poly : Wrapped(std::move(poly));
@@ -231,7 +231,7 @@ AtomId Terms::CoreIdAtom() {
   return Intern(std::move(facts));
 }
 
-/// Returns whether 0 <= a < end follows from numbers or from the bounds of a single atom.
+/// Returns whether constants or the bounds of a single atom show that 0 <= a < end.
 bool Terms::IsBetween(const Poly& a, const Poly& end) const {
   if (a == Poly(0)) return true;
   if (a.AsConstant() && end.AsConstant())
@@ -243,13 +243,13 @@ bool Terms::IsBetween(const Poly& a, const Poly& end) const {
   });
 }
 
-/// Moves terms that are multiples of a positive divisor out of the quotient: floor((8 * i + j) / 8) = i +
-/// floor(j / 8). The same is done if the divisor is a size.
+/// Moves multiples of a positive divisor, which may be a size, out of the quotient: floor((8 * i + j) / 8) =
+/// i + floor(j / 8).
 Poly Terms::PolyOfQuotient(const Poly& dividend, const Poly& b) {
   // An inexact polynomial is not equal to any other.
   if (!dividend.exact() || !b.exact()) return dividend + b;
   std::optional<int64_t> divisor = b.AsConstant();
-  // If a divisor cannot be negative, it is at least 1 where there is a quotient: code traps on 0, and a
+  // A divisor that cannot be negative is at least 1 wherever the quotient is computed: code traps on 0, and a
   // launch whose sizes divide by 0 is refused.
   bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
   Poly whole = positive ? WholeQuotient(dividend, b) : Poly();
@@ -397,7 +397,7 @@ Poly Terms::PolyOfFact(OpKind fact, const Value* block) {
 }
 
 /// Returns the number of iterations that the ops compute. The step must be known to be positive, because the
-/// ops need not belong to a loop: read as a u64, a step below 0 would be another number.
+/// ops need not belong to a loop, and a negative step would become a large u64.
 std::optional<Poly> Terms::IterationsOfSteps(const Op* select) {
   std::optional<Steps> steps = MatchSteps(select);
   bool known = steps && wraps_.IsBounded(steps->lo) && wraps_.IsBounded(steps->hi) &&

@@ -22,11 +22,11 @@ enum class AtomKind : uint8_t {
   Start,     ///< the start of a block
   Count,     ///< the number of a block's elements
   Number,    ///< a block's number in its loop
-  Element,   ///< the absolute index, in a block, at the current point
+  Element,   ///< the index of a block's element at the current point
   Quotient,  ///< floor(a / b)
   Min,
   Max,
-  Wrapped,  ///< a modulo 2^64, since it may overflow
+  Wrapped,  ///< `a` modulo 2^64, because `a` may overflow
   Choice,   ///< a if the condition `value` is true, otherwise b
 };
 
@@ -42,7 +42,8 @@ struct AtomFacts {
   const ir::Value* value = nullptr;
   Poly a{}, b{};
   std::vector<AtomBound> lower{}, upper{};  ///< both in terms of earlier atoms
-  int choices = 0;                          ///< how deep choices are nested in a, b and this atom
+  /// How deeply choices are nested in `a`, `b` and this atom.
+  int choices = 0;
 };
 
 /// Represents the integers of a function as polynomials over atoms, and knows the bounds of the atoms. Only
@@ -60,17 +61,17 @@ class Terms {
   Poly PolyOfSize(Size size) { return PolyOfSize(size, By::Launch); }
   /// Returns the polynomial of an integer scalar, or of a tile of integers at the current point.
   Poly PolyOfValue(const ir::Value* value);
-  /// Returns the polynomial of an index, correct modulo 2^64 if its sums and products wrap. So if this number
-  /// is in bounds, the 64-bit index is, too.
+  /// Returns the polynomial of an index. If sums and products of the index wrap, the polynomial is correct
+  /// only modulo 2^64. So if its value is in bounds, the 64-bit index is, too.
   Poly PolyOfIndex(const AccessView& view, size_t dim);
   /// Returns floor(a / b); b must be at least 1.
   Poly PolyOfQuotient(const Poly& a, const Poly& b);
-  /// Returns the start, size or index of a block, like the op of kind `fact`.
+  /// Returns the property of a block that ops of kind `fact` compute: its start, size or index.
   Poly PolyOfFact(ir::OpKind fact, const ir::Value* block);
   /// Returns the tensor whose indices are used to compare accesses to a memory: the only view through which
   /// it is accessed, or the memory itself.
   const ir::Value* Coordinates(const ir::Value* tensor);
-  /// Returns the element that an access touches, as an index of the tensor that `Coordinates` returns.
+  /// Returns the element that an access touches, as indices of the tensor that `Coordinates` returns.
   std::vector<Poly> PolysOfElement(const AccessView& view);
   Poly PolyOfDim(const AccessView& view, size_t dim) {
     return PolyOfSize(view.tensor->type()->dims[dim]);
@@ -78,12 +79,12 @@ class Terms {
 
   /// Returns whether the polynomial is a sum of products of non-negative numbers.
   bool IsNonNegative(const Poly& poly) const;
-  /// Returns whether numbers suffice to show that the polynomial is positive: it is a number, is bounded by
-  /// one, or is a minimum or maximum of such polynomials.
+  /// Returns whether the polynomial is obviously positive: a positive number, an atom with a positive number
+  /// as lower bound, or a minimum or maximum of such polynomials.
   bool IsPositive(const Poly& poly) const;
   bool IsBetween(const Poly& a, const Poly& end) const;
 
-  AtomId StartAtom(const ir::Value* block);  ///< the blocks must be those of loops
+  AtomId StartAtom(const ir::Value* block);  ///< the block must belong to a loop
   AtomId CountAtom(const ir::Value* block);
   AtomId NumberAtom(const ir::Value* block);
   AtomId ElementAtom(const ir::Value* block);
@@ -97,8 +98,8 @@ class Terms {
   /// Computes a value as if sums and products did not wrap.
   Poly Modulo(const ir::Value* value);
   Poly Computed(const ir::Value* value);
-  /// Selects who computes a size: the launch, which is refused if the size overflows 64 bits, or the cores,
-  /// whose sums and products wrap.
+  /// Selects who computes a size. A launch whose size overflows 64 bits is refused, whereas sums and products
+  /// that the cores compute wrap.
   enum class By : uint8_t { Launch, Cores };
   Poly PolyOfSize(Size size, By by);
   Poly PolyOfSymbol(Name symbol);
@@ -109,7 +110,7 @@ class Terms {
   Poly PolyOfExtreme(AtomKind kind, const Poly& a, const Poly& b);
   /// Returns the polynomial of the result of a select or an `if`.
   Poly PolyOfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);
-  /// Returns how deep choices are nested in the polynomial's atoms.
+  /// Returns how deeply choices are nested in the polynomial's atoms.
   int ChoicesIn(const Poly& poly) const;
 
   const ir::Function& function_;
@@ -123,7 +124,7 @@ class Terms {
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< keyed by the memory
 };
 
-/// Returns the comparison that is true exactly when the given one is false.
+/// Returns the opposite comparison, which is true exactly when the given comparison is false.
 ir::CompareKind Negated(ir::CompareKind kind);
 std::optional<ir::CompareKind> ComparisonOf(ir::OpKind kind);
 

@@ -15,8 +15,8 @@ bool IsKnown(const Op* op) {
   return op->info().has(ir::kPure) || op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
 }
 
-/// Whether two ops have the same attributes. Texts matter only for messages, and the bounds mode does not
-/// change elements that exist.
+/// Whether two ops have the same attributes. Texts are ignored because they matter only for messages; the
+/// bounds mode is ignored because it does not change elements that exist.
 bool SameAttrs(const Op* a, const Op* b) {
   auto says = [](const ir::Attr& attr) {
     return attr.key != AttrKey::Text && attr.key != AttrKey::BoundsMode;

@@ -20,11 +20,11 @@ class ValueNumbers {
  private:
   using Key = std::tuple<ir::OpKind, ir::Type, uint32_t, std::vector<const ir::Value*>>;
   std::map<const ir::Value*, const ir::Value*> known_;
-  /// Values that may differ only in attributes.
+  /// Values whose keys are equal; their ops may still differ in attributes.
   std::map<Key, std::vector<const ir::Value*>> alike_;
 };
 
-/// Returns whether a launch only reads the tensor: an `in` parameter, a view of one, or a table.
+/// Returns whether a launch only reads the tensor: it is an `in` parameter, a view of one, or a table.
 bool IsInput(const ir::Value* tensor);
 
 }  // namespace kdl::proofs

@@ -24,7 +24,7 @@ std::span<Value* const> BoundsIn(const Op* loop) {
   return std::span<Value* const>(loop->operands()).first(BoundCount(loop));
 }
 
-/// Returns whether the first carried value, a bool, ends the loop.
+/// Returns whether the loop ends when its first carried value, which is a bool, becomes false.
 bool EndsByValue(const Op* loop) {
   return loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks);
 }
@@ -48,8 +48,8 @@ bool Varying::AnyVaries(std::span<Value* const> values) const {
   return std::ranges::any_of(values, [this](const Value* value) { return IsVarying(value); });
 }
 
-/// Whether an axis of the op's results has varying blocks. Blocks are not operands of the ops that compute
-/// tiles over them.
+/// Whether an axis of the op's results has varying blocks. Ops that compute tiles do not have the blocks of
+/// these tiles as operands.
 bool Varying::HasVaryingAxis(const Op* op) const {
   return std::ranges::any_of(op->results(), [this](const Value* result) {
     return std::ranges::any_of(result->type()->axes,
@@ -85,8 +85,8 @@ void Varying::VisitBranches(const Op* op) {
   }
 }
 
-/// Finds varying values of a loop. A value that the loop carries varies if its initial value varies, or if
-/// the value that an iteration yields for it does.
+/// Finds the varying values of a loop. A loop-carried value varies if its initial value or the value that an
+/// iteration yields for it varies.
 void Varying::VisitLoop(const Op* loop) {
   size_t bounds = BoundCount(loop);
   size_t binders = bounds == 0 ? 0 : 1;

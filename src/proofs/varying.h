@@ -14,14 +14,14 @@ class Varying {
  public:
   enum class By : uint8_t {
     Core,  ///< depends on core_id or on the contents of a pipe
-    /// Like Core, or depends on elements that the launch may write, since races are not yet excluded.
+    /// `Core`, or depends on elements that the launch may write, because races have not been excluded yet.
     Memory,
   };
 
   Varying(const ir::Function& kernel, By by);
 
   bool IsVarying(const ir::Value* value) const { return values_.contains(value); }
-  /// Returns whether some cores may execute an op while others do not, or not as often.
+  /// Returns whether some cores may execute an op more often than others, or execute it while others do not.
   bool IsAround(const ir::Op* op) const;
 
  private:

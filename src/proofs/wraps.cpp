@@ -16,13 +16,13 @@ namespace {
 
 constexpr double kSmall = 0x1p32;
 
-/// Returns the value of an integer, given its bits.
+/// Converts the bits of an integer to its value.
 double IntegerValue(uint64_t bits, Scalar scalar) {
   return scalar == Scalar::U64 ? static_cast<double>(bits)
                                : static_cast<double>(static_cast<int64_t>(bits));
 }
 
-/// The magnitude of a number from `least` to `most`.
+/// The magnitude of a number between `least` and `most`.
 Magnitude From(double least, double most) {
   return {least >= -kSmall, most <= kSmall, std::max(-least, most)};
 }
@@ -82,8 +82,8 @@ void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   found_.clear();
 }
 
-/// An assert about a sum or product constrains its wrapped 64-bit value. So it bounds what is computed from
-/// that value, but does not show that the sum or product itself does not wrap.
+/// An assert about a sum or product constrains its wrapped 64-bit value. The assert thus bounds what is
+/// computed from that value, but does not show that the sum or product itself does not wrap.
 bool Wraps::MayWrap(const Value* value) {
   const Op* def = WithoutBroadcasts(value);
   if (def && def->kind() == OpKind::SizeOf) return !IsBounded(def->attr<AttrKey::Size>());
@@ -98,7 +98,8 @@ bool Wraps::MayWrap(const Value* value) {
              parts_may || (!MagnitudeOfComputed(def).both() && !IsNextIteration(def));
 }
 
-/// Whether `def` adds 1 to an iteration number, which cannot wrap because the number is below the loop's end.
+/// Whether `def` adds 1 to an iteration number. This cannot wrap, because the number is less than the loop's
+/// end.
 bool Wraps::IsNextIteration(const Op* def) {
   if (def->kind() != OpKind::Add) return false;
   for (size_t i : {0, 1}) {
@@ -146,7 +147,7 @@ Magnitude Wraps::MagnitudeOf(Size size) {
   return {};
 }
 
-/// Returns the magnitude of a size name. An int generic that is chosen later has one of its choices.
+/// Returns the magnitude of a size name. An int generic without a value has one of its choices.
 Magnitude Wraps::MagnitudeOfSymbol(Name symbol) const {
   if (symbol.text() == ir::kCoreNum) return MagnitudeOfLaunch({});
   for (const ir::Generic& generic : function_.generics) {
@@ -177,11 +178,11 @@ struct Wraps::Carried {
   std::set<const Value*> seen = {};
 };
 
-/// Returns the magnitude of a value that a loop carries. A value that starts bounded and never grows from one
-/// iteration to the next stays bounded.
+/// Returns the magnitude of a loop-carried value. The value stays bounded if its initial value is bounded and
+/// no iteration increases its distance from 0.
 Magnitude Wraps::MagnitudeOfCarried(const Value* param) {
   const Op* loop = param->parent_region()->parent();
-  known_[param] = {};  // unknown while values that depend on it in another way are examined
+  known_[param] = {};  // unknown while the values that depend on it are examined
   size_t before = found_.size();
   size_t binders = LoopEndsOf(param->parent_region()->param(0)) ? 1 : 0;
   size_t carried = param->index() - binders;
@@ -195,14 +196,14 @@ Magnitude Wraps::MagnitudeOfCarried(const Value* param) {
   bool stays = end && carried < end->operands().size() && number.widest.both() &&
                NoFurther(end->operand(carried), number);
   if (!stays) return {};
-  // These results assumed that the carried value was unbounded.
+  // The results found since then assumed that the carried value was unbounded.
   for (size_t i = before; i < found_.size(); ++i) known_.erase(found_[i]);
   found_.resize(before);
   return number.widest;
 }
 
-/// Returns whether a value is not farther from 0 than a carried value, or is bounded independently of it.
-/// Stops at the first value for which neither is true.
+/// Returns whether a value is not farther from 0 than a carried value, or is bounded independently of the
+/// carried value. Stops at the first value for which neither is true.
 bool Wraps::NoFurther(const Value* value, Carried& carried) {
   if (value == carried.param || !carried.seen.insert(value).second) return true;
   if (MagnitudeOf(value).both()) {
@@ -241,7 +242,7 @@ Magnitude Wraps::MagnitudeOfTerm(const Value* value) {
   return IsBounded(value) && !MayWrap(value) ? MagnitudeOf(value) : Magnitude{};
 }
 
-/// Returns the summands of a value. Known summands that may overflow 64 bits together count as unknown.
+/// Returns the summands of a value. Known summands whose sum may overflow 64 bits count as unknown.
 Wraps::Summands Wraps::SummandsOf(const Value* value) {
   if (Magnitude known = MagnitudeOfTerm(value); known.both()) return {0, known};
   const Op* def = WithoutBroadcasts(value);
@@ -275,8 +276,8 @@ Wraps::Summands Wraps::SummandsOf(const ir::AccessDim& dim, std::span<Value* con
   return sum;
 }
 
-/// Returns the magnitude of a difference. A u64 cannot be negative: a negative difference becomes a large
-/// number.
+/// Returns the magnitude of a difference. It is unknown for u64, in which a negative difference becomes a
+/// large number.
 Magnitude Wraps::MagnitudeOfDifference(const Op* def) {
   if (def->result()->type()->scalar == Scalar::U64) return {};
   Magnitude sum = MagnitudeOf(def->operand(0));

@@ -23,13 +23,13 @@ class Wraps {
   bool MayWrap(const ir::Value* value);
   /// Returns whether the value is bounded on both sides by numbers like the sizes of tensors.
   bool IsBounded(const ir::Value* value) { return MagnitudeOf(value).both(); }
-  /// Returns whether a size that the cores compute step by step is bounded in this way.
+  /// Returns whether a size is bounded by numbers like the sizes of tensors when the cores compute it.
   bool IsBounded(Size size) { return MagnitudeOf(size).both(); }
   Magnitude MagnitudeOf(const ir::Value* value);
   Magnitude MagnitudeOf(Size size);
   /// Returns the magnitude of the indices of a block's elements.
   Magnitude MagnitudeOfElements(const ir::Value* block);
-  /// The summands of a sum: how many are unknown (2 stands for many), and the sum of the others.
+  /// The summands of a sum: the number of unknown summands (2 means at least two), and the sum of the others.
   struct Summands {
     int unknown = 0;
     Magnitude known{true, true};
@@ -38,7 +38,7 @@ class Wraps {
   Summands SummandsOf(const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
  private:
-  /// Returns the magnitude of an operand of an index, a block or a number; unknown if it may wrap.
+  /// Returns the magnitude of an operand of an index, of a block or of a number; unknown if it may wrap.
   Magnitude MagnitudeOfTerm(const ir::Value* value);
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
@@ -56,7 +56,7 @@ class Wraps {
 
   const ir::Function& function_;
   std::map<const ir::Value*, Magnitude> known_;
-  /// The keys of known_, in the order in which they were found.
+  /// The keys of `known_`, in the order in which their magnitudes were found.
   std::vector<const ir::Value*> found_;
   std::map<const ir::Value*, bool> may_wrap_;
   std::map<const ir::Value*, Magnitude> stated_;  ///< the magnitudes that asserts state

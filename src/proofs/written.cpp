@@ -7,8 +7,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// `Written` tries three methods in turn: it handles simple stores without using sets, then computes sets of
-// the elements that are definitely written, and finally considers parts whose bounds come from tables.
+// Tries three methods in turn: handles simple stores without sets, then computes sets of the elements that
+// are surely written, and finally considers parts whose bounds come from tables.
 
 namespace kdl::proofs {
 
@@ -37,7 +37,7 @@ struct Written::Asked {
   MustWrites writes;
   MustWrites plain_writes;
   Examples examples;
-  /// Pairs of an index into the result of `RaggedOf` and the dimension that the parts cover.
+  /// Pairs of an index into the result of `RaggedOf` and the size that the parts cover.
   std::set<std::pair<size_t, Size>> checked;
 };
 
@@ -105,7 +105,7 @@ bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor)
 }
 
 /// Returns whether parts whose bounds come from tables cover the tensor, provided that they cover some
-/// dimension. If so, the launch has to check that dimension.
+/// dimension. If so, the launch has to check that they do.
 bool Written::Asked::IsWholeByTables(const Value* tensor) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), tensor);
   for (Size dim : tensor->type()->dims) {
@@ -133,8 +133,8 @@ bool Written::Asked::IsWholeByParts(const Value* tensor, Size dim,
   return IsWhole(by, assuming, tensor);
 }
 
-/// Returns what has been written before the op. Two updates of one element may happen in any order, so an
-/// update of another block need not come first.
+/// Returns what has been written before the op. Updates of one element may happen in any order, so an update
+/// by another block need not come first.
 PointSet Written::Asked::Before(const Op* op, const Value* memory) {
   if (op->kind() != OpKind::Update) return writes.Before(op, memory);
   return plain_writes.Before(op, memory) | writes.BeforeInOrder(op, memory);

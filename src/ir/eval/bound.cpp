@@ -12,9 +12,9 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns the bound of a rounded result: |f| plus, for each operand, its bound times the partial
-/// derivative. The bound is 0 if the result is infinite or NaN, because these are not rounded. An operand's
-/// bound of 0 contributes nothing, even if the derivative is infinite.
+/// Returns the bound of a rounded result: |f| plus, for each operand, its bound times the partial derivative.
+/// The bound is 0 if the result is infinite or NaN, because such results are not rounded. An operand whose
+/// bound is 0 contributes nothing, even if the derivative is infinite.
 double Rounded(double result, std::initializer_list<double> partials, const uint64_t* bounds) {
   if (!std::isfinite(result)) return 0;
   double bound = std::fabs(result);
@@ -40,8 +40,8 @@ struct BoundRow {
   BoundFn bound;
 };
 
-// Returns operand number `i`, or 0 if there is none. In a rule, f is the result and a, b and c are the op's
-// operands, as many as it has.
+// Returns operand number `i`, or 0 if there is no such operand. In a rule, f is the result, and a, b and c
+// are the operands that the op has.
 constexpr double At(const uint64_t* values, bool has, size_t i) {
   return has ? std::bit_cast<double>(values[i]) : 0;
 }

@@ -13,14 +13,14 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns the number as an unsigned 64-bit number. Integer arithmetic is done on such numbers and its
-/// result is truncated, so that it wraps and is never undefined.
+/// Returns the number as an unsigned 64-bit number. Integer arithmetic uses such numbers and truncates the
+/// result, so that it wraps and is never undefined.
 template <Integer T>
 uint64_t Widened(T value) {
   return static_cast<uint64_t>(static_cast<int64_t>(value));
 }
 
-// -- What each op computes: Compute is overloaded for the types on which the op is defined ------------
+// -- What each op computes; Compute is overloaded for the types on which the op is defined ------------
 
 // clang-format off
 struct Add {
@@ -35,8 +35,8 @@ struct Mul {
   template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) * Widened(b)); }
   template <Wide T> static T Compute(T a, T b) { return CanonicalNan(a * b); }
 };
-/// Returns a narrow float as the result of an op. Where a one-byte float would become infinite,
-/// it saturates.
+/// Returns the result of an op that is a narrow float. A one-byte float saturates instead of becoming
+/// infinite.
 template <Narrow T> T Kept(T a) { return std::isinf(Exact(a)) ? NarrowFrom<T>(Exact(a)) : a; }
 struct Neg {
   template <Integer T> static T Compute(T a) { return static_cast<T>(0 - Widened(a)); }
@@ -120,8 +120,8 @@ struct Tf32 {
 struct FmaFlush {
   template <std::same_as<float> T> static T Compute(T a, T b, T c) {
     constexpr float kLeast = std::numeric_limits<float>::min();
-    // Scaled by this power of two, sums near the least normal number keep all their digits when they
-    // are rounded.
+    // If the sum is scaled by this power of two, it keeps all its digits when it is rounded, even near the
+    // least normal number.
     constexpr float kScale = 0x1p32F;
     float sum = Fma::Compute(a, b, c);
     bool may_be_tiny = std::fabs(sum) <= kLeast;
@@ -129,7 +129,7 @@ struct FmaFlush {
     return is_tiny ? std::copysign(0.F, sum) : sum;
   }
 };
-/// Functions of f64 that only contracts use, as the C library computes them.
+/// Functions on f64 that only contracts use, computed by the C library.
 template <class T> concept Real = std::same_as<T, double>;
 struct Exp { template <Real T> static T Compute(T a) { return CanonicalNan(std::exp(a)); } };
 struct Exp2 { template <Real T> static T Compute(T a) { return CanonicalNan(std::exp2(a)); } };
@@ -189,7 +189,7 @@ struct Rem {
   }
 };
 
-/// Orders equal numbers by their signs, so that -0 < +0.
+/// Zeros are ordered by their signs: -0 is less than +0.
 struct Max {
   template <class T>
   static T Compute(T a, T b) {
@@ -229,7 +229,7 @@ uint64_t SelectEntry(const uint64_t* operands, bool*) {
   return operands[0] != 0 ? operands[1] : operands[2];
 }
 
-// -- From ops and scalars to functions ----------------------------------------------------------
+// -- Finding the function for an op and its types ------------------------------------------------
 
 template <class F, class T>
 uint64_t Entry(const uint64_t* x, bool* division_by_zero) {

@@ -10,13 +10,13 @@
 
 namespace kdl::ir {
 
-// Defines what elementwise ops compute, bit by bit, for both the interpreter and constant folding. A scalar
-// value is a uint64_t that contains its bit pattern, zero-extended. The sign and payload of a NaN are
-// unspecified, except in the result of to_bits.
+// Defines exactly what elementwise ops compute, for both the interpreter and constant folding. A scalar value
+// is a uint64_t that contains its bit pattern, zero-extended. The sign and payload of a NaN are unspecified,
+// except in the result of to_bits.
 
-/// Returns the function of an elementwise op whose last operand has type `operand` and whose result has
-/// type `result`. Returns null for `call` and for types on which the op is not defined. On f16 and bf16,
-/// only ops that are exact in them are defined (casts, comparisons, min, max, neg, abs, select).
+/// Returns the function of an elementwise op whose last operand has type `operand` and whose result has type
+/// `result`. Returns null for `call` and for types on which the op is not defined. On f16 and bf16, only ops
+/// whose results are exact are defined (casts, comparisons, min, max, neg, abs, select).
 EvalFn FindEval(OpKind kind, Scalar operand, Scalar result);
 
 /// Evaluates an op once. Returns nothing if FindEval returns null for the op, or if the op traps.
@@ -25,16 +25,16 @@ std::optional<uint64_t> Evaluate(OpKind kind, Scalar operand, Scalar result,
 
 uint64_t EvaluateCast(Scalar from, Scalar to, uint64_t bits);
 
-/// Returns the value from which a reduction starts. It is also the result of reducing no elements.
+/// Returns the value from which a reduction starts. It is also the result if there are no elements.
 uint64_t FoldIdentity(ReductionKind fold, Scalar acc);
 
-/// Returns the op that combines the accumulator with a term.
+/// Returns the op that combines the accumulator with a term in a reduction.
 OpKind CombineOf(ReductionKind fold);
 
-/// Returns the op that combines the element with the value. UpdateKind::Set has no such op.
+/// Returns the op that combines the element with the value in an update; UpdateKind::Set has no such op.
 OpKind CombineOf(UpdateKind how);
 
-/// Returns the value that leaves every element unchanged in an update.
+/// Returns the value with which an update leaves every element unchanged.
 uint64_t UpdateIdentity(UpdateKind how, Scalar acc);
 
 /// Returns the function (accumulator, term) -> accumulator, or null if the reduction is not defined on the

@@ -10,8 +10,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Truncates to an integer and saturates; NaN becomes 0. The least value of T and the number after its
-/// largest are powers of two or 0, and hence exact in f64.
+/// Truncates to an integer and saturates; NaN becomes 0. The least value of T, and the largest value plus 1,
+/// are powers of two or 0, and hence exact in f64.
 template <Integer T>
 T SaturatingFrom(double value) {
   if (std::isnan(value)) return 0;
@@ -23,8 +23,7 @@ T SaturatingFrom(double value) {
   return static_cast<T>(value);
 }
 
-/// Returns an f64 for which rounding to any narrower float gives the same result as rounding `value`
-/// directly.
+/// Returns an f64 that, rounded to any narrower float, gives the same result as rounding `value` directly.
 template <Integer T>
 double Sticky(T value) {
   if constexpr (std::is_signed_v<T>) {

@@ -13,7 +13,7 @@
 
 namespace kdl::ir {
 
-/// A float narrower than f32, as its bits.
+/// A float narrower than f32, represented by its bits.
 template <Scalar scalar>
 struct NarrowFloat {
   static constexpr FloatFormat kFormat = Info(scalar).format;
@@ -91,7 +91,7 @@ uint64_t ToPattern(T value) {
   }
 }
 
-/// Returns the sign bit of the type.
+/// Returns the bit mask of the type's sign.
 template <Narrow T>
 constexpr int SignOf() {
   return static_cast<int>(T::kFormat.sign());

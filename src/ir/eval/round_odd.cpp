@@ -9,14 +9,14 @@ namespace kdl::ir {
 namespace {
 
 constexpr uint64_t kDropped =
-    (uint64_t{1} << 29) - 1;  // the mantissa bits of f64 that f32 does not have
+    (uint64_t{1} << 29) - 1;  // the mantissa bits of an f64 that an f32 does not have
 constexpr uint64_t kLastKept = kDropped + 1;
 
 double At(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
 
 uint64_t F32Bits(float value) { return std::bit_cast<uint32_t>(value); }
 
-/// Rounds a number that is exact or is itself rounded to odd.
+/// Rounds a number that is exact or has already been rounded to odd.
 uint64_t Rounded(double value) {
   if (std::isnan(value)) return F32Bits(std::numeric_limits<float>::quiet_NaN());
   if (std::fabs(value) >= 0x1p128)
@@ -28,7 +28,8 @@ uint64_t Rounded(double value) {
   return F32Bits(static_cast<float>(std::bit_cast<double>(bits)));
 }
 
-/// Returns the sum of two f32 as an f64, rounded to odd. The error of the f64 sum is computed exactly.
+/// Returns the sum of two f32 numbers as an f64 that is rounded to odd. The error of the f64 sum is computed
+/// exactly.
 double SumToOdd(double a, double b) {
   double sum = a + b;
   if (!std::isfinite(sum)) return sum;

@@ -56,7 +56,7 @@ class ModuleReader {
   std::unordered_map<const Function*, Span> function_spans_;
 };
 
-/// Reads items separated by commas up to a closing parenthesis.
+/// Reads items that are separated by commas, up to the closing parenthesis.
 template <class Item>
 bool ModuleReader::ReadList(Item&& item) {
   for (bool first = true; !cursor_.TrySign(")"); first = false) {
@@ -140,8 +140,8 @@ bool ModuleReader::ReadFunction(FunctionKind kind, std::string doc) {
   return ReadHeader(reader) && ReadOps(reader, function->body, 0);
 }
 
-/// Reads up to the first op of the body. The types of parameters may name axes, but the body declares them,
-/// so the axes are read before the parameters.
+/// Reads up to the first op of the body. The body declares the axes, but the types of parameters may name
+/// them, so the axes are read before the parameters.
 bool ModuleReader::ReadHeader(TextReader& reader) {
   if (cursor_.TryWord("types") && !ReadBindings(reader)) return false;
   if (cursor_.TryWord("generics") && !ReadGenerics(reader)) return false;
@@ -308,7 +308,7 @@ bool ModuleReader::ReportFaults(DiagnosticEngine& diagnostics) const {
   return !faults.empty();
 }
 
-/// Reports size names that no call determines, in functions that a caller or a program of this module
+/// Reports size names whose values no call determines, in functions that a caller or a program of this module
 /// may call.
 bool ModuleReader::ReportUngivenSizes(DiagnosticEngine& diagnostics) const {
   std::set<Name> launched;
@@ -386,7 +386,7 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   if (!assumptions.empty()) return nullptr;
   reader.PlaceOps(sources);
   ForgetAssumptions(*module);
-  // Verifies again: the accesses are now checked at run time, which is not allowed everywhere.
+  // Verify again: the accesses are now checked at run time, which is not allowed everywhere.
   return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
 }
 

@@ -16,8 +16,8 @@ inline constexpr size_t kMaxTextBytes = size_t{64} << 20;
 inline constexpr size_t kMaxTextNesting = 256;
 
 /// Reads the text form (printer.h) of a module and verifies it. Ops without `loc` have no location. Returns
-/// null after reporting errors. Syntax errors come first, at most one for each function. If there are none,
-/// each op that breaks a rule or needs more trust than `trust` gives is reported.
+/// null after reporting errors. Reports syntax errors first, at most one for each function. If there are
+/// none, reports each op that breaks a rule or requires more trust than `trust` grants.
 std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context& context,
                               DiagnosticEngine& diagnostics, Trust trust = Trust::Everything);
 

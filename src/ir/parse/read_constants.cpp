@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether the op's region is executed for each element.
+/// Returns whether the op's region is executed for each element of a tile.
 bool IsPointwise(OpKind kind) {
   return kind == OpKind::Elementwise || kind == OpKind::MultiReduce || kind == OpKind::Scan;
 }

@@ -18,7 +18,7 @@ struct NamedSpan {
   Span span;
 };
 
-/// A parameter of a region that has not been created yet.
+/// A parameter of a region that will be created later.
 struct Binder {
   NamedSpan name;
   Type type;
@@ -86,7 +86,7 @@ class OpReader {
   std::vector<Attr> attrs_;
   std::vector<Type> types_;
   std::vector<Binder> binders_;
-  /// The numbers of a `const` op or of the attribute Elements as text, until their type is known.
+  /// The numbers of a `const` op or of the attribute `Elements`, kept as text until their type is known.
   std::optional<AttrKey> constants_of_;
   std::vector<std::pair<std::string_view, Span>> constants_;
   Loc loc_;
@@ -137,7 +137,7 @@ bool OpReader::Read() {
   return true;
 }
 
-/// Adds the attributes that the text may omit, with their default values.
+/// Adds required attributes that are not in the text, with their default values.
 void OpReader::AddDefaults() {
   Type first = types_.empty() ? Type() : types_[0];
   for (const AttrSpec& spec : info_->attrs) {
@@ -149,7 +149,7 @@ void OpReader::AddDefaults() {
 }
 
 Op* OpReader::Create() {
-  // For an op with regions, the result types come after the regions in the text.
+  // In the text, the result types of an op with regions come after the regions.
   std::vector<Type> types = types_;
   types.resize(names_.size(), reader_.types().ScalarOf(Scalar::I64));
   AddDefaults();
@@ -305,7 +305,7 @@ std::optional<int64_t> OpReader::ReadEnumerator(AttrKey key) {
   return enumerator;
 }
 
-/// Reads `@name`. The name in `@""` has not been chosen yet.
+/// Reads `@name`. The text `@""` means that no name has been chosen yet.
 std::optional<Name> OpReader::ReadSymbol() {
   if (!cursor_.Sign("@")) return std::nullopt;
   std::optional<TextCursor::NameText> name = cursor_.DottedName("a name");
@@ -313,7 +313,7 @@ std::optional<Name> OpReader::ReadSymbol() {
   return name->name.empty() ? Name() : reader_.Intern(name->name);
 }
 
-/// Reads `i, j`, or `(i, j)` if the axes are inside braces, or `()` if there are none.
+/// Reads axes: `i, j`, or `(i, j)` inside braces, or `()` if there are none.
 std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   if (in_braces && !cursor_.Sign("(")) return std::nullopt;
   AxisList axes;
@@ -372,7 +372,7 @@ bool OpReader::ReadDim(AccessDim& dim) {
   return true;
 }
 
-/// Reads a term, without its sign: `%k`, `2*%k`, `S*%k`, or an offset.
+/// Reads a term after its sign: `%k`, `2*%k`, `S*%k`, or an offset.
 bool OpReader::ReadTerm(bool negative, AccessDim& dim) {
   SizeTable& sizes = reader_.sizes();
   auto with_sign = [&](Size size) {

@@ -8,8 +8,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Reads one size. Counts the operators of the size, because a size may be nested as deeply as it
-/// has operators.
+/// Reads one size. Limits the number of operators in the size, because this number also bounds the nesting
+/// depth.
 class SizeReader {
  public:
   explicit SizeReader(TextReader& reader) : reader_(reader), cursor_(reader.cursor) {}
@@ -41,7 +41,7 @@ class SizeReader {
     return false;
   }
 
-  /// Reads `min(a, b)` after the opening parenthesis.
+  /// Reads `a, b)` of `min(a, b)`.
   Size Smaller() {
     Size lhs = Deeper() ? Sum() : nullptr;
     if (!lhs || !cursor_.Sign(",")) return nullptr;
@@ -79,7 +79,7 @@ class SizeReader {
   size_t operators_ = 0;
 };
 
-/// Reads `f32,[M,K]>` after the `<`.
+/// Reads the rest of a type after `<`, such as `f32,[M,K]>`.
 Type ReadShaped(TextReader& reader, TypeKind kind) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);
@@ -110,7 +110,7 @@ Type ReadShaped(TextReader& reader, TypeKind kind) {
   return reader.types().Buffer(*scalar, std::move(extents), space);
 }
 
-/// Reads `f32; i j>` after the `<`.
+/// Reads the rest of a tile type after `<`, such as `f32; i j>`.
 Type ReadTile(TextReader& reader) {
   std::optional<Scalar> scalar = ReadScalar(reader);
   if (!scalar || !reader.cursor.Sign(";")) return nullptr;
@@ -123,7 +123,7 @@ Type ReadTile(TextReader& reader) {
   return reader.types().Tile(*scalar, std::move(axes));
 }
 
-/// Reads `panel`, `group` or `pad` and its number in the type of a tile buffer.
+/// Reads `panel`, `group` or `pad` and the number after it in the type of a tile buffer.
 bool ReadTileBufferNumber(TextReader& reader, int64_t& panel, int64_t& group, int64_t& pad) {
   constexpr int64_t kMost = int64_t{1} << 30;
   TextCursor& cursor = reader.cursor;
@@ -146,7 +146,7 @@ bool ReadTileBufferNumber(TextReader& reader, int64_t& panel, int64_t& group, in
   return true;
 }
 
-/// Reads `f32; k j; panel 32; group 2; pad 16>` after the `<`.
+/// Reads the rest of a tile-buffer type after `<`, such as `f32; k j; panel 32; group 2; pad 16>`.
 Type ReadTileBuffer(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);
@@ -169,7 +169,7 @@ Type ReadTileBuffer(TextReader& reader) {
 
 constexpr int64_t kMaxLanes = 4096;
 
-/// Reads `f32 x 16>` after the `<`.
+/// Reads the rest of a vector type after `<`, such as `f32 x 16>`.
 Type ReadVector(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);

@@ -58,7 +58,7 @@ std::string_view TextCursor::WordAt(size_t position) const {
 
 std::string_view TextCursor::PeekWord() { return WordAt(Here()); }
 
-/// Returns what comes next in the text, for a message: a word, a number, or one character.
+/// Returns what comes next in the text, for an error message: a word, a number, or one character.
 std::string TextCursor::Found() {
   if (AtEnd()) return "the end of the file";
   size_t end = position_;

@@ -13,15 +13,15 @@
 
 namespace kdl::ir {
 
-/// What is known while a function is read: the names so far, and the location of each op.
+/// The state while a function is read: the names so far, and the location of each op.
 struct TextReader {
   TextCursor& cursor;
   Module& module;
   Function* function = nullptr;
-  std::unordered_map<std::string, kdl::ir::Value*> values;  ///< the key is the text after `%`
+  std::unordered_map<std::string, kdl::ir::Value*> values;  ///< keyed by the text after `%`
   std::unordered_map<std::string, AxisId> axes;
   std::unordered_map<const Op*, Span>& spans;
-  /// The constants that are written where they are used, by the region that contains them.
+  /// The constants that are written where they are used, keyed by the region that contains them.
   std::map<std::tuple<const Region*, Scalar, uint64_t>, kdl::ir::Value*> constants = {};
 
   TypeTable& types() const { return module.types(); }
@@ -40,15 +40,15 @@ std::optional<Scalar> ReadScalar(TextReader& reader);
 std::optional<Loc> ReadLoc(TextReader& reader);
 /// Returns whether a constant comes next: `3`, `-0.5_f32`, `true`, `inf_f64`.
 bool NextIsConstant(TextCursor& cursor);
-/// Reads a constant that is an operand of the next op of `region`. It is created before that op, outside of loops over
-/// elements, and ops of one region share equal constants.
+/// Reads a constant that is an operand of the next op in `region`. The constant is created before that op,
+/// but outside of loops over elements. Equal constants in one region are shared.
 Value* ReadInlineConstant(TextReader& reader, Region* region);
 /// Reads a use of a value.
 Value* ReadValue(TextReader& reader);
 /// Registers the name of a new value.
 bool Define(TextReader& reader, Value* value, const TextCursor::ValueText& name, Span span);
 
-/// Reads ops and the closing brace into the region. `depth` is the number of enclosing regions.
+/// Reads the ops of a region and its closing brace. `depth` is the number of enclosing regions.
 bool ReadOps(TextReader& reader, Region* region, size_t depth);
 
 }  // namespace kdl::ir

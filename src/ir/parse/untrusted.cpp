@@ -31,7 +31,7 @@ bool IsBelowTileLevel(const Op* op) {
          std::ranges::any_of(op->results(), HoldsElements);
 }
 
-/// The assumptions that ForgetAssumptions removes or checks. Text with any other assumption is refused.
+/// The assumptions that ForgetAssumptions removes or checks. Text with any other assumption is rejected.
 constexpr AttrKey kRestored[] = {AttrKey::BoundsMode, AttrKey::Leading, AttrKey::Domain,
                                  AttrKey::Scope};
 
@@ -47,7 +47,7 @@ std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   return std::nullopt;
 }
 
-/// The signs of the comparisons, indexed by CompareKind.
+/// The text of each comparison, indexed by CompareKind.
 constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
 
 Size SizeProduct(std::span<const Size> dims, SizeTable& sizes) {
@@ -56,8 +56,8 @@ Size SizeProduct(std::span<const Size> dims, SizeTable& sizes) {
   return product;
 }
 
-/// Adds run-time checks to one function: that its blocks are not longer than their axes, and that each view
-/// has as many elements as its operand.
+/// Adds run-time checks to one function: its blocks must not be longer than their axes, and each view must
+/// have as many elements as its operand.
 class SizeChecks {
  public:
   SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
@@ -98,7 +98,7 @@ class SizeChecks {
                                                       axis.name.text(), ToString(axis.extent)));
   }
 
-  /// Adds a `require` op at the start of a kernel, or before `at` in a program, unless an equal one
+  /// Adds a `require` op at the start of a kernel, or before `at` in a program, unless an equal `require`
   /// comes earlier.
   void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
     bool is_kernel = function_.kind == FunctionKind::Kernel;
@@ -133,8 +133,8 @@ void NameAccess(Op* op, Names& names) {
   op->SetAttr(MakeAttr<AttrKey::Text>(names.Intern(text)));
 }
 
-/// Returns whether both values are certainly the same number, because equal pure ops compute them from
-/// equal numbers.
+/// Returns whether both values are certain to be equal, because they are computed by equal pure ops from
+/// equal values.
 bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   constexpr int kDeepest = 8;
   if (a == b) return true;
@@ -150,8 +150,8 @@ bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   return true;
 }
 
-/// Returns whether both loops execute the same blocks in the same order, and each block on the same core.
-/// The verifier has checked that the loops have the same number of binders.
+/// Returns whether both loops execute the same blocks in the same order, and run each block on the same core.
+/// The loops must have the same number of loop variables, which the verifier has checked.
 bool WalkAlike(const Function& function, const Op* a, const Op* b) {
   auto distribute = a->attr<AttrKey::Distribute>();
   if (distribute != b->attr<AttrKey::Distribute>() || distribute == DistributionKind::Dynamic)
@@ -182,15 +182,15 @@ void ForgetUnlikeDomains(Function& function) {
   }
 }
 
-/// Sets all elements of the tensor to zero at the insertion point.
+/// Creates an op, at the insertion point, that sets all elements of the tensor to zero.
 void FillWithZeros(Builder& b, Value* tensor) {
   Value* zero = b.Bits(tensor->type()->scalar, 0);
   b.Create(OpKind::Fill, {{tensor}, {zero}, {}}, {b.types().Event()},
            {MakeAttr<AttrKey::Device>(Name()), MakeAttr<AttrKey::Queue>(0)});
 }
 
-/// Sets the elements of allocated and returned tensors to zero, because an untrusted program may not write
-/// all elements that it reads or returns.
+/// Initializes allocated and returned tensors with zeros, because an untrusted program may not write all
+/// elements that it reads or returns.
 void DefineElements(Module& module, Function& program) {
   std::vector<Op*> allocations;
   Walk(program.body, [&](Op* op) {

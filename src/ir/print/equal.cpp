@@ -15,7 +15,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Compares two functions op by op, pairing the values that they define.
+/// Compares two functions op by op, and pairs the values that they define.
 class Comparison {
  public:
   explicit Comparison(EqualOptions options) : options_(options) {}
@@ -39,7 +39,7 @@ std::string Differ(const Op* a, const Op* b, std::string_view what) {
   return fmt::format("{}: `{}` and `{}`", what, PrintLine(*a), PrintLine(*b));
 }
 
-/// Returns `op`, or the first op after it, that has a line of its own in the text.
+/// Returns `op`, or the first op after it, that is on a line of its own in the text.
 const Op* Comparison::NextLine(const Op* op) const {
   while (op && !options_.locs && IsUnnamedConstant(op)) op = op->next();
   return op;
@@ -126,8 +126,8 @@ std::string Comparison::Ops(const Op* a, const Op* b) {
 }
 
 std::string Comparison::Blocks(const Region* a, const Region* b) {
-  // Pairs the parameters of a function's body here, because no comparison of ops does. (The parameters of
-  // other regions are paired with their op.)
+  // The parameters of a function's body are paired here, because they do not belong to an op. (The parameters
+  // of other regions are paired with their op.)
   if (!a->parent()) {
     if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;
   }

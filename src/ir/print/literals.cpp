@@ -25,8 +25,8 @@ std::string FloatText(Scalar scalar, uint64_t bits) {
     return bits == CanonicalNan(scalar) ? "nan" : fmt::format("0x{:x}", bits);
   }
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  // Prints the shortest digits that identify the value within its type. For floats narrower than f32,
-  // prints all digits.
+  // Print the shortest digits that identify the value within its type. For floats narrower than f32, print
+  // all digits of the exact value.
   std::string text = scalar == Scalar::F32 ? fmt::format("{}", static_cast<float>(value))
                                            : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

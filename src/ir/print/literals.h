@@ -9,8 +9,8 @@
 
 namespace kdl::ir {
 
-/// Returns the text form of a constant: `-3`, `true`, `1.5`, `-inf`, `nan`. For NaNs with other bits than
-/// `nan`, it is the bits, as in `0x7fc00001`. Parsing the text gives the same bits.
+/// Returns the text form of a constant: `-3`, `true`, `1.5`, `-inf`, `nan`. For a NaN with other bits than
+/// those of `nan`, returns the bits, as in `0x7fc00001`. Parsing the text returns the same bits.
 std::string ConstantText(Scalar scalar, uint64_t bits);
 
 /// Returns the bits of a constant's text, zero-extended, or nothing if the scalar type has no such value.

@@ -88,12 +88,13 @@ class OpPrinter {
   void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
-  /// Whether the op has no line at its place: constants are written where they are used, or at the start.
+  /// Whether the text shows the op only where its result is used, or at the start; true for unnamed
+  /// constants.
   bool HasNoLine(const Op* op) const { return !options_.locs && IsUnnamedConstant(op); }
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
-  /// Returns `%a in %x, %b in %y`, which pairs `count` parameters, from number `first_param` on, with
+  /// Returns `%a in %x, %b in %y`, which pairs `count` parameters, starting with number `first_param`, with
   /// the operands.
   std::string Elements(const Op* op, size_t count, size_t first_param) const;
   std::string ForHead(const Op* op) const;
@@ -105,7 +106,7 @@ class OpPrinter {
   std::string ElementwiseLoopHead(const Op* op) const;
   std::string FoldHead(const Op* op) const;
   std::string NoHead(const Op* op) const;
-  /// Prints the carried values of a region. Parameter number `first` is the first of them.
+  /// Returns the text of the carried values of a region. Parameter number `first` is the first carried value.
   std::string Carried(std::span<Value* const> inits, const Region* region, size_t first = 1) const;
   std::string AccessText(const Op* op, const Access& access) const;
   std::string DimText(const Op* op, const AccessDim& dim) const;
@@ -115,8 +116,8 @@ class OpPrinter {
   std::string text_;
 };
 
-/// Appends `+ coefficient` or `- coefficient`, at the start of an index without the space after the sign.
-/// The least int64_t is printed in parentheses with its sign, because it has no negation.
+/// Appends `+ coefficient` or `- coefficient`. At the start of an index, there is no space after the sign.
+/// The least int64_t is printed in parentheses with its sign, because its negation does not exist.
 void AppendSigned(std::string& text, Size size, std::string_view factor) {
   bool least = IsConstant(size, INT64_MIN);
   bool negative = IsConstant(size) && size->value < 0 && !least;

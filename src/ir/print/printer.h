@@ -18,24 +18,24 @@ namespace kdl::ir {
 //     }
 //   }
 //
-// Values and axes keep their source names. If a name is already in use, a suffix `.1`, `.2` … is added to
-// it. A value without a name is named after what it is loaded from, after the block whose property it is, or
-// after its op (value_names.h). A name that is not an identifier is quoted: %"0". Constants without a name are
-// written where they are used. A flag has no value, and attributes with their default value (format.h), the
-// step 1 and a `yield` without values are omitted. Parsing the text (parser.h) gives a module that is equal to
-// the original (equal.h) and has the same text form.
+// Values and axes keep their source names. If a name is already in use, a suffix `.1`, `.2` … is added. A
+// value without a name is named after the tensor from which it is loaded, after the block whose property it
+// is, or after its op (value_names.h). A name that is not an identifier is quoted: %"0". Constants without a
+// name are written where they are used. A flag has no value. Attributes with their default value (format.h),
+// the step 1 and a `yield` without values are omitted. Parsing the text (parser.h) creates a module that is
+// equal to the original (equal.h) and has the same text form.
 
 struct PrintOptions {
-  /// Adds a location such as loc("saxpy.kdl":3:5+7), which gives file, line, column and length. It is added
-  /// to the first line of every op and function that has a source location.
+  /// Adds a location such as loc("saxpy.kdl":3:5+7), which contains file, line, column and length, to the
+  /// first line of every op and function that has a source location.
   bool locs = false;
 };
 
 std::string Print(const Module& module, PrintOptions options = {});
 std::string Print(const Function& function, PrintOptions options = {});
 
-/// Returns the first line of one op, as it is printed in its function. Messages use it, so the op may
-/// be invalid.
+/// Returns the first line of one op, as printed in its function. Messages use this function, so the op may be
+/// invalid.
 std::string PrintLine(const Op& op);
 
 std::string ToString(const Type& type, const Function& function);

@@ -9,26 +9,27 @@
 
 namespace kdl::ir {
 
-/// Returns the name that the text gives to a value without a name. A loaded value is named after its
-/// tensor, the size of block %i is `%i.size`, and other values are named after their op's spelling. Returns
-/// an empty string if the value gets a number.
+/// Returns the name that the text gives to an unnamed value. A loaded value is named after its tensor, the
+/// size of block %i is `%i.size`, and other values are named after their op's spelling. Returns an empty
+/// string if the value is to be numbered.
 std::string DerivedName(const Value* value);
 
 /// Returns the name of a value, or the derived name if it has none.
 std::string BaseName(const Value* value);
 
-/// Returns whether the op is a constant that the text writes where it is used, and not on a line of its
-/// own. This is so unless the constant has a name, or is an index that an access multiplies.
+/// Returns whether the op is a constant that the text writes where it is used, instead of on a line of its
+/// own. This is true unless the constant has a name, or is an index that an access multiplies.
 bool IsInlineConstant(const Op* op);
 
-/// Returns whether the op is a constant without a name. The text does not show where such a constant is.
+/// Returns whether the op is a constant without a name. The text does not show the position of such a
+/// constant.
 bool IsUnnamedConstant(const Op* op);
 
-/// Returns a constant as it is written where it is used: `3` for an i64, `true`, otherwise with its type,
-/// as in `0.5_f32`.
+/// Returns the text of a constant that is written where it is used: `3` for an i64, `true` for a bool,
+/// otherwise with its type, as in `0.5_f32`.
 std::string InlineConstantText(Scalar scalar, uint64_t bits);
 
-/// The names that the text gives to the values and axes of one function. Each of them is unique.
+/// The names that the text gives to the values and axes of one function. All of them are different.
 class FunctionNames {
  public:
   /// `inline_constants` says whether constants are written where they are used.
@@ -39,7 +40,8 @@ class FunctionNames {
   std::string_view NameOf(const Value* value) const;
   std::string_view NameOf(AxisId axis) const;
 
-  /// An unnamed constant that an access multiplies: equal ones share a line at the start of the function.
+  /// An unnamed constant that an access multiplies. Equal constants share a line at the start of the
+  /// function.
   struct SharedConstant {
     std::string name;
     Scalar scalar;
@@ -66,7 +68,7 @@ class FunctionNames {
   int next_axis_ = 0;
 };
 
-/// Returns the name in the text form: in quotes unless it is plain.
+/// Returns the name as it is written in the text form: in quotes unless it is plain.
 std::string NameText(std::string_view name);
 
 }  // namespace kdl::ir

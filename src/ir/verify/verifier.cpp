@@ -45,7 +45,7 @@ size_t AlternativeOf(AttrForm form) {
   return std::variant_npos;
 }
 
-/// Returns how an op violates its row of the op table; empty if it does not.
+/// Returns how an op violates its row in the op table; empty if it does not.
 std::string StructureFault(const Op& op) {
   const OpInfo& info = op.info();
   for (size_t s = 0; s < info.operands.size(); ++s) {
@@ -78,8 +78,8 @@ std::string StructureFault(const Op& op) {
   return "";
 }
 
-/// Returns whether a parameter of such a function may have the type. A workspace may be passed wherever
-/// pipes are used; a pipe never leaves its core.
+/// Returns whether a parameter of a function of this kind may have the type. A workspace may be passed
+/// wherever pipes are used, but a pipe never leaves its core.
 bool IsPassedTo(FunctionKind kind, Type type) {
   switch (kind) {
     case FunctionKind::Fn:
@@ -189,8 +189,8 @@ void FunctionVerifier::CheckAxes() {
   }
 }
 
-/// Checks that no size name is the reserved name of the number of cores. Also checks that no size name
-/// looks like a variable that a proof creates, such as `#5` or `?0`.
+/// Checks that no size name is the reserved name for the number of cores, or looks like a variable that a
+/// proof creates, such as `#5` or `?0`.
 void FunctionVerifier::CheckNames() {
   auto check = [&](Name name) {
     if (name.text() == kCoreNum)
@@ -232,7 +232,7 @@ void FunctionVerifier::CheckWrites(const Op* op) {
   }
 }
 
-/// Checks that all loops over one domain have the same kinds of binders.
+/// Checks that all loops over one domain have loop variables of the same kinds.
 void FunctionVerifier::CheckDomain(const Op* op) {
   if (!op->HasAttr(AttrKey::Domain)) return;
   const Op*& first = domains_.try_emplace(op->attr<AttrKey::Domain>(), op).first->second;
@@ -308,8 +308,9 @@ void FunctionVerifier::Leave(size_t mark) {
   }
 }
 
-/// Enters block parameters before others: a carried tile may have its own loop's axis only if an outer
-/// block has it. The parameters of an elementwise loop or a `loop` may be in any order.
+/// Brings block parameters into scope before other parameters: a carried tile may have the axis of its own
+/// loop only if an outer block has this axis. The parameters of an elementwise loop or a `loop` may be in any
+/// order.
 void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
   for (size_t i = 0; i < region->params().size(); ++i) {
     const Value* param = region->param(i);

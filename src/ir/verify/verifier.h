@@ -10,7 +10,7 @@ namespace kdl::ir {
 /// A violation of one rule.
 struct Fault {
   const Function* function;
-  const Op* op;      ///< null if the function itself breaks the rule
+  const Op* op;      ///< null if the rule is about the function itself
   std::string text;  ///< what is wrong, without the location
 };
 
@@ -27,8 +27,8 @@ std::vector<Fault> FindFaults(const Module& module);
 /// Returns the violations as sentences that name the function and the op; empty if there are none.
 std::vector<std::string> Verify(const Module& module);
 
-/// Checks that a kernel contains only loops over scalars and scratch memory. Returns a sentence for
-/// each remainder of the tile level: tiles, ops on tiles, and accesses that are not proven or not to
+/// Checks that a kernel contains only loops over scalars and scratch memory. Returns a sentence for each
+/// remainder of the tile level: tiles, ops on tiles, and accesses that are not proven or access more than
 /// single elements.
 std::vector<std::string> VerifyLoopLevel(const Function& function);
 

@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// For each axis of the fn for which the call passes a block, the axis of that block in the caller.
+/// Maps each axis of the fn for which the call passes a block to the axis of that block in the caller.
 using AxisMap = std::map<AxisId, AxisId>;
 
 AxisMap BoundAxes(const Op& call, const Function& fn) {
@@ -72,8 +72,8 @@ std::string ArgumentsFault(const Op& op, const Function& fn) {
   return "";
 }
 
-/// Checks the results of a call. In a result, the fn's axes are replaced by the caller's, and all other
-/// axes of the operands are added.
+/// Checks the types of a call's results: the fn's axes must be replaced by the caller's, and all other axes
+/// of the operands must be added.
 std::string CallResultFault(const Op& op, const Function& fn) {
   if (op.results().size() != fn.results.size())
     return fmt::format("{} results are given; '{}' has {}", op.results().size(), fn.name.text(),

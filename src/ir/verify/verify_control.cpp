@@ -21,7 +21,7 @@ std::string BreaksFault(const Op& op, Values inits) {
   return ends ? "" : "the first carried value, which ends the loop, is not a scalar bool";
 }
 
-/// Checks the number of iterations by which a loop starts copies ahead.
+/// Checks the attribute `ahead`: the number of iterations by which copies are started in advance.
 std::string AheadFault(const Op& op) {
   constexpr int64_t kMost = 1024;
   int64_t iterations = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
@@ -29,7 +29,7 @@ std::string AheadFault(const Op& op) {
 }
 
 /// Checks that the carried parameters (from number `first` on), the yielded values and the results have the
-/// types of `inits`.
+/// same types as `inits`.
 std::string CarryFault(const Op& op, Values inits, size_t first) {
   const std::vector<Value*>& params = op.region()->params();
   if (params.size() < first) return "a parameter is missing";
@@ -70,8 +70,8 @@ std::string SplitFault(const Op& op, const Module&) {
   return Yielded(op.region()).empty() ? "" : "the region yields values";
 }
 
-/// Checks a loop for which the cores of a launch draw iteration numbers 0, 1, 2 … from a counter. Each
-/// number is drawn by one core. No other loop may use the same counter.
+/// Checks a loop whose iteration numbers 0, 1, 2 … are taken from a counter by the cores of a launch. Each
+/// number is taken by one core. No other loop may use the same counter.
 std::string DynamicCounterFault(const Op& op) {
   auto is_const = [&](size_t operand, int64_t value) {
     const Op* def = op.operand(operand)->def();
@@ -127,7 +127,7 @@ std::string LoopFault(const Op& op, const Module&) {
   return fault.empty() && op.HasAttr(AttrKey::DynamicCounter) ? DynamicCounterFault(op) : fault;
 }
 
-/// Returns whether a value that the stage computes can also be computed before the stage.
+/// Returns whether a value that is computed in the stage could also be computed before the stage.
 bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
   const Op* def = value->def();
   if (!def || def->parent_region() != stage->region() || !known.insert(def).second) return true;
@@ -136,9 +136,9 @@ bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
                              [&](const Value* operand) { return MayLeave(operand, stage, known); });
 }
 
-/// Checks an spmd with updates that are combined in groups. All updates of a tensor must use one
-/// operator. If the spmd is in a stage, groups are combined after all stages, so the number of groups
-/// must be known there.
+/// Checks an spmd with updates that are combined in groups. All updates of one tensor must use the same
+/// operator. If the spmd is in a stage, groups are combined after all stages, so the number of groups must be
+/// known there.
 std::string GroupsFault(const Op& spmd) {
   std::map<const Value*, UpdateKind> folds;
   bool one_each = true;
@@ -178,15 +178,15 @@ std::string SpmdFault(const Op& op, const Module&) {
   return GroupsFault(op);
 }
 
-/// Checks that `core_id` is used only in a kernel. The result of a fn is the same on all cores, so that
-/// callers need not analyse the fn.
+/// Checks that `core_id` is used only in a kernel, so that the result of a fn is the same on all cores and
+/// callers need not analyze the fn.
 std::string CoreIdFault(const Op& op, const Module&) {
   if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it is not in a kernel";
   return IsI64(op.result()) ? "" : "the result is not an i64";
 }
 
-/// Checks a `while`. Each element of the condition has its own carried values, so these must have all axes,
-/// or lanes, of the condition.
+/// Checks a `while`. Each element of the condition has its own carried values, so the carried values must
+/// have all axes or lanes of the condition.
 std::string WhileFault(const Op& op, const Module&) {
   Values inits = op.operands();
   if (inits.empty() || !IsBool(inits[0]->type()))
@@ -201,7 +201,7 @@ std::string WhileFault(const Op& op, const Module&) {
   return CarryFault(op, inits, 0);
 }
 
-/// Checks that the operands are a bool and, if present, a mask, which is a bool as well.
+/// Checks that the operands are a bool and, optionally, a mask, which is also a bool.
 std::string AssertFault(const Op& op, const Module&) {
   for (const Value* operand : op.operands()) {
     Type type = operand->type();
@@ -215,7 +215,7 @@ std::string StaticAssertFault(const Op& op, const Module&) {
   return IsScalar(type) && IsBool(type) ? "" : "the condition is not a scalar bool";
 }
 
-/// Checks a `print`: its values are tiles, which have no sizes, or buffers with a size for each dimension.
+/// Checks a `print`: its values are tiles, without sizes, or buffers with a size for each dimension.
 std::string PrintFault(const Op& op, const Module&) {
   size_t dims = 0;
   for (const Value* value : op.Segment(PrintOp::at_values)) {

@@ -13,8 +13,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether an operand may have a scalar type that differs from that of the other operands. Only the
-/// condition of a select may.
+/// Returns whether the scalar type of an operand may differ from that of the other operands. This is true
+/// only for the condition of a select.
 bool IsSeparate(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }
 
 std::string TileShapeFault(const Op& op) {
@@ -81,8 +81,8 @@ std::string ElementwiseFault(const Op& op, const Module&) {
 
 namespace {
 
-/// Checks the operands of a `bound` op, which must be f64 scalars. They are a value, then the operands of
-/// the op that computed that value (in the order of that op), then a bound for each of these operands.
+/// Checks a `bound` op, whose operands must be f64 scalars: a value, the operands of the op that computed
+/// this value (in the order of that op), and a bound for each of these operands.
 std::string BoundFault(const Op& op, const Module& module) {
   std::optional<OpKind> rule = OpFromSpelling(op.attr<AttrKey::Rule>().text());
   if (!rule || !FindBound(*rule)) return "its rule does not belong to an op";

@@ -7,7 +7,7 @@
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 
-// Verifies reductions, contractions, scans and indexed tiles.
+// Verifies reductions, contractions, scans and reads of tile elements by index.
 
 namespace kdl::ir {
 
@@ -38,7 +38,7 @@ std::string ReduceFault(const Op& op, const Module&) {
               : "the result does not have the accumulator's type and all axes that are not reduced";
 }
 
-/// Returns whether products of integers of type `scalar` are exact in the accumulator, except for wrapping.
+/// Returns whether products of integers of type `scalar` are exact in the accumulator, apart from wrapping.
 bool IsNarrowInteger(Scalar scalar, Scalar acc) {
   return IsInteger(scalar) && IsInteger(acc) && Bytes(scalar) < Bytes(acc);
 }
@@ -99,8 +99,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
   return fault.empty() ? MapFault(op) : fault;
 }
 
-/// Checks what `multi_reduce` and `scan` have in common: tiles with equal axes, a scalar with which each
-/// accumulator starts, and a region that computes the next accumulators.
+/// Checks the common properties of `multi_reduce` and `scan`: tiles with equal axes, an initial scalar for
+/// each accumulator, and a region that computes the next accumulators.
 std::string FoldedFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);
@@ -126,7 +126,7 @@ std::string FoldedFault(const Op& op) {
   return SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "accumulators");
 }
 
-/// Checks that the results have these axes and the scalar types of the values.
+/// Checks that the results have these axes and the same scalar types as the values.
 std::string FoldResultsFault(const Op& op, const std::vector<AxisId>& axes) {
   for (size_t i = 0; i < op.results().size(); ++i) {
     Type type = op.result(i)->type();
@@ -176,8 +176,8 @@ std::string GatherFault(const Op& op, const Module&) {
   return fits ? "" : "the result does not have the tile's other axes and the axes of the indices";
 }
 
-/// Checks a sliding window. The index along each of its axes is a sum over blocks, whose axes replace that
-/// axis in the result.
+/// Checks a sliding window. The index along each axis of the window is a sum over blocks, whose axes replace
+/// that axis in the result.
 std::string SlidingWindowFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
   if (!IsTile(tile)) return "the operand is not a tile";

@@ -46,7 +46,7 @@ std::string ElementFault(const Op& op, const Module&) {
   return fits ? AllI64(point) : "the result does not have the element type of the tile";
 }
 
-/// Checks that the terms have the types that reduce and contraction allow.
+/// Checks that the reduced terms have types that reduce and contraction allow.
 std::string FoldedTermsFault(const Op& op) {
   Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();
@@ -372,7 +372,7 @@ std::string TransposeFault(const Op& op, const Module&) {
   return equal ? "" : "rows and results have different types";
 }
 
-/// Returns whether the op is in a loop whose iterations the GPU threads of a workgroup share.
+/// Returns whether the op is in a loop whose iterations are distributed to the GPU threads of a workgroup.
 bool IsThreads(const Op& op) {
   for (const Op* around = op.parent_region()->parent(); around;
        around = around->parent_region()->parent()) {

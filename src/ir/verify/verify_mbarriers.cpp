@@ -7,8 +7,8 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-// Verifies mbarriers, with which GPU threads of a workgroup and copies wait for each other, and the ops
-// that use mbarriers.
+// Verifies mbarriers and the ops that use them. GPU threads of a workgroup use mbarriers to wait for one
+// another and for copies.
 
 namespace kdl::ir {
 
@@ -41,8 +41,8 @@ std::string MbarrierFault(const Op& op, const Module&) {
   return AllI64(Values(op.operands()).subspan(1));
 }
 
-/// Checks the dimensions of a tile copy. It copies two of the tensor's dimensions, and the buffer consists
-/// of slots with two dimensions.
+/// Checks the dimensions of a tile copy, which copies elements along two dimensions of the tensor. The buffer
+/// must consist of two-dimensional tiles (slots).
 std::string TensorTileFault(const Op& op, const Value* tensor, const Value* buffer) {
   if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
     return "the buffer is not a workgroup buffer with 'mbarrier_ordered' and slots of two "

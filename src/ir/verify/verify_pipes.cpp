@@ -14,7 +14,7 @@ namespace {
 
 bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; }
 
-/// Checks that an op, such as a stage, is directly in the body of a kernel.
+/// Checks that a stage is directly in the body of a kernel.
 std::string StageFault(const Op& op, const Module&) {
   if (op.parent_region()->parent()) return "must not be inside a region";
   if (op.parent_region()->function()->kind != FunctionKind::Kernel)
@@ -47,8 +47,8 @@ std::string PipeFault(const Op& op, const Module&) {
   return ring == 0 || ring == 5 ? "" : "only some of the attributes of a ring are given";
 }
 
-/// Returns whether two extents differ for some values of their symbols. It compares them for two choices of
-/// values, and extents that are always equal do not differ in either.
+/// Returns whether two extents differ for some values of their symbols. Only two choices of values are tried,
+/// for which extents that are always equal do not differ.
 bool MayDiffer(Size a, Size b) {
   if (a == b) return false;
   for (size_t least : {1, 64}) {

@@ -73,7 +73,7 @@ std::string FillFault(const Op& op, const Module&) {
               : "it requires a tensor and a value of its element type";
 }
 
-/// Checks that a slice keeps all dimensions except one, which gets another size or is removed.
+/// Checks that a slice keeps all dimensions except one, whose size changes or which is removed.
 std::string SliceFault(const Op& op, const Module&) {
   if (!IsTensor(op.operand(0)) || !IsTensor(op.result()))
     return "an operand or the result is not a tensor";
@@ -109,8 +109,8 @@ std::string BindSizeFault(const Op& op, const Module&) {
   return IsI64(op.result()) ? AllI64(op.operands()) : "the result is not an i64";
 }
 
-/// Checks an access by a program to one element: there must be an index for each dimension, and the element
-/// must have the tensor's scalar type.
+/// Checks an access by a program to one element. There must be an index for each dimension, and the element
+/// must have the same scalar type as the tensor.
 std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
   if (!IsTensor(tensor)) return "a tensor is missing";
   if (index.size() != tensor->type()->dims.size())

@@ -80,7 +80,7 @@ std::string MaskFault(Values mask) {
   return fits ? "" : "the mask is not a bool";
 }
 
-/// Checks only the access map: its operands and its number of dimensions.
+/// Checks the operands and the number of dimensions of the access map, but nothing else.
 std::string AccessFault(const Op& op, const Value* tensor) {
   if (!IsTensor(tensor)) return "the operand is not a tensor";
   Values index = op.Segment(AccessOperands(op.kind()));

@@ -9,11 +9,11 @@
 #include "ir/op.h"
 #include "ir/op_kind.h"
 
-// Declarations that the files with type rules share.
+// Declarations for the files that define type rules.
 namespace kdl::ir {
 
 /// Returns what is wrong with the types of an op; empty if nothing is wrong. Each kind of op has its own
-/// rule, but all computed elementwise ops share one. If a rule is missing, linking fails.
+/// rule, except that most elementwise ops share one. If a rule is missing, linking fails.
 template <OpKind kind>
 std::string TypeRule(const Op& op, const Module& module);
 #define KDL_OP_SHAPE(kind, ...) \
@@ -51,9 +51,10 @@ Values Yielded(const Region* region);
 std::string LaneMaskFault(Values mask, Type vector);
 /// Checks the mask of a tile op.
 std::string MaskFault(Values mask);
-/// Checks only the access map: its operands and its number of dimensions.
+/// Checks the operands and the number of dimensions of the access map, but nothing else.
 std::string AccessFault(const Op& op, const Value* tensor);
-/// Checks that an op with a side effect is not in code that runs separately for each element of a tile.
+/// Checks that an op with a side effect is not in code that is executed separately for each element of a
+/// tile.
 std::string ElementwisePlaceFault(const Op& op);
 
 }  // namespace kdl::ir

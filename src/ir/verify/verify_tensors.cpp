@@ -198,8 +198,8 @@ std::string SyncFault(const Op& op, const Module&) {
       return fmt::format("it is not allowed in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
-  bool after_pipe =
-      false;  // whether a pipe comes first; after the sync, the core may have another workspace
+  // Whether a pipe comes before the sync, after which the core may have another workspace.
+  bool after_pipe = false;
   bool after_sync = false;
   for (const Op* other : *op.parent_region()) {
     if (other == &op && after_pipe) after_sync = true;

@@ -6,8 +6,8 @@
 #include "ir/views.h"
 
 // Verifies tile buffers and the ops that load and store tiles. A loaded tile represents the elements of its
-// tile buffer until it is read, and a stored tile is computed directly in its tile buffer. So nothing else
-// may change the tile buffer between the load and the read, or while the stored tile is computed.
+// tile buffer until it is read, and a stored tile is computed directly in its tile buffer. Therefore, nothing
+// else may change the tile buffer between the load and the read, or while the stored tile is computed.
 
 namespace kdl::ir {
 
@@ -67,7 +67,7 @@ std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) 
   return fits ? "" : "the tile is larger than a panel of the tile buffer";
 }
 
-/// Returns whether the op, or one nested in it, changes the contents of the tile buffer.
+/// Returns whether the op, or an op nested in it, changes the contents of the tile buffer.
 bool Changes(const Op* op, const Value* tile_buffer) {
   if (op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move)
     return op->operand(1) == tile_buffer;
@@ -78,7 +78,7 @@ bool Changes(const Op* op, const Value* tile_buffer) {
 }
 
 /// Returns whether the tile buffer changes after `from` and before `user`. If `user` is in a nested region,
-/// the op that contains it in the region of `from` is meant.
+/// it stands for the op in the region of `from` that contains it.
 bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   while (user && user->parent_region() != from->parent_region())
     user = user->parent_region()->parent();
@@ -88,8 +88,8 @@ bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   return user && user->kind() != OpKind::StoreTile && Changes(user, tile_buffer);
 }
 
-/// Checks the value that replaces the contents of the tile buffer under a condition, if the op has such
-/// a value.
+/// Checks the value that replaces the contents of the tile buffer if a condition is true. The op has either
+/// both operands or neither.
 std::string InsteadFault(const Op& op) {
   Values value = op.Segment(LoadTileOp::at_value);
   Values condition = op.Segment(LoadTileOp::at_condition);

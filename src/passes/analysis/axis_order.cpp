@@ -15,8 +15,8 @@ constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
 constexpr int kInnermost = 1 << 20;  // larger than any weight that reductions can reach
 
-/// Returns the axis that an index operand covers by itself: the axis of a block, or of the elementwise loop
-/// whose index the operand is. Returns nothing for other operands.
+/// Returns the axis that an index operand covers by itself. It is the axis of a block, or the axis of the
+/// elementwise loop whose index the operand is. Returns nothing for other operands.
 std::optional<AxisId> WalkedAxis(const Value* index) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   const Op* elementwise = index->parent_region() ? index->parent_region()->parent() : nullptr;
@@ -41,7 +41,7 @@ AxisList FoldedFrom(const Op* op) {
   return axes;
 }
 
-/// Returns the result's axes along which nothing is reduced.
+/// Returns the axes of the result over which `op` does not reduce.
 AxisList KeptAxes(const Op* op) {
   AxisList kept = op->result(0)->type()->axes;
   if (op->kind() == OpKind::Scan) std::erase(kept, op->attr<AttrKey::Axes>()[0]);
@@ -61,12 +61,12 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
       whole_[axis.value] = kernel.axis(axis).parent;
     }
   });
-  // An axis has a larger number than the axis that it splits, so one pass resolves splits of splits.
+  // An axis has a larger number than the axis that it splits, so one loop resolves splits of splits.
   for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
-  // One reduction may raise an axis that another reduction's axes must follow, so this repeats until no axis
-  // moves. Each round settles at least one axis. Axes of chunks do not count as rounds, so that the order is
-  // the same before and after a reduction is split.
+  // One reduction may raise an axis that must precede another reduction's axes, so this repeats until no axis
+  // moves. Each round fixes the position of at least one axis. Axes of chunks do not count as rounds, so that
+  // the order is the same before and after a reduction is split.
   for (uint32_t i = 0; i < whole_.size(); ++i) {
     if (whole_[i] == AxisId(i) && !StudyFolds(kernel)) break;
   }

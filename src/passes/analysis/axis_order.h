@@ -7,9 +7,9 @@
 
 namespace kdl::passes {
 
-/// The order of a kernel's axes in loops, and in the layout of tiles in scratch memory. It is the same for
-/// the whole kernel: what one elementwise loop writes contiguously, the next elementwise loop reads
-/// contiguously. The last axis of an elementwise loop is vectorized.
+/// The order of a kernel's axes in loops and in the layout of tiles in scratch memory. It is the same for the
+/// whole kernel, so that each elementwise loop reads contiguously what an earlier elementwise loop has
+/// written. The last axis of an elementwise loop is vectorized.
 class AxisOrder {
  public:
   /// Derives the order from memory accesses and reductions. Two axes are ordered by the first of these
@@ -18,8 +18,8 @@ class AxisOrder {
   ///   2. it is reduced in 64-lane order, where lanes are contiguous
   ///   3. it is the last index of a store
   ///   4. it is the last index of a load
-  /// The last axis of a contraction's result comes after the axes that the contraction reduces. If an axis
-  /// is split, the axis of its blocks has the same place as the whole axis.
+  /// The last axis of a contraction's result comes after the axes that the contraction reduces. If an axis is
+  /// split, the axis of its blocks takes the position of the whole axis.
   explicit AxisOrder(const ir::Function& kernel);
 
   /// Sorts axes, outermost first.
@@ -27,21 +27,21 @@ class AxisOrder {
 
  private:
   void StudyAccesses(const ir::Function& kernel);
-  /// Raises axes as the reductions require. Returns whether any axis has moved.
+  /// Gives axes larger weights where reductions require it. Returns whether the order has changed.
   bool StudyFolds(const ir::Function& kernel);
   void Raise(ir::AxisId axis, int above);
 
   /// A matrix with two axes as indices: `after[a][b]` is true if axis `a` must come after axis `b`.
   using Followers = std::vector<std::vector<bool>>;
-  /// Places `axis` after `other`. If the requirements of reductions form a cycle, the earlier ones are
-  /// satisfied.
+  /// Requires that `axis` comes after `other`. If the requirements of reductions form a cycle, the earlier
+  /// requirements take precedence.
   void Follow(ir::AxisId axis, ir::AxisId other, Followers& after);
 
   ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }
 
   std::vector<ir::AxisId>
       whole_;  ///< by AxisId: the axis that was split into this axis, or the axis itself
-  std::vector<int> weight_;  ///< by AxisId: axes with a larger weight are further in
+  std::vector<int> weight_;  ///< by AxisId: axes with a larger weight are further inside
 };
 
 }  // namespace kdl::passes

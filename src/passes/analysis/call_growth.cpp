@@ -10,16 +10,17 @@ namespace kdl::passes {
 
 namespace {
 
-/// The number at which counting stops: more ops than any kernel may have, but small enough that adding a few
-/// such numbers does not overflow.
+/// Counting stops at this number. It is larger than the number of ops that any kernel may have, but small
+/// enough that the sum of a few such numbers does not overflow.
 constexpr int64_t kCountedTo = int64_t{1} << 40;
 
-/// Counts the ops of each function once, however often it is called. No fn calls itself, even indirectly.
+/// Counts the ops of each function once, no matter how often it is called. No fn calls itself, even
+/// indirectly.
 class InlinedSizes {
  public:
   explicit InlinedSizes(const ir::Module& module) : module_(module) {}
 
-  /// Returns the number of operations of a function and of all that it calls, at most kCountedTo.
+  /// Returns the number of ops of a function and of all functions that it calls, at most kCountedTo.
   int64_t OpCount(const ir::Function& function) {
     auto found = sizes_.find(&function);
     if (found != sizes_.end()) return found->second;
@@ -43,7 +44,7 @@ class InlinedSizes {
   std::map<const ir::Function*, int64_t> sizes_;
 };
 
-/// Returns the call that adds the most operations.
+/// Returns the call that adds the most ops.
 const Op* LargestCall(const ir::Function& kernel, InlinedSizes& sizes) {
   const Op* largest = nullptr;
   ir::Walk(kernel.body, [&](const Op* op) {

@@ -4,10 +4,10 @@
 
 namespace kdl::passes {
 
-/// The largest number of operations that a kernel may have after inlining the fns that it calls.
+/// The maximum number of ops in a kernel after the fns that it calls have been inlined.
 constexpr int64_t kMostInlinedOps = 200000;
 
-/// Reports kernels that exceed kMostInlinedOps. Only counts ops; inlines nothing.
+/// Reports an error for each kernel that exceeds kMostInlinedOps. Only counts ops; does not inline anything.
 void CheckCallGrowth(PassContext& context);
 
 }  // namespace kdl::passes

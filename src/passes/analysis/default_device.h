@@ -9,7 +9,8 @@ namespace kdl::passes {
 /// returns that.
 Name DefaultDevice(ir::Module& module);
 
-/// Returns how many devices the compiled file declares. Those of imported files, such as `lib::npu`, do not count.
+/// Returns the number of devices that the compiled file itself declares. Devices of imported files, such as
+/// `lib::npu`, do not count.
 size_t OwnDevices(const ir::Module& module);
 
 }  // namespace kdl::passes

@@ -22,7 +22,7 @@ bool IsBlockOf(const Value* value, ir::AxisId axis) {
   return value->type()->kind == ir::TypeKind::Block && value->type()->axes[0] == axis;
 }
 
-/// Returns whether a contraction only continues the sum that its loop carries, so that nothing can observe
+/// Returns whether a contraction only continues the sum that its loop carries, so that no result depends on
 /// where an iteration ends.
 bool GoesOn(const Op* op, ir::AxisId axis) {
   if (op->kind() != OpKind::Contraction ||
@@ -57,8 +57,7 @@ class Watcher {
   Watcher(const ir::Function& kernel, const ir::Context& context, Name constant)
       : kernel_(kernel), context_(context), constant_(constant) {}
 
-  /// Returns a number of which every value of the constant must be a multiple, or 0 if results depend on the
-  /// constant.
+  /// Returns a number that must divide every value of the constant, or 0 if results depend on the constant.
   int64_t HiddenMultiple() {
     for (const ir::Axis& axis : kernel_.axes) StudyAxis(axis);
     ir::Walk(kernel_.body, [this](const Op* op) { Study(op); });
@@ -74,8 +73,8 @@ class Watcher {
     return value->type()->kind == ir::TypeKind::Block && IsItsAxis(value->type()->axes[0]);
   }
 
-  /// Checks that the axis does not depend on the constant, unless the constant is its whole extent. An axis
-  /// with the constant as its extent must not be split.
+  /// Checks that the axis does not depend on the constant, except as its whole extent. An axis whose extent
+  /// is the constant must not be split.
   void StudyAxis(const ir::Axis& axis) {
     bool its =
         axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
@@ -90,7 +89,7 @@ class Watcher {
                 op->kind() == OpKind::BlockIndex;
     if (asks && IsItsBlock(op->operand(0))) hidden_ = false;
     if (op->kind() == OpKind::For && IsItsBlock(op->region()->param(0))) StudyLoop(op);
-    // These ops have an effect between blocks, or for each block.
+    // These ops have an effect for each block or between blocks.
     bool acts = op->kind() == OpKind::Update || op->kind() == OpKind::Print ||
                 op->kind() == OpKind::Stage || op->kind() == OpKind::Push ||
                 op->kind() == OpKind::Pop;
@@ -118,7 +117,7 @@ class Watcher {
   }
 
   /// Checks that a loop over blocks of this length carries only sums that continue from block to block, and
-  /// that it has no `break`.
+  /// that the loop has no `break`.
   void StudyLoop(const Op* loop) {
     if (loop->HasAttr(AttrKey::Breaks)) hidden_ = false;
     ir::AxisId axis = loop->region()->param(0)->type()->axes[0];

@@ -9,10 +9,10 @@
 
 namespace kdl::passes {
 
-/// Returns the unbound `auto` constants of a tile-level kernel that no result depends on. They only set the
-/// lengths of blocks, and nothing in the kernel can observe where a block ends. Each constant is mapped to a
-/// number of which its values must be multiples, since a matrix instruction multiplies that many terms at
-/// once.
+/// Returns the unbound `auto` constants of a tile-level kernel that do not affect its results. They only set
+/// the lengths of blocks, and nothing in the kernel can observe where a block ends. Each constant is mapped
+/// to a number, and its values must be multiples of that number, because a matrix instruction multiplies that
+/// many terms at once.
 ///
 ///   for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }     BK is hidden: the sum continues from block to block
 ///   for c in C by BC { s += sum(x[r, c] over c); }                BC is not: each block is reduced separately

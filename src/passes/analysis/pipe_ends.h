@@ -7,7 +7,8 @@
 
 namespace kdl::passes {
 
-/// The ops that push to a pipe and that pop from it. They are never in a fn: fns with pipes have been inlined.
+/// The ops that push to a pipe and the ops that pop from it. They are never in a fn: fns with pipes have been
+/// inlined.
 struct PipeEnds {
   std::vector<ir::Op*> pushes;  ///< push or acquire
   std::vector<ir::Op*> pops;    ///< pop or wait

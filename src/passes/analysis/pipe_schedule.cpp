@@ -9,9 +9,9 @@ namespace {
 
 using Kind = TrafficItem::Kind;
 
-constexpr int64_t kMostIterations = 64;  ///< most iterations of a loop that is unrolled
-constexpr size_t kMostItems = 1 << 14;   ///< most items in a stage's list after unrolling
-constexpr int kMostForks = 256;          ///< most branches of which both sides are followed
+constexpr int64_t kMostIterations = 64;  ///< the maximum number of iterations of an unrolled loop
+constexpr size_t kMostItems = 1 << 14;   ///< the maximum number of items of a stage after unrolling
+constexpr int kMostForks = 256;          ///< the maximum number of branches of which both sides are tried
 
 /// A stage during simulation. `rest` contains the items that the stage still has to run, in reverse order.
 struct Walker {
@@ -33,8 +33,8 @@ void CollectPipes(const Traffic& traffic, std::set<const Value*>& pipes) {
   }
 }
 
-/// Returns whether two loops have the same iterations. If neither loop's pushes and pops differ between
-/// iterations, equal numbers of iterations are enough.
+/// Returns whether two loops have the same iterations. Equal numbers of iterations are enough if the pushes
+/// and pops of both loops are the same in all iterations.
 bool SameIterations(const TrafficItem& a, const TrafficItem& b) {
   if (IterationCount(a.op) != IterationCount(b.op)) return false;
   return IterationSpaceName(a.op) == IterationSpaceName(b.op) ||
@@ -73,7 +73,7 @@ class Scheduler {
  public:
   explicit Scheduler(Schedule& schedule) : schedule_(schedule) {}
 
-  /// Runs all walkers to their ends. Returns false if they get stuck.
+  /// Runs the stages of all walkers to their ends. Returns false if some of them get stuck.
   bool RunWalkers(std::vector<Walker> walkers) {
     while (!std::all_of(walkers.begin(), walkers.end(), [](const Walker& w) { return w.done(); })) {
       if (Pop(walkers) || Push(walkers, true) || WalkTogether(walkers) || Push(walkers, false) ||
@@ -123,8 +123,8 @@ class Scheduler {
     return false;
   }
 
-  /// Returns the walkers that are at loops which share pipes with the loop of `first`, directly or through
-  /// other loops. Returns an empty list if one of these loops has different iterations.
+  /// Returns the walkers whose stages are at loops that share pipes with the loop of `first`, directly or
+  /// through other loops. Returns an empty list if one of these loops has different iterations.
   static std::vector<size_t> Group(const std::vector<Walker>& walkers, size_t first) {
     std::vector<size_t> group = {first};
     std::set<const Value*> pipes;
@@ -178,16 +178,16 @@ class Scheduler {
     return false;
   }
 
-  /// Returns the name of a branch's condition if the condition keeps its value during the whole simulation.
-  /// A condition that refers to an iteration no longer does after loops have been unrolled.
+  /// Returns the name of a branch's condition if the condition has the same value during the whole
+  /// simulation. After loops have been unrolled, a condition that refers to an iteration may change.
   std::optional<std::string> ConditionName(const TrafficItem& branch) const {
     std::optional<Condition> condition = SharedCondition(branch);
     if (!condition || (condition->in_iteration && unrolled_)) return std::nullopt;
     return std::move(condition->name);
   }
 
-  /// Returns the side that a branch takes, or null if that is unknown. The side is known if both sides do
-  /// the same, or if the condition has been decided before.
+  /// Returns the side that a branch takes, or null if it is unknown. The side is known if both sides have the
+  /// same pushes and pops, or if a value has already been assumed for the condition.
   const Traffic* Known(const TrafficItem& branch) const {
     if (Same(branch.body, branch.other)) return &branch.body;
     std::optional<std::string> condition = ConditionName(branch);
@@ -207,7 +207,7 @@ class Scheduler {
     return false;
   }
 
-  /// Simulates to the end with one side of the branch, then with the other side.
+  /// Simulates the rest of the run with one side of the branch, then with the other side.
   bool Fork(const std::vector<Walker>& walkers, size_t at) {
     const TrafficItem& branch = walkers[at].next();
     std::optional<std::string> condition = ConditionName(branch);
@@ -253,9 +253,9 @@ class Scheduler {
   Schedule& schedule_;
   std::map<const Value*, int64_t> tiles_;
   std::map<std::string, bool>
-      decided_;  ///< decided conditions, while the branches on them are followed
+      decided_;  ///< the values assumed for conditions, while the branches on them are followed
   int forks_ = 0;
-  bool unrolled_ = false;  ///< equal names may now refer to different iterations
+  bool unrolled_ = false;  ///< if set, equal names may refer to different iterations
 };
 
 }  // namespace

@@ -26,8 +26,8 @@ bool LooksUp(const Op* op) {
   return tensor && tensor->kind() == OpKind::Table;
 }
 
-/// Returns whether the iterations of a `while` work point by point: no element depends on another element,
-/// or on memory that changes. Results that are used must have all axes of the loop, like the results of
+/// Returns whether the iterations of a `while` work point by point: no element depends on another element, or
+/// on memory that changes. Results that are used must have all axes of the loop, like the results of
 /// elementwise loops.
 bool IsPointwiseWhile(const Op* op) {
   AxisList axes = PointAxes(op);

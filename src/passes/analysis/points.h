@@ -7,8 +7,8 @@ namespace kdl::passes {
 /// Returns the axes over which an op runs: those of its result, or all axes that a store touches.
 ir::AxisList PointAxes(const ir::Op* op);
 
-/// Returns whether an op works point by point on tiles with axes: it is elementwise, or accesses memory but
-/// is not a block copy.
+/// Returns whether an op computes each point of its tiles separately: it is elementwise, or accesses memory
+/// but is not a block copy.
 bool IsPointwise(const ir::Op* op);
 
 }  // namespace kdl::passes

@@ -12,8 +12,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns whether the load reads contiguous elements along axis `last`, or the same element for the whole
-/// row.
+/// Returns whether the load reads contiguous elements along axis `last`, or one element for the whole row.
 bool ReadsRows(ir::LoadOp load, AxisId last) {
   ir::Access access = load->attr<AttrKey::Access>();
   for (const ir::AccessDim& dim : access.dims) {

@@ -7,22 +7,22 @@
 
 namespace kdl::passes {
 
-/// Loads that every elementwise loop repeats for itself, so that no tile is kept for their results. They
-/// load from tensors that the kernel cannot change. Their users are ops of the same region that access whole
-/// rows contiguously, or use one element for a whole row. If other ops need the loaded tile, a copy of the
-/// load (its twin) makes it.
+/// Loads that each elementwise loop repeats, so that no tile is kept for their results. They load from
+/// tensors that the kernel cannot change. Their users are ops of the same region that access whole rows
+/// contiguously, or use one element for a whole row. If other ops need the loaded tile, a copy of the load
+/// (its twin) produces the tile.
 class Reloads {
  public:
-  /// Finds these loads, and makes a twin of each load whose tile is also used by ops that cannot repeat it.
+  /// Finds these loads. Makes a twin of each load whose tile is also used by ops that cannot repeat the load.
   Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order);
 
-  /// Returns the load that makes the value, or null if the value is a tile that is kept.
+  /// Returns the load that computes the value if loops repeat that load; otherwise null.
   ir::Op* RepeatedLoad(const ir::Value* value) const;
-  /// Returns the load's twin, which makes a tile, or null if it has none.
+  /// Returns the load's twin, which produces a tile, or null if it has none.
   ir::Op* KeptTwin(const ir::Op* load) const;
 
  private:
-  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< each repeated load, with its twin or null
+  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< maps each repeated load to its twin or to null
 };
 
 }  // namespace kdl::passes

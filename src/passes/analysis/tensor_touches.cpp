@@ -18,7 +18,7 @@ void AddTouch(const ir::Op* op, uint32_t operand, Effect effect, std::vector<Tou
   if (is_touch) touches.push_back({operand, value, reads, writes});
 }
 
-/// Returns what a kernel does with a parameter of this direction.
+/// Returns how a kernel accesses a parameter with this direction.
 Effect EffectOf(ir::Direction direction) {
   return direction == ir::Direction::In    ? Effect::Read
          : direction == ir::Direction::Out ? Effect::Write

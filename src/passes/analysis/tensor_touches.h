@@ -9,7 +9,7 @@
 
 namespace kdl::passes {
 
-/// What an op of a program does to one of its tensor operands.
+/// How an op of a program accesses one of its tensor operands.
 struct Touch {
   uint32_t operand;
   ir::Value* tensor;  ///< the operand, which may be a part or view of another tensor
@@ -17,13 +17,13 @@ struct Touch {
   bool writes;
 };
 
-/// Returns the tensors that the op reads or writes if it is put into a queue or is a host access; otherwise
-/// nothing.
+/// Returns the tensors that the op reads or writes if the op is put into a queue or is a host access;
+/// otherwise nothing.
 std::vector<Touch> TouchesOf(const ir::Module& module, const ir::Op* op);
 
 /// Returns whether the op is put into a queue. Such ops have an event.
 bool IsQueued(const ir::Op* op);
-/// Returns whether the host waits for the tensors that the op reads or writes.
+/// Returns whether the op makes the host wait for the tensors that the op reads or writes.
 bool IsHostAccess(const ir::Op* op);
 
 /// Returns the event of an op that is put into a queue.
@@ -32,8 +32,8 @@ ir::Value* EventOf(const ir::Op* op);
 std::span<ir::Value* const> AfterOf(const ir::Op* op);
 void SetAfter(ir::Op* op, std::span<ir::Value* const> events);
 
-/// Divides tensors into classes by the swaps of a program. A tensor may be in the memory of any other tensor
-/// of its class.
+/// Divides the tensors of a program into classes by its swap ops. A tensor may occupy the memory of any other
+/// tensor in its class.
 class SwapClasses {
  public:
   explicit SwapClasses(const ir::Function& program);

@@ -17,9 +17,9 @@ using Kind = TrafficItem::Kind;
 
 bool IsBlock(const Value* value) { return value->type()->kind == ir::TypeKind::Block; }
 
-/// Marks names of values that only one stage knows.
+/// The first character of names of values that only one stage knows.
 constexpr char kPrivate = '?';
-/// Marks names of values that differ between the iterations of a loop.
+/// The first character of names of values that differ between the iterations of a loop.
 constexpr char kIteration = '@';
 
 std::string PrivateName(const void* thing) { return fmt::format("{}{}", kPrivate, thing); }
@@ -34,8 +34,7 @@ int LoopsAround(const Op* op) {
 }
 
 /// Returns a name for the index or block of a loop's current iteration. Loops in different stages get equal
-/// names if they are equally deep. For `spmd for`, names are equal if the loops iterate over the same
-/// domain.
+/// names if they have the same nesting depth or, for `spmd for`, if they iterate over the same domain.
 std::string IterationName(const Op* loop, size_t binder) {
   if (loop->kind() != OpKind::Spmd) return fmt::format("{}{}", kIteration, LoopsAround(loop));
   if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
@@ -53,8 +52,8 @@ std::string ParamName(const Value* value) {
   return loop ? IterationName(parent, value->index()) : PrivateName(value);
 }
 
-/// Returns a name for a value. Values with equal names are equal, within one iteration of the loops that the
-/// name refers to.
+/// Returns a name for a value. Values with equal names are equal within one iteration of the loops to which
+/// the name refers.
 std::string ValueName(const Value* value) {
   const Op* def = value->def();
   if (!def) return ParamName(value);
@@ -109,7 +108,7 @@ Count Times(const Count& a, const Count& b) {
   return product;
 }
 
-/// Returns a name for the number of elements in an iteration of `for`, or for the step of a `loop`.
+/// Returns a name for the number of elements in an iteration of a `for`, or for the step of a `loop`.
 std::string StrideName(const Op* loop) {
   if (loop->kind() == OpKind::Loop) return ValueName(ir::LoopOp(const_cast<Op*>(loop)).step());
   ir::AxisId axis = loop->region()->param(0)->type()->axes[0];
@@ -143,9 +142,9 @@ bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
   });
 }
 
-// ---- Blocks
+// ---- Order of blocks
 
-constexpr int64_t kMostRepeats = 64;  ///< most iterations of a loop that is unrolled
+constexpr int64_t kMostRepeats = 64;  ///< maximum number of iterations of an unrolled loop
 
 bool HasWalk(const TrafficItem& item) {
   auto holds = [](const Traffic& traffic) { return std::ranges::any_of(traffic, HasWalk); };
@@ -153,7 +152,7 @@ bool HasWalk(const TrafficItem& item) {
 }
 
 /// The order in which a stage pushes or pops the tiles of one pipe. Lists the loops over blocks, with the
-/// tiles of each block, and the pushes or pops between these loops, which each core does for itself.
+/// tiles of each block. Also lists the pushes or pops between these loops, which each core executes.
 class BlockOrder {
  public:
   explicit BlockOrder(const Value* pipe) : pipe_(pipe) {}
@@ -213,9 +212,9 @@ class BlockOrder {
   const Value* pipe_;
 };
 
-// ---- Numbers
+// ---- Numbers of tiles
 
-/// Counts tiles by running the loops with example values for sizes and parameters.
+/// Counts tiles by executing the loops with example values for sizes and parameters.
 class TileCounter {
  public:
   TileCounter(const Value* pipe, const Example& example) : pipe_(pipe), example_(example) {}
@@ -256,7 +255,7 @@ class TileCounter {
   int64_t CountLoop(const TrafficItem& item, size_t binder) {
     const Op* loop = item.op;
     if (loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks)) {
-      steps_ = kMostSteps + 1;  // too many: the number of iterations is unknown
+      steps_ = kMostSteps + 1;  // counts as too many, because the number of iterations is unknown
       return 0;
     }
     bool spmd = loop->kind() == OpKind::Spmd;
@@ -289,7 +288,7 @@ class TileCounter {
     return value.value_or(3);
   }
 
-  /// Returns the value, or an arbitrary number if it is unknown, since this is only an example.
+  /// Returns the value, or an arbitrary number if the value is unknown, because this is only an example.
   int64_t Get(const Value* value) const {
     if (auto iteration = iterations_.find(value); iteration != iterations_.end())
       return iteration->second.start;

@@ -11,7 +11,7 @@
 
 namespace kdl::passes {
 
-/// A push, a pop, or a loop or branch that contains pushes or pops. Other loops and branches are left out.
+/// A push, a pop, or a loop or branch that contains pushes or pops. Other loops and branches are omitted.
 struct TrafficItem {
   enum class Kind : uint8_t { Push, Pop, Loop, Branch };
   Kind kind = Kind::Push;
@@ -24,8 +24,8 @@ using Traffic = std::vector<TrafficItem>;
 
 Traffic TrafficOf(const ir::Region* region);
 
-/// How often something happens on one core, as a sum of products. Each product is a sorted list of names
-/// with an integer factor. Equal names denote equal numbers, even in different stages.
+/// The number of times that something happens on one core, as a sum of products. Each product is a sorted
+/// list of names with an integer factor. Equal names denote equal numbers, even in different stages.
 using Count = std::map<std::vector<std::string>, int64_t>;
 
 /// Returns whether the count depends on a number of iterations, or on a bound, that only one stage knows.
@@ -36,7 +36,7 @@ bool IsPrivate(const Count& count);
 /// within one iteration of the loops that they name.
 struct Condition {
   std::string name;
-  bool in_iteration = false;  ///< the name refers to an iteration of a loop
+  bool in_iteration = false;  ///< whether the name refers to an iteration of a loop
 };
 
 /// Returns the condition of a branch, or nothing if only one stage knows it.
@@ -49,20 +49,20 @@ Count IterationCount(const ir::Op* loop);
 /// the same numbers or blocks, even in different stages.
 std::string IterationSpaceName(const ir::Op* loop);
 
-/// Returns whether the pushes and pops in a loop differ between its iterations.
+/// Returns whether different iterations of a loop have different pushes and pops.
 bool DiffersByIteration(const TrafficItem& loop);
 
-/// Returns how many tiles of a pipe are pushed or popped. If the sides of a branch differ and only one stage
-/// knows its condition, `conditional` is set to the first such branch.
+/// Returns the number of tiles of a pipe that are pushed or popped. If the two sides of a branch differ and
+/// only one stage knows its condition, `conditional` is set to the first such branch.
 Count TileCount(const Traffic& traffic, const ir::Value* pipe, const ir::Op*& conditional);
 
-/// Returns which blocks the tiles of a pipe belong to, in the order in which a core runs the blocks. If two
-/// stages have equal lists, each block pops what the same block has pushed, for any number of cores.
+/// Returns the blocks to which the tiles of a pipe belong, in the order in which a core runs the blocks. If
+/// two stages have equal lists, each block pops what the same block has pushed, for any number of cores.
 std::vector<std::string> BlockOrderOf(const Traffic& traffic, const ir::Value* pipe);
 
 using Example = std::map<std::string, int64_t>;  ///< sizes and scalar parameters, by name
 
-/// Returns how many tiles of a pipe are pushed or popped on one core that runs all blocks, or nothing if
+/// Returns the number of tiles of a pipe that are pushed or popped if one core runs all blocks; nothing if
 /// there are too many iterations.
 std::optional<int64_t> TilesIn(const Traffic& traffic, const ir::Value* pipe,
                                const Example& example);

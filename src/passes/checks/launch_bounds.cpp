@@ -32,7 +32,7 @@ bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
   return true;
 }
 
-/// Adds the condition, unless another access has added the same one.
+/// Adds the condition, unless another access has already added the same condition.
 void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size index,
                            CompareKind compare, Size bound) {
   Name text = view.op->attr<AttrKey::Text>();
@@ -51,7 +51,8 @@ void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size i
                        {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
                         MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
                         MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(open.dim))});
-    if (!open.outside) inside_.Require(require);  // if always outside, no launch passes the check
+    // If the index is always out of bounds, no launch passes the check.
+    if (!open.outside) inside_.Require(require);
     return;
   }
 }

@@ -4,8 +4,9 @@
 
 namespace kdl::passes {
 
-/// Moves bounds checks that depend only on sizes to the launch. If an access is always reached, and its
-/// index ranges from one sum of sizes to another, the access is in bounds if both of these sums are.
+/// Replaces bounds checks that depend only on sizes with checks before the launch. If an access is always
+/// reached, and its index ranges from one sum of sizes to another, the access is in bounds if both sums are
+/// in bounds.
 ///
 ///   spmd (%i: block<i> in 0 .. N) { load %x[%i + 3] }
 ///   ->  require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s

@@ -16,14 +16,15 @@ namespace {
 
 using ir::MakeAttr;
 
-/// Returns the op that computes a bound, ignoring casts, or null.
+/// Returns the op that computes a bound, not counting casts; null if there is none.
 const Op* MakerOf(const Value* bound) {
   const Op* def = bound->def();
   while (def && def->kind() == OpKind::Cast) def = def->operand(0)->def();
   return def;
 }
 
-/// Returns the source text of the load that makes the bound, or an empty string if the bound is not just a load.
+/// Returns the source text of the load that computes the bound, or an empty string if the bound is not just a
+/// load.
 std::string LoadText(const Value* bound) {
   const Op* def = MakerOf(bound);
   bool quotes = def && def->kind() == OpKind::Load && def->HasAttr(AttrKey::Text);
@@ -101,15 +102,15 @@ class PartChecks {
     return fmt::format("{} <= {}", from, to);
   }
 
-  /// Returns the value of `bound`, a bound of the part, for block `number`.
+  /// Returns the value that `bound`, a bound of the part, has for block `number`.
   Value* At(const Value* bound, Value* number) {
     ir::ValueMap map;
     map[parts_.binder] = number;
     return Copy(bound, map);
   }
 
-  /// Copies the computation of a value to the builder's position. The copied loads are guarded, since proofs
-  /// for their original position may not be valid here.
+  /// Copies the computation of a value to the builder's insertion point. The copied loads are guarded,
+  /// because proofs for their original position may not hold here.
   Value* Copy(const Value* value, ir::ValueMap& map) {
     if (auto known = map.find(value); known != map.end()) return known->second;
     Op* def = const_cast<Op*>(value->def());

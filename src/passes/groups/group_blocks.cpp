@@ -6,7 +6,7 @@
 
 namespace kdl::passes {
 
-/// If the bounds of the domain are sizes, the numbers of blocks and groups are sizes too.
+/// If the bounds of the domain are sizes, the numbers of blocks and groups are sizes, too.
 GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd)
     : builder_(builder), binders_(spmd->region()->params()) {
   for (size_t b = 0; b < binders_.size(); ++b) {

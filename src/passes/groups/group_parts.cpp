@@ -17,7 +17,7 @@ using ir::MakeAttr;
 
 namespace {
 
-/// Returns the binder that is the whole index of a dimension, if there is one.
+/// Returns the loop variable that is the whole index of a dimension, if there is such a variable.
 std::optional<size_t> BinderAt(const Op* spmd, ir::UpdateOp update, size_t dim) {
   ir::Access access = update->attr<AttrKey::Access>();
   const ir::AccessDim& index = access.dims[dim];
@@ -29,7 +29,8 @@ std::optional<size_t> BinderAt(const Op* spmd, ir::UpdateOp update, size_t dim) 
   return found - binders.begin();
 }
 
-/// Returns the binder that splits a dimension into tiles, so that each element belongs to exactly one of its blocks.
+/// Returns the loop variable that splits a dimension into tiles, so that each element is in exactly one block
+/// of the variable.
 std::optional<size_t> BinderThatTiles(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
                                       const std::vector<ir::UpdateOp>& updates, size_t dim) {
   std::optional<size_t> binder = BinderAt(spmd, updates[0], dim);
@@ -78,7 +79,8 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   std::vector<size_t> cutting;
   for (size_t d = 0; d < tiled_.size(); ++d) {
     tiled_[d] = BinderThatTiles(kernel, sizes, spmd, updates, d);
-    // If one binder indexes two dimensions, blocks cover only the diagonal. The second dimension then stays whole.
+    // If one loop variable indexes two dimensions, blocks cover only the diagonal. The second dimension is
+    // then not split.
     auto before = tiled_.begin() + static_cast<std::ptrdiff_t>(d);
     if (tiled_[d] && std::find(tiled_.begin(), before, tiled_[d]) != before) tiled_[d].reset();
     if (tiled_[d]) cutting.push_back(*tiled_[d]);
@@ -94,7 +96,7 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   for (std::optional<size_t>& binder : tiled_)
     if (binder && (*binder < first_ || *binder >= last_)) binder.reset();
   if (!has_tiles()) return;
-  // A group covers at most steps / 256 + 1 steps, and one more if it begins inside of a step.
+  // A group covers at most steps / 256 + 1 steps, and one more if it begins in the middle of a step.
   Size steps = sizes.Binary(SizeKind::Mul, rounds, tiles_size_);
   Size inner = sizes.Binary(SizeKind::FloorDiv, steps, sizes.Constant(ir::kMostGroups));
   Size met = sizes.Binary(SizeKind::Add, inner, sizes.Constant(2));
@@ -120,8 +122,8 @@ std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
   return dims;
 }
 
-/// With `at_once`, only shared tiles need slots. A group shares at most one tile with each neighbor, so
-/// groups + min(groups, tiles) slots are enough.
+/// With `at_once`, only tiles that groups share need slots for partial results. A group shares at most one
+/// tile with each neighbor, so groups + min(groups, tiles) slots are enough.
 Size GroupParts::Slots(SizeTable& sizes, Size groups) const {
   if (!has_tiles()) return groups;
   if (!at_once_) return sizes.Binary(SizeKind::Mul, groups, most_steps_);

@@ -9,29 +9,29 @@
 
 namespace kdl::passes {
 
-/// An access: its attribute and its index operands.
+/// The location of an access: its `access` attribute and its index operands.
 struct Place {
   ir::Access access;
   std::vector<ir::Value*> index;
 };
 
-/// Load and store the elements at a place that must be in bounds.
+/// Loads or stores the elements at a place, which must be in bounds.
 ir::Value* LoadAt(ir::Builder& builder, ir::Value* tensor, const Place& place,
                   const ir::AxisList& axes);
 void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Place& place);
 
-/// The partial results of the groups of an spmd for one tensor, and where each group keeps them until all can
-/// be combined.
+/// The partial results of an spmd's groups for one tensor, and the memory in which each group keeps them
+/// until they are combined.
 ///
-/// If the index of a dimension is one binder that covers the whole dimension, the dimension is split into
-/// that binder's blocks. The first consecutive binders of this kind form tiles; the other dimensions are
-/// whole in each tile. Blocks are numbered
+/// If the index of a dimension is one loop variable that covers the whole dimension, the dimension is split
+/// into the blocks of that variable. The first consecutive loop variables of this kind form tiles, which
+/// contain the other dimensions completely. Blocks are numbered
 ///
 ///   (round * tiles + tile) * depth + rest
 ///
-/// so a group visits one tile after another; each visit is a step. After the last tile, the next round
-/// begins with the first tile again. The group keeps one part for each tile that it visits. If there is only
-/// one round, a group can share only the tiles of its first and last step with other groups.
+/// so a group visits one tile after another; each visit is a step. After the last tile, the next round begins
+/// with the first tile again. The group keeps one partial result (part) for each tile that it visits. If
+/// there is only one round, a group can share only the tiles of its first and last step with other groups.
 class GroupParts {
  public:
   /// `updates` must be all updates of the tensor in the spmd. If `at_once` is set, a group may reduce a tile
@@ -49,8 +49,8 @@ class GroupParts {
   bool has_tiles() const { return first_ < last_; }
   size_t first() const { return first_; }
   size_t last() const { return last_; }
-  /// Returns whether groups reduce the tiles that only they visit into the tensor, and keep parts only for
-  /// other tiles.
+  /// Returns whether groups reduce the tiles that only they visit directly into the tensor. In this case,
+  /// they keep partial results only for other tiles.
   bool at_once() const { return at_once_; }
   const std::vector<std::optional<size_t>>& tiled() const { return tiled_; }
 
@@ -58,14 +58,15 @@ class GroupParts {
   ir::Value* tiles() const { return tiles_; }
   ir::Value* depth() const { return depth_; }
 
-  /// Creates the memory of the parts and computes the numbers above, at the builder's insertion point.
+  /// Creates the memory of the partial results and computes the numbers above, at the builder's insertion
+  /// point.
   void Make(ir::Builder& builder, GroupBlocks& blocks);
-  /// Returns the slot of the part for `tile` in a group whose first step is `first_step`. The number of a
-  /// step may be given instead of its tile.
+  /// Returns the index (slot) of the partial result for `tile` in a group whose first step is `first_step`.
+  /// Instead of the tile, the number of a step may be passed.
   ir::Value* Slot(ir::Builder& builder, const GroupBlocks& blocks, ir::Value* group,
                   ir::Value* first_step, ir::Value* tile) const;
-  /// Returns the place in the part at `slot` that corresponds to `place` of the tensor. `binders` are the
-  /// values of the spmd's binders.
+  /// Returns the place in the partial result at `slot` that corresponds to `place` of the tensor. `binders`
+  /// are the values of the spmd's loop variables.
   Place InPart(ir::Builder& builder, const Place& place, ir::Value* slot,
                const std::vector<ir::Value*>& binders) const;
 
@@ -78,11 +79,11 @@ class GroupParts {
   ir::Value* tensor_;
   ir::UpdateKind how_;
   bool at_once_;
-  std::vector<std::optional<size_t>> tiled_;  ///< for each dimension, the binder that splits it
-  size_t first_ = 0;                          ///< the first of the binders that form tiles
-  size_t last_ = 0;                           ///< one past the last of these binders
+  std::vector<std::optional<size_t>> tiled_;  ///< for each dimension, the loop variable that splits it
+  size_t first_ = 0;                          ///< the first of the loop variables that form tiles
+  size_t last_ = 0;                           ///< one past the last of these loop variables
   Size tiles_size_ = nullptr;
-  Size most_steps_ = nullptr;  ///< the most steps of a group, if groups share all of their tiles
+  Size most_steps_ = nullptr;  ///< the maximum number of steps of a group, if groups share all of their tiles
   ir::Value* memory_ = nullptr;
   ir::Value* rounds_ = nullptr;
   ir::Value* tiles_ = nullptr;
@@ -90,8 +91,8 @@ class GroupParts {
   ir::Value* steps_ = nullptr;  ///< `most_steps_` as a value, if groups share all of their tiles
 };
 
-/// Returns whether other cores may still access the tensor when the spmd begins: something has accessed it
-/// since the last barrier.
+/// Returns whether other cores may still be accessing the tensor when the spmd begins, because something has
+/// accessed it since the last barrier.
 bool IsOpenBefore(const ir::Function& kernel, const ir::Op* spmd, const ir::Value* tensor);
 
 }  // namespace kdl::passes

@@ -5,8 +5,8 @@
 
 namespace kdl::passes {
 
-/// Replaces the symbols of generics that have one value by that value in all sizes: those of axes, types and
-/// accesses. Also replaces the i64 values in the body that represent generics.
+/// Replaces generics that have one value by that value in the sizes of axes, types and accesses. Also
+/// replaces the i64 values in the body that represent these generics.
 void BindConstants(ir::Function& function, ir::Module& module);
 
 }  // namespace kdl::passes

@@ -9,7 +9,8 @@ namespace kdl::passes {
 BlockRange::BlockRange(ir::Builder& builder, Value* lo, Value* hi, Value* size)
     : builder_(&builder), lo_(lo), hi_(hi), size_(size) {
   std::optional<int64_t> first = ConstantOf(lo);
-  // If `lo` is not negative, the difference fits into an i64. Other differences need a u64.
+  // If `lo` is not negative, the difference between `hi` and `lo` fits into an i64. Otherwise, it needs a
+  // u64.
   scalar_ = first && *first >= 0 ? Scalar::I64 : Scalar::U64;
 }
 

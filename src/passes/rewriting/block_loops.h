@@ -6,8 +6,8 @@
 
 namespace kdl::passes {
 
-/// The range `lo` .. `hi`, split into blocks of one size. Computes the number of blocks, and the operands of
-/// make_block for each block. The results are exact for every `lo` and `hi`.
+/// The range `lo` .. `hi`, split into blocks of one size. Creates ops that compute the number of blocks, and
+/// the operands of make_block for each block. The results are exact for every `lo` and `hi`.
 class BlockRange {
  public:
   /// `size` must be a positive i64.
@@ -37,14 +37,14 @@ class BlockRange {
   Scalar scalar_;
 };
 
-// These functions make loops over block numbers, which replace `spmd` and `for`. Afterwards the builder
-// inserts into the new loop's region.
+// These functions make loops over block numbers to replace `spmd` and `for`. Afterwards, the builder inserts
+// into the new loop's region.
 
 /// Makes a loop that replaces `op` and carries the same values.
 ir::Op* MakeLoopInPlace(ir::Builder& b, ir::Op* op, ir::Value* lo, ir::Value* hi, ir::Value* step);
 
 /// The range of blocks, out of `total`, that one core runs. All cores get the same number of blocks, except
-/// that the first cores may get one more.
+/// that the first cores may each get one more.
 struct CoreShare {
   ir::Value* begin;
   ir::Value* end;
@@ -59,8 +59,8 @@ ir::Op* MakeShareLoop(ir::Builder& b, ir::Op* op, ir::Value* core, ir::Value* to
 /// cores do nothing outside of these loops. Launches then leave out cores that would have no blocks.
 void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength& least_length);
 
-/// Returns the extent of a binder's blocks, which select-tiles must have made constant, or 1 if the binder
-/// is a number.
+/// Returns the extent of a loop variable's blocks, or 1 if the variable is a number. The extent must be a
+/// constant, so select-tiles must have run before.
 int64_t BlockExtent(const ir::Function& kernel, const ir::Value* binder);
 
 }  // namespace kdl::passes

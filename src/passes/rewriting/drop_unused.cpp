@@ -9,7 +9,8 @@ namespace kdl::passes {
 
 namespace {
 
-/// Returns whether an op that follows `block` in its region makes a tile over the block's axis.
+/// Returns whether an op after `block` in its region makes a tile over the block's axis, which `block` brings
+/// into scope.
 bool GivesScope(const Op* block) {
   ir::AxisId axis = block->result()->type()->axes[0];
   auto is_over = [&](const Op* op) {

@@ -11,23 +11,22 @@ using ir::BoundsMode;
 
 namespace {
 
-/// Returns the number of leading dimensions that a pass has added. They precede the dimensions in the
-/// source.
+/// Returns the number of leading dimensions that a pass has added before the dimensions in the source.
 size_t LeadingDims(const Op* access) {
   bool has = access->HasAttr(AttrKey::Leading);
   return has ? static_cast<size_t>(access->attr<AttrKey::Leading>()) : 0;
 }
 
-/// Traps unless the index of dimension `dim` is in bounds. The dimension number in the message does not
-/// count the dimensions that a pass has added.
+/// Traps unless the index of dimension `dim` is in bounds. The dimension number in the message does not count
+/// dimensions that a pass has added.
 void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value* bound) {
   b.Create(OpKind::Check, {{index}, {bound}}, {},
            {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - LeadingDims(access))),
             ir::MakeAttr<AttrKey::Text>(access->attr<AttrKey::Text>())});
 }
 
-/// Checks the indices of all lanes. If some are out of bounds, the first such lane is reported: lane 0, or
-/// the lane whose index equals the bound.
+/// Checks the indices of all lanes. If some are out of bounds, reports the first of them: lane 0, or the lane
+/// whose index equals the bound.
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
   if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
@@ -98,7 +97,7 @@ void PlainStore(ir::Builder& b, const ElementAccess& access, Value* value, Value
   InsideStore(b, access, value, mask);
 }
 
-/// Returns the element after an update. Narrow floats are computed in f32 and then rounded.
+/// Returns the value of an element after an update. Narrow floats are computed in f32 and then rounded.
 Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value) {
   if (how == ir::UpdateKind::Set) return value;
   Scalar scalar = value->type()->scalar;
@@ -163,7 +162,7 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
     return has_else ? b.Select(inside, loaded, access.otherwise) : loaded;
   }
   if (!condition) return PlainLoad(b, access, nullptr);
-  // If an element is in bounds but its mask is false, its value is unspecified; zero is used.
+  // If an element is in bounds but its mask is false, its value is unspecified; this code uses zero.
   return MakeIf(
       b, condition, {b.types().ScalarOf(scalar)},
       [&] { return Values{PlainLoad(b, access, nullptr)}; },

@@ -8,14 +8,14 @@
 
 namespace kdl::passes {
 
-// Accesses to elements of tensors: targets lower loads, stores and updates to these, with scalar operands.
+// Accesses to single elements or vectors of a tensor, to which targets lower loads, stores and updates.
 
-/// `lanes` contiguous elements. If `mask` is set, only the elements that it selects exist. A single lane is
-/// a scalar and has no mask.
+/// A number of contiguous elements (`lanes`). If `mask` is set, only the elements that it selects are
+/// accessed. A single lane is a scalar and has no mask.
 struct Chunk {
   int64_t lanes = 1;
   ir::Value* mask = nullptr;
-  ir::Value* count = nullptr;  ///< number of elements that exist; set if `mask` is set
+  ir::Value* count = nullptr;  ///< the number of accessed elements; set if `mask` is set
 };
 
 /// A load, store or update of elements, with scalar index operands `index`. Guards, masks and `else` become
@@ -28,7 +28,7 @@ struct ElementAccess {
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
   Chunk chunk = {};
-  bool past_caches = false;  ///< for an aligned store of a full vector: bypass caches
+  bool past_caches = false;  ///< whether to bypass caches; only for an aligned store of a full vector
 };
 
 /// Returns the access of an op, with each operand replaced by what `value` returns for it.

@@ -28,9 +28,9 @@ using ir::OpsOfKind;
 using ir::OutsideOperands;
 using ir::TensorOf;
 
-/// Clones an op without regions. Operands are replaced as `map` says, and the result gets the axes of the new
-/// operands. This maps a scalar op over tiles, or turns an op on tiles into one for a single point. The
-/// results are not added to the map.
+/// Clones an op without regions. Replaces the operands as `map` says, and gives the result the axes of the
+/// new operands. This extends a scalar op to tiles, or turns an op on tiles into an op for a single point.
+/// The results are not added to the map.
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map);
 
 /// Maps axes to the axes that replace them.
@@ -40,7 +40,7 @@ class OtherAxes {
   ir::AxisId Replaced(ir::AxisId axis) const;
   ir::AxisList Replaced(ir::AxisList axes) const;
   ir::Type Replaced(ir::TypeTable& types, ir::Type type) const;
-  /// Changes the axes in an op, and in all ops nested in it, to those that replace them.
+  /// Replaces the axes in an op and in all ops nested in it.
   void Retype(ir::TypeTable& types, ir::Op* op) const;
 
  private:
@@ -53,7 +53,7 @@ std::vector<ir::Type> TypesOf(std::span<ir::Value* const> values);
 ir::Value* MakeOne(ir::Builder& b, ir::OpKind kind, const ir::Builder::Segments& operands,
                    ir::Type result, std::vector<ir::Attr> attrs = {});
 
-/// Returns the segments of an op's operands, with `operand` applied to each.
+/// Returns the segments of an op's operands, with each value replaced by what `operand` returns for it.
 template <class Operand>
 ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
   ir::Builder::Segments segments(op->segments());
@@ -63,7 +63,7 @@ ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
   return segments;
 }
 
-/// Maps the results of `op` to those of `copy`, and gives these the same names.
+/// Maps the results of `op` to those of `copy`, and copies their names.
 void StandFor(const ir::Op* op, const ir::Op* copy, ir::ValueMap& map);
 
 /// Returns the value that `value` is mapped to, or `value` itself if the map does not contain it.

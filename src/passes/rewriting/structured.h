@@ -8,7 +8,7 @@
 
 namespace kdl::passes {
 
-// Creates loops and branches at a builder's insertion point. Afterwards the builder inserts after them.
+// Creates loops and branches at a builder's insertion point, which afterwards is after the new op.
 
 using Values = std::vector<ir::Value*>;
 
@@ -31,7 +31,7 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
 void MakeLoop(ir::Builder& b, const LoopBounds& bounds,
               const std::function<void(ir::Value*)>& body);
 
-/// Makes nested loops from zero to each size, the first outermost, without carried values.
+/// Makes nested loops from zero to each size, the first size outermost, without carried values.
 void MakeLoops(ir::Builder& b, const Values& sizes, const std::function<void(const Values&)>& body);
 
 /// Makes a loop whose iterations are distributed over the threads of the workgroup.
