@@ -10,24 +10,24 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Kernels on one device, looked up once. They may be called from any thread, also concurrently. */
+/* Kernels on one device, looked up once. They may be called from any thread, including concurrently. */
 typedef struct kdl_kernels kdl_kernels;
 
 /* Opens `count` kernels, named as for kdl_context_find_kernel, on the device that the spec `device` names,
- * such as "host?threads=4". `images` is a NULL-terminated array of the images that contain them, which are
- * registered with the context. If `context` is NULL, the handle creates a context of its own. */
+ * such as "host?threads=4". `images` is a NULL-terminated array of the images that contain the kernels; the
+ * images are registered with the context. If `context` is NULL, the handle creates a context of its own. */
 kdl_error* kdl_kernels_open(kdl_context* context, const kdl_image* const* images,
                             const char* device, const char* const* names, int32_t count,
                             kdl_kernels** kernels);
 
-/* Closes the kernels; none of their calls may still be running. After the context has been destroyed,
- * closing is all that may be done with them. NULL is allowed. */
+/* Closes the kernels; none of their calls may still be running. After the context has been destroyed, the
+ * kernels may still be closed, but not used in any other way. NULL is allowed. */
 void kdl_kernels_close(kdl_kernels* kernels);
 
-/* The argument for one parameter. For a tensor: its elements in the process's memory, row-major without
- * gaps, at an address that is a multiple of the element size. It may be NULL only if there are no
- * elements. A kernel writes the elements of `out` and `inout` parameters, which must share no byte with
- * any other parameter. */
+/* The argument for one parameter. For a tensor: its elements in the process's memory, row-major without gaps,
+ * at an address that is a multiple of the element size. The pointer may be NULL only if there are no
+ * elements. A kernel writes the elements of `out` and `inout` parameters, which must share no byte with any
+ * other parameter. */
 typedef union kdl_value {
   const void* data; /* a tensor's elements */
   int8_t i8;
@@ -46,12 +46,12 @@ typedef union kdl_value {
   double f64;
 } kdl_value;
 
-/* Calls kernel number `kernel` on as many cores as the device runs at once. Returns when it has finished,
- * with its failure if it failed. `sizes` has every dimension of every tensor parameter, in order; `values`
- * has one entry for each parameter. The checks are those of kdl_launch_kernel and happen before any
- * effect. On `host` the calling thread does part of the work and the device's workers help. Concurrent
- * calls share the workers but otherwise do not wait for each other, nor for operations in queues. On other
- * devices memory is copied to the device and back. */
+/* Calls the kernel with index `kernel` on as many cores as the device runs at once. Returns when the kernel
+ * has finished; returns its error if it failed. `sizes` contains the sizes of all dimensions of all tensor
+ * parameters, in order; `values` has one entry for each parameter. The checks are those of kdl_launch_kernel
+ * and happen before any effect. On `host`, the calling thread does part of the work, and the device's workers
+ * help. Concurrent calls share the workers but otherwise do not wait for each other, nor for operations in
+ * queues. On other devices, memory is copied to the device and back. */
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values);
 

@@ -1,10 +1,10 @@
 /* The interface between the host, the clusters of a cluster machine (targets/cluster, runtime/cluster) and
  * the images that run there. C++20, usable in freestanding code.
  *
- * A cluster sees the device's global memory. Positions in it are given as offsets, because each side maps
- * it at an address of its own. To announce work, the host sends a cluster one byte through a socket, and
- * gets one back. The message itself is in the cluster's mailbox in global memory. Whoever reads the
- * mailbox after receiving a byte sees everything that was written before the byte was sent.
+ * A cluster sees the device's global memory. Positions in this memory are given as offsets, because each side
+ * maps it at an address of its own. To announce work, the host sends a cluster one byte through a socket, and
+ * the cluster answers with one byte. The message itself is in the cluster's mailbox in global memory. Whoever
+ * reads the mailbox after receiving a byte sees everything that was written before the byte was sent.
  *
  * An image defines the table `kdl_cluster_entries`, terminated by an entry with a null name. */
 #pragma once
@@ -16,7 +16,7 @@
   FIELD(uint64_t, memory_bytes)      /* size of global memory */                                    \
   FIELD(uint64_t, scratchpad_bytes)  /* size of each scratchpad */                                  \
   FIELD(uint64_t, stack_bytes)       /* size of the stack of each worker */                         \
-  FIELD(uint64_t, workers)           /* maximum number of workers of a core: its processors */      \
+  FIELD(uint64_t, workers)           /* number of processors that can be workers of a core */      \
   FIELD(uint64_t, workgroups)             /* parts of a scratchpad; each concurrent core has one */ \
   FIELD(uint64_t, polls)             /* 1 if `number` and `done` are polled instead of a socket */  \
   FIELD(uint64_t, cluster)           /* this cluster's index */                                     \
@@ -35,7 +35,7 @@
   FIELD(uint64_t, event_count)       /* written by the cluster: number of events of the call, written or not */ \
   FIELD(uint64_t, fault)             /* written by the cluster: the kdl_cluster_fault that ended it */ \
   FIELD(uint64_t, fault_address)     /* written by the cluster: the address that was accessed */    \
-  FIELD(uint64_t, fault_instruction) /* written by the cluster: address of the instruction as linked */ \
+  FIELD(uint64_t, fault_instruction) /* written by the cluster: link-time address of the instruction */ \
   FIELD(uint64_t, fault_core)                                                                       \
   FIELD(uint64_t, fault_worker)
 
@@ -50,7 +50,7 @@
 #define KDL_CLUSTER_EVENT(FIELD)                                                                    \
   FIELD(uint64_t, kind)              /* a kdl_cluster_event_kind */                                 \
   FIELD(uint64_t, core)              /* index within the call */                                    \
-  FIELD(uint64_t, number)            /* number of the core's copy, or of its barrier */
+  FIELD(uint64_t, number)            /* index of the core's copy or barrier */
 
 #define KDL_CLUSTER_WORKER(FIELD)                                                                   \
   FIELD(uint64_t, core)              /* index within the call */                                    \
@@ -87,9 +87,10 @@ enum kdl_cluster_status : uint64_t {
 
 enum kdl_cluster_fault : uint64_t {
   kdl_cluster_no_fault = 0,
-  kdl_cluster_beyond_scratchpad = 1, /* fault_address: the offset from the scratchpad's start */
-  kdl_cluster_beyond_stack = 2,      /* beyond the thread's stack */
-  kdl_cluster_no_memory = 3,         /* no memory at the address */
+  kdl_cluster_beyond_scratchpad =
+      1,                        /* access beyond a scratchpad; fault_address is an offset in it */
+  kdl_cluster_beyond_stack = 2, /* access beyond the thread's stack */
+  kdl_cluster_no_memory = 3,    /* access to an address without memory */
   kdl_cluster_bad_instruction = 4
 };
 

@@ -24,24 +24,24 @@ typedef struct kdl_image kdl_image; /* a module compiled for one kind of device;
 
 /* ---- context and kernels ---- */
 
-/* kdl_context_create creates a context with the built-in kinds of device and no kernels.
- * kdl_context_destroy waits for running operations, fails those that have not started, and releases all
- * devices. Afterwards the context's buffers, events, timelines and own queue handles may still be freed,
- * its kernels closed and its buffers unmapped, but they must not be used in any other way. NULL is
- * allowed. */
+/* kdl_context_create creates a context with the built-in kinds of device and no kernels. kdl_context_destroy
+ * waits for running operations, fails those that have not started, and releases all devices. Afterwards, the
+ * context's buffers, events, timelines and handles from kdl_queue_own may still be freed, its kernels closed
+ * and its buffers unmapped, but they must not be used in any other way. NULL is allowed. */
 kdl_error* kdl_context_create(kdl_context** context);
 void kdl_context_destroy(kdl_context* context);
 
-/* What an application provides to a context instead of the runtime's own memory and threads. A member that
- * it does not provide is NULL. */
+/* Functions that an application provides to a context, to replace the runtime's own memory and threads. A
+ * function that the application does not provide is NULL. The functions may be called from any thread at any
+ * time. */
 typedef struct kdl_hooks {
   uint32_t size;    /* sizeof(kdl_hooks) */
   uint32_t version; /* KDL_HOOKS_VERSION */
-  void* user; /* the first argument of every function here; any thread may call them at any time */
-  /* Allocates and releases the memory of devices that work in the host's memory, of copies in transit
-   * between two other devices, and of scratch. `bytes` is 1 or more, and the result is aligned to
-   * `alignment`; NULL means that memory is short. Provide both functions or neither. Small objects such as
-   * handles stay in the process's heap. */
+  void* user;       /* the first argument of each function */
+  /* Allocate and release memory: for devices that work in the host's memory, for copies in transit between
+   * two other devices, and for scratch memory. `bytes` is at least 1, and the result must be aligned to
+   * `alignment`; NULL means that no memory is available. Provide both functions or neither. Small objects
+   * such as handles stay in the process's heap. */
   void* (*allocate)(void* user, size_t bytes, size_t alignment);
   void (*release)(void* user, void* memory, size_t bytes);
   /* Provides threads for the cores of a launch on `host`. Calls work(argument, n) once for each n from 0
@@ -55,9 +55,9 @@ typedef struct kdl_hooks {
  * of its buffers and kernels are destroyed. */
 kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context);
 
-/* Registers an image's kernels. The image is not copied and must outlive the context. Refused are images
- * with another ABI hash, and kernels that another image of the same module has already registered for the
- * same kind and arch, unless the module's name includes a hash ("mlp#1f2e3d4c"). Registering an image
+/* Registers an image's kernels. The image is not copied and must outlive the context. Images with another ABI
+ * hash are refused. Kernels that another image of the same module has already registered for the same kind
+ * and arch are also refused, unless the module's name includes a hash ("mlp#1f2e3d4c"). Registering an image
  * again has no effect. */
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image);
 
@@ -69,9 +69,9 @@ kdl_error* kdl_context_register_all(kdl_context* context, const kdl_image* const
  * context is destroyed. */
 kdl_error* kdl_context_load(kdl_context* context, const char* path);
 
-/* Finds a kernel by name. "matmul" is enough unless several modules have a kernel of that name: then it is
- * "mlp.matmul", or "mlp#1f2e3d4c.matmul" if modules from several files share their name. Constants select
- * one of several variants with the same arguments: "matmul<BM=64, BN=32>". The handle belongs to the
+/* Finds a kernel by name. "matmul" is enough unless several modules have a kernel of that name: then the name
+ * is "mlp.matmul", or "mlp#1f2e3d4c.matmul" if modules from several files have the same name. Constants
+ * select one of several variants with the same arguments: "matmul<BM=64, BN=32>". The handle belongs to the
  * context and stays bound to its module; looking up the same name again returns the same handle. */
 kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function);
@@ -83,23 +83,24 @@ void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user);
 
 /* ---- devices ---- */
 
-/* The properties of a device. The struct may grow in later versions. `size` says how much of it the writer
- * or reader knows. Fields beyond that size are not written, and are read as 0. */
+/* The properties of a device. The struct may grow in later versions. `size` says how much of the struct the
+ * writer or reader knows. Fields beyond that size are not written, and are read as 0. */
 typedef struct kdl_device_facts {
   uint32_t size;    /* sizeof(kdl_device_facts) */
-  uint32_t version; /* of the runtime's structs: KDL_PLUGIN_VERSION */
-  int64_t cores;    /* a useful number of concurrent cores; the meaning of `auto` */
+  uint32_t version; /* version of the runtime's structs: KDL_PLUGIN_VERSION */
+  int64_t cores;    /* a useful number of concurrent cores, which `auto` selects */
   /* The number of cores that run at once, each with its own slice of workspace. 0 if every core of a launch
    * has a slice. */
   int64_t resident;
   int64_t memory_bytes; /* 0 if unknown */
   int32_t exact;        /* 1 if results are bit-identical to those of the reference interpreter */
-  int32_t host_visible; /* 1 if its memory is the host's memory */
+  int32_t host_visible; /* 1 if the device's memory is the host's memory */
   int32_t functional;   /* 1 for an emulation, whose times do not predict those of a real device */
-  int32_t checks_order; /* 1 if two unordered uses of a buffer in its context are an error */
-  uint64_t features;    /* the feature bits of abi.def that it has */
-  const char* image_kind; /* the kind of image that it runs; valid while the context exists */
-  const char* arch;      /* such as "x86-64"; if there are several, the best first: "sm_90 sm_80" */
+  int32_t checks_order; /* 1 if unordered uses of a buffer are reported as errors */
+  uint64_t features;    /* the device's feature bits, which abi.def defines */
+  const char*
+      image_kind;   /* the kind of image that the device runs; valid while the context exists */
+  const char* arch; /* such as "x86-64"; if there are several, the best first: "sm_90 sm_80" */
   uint64_t capabilities; /* KDL_CAN_ bits */
 } kdl_device_facts;
 
@@ -111,8 +112,8 @@ enum kdl_capability {
 /* Selects a device by its spec, `kind[ordinal]?key=value&key=value`: "host", "host?threads=4",
  * "debug[1]?seed=7". The ordinal defaults to 0, and there may be no keys. The kind `plugin:PATH` loads the
  * shared object at PATH (device_plugin.h). Specs separated by commas are tried in order and the first
- * available device is selected. If none is, the error gives the reason for each. The same kind, ordinal
- * and keys always give the same device, which lives as long as the context. */
+ * available device is selected. If no device is available, the error gives the reason for each spec. The same
+ * kind, ordinal and keys always give the same device, which lives as long as the context. */
 kdl_error* kdl_select_device(kdl_context* context, const char* spec, kdl_device** device);
 
 /* Returns the spec in its shortest form, such as "host" or "debug[1]?seed=7". The string is valid while
@@ -125,7 +126,7 @@ int64_t kdl_device_ordinal(const kdl_device* device);
 /* Stores the properties of the device in `facts`. The caller must set facts->size before the call. */
 kdl_error* kdl_device_get_facts(const kdl_device* device, kdl_device_facts* facts);
 
-/* Returns queue `index` of the device, 0 to 63. It is created at its first use, and exists as long as the
+/* Returns queue `index` of the device, 0 to 63. The queue is created on first use, and exists as long as the
  * context. Operations of one queue run one after another, in the order in which they were enqueued. */
 kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue);
 
@@ -166,9 +167,9 @@ typedef enum kdl_map_access {
 kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data);
 kdl_error* kdl_buffer_unmap(kdl_buffer* buffer);
 
-/* A tensor: a view together with its buffer, so that no pointer travels without its device. This is a
- * plain value; copies share the buffer's reference. view.data is a device address inside the buffer, a
- * multiple of the element size. */
+/* A tensor: a view together with its buffer, so that a pointer always comes with its device. This is a plain
+ * value; copies share the buffer's reference. view.data is a device address inside the buffer, a multiple of
+ * the element size. */
 typedef struct kdl_array {
   kdl_buffer* buffer;
   kdl_tensor view;

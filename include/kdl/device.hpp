@@ -62,9 +62,9 @@ class Device {
     return counts;
   }
   inline Queue queue(std::int32_t index = 0) const;
-  // Returns the same device with its own queue handles, which are shared by copies of the result. A thread
-  // that uses them sees no failures of operations that other threads enqueue. Nor do those failures fail the
-  // thread's own operations.
+  // Returns the same device with its own queue handles, which are shared by copies of the result. Failures of
+  // operations that other threads enqueue are not reported through these handles, and do not fail operations
+  // that are enqueued through them.
   Device Own() const {
     Device own = *this;
     own.handles_ = std::make_shared<Handles>();

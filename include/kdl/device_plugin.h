@@ -1,13 +1,14 @@
 /* The interface that a kind of device implements. Every device is accessed through it, including the
  * built-in ones.
  *
- * The runtime calls `open` once for each device that is selected. An operation reports its end by calling
- * its completion once, from any thread, before or after it returns. Devices, ranges, types and overlaps
- * have already been checked by the runtime and need no further checks.
+ * The runtime calls `open` once for each device that is selected. An operation reports its end by calling its
+ * completion once, from any thread, before or after the function that started the operation returns. Devices,
+ * ranges, types and overlaps have already been checked by the runtime and need no further checks.
  *
  * A device that does not order operations provides `launch`, and `memory` if it has its own memory. The
- * runtime starts an operation on one of its threads only when everything that it waits for has completed,
- * so the device never sees one too early. It may see operations from different queues concurrently.
+ * runtime starts an operation on one of its threads only when everything that it waits for has completed, so
+ * the device never receives an operation too early. It may receive operations from different queues
+ * concurrently.
  *
  * A device with queues of its own also provides `submit` and gets operations as soon as they are enqueued.
  *
@@ -47,9 +48,9 @@ typedef struct kdl_memory {
   void* address;
 } kdl_memory;
 
-/* Contiguous runs in nested loops. All values are in bytes: run (i, j, …) starts i * step[0] + j * step[1]
- * + … after the offset. The entries of `count` and `run_bytes` are at least 1. The last index varies
- * fastest. */
+/* Contiguous runs of bytes, visited by nested loops. All values are in bytes: run (i, j, …) starts i *
+ * step[0] + j * step[1] + … after the offset. The entries of `count` and `run_bytes` are at least 1. The last
+ * index varies fastest. */
 typedef struct kdl_region {
   int64_t to_offset;
   int64_t from_offset;
@@ -61,11 +62,11 @@ typedef struct kdl_region {
   int64_t from_step[8];
 } kdl_region;
 
-/* Receives, if anyone observes the device, when each of its workers was busy, in nanoseconds of the steady
- * clock, and what it waited for. A wait is that of `stage` of the worker's core at the pipe that
- * `location` of the variant names, or, if `stage` is -1, that of the whole core at a barrier. Called from
- * any thread while the launch runs. Worker -1 is the device as a whole, timed by the device's own clock,
- * for devices that do not know when each core is busy. */
+/* Receives the times at which the workers of a device were busy or waiting, in nanoseconds of the steady
+ * clock. `waited` reports that `stage` of the worker's core waited at the pipe that `location` of the variant
+ * names. If `stage` is -1, the whole core waited at a barrier. The functions are called from any thread while
+ * the launch runs. Worker -1 is the whole device, timed by the device's own clock, for devices that do not
+ * know when each core is busy. */
 typedef struct kdl_observer {
   uint32_t size;    /* sizeof(kdl_observer) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -88,14 +89,14 @@ typedef struct kdl_launch_request {
   int32_t tensor_count;
   int32_t queue; /* index of the queue */
   int64_t core_num;
-  int64_t busy_cores;  /* 1 to core_num; cores with this number and above need not run */
-  int64_t instances;   /* number of workspace slices; slots are numbered from 0 to instances - 1 */
+  int64_t busy_cores;  /* 1 to core_num; cores with this index or a higher one need not run */
+  int64_t instances;   /* number of workspace slices, which are numbered from 0 to instances - 1 */
   void* workspace;     /* device address of `instances` slices of slice_bytes each */
   int64_t slice_bytes; /* footprint_bytes rounded up to KDL_SCRATCH_ALIGNMENT */
   void* shared;        /* device address of kdl_launch.shared */
-  /* What the cores share if their code runs in this process. The device sets `claims`, and also `shared`
-   * if the kernel sees other addresses. `stop` is also set when the launch is cancelled: then the launch
-   * has failed as cancelled, whatever the device completes it with. */
+  /* What the cores share if their code runs in this process. The device sets `claims`, and also `shared` if
+   * the kernel sees other addresses. `stop` is also set when the launch is cancelled. The launch then fails
+   * as cancelled, whatever result the device reports. */
   kdl_launch* launch;
   const kdl_observer* observer; /* NULL if the launch is not observed */
 } kdl_launch_request;
@@ -126,11 +127,11 @@ typedef struct kdl_memory_ops {
 
 /* The kind of a submission. */
 enum kdl_submission_kind {
-  KDL_SUBMIT_LAUNCH = 1, /* `launch` */
-  KDL_SUBMIT_WRITE = 2,  /* host_from to `to` */
-  KDL_SUBMIT_READ = 3,   /* `from` to host_to */
-  KDL_SUBMIT_COPY = 4,   /* `from` to `to` */
-  KDL_SUBMIT_FILL = 5    /* `pattern` to `to` */
+  KDL_SUBMIT_LAUNCH = 1, /* runs `launch` */
+  KDL_SUBMIT_WRITE = 2,  /* copies `host_from` to `to` */
+  KDL_SUBMIT_READ = 3,   /* copies `from` to `host_to` */
+  KDL_SUBMIT_COPY = 4,   /* copies `from` to `to` */
+  KDL_SUBMIT_FILL = 5    /* fills `to` with `pattern` */
 };
 
 /* Identifies the completion of operation `number` of a queue of the same device. */
@@ -142,9 +143,10 @@ typedef struct kdl_point {
 
 /* An operation for a device that orders operations itself. The device starts it when all points of `after`
  * have been reached, some of which may be in the past. If one of those operations failed, or was a launch
- * that was stopped, this one does not run. It fails as well, with any error, after the other's completion
- * has returned. Everything in a submission stays valid until `done` is called. Operations of one queue
- * have ascending numbers and complete in that order; an earlier one that still runs is among the points. */
+ * that was stopped, this operation does not run. It must then fail with any error, after the completion of
+ * the failed operation has returned. Everything in a submission stays valid until `done` is called.
+ * Operations of one queue have ascending numbers and complete in that order; an earlier operation that still
+ * runs is among the points. */
 typedef struct kdl_submission {
   uint32_t size;    /* sizeof(kdl_submission) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -185,16 +187,17 @@ typedef struct kdl_device_ops {
   /* Runs the kernel on request->core_num cores. A trap becomes an error with kdl_error_from_trap; the
    * device may append which of its workers trapped. */
   void (*launch)(void* device, const kdl_launch_request* request, kdl_completion done);
-  /* Accepts an operation and returns at once, or NULL. If it is provided, launches come here and `launch`
-   * may be NULL. Whatever the queues do not order (maps, and copies that another device's queue orders)
-   * still goes through `memory`. */
+  /* Accepts an operation and returns immediately. May be NULL. If this function is provided, it receives all
+   * launches, and `launch` may be NULL. Whatever the queues do not order (maps, and copies that another
+   * device's queue orders) still goes through `memory`. */
   void (*submit)(void* device, const kdl_submission* submission);
-  /* The kind of images that its devices run, as in kdl_device_facts, which kernelc compiles for. NULL:
-   * "host". */
+  /* The kind of images that devices of this kind run, as in kdl_device_facts. kernelc compiles for this kind
+   * of image. NULL means "host". */
   const char* image_kind;
-  /* Returns the device's own counters, as kdl_device_get_counts does, or NULL. May be called at any time. */
+  /* Returns the device's own counters, as kdl_device_get_counts does. May be NULL. May be called at any
+   * time. */
   int64_t (*counts)(void* device, kdl_count* counts, int64_t capacity);
-  /* Returns the device's properties, as kdl_device_get_properties does, or NULL. May be called at any
+  /* Returns the device's properties, as kdl_device_get_properties does. May be NULL. May be called at any
    * time. */
   int64_t (*properties)(void* device, kdl_property* properties, int64_t capacity);
 } kdl_device_ops;
@@ -221,8 +224,10 @@ typedef struct kdl_plugin_host {
   void (*error_free)(kdl_error* error);
   kdl_error* (*error_from_trap)(const kdl_kernel* kernel, const kdl_variant* variant,
                                 const kdl_trap* trap);
-  const char* arch;  /* of this machine's processor, as in */
-  uint64_t features; /* kdl_device_facts, for devices that run code in this process */
+  /* The architecture and features of this machine's processor, as in kdl_device_facts, for devices that
+   * run code in this process. */
+  const char* arch;
+  uint64_t features;
 } kdl_plugin_host;
 
 /* The type of the function `kdl_device_plugin` of a shared object. `host` stays valid while the object is

@@ -16,10 +16,10 @@
 namespace kdl {
 
 struct DeviceSpec {
-  std::string kind;  // `plugin` for a device that is loaded
+  std::string kind;  // `plugin` for a device from a plugin
   std::string path;  // path of the plugin
   std::int64_t ordinal = 0;
-  // In the order in which they are written; each key occurs once.
+  // The options, in the order in which they are written. Each key occurs only once.
   std::vector<std::pair<std::string, std::string>> options;
 };
 
@@ -60,7 +60,8 @@ inline std::string ReadOption(std::string_view option, DeviceSpec& spec) {
 
 }  // namespace device_spec
 
-// Reads one spec. Returns an empty string, or what is wrong with the text, such as `'x' is not key=value`.
+// Reads one spec. Returns an empty string on success, otherwise a description of the error, such as `'x' is
+// not key=value`.
 inline std::string ReadDeviceSpec(std::string_view text, DeviceSpec& spec) {
   const std::size_t question = text.find('?');
   std::string_view head = text.substr(0, question);

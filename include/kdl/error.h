@@ -23,7 +23,7 @@ typedef enum kdl_code {
 } kdl_code;
 
 /* Creates an error with a copy of `message`. If `message` is NULL, the message is "". Never returns NULL,
- * even if memory is short. */
+ * even if no memory is available. */
 kdl_error* kdl_error_create(kdl_code code, const char* message);
 
 /* kdl_error_code returns the error's code, or KDL_OK for NULL. kdl_error_message returns its message,

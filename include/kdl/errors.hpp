@@ -39,7 +39,7 @@ inline void Check(kdl_error* error, const char* place) {
   throw Error(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
 }
 
-// Calls `call` on behalf of a C caller. If it throws, returns the exception as an error.
+// Calls `call` on behalf of a C caller. If `call` throws an exception, returns it as an error.
 template <class Call>
 kdl_error* Try(Call call) {
   try {

@@ -3,12 +3,13 @@
  *
  * A kernel is one function, called for each core: `int32_t kernel(const kdl_args*, kdl_core*)`. It returns
  * KDL_DONE, or KDL_BARRIER to be called again when every unfinished core has reached the barrier, or
- * KDL_TRAPPED after filling kdl_core.trap. Values that live across a barrier are kept in kdl_core.frame;
- * scratch and workspace do not survive one. A kernel may be called from any thread and never throws.
+ * KDL_TRAPPED after filling kdl_core.trap. Values that live across a barrier are kept in kdl_core.frame; the
+ * contents of scratch memory and workspace do not survive a barrier. A kernel may be called from any thread
+ * and never throws.
  *
  * An object for module `m` defines a NULL-terminated array of `const kdl_image*`, which m.h declares as
- * `kdl_images_m`. A hash of the module's contents is appended to its symbol, so that objects for files of
- * the same name can be linked together. A shared object also defines the same array under the name
+ * `kdl_images_m`. A hash of the module's contents is appended to the symbol of the array, so that objects for
+ * files of the same name can be linked together. A shared object also defines the same array under the name
  * `kdl_module_images`, which kdl_context_load looks up. */
 #pragma once
 
@@ -44,8 +45,8 @@ typedef int32_t (*kdl_check_fn)(int64_t* dims, const kdl_args* args, kdl_trap* t
  * in 63 bits. */
 typedef int64_t (*kdl_shared_bytes_fn)(const kdl_args* args, int64_t core_num);
 
-/* Returns the number of cores that need to be run. From the core with this number on, no core has blocks
- * or any other work. */
+/* Returns the number of cores that need to be run. Cores with this number or a higher one have no blocks and
+ * no other work. */
 typedef int64_t (*kdl_busy_cores_fn)(const kdl_args* args);
 
 /* Prints the text of location `location`, replacing each `{}` with the next of `count` values. */

@@ -1,9 +1,9 @@
 /* Ties generated headers to the objects that belong to them.
  *
- * Two static libraries may define functions of the same name. The linker would use the first library's for
- * both, and never look at the other. To prevent this, everything that includes a generated header refers
- * to a symbol that is named after the module's contents. This pulls in the object that defines it, so that
- * the linker reports the duplicate functions. */
+ * Two static libraries may define functions of the same name. The linker would then use the functions of the
+ * first library for both, without an error. To prevent this, every file that includes a generated header
+ * refers to a symbol that is named after the module's contents. This pulls in the object that defines it, so
+ * that the linker reports the duplicate functions. */
 #pragma once
 
 /* Refers to the symbol from a section that is not linked into any program, so an undefined symbol is not

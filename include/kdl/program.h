@@ -1,8 +1,8 @@
-/* Helpers for compiled programs in C, NAME.orch.c: the operations of runtime.h, with the first failure
- * kept in a kdl_program. After a failure none of them has any effect, and they return 0, NULL or no
- * tensor. A program therefore needs no checks of its own: it goes on as written, except that its loops
- * end, and returns the failure. `place` is the statement's position in the source, "mlp.kdl:12:5", with
- * which error messages start. Everything here uses only the C interface. The equivalents for C++ are
+/* Helpers for compiled programs in C, NAME.orch.c: the operations of runtime.h, with the first failure kept
+ * in a kdl_program. After a failure, the functions have no effect, and return 0, NULL or an empty tensor. A
+ * program therefore needs no checks of its own: it continues as written, except that its loops end, and
+ * finally returns the failure. `place` is the statement's position in the source, such as "mlp.kdl:12:5".
+ * Error messages start with it. Everything here uses only the C interface. The equivalents for C++ are
  * program.hpp and runtime.hpp. */
 #pragma once
 
@@ -15,7 +15,8 @@
 #include "kdl/scalar.h"
 #include "kdl/sizes.h"
 
-/* Lists for the functions below. Each expands to two arguments: the elements and their number. */
+/* Lists of arguments for the functions below. Each macro expands to two arguments: the elements and their
+ * number. */
 #define KDL_LIST(type, ...) \
   (type[]){__VA_ARGS__}, (int32_t)(sizeof((type[]){__VA_ARGS__}) / sizeof(type))
 #define KDL_SIZES(...) KDL_LIST(const int64_t, __VA_ARGS__)
@@ -123,7 +124,7 @@ enum kdl_compare {
 };
 
 /* Checks a `where` clause of the source. In the message, {index} and {bound} are replaced by the values of
- * its sides. */
+ * the two sides. */
 static inline void kdl_require(kdl_program* run, int64_t left, enum kdl_compare compare,
                                int64_t right, const char* place, const char* message) {
   const bool holds = compare == KDL_EQUAL        ? left == right
@@ -133,7 +134,8 @@ static inline void kdl_require(kdl_program* run, int64_t left, enum kdl_compare 
                      : compare == KDL_GREATER    ? left > right
                                                  : left >= right;
   if (holds || !kdl_goes(run)) return;
-  const size_t bytes = strlen(message) * 4 + 64; /* a mark of 7 letters becomes at most 20 digits */
+  const size_t bytes =
+      strlen(message) * 4 + 64; /* a placeholder has 7 characters, a number at most 20 */
   char* text = (char*)malloc(bytes);
   size_t length = 0;
   while (text != NULL && *message != '\0') {
@@ -203,7 +205,7 @@ static inline int64_t kdl_cores(kdl_program* run, const kdl_device* device) {
 /* ---- launches ---- */
 
 /* The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
- * device runs at once. In a number that the program computes, that value has no special meaning. */
+ * device runs at once. In a number that the program computes, KDL_CORES_AUTO has no special meaning. */
 typedef struct kdl_core_num {
   int64_t number;
   bool is_computed;

@@ -25,7 +25,8 @@ class FloatState {
 };
 
 // The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
-// device runs at once. If the program computes the number and passes Cores(n), that value has no special meaning.
+// device runs at once. In a number that the program computes and passes as Cores(n), KDL_CORES_AUTO has no
+// special meaning.
 struct CoreNum {
   CoreNum(std::int64_t core_num) : number(core_num) {}  // NOLINT: implicit
   std::int64_t number;
@@ -107,8 +108,8 @@ inline void Assert(bool holds, const char* place, const char* text) {
   throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: assertion failed: " + text);
 }
 
-// The range lo, lo + step, … of numbers below hi, for loops such as `for (const std::int64_t r :
-// kdl::Steps(lo, hi, step))`.
+// A range of the numbers lo, lo + step, … that are less than hi, for loops such as `for (const std::int64_t r
+// : kdl::Steps(lo, hi, step))`.
 class Steps {
  public:
   Steps(std::int64_t lo, std::int64_t hi, std::int64_t step = 1) : lo_(lo), step_(step) {

@@ -1,5 +1,6 @@
-/* Checks of compiled programs in C on the tensors that their callers pass: shapes, devices, and that
- * tensors that are written overlap nothing else. program.h explains how these fail. */
+/* Functions with which compiled programs in C check the tensors that their callers pass: shapes, devices,
+ * and that written tensors do not overlap other tensors. program.h explains how these functions report
+ * failures. */
 #pragma once
 
 #include "kdl/program.h"

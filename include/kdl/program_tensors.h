@@ -1,5 +1,6 @@
-/* The tensors of compiled programs in C: parts and views of them, and their elements. program.h explains
- * how these fail. A returned kdl_array contains a reference to its buffer, which kdl_array_free drops. */
+/* The tensors of compiled programs in C: parts and views of them, and their elements. program.h explains how
+ * these functions report failures. A returned kdl_array contains a reference to its buffer, which
+ * kdl_array_free drops. */
 #pragma once
 
 #include "kdl/program_given.h"
@@ -11,8 +12,8 @@ static inline kdl_arg kdl_arg_array(const kdl_array* tensor) {
   return arg;
 }
 
-/* Returns whether the index is in bounds for the dimension. `text` is the access as written in the source.
- * */
+/* Returns whether the index is in bounds for the dimension. `text` is the access as written in the
+ * source. */
 static inline bool kdl_inside(kdl_program* run, const kdl_array* tensor, int dimension,
                               int64_t index, const char* place, const char* text) {
   if (!kdl_goes(run)) return false;
@@ -52,8 +53,8 @@ static inline void kdl_load(void* to, const void* from, size_t bytes, uint8_t el
     memcpy(to, from, bytes);
 }
 
-/* For each type: makes a scalar an argument, reads a scalar that the caller passed as an argument of that
- * type, and reads an element of a tensor. */
+/* Functions for each type. They convert a scalar to an argument, read a scalar that the caller passed as an
+ * argument of that type, and read or write an element of a tensor. */
 #define KDL_SCALAR(Name, ID, type, code, size, Group, T, comment)                                  \
   static inline kdl_arg kdl_arg_##type(T value) {                                                  \
     kdl_arg arg = {NULL, 0, code, {0, 0, 0, 0, 0, 0, 0}};                                          \
@@ -114,7 +115,8 @@ static inline void kdl_swap(kdl_array* a, kdl_array* b) {
   *b = other;
 }
 
-/* Advances the view by `indices` in a dimension. A tensor without elements may have no memory. */
+/* Advances the start of the view by `indices` along a dimension. Does nothing if the tensor has no memory, as
+ * is possible for a tensor without elements. */
 static inline void kdl_skip(kdl_tensor* view, int dimension, int64_t indices) {
   if (view->data == NULL) return;
   view->data = (char*)view->data + indices * view->stride[dimension] * (view->element_bits / 8);
@@ -138,7 +140,7 @@ static inline kdl_array kdl_at(kdl_program* run, const kdl_array* tensor, int di
   return part;
 }
 
-/* Returns the part of the tensor with the indices of a dimension in [lo, hi). */
+/* Returns the part of the tensor whose indices in the given dimension are in [lo, hi). */
 static inline kdl_array kdl_part(kdl_program* run, const kdl_array* tensor, int dimension,
                                  int64_t lo, int64_t hi, const char* place, const char* text) {
   if (!kdl_goes(run)) return kdl_no_array();

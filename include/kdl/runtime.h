@@ -10,17 +10,18 @@
  * All functions may be called from any thread at any time, except that an object may not be freed while
  * another call uses it. There is no global state: everything belongs to a kdl_context.
  *
- * If memory is short, the error is KDL_ERROR_OUT_OF_MEMORY, also for operations that run on other threads.
+ * If no memory is available, the error is KDL_ERROR_OUT_OF_MEMORY, even for operations that run on other
+ * threads.
  *
  * A forked process must create contexts of its own. On a context of its parent, functions fail with
- * KDL_ERROR_UNSUPPORTED, and those that free do nothing.
+ * KDL_ERROR_UNSUPPORTED, and functions that free objects do nothing.
  *
  * Strings are UTF-8 and copied. Sizes and offsets are in elements where a name says so, else in bytes.
  *
- * Operations on a queue accept `after`, which is `after_count` events (NULL entries are skipped) that must
- * complete first, and `done`, which is NULL or receives an event for the operation, which the caller
- * frees. They check their arguments before any effect and return errors at once. Later failures are
- * reported through the event and kdl_queue_wait. */
+ * Operations on a queue have two further parameters. `after` contains `after_count` events that must complete
+ * before the operation starts; NULL entries are skipped. `done` is NULL, or receives an event for the
+ * operation, which the caller frees. Operations check their arguments before they have any effect, and return
+ * errors immediately. Later failures are reported through the event and kdl_queue_wait. */
 #pragma once
 
 #include "kdl/call.h"
@@ -38,8 +39,9 @@ extern "C" {
 
 /* Results are defined for rounding to nearest, with subnormal numbers, and with floating-point exceptions
  * masked. The runtime computes in this state, including when it calls the application's functions, and
- * preserves the caller's state. Compiled programs compute between these two functions: kdl_float_enter
- * sets the state of this thread and returns the caller's, which kdl_float_leave restores. */
+ * preserves the caller's state. Compiled programs compute between calls of these two functions:
+ * kdl_float_enter sets the state of this thread and returns the previous state, which kdl_float_leave
+ * restores. */
 uint64_t kdl_float_enter(void);
 void kdl_float_leave(uint64_t before);
 
@@ -78,10 +80,10 @@ typedef struct kdl_count {
  * device's clock, which start with the first call of this function. */
 int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64_t capacity);
 
-/* A property of a device as its driver reports it, for people to read: a text or, if that is NULL, a
- * number. */
+/* A property of a device as its driver reports it, for people to read. Its value is `text` or, if `text` is
+ * NULL, `number`. The strings are valid while the device exists. */
 typedef struct kdl_property {
-  const char* name; /* the strings are valid while the device exists */
+  const char* name;
   const char* text;
   int64_t number;
 } kdl_property;
@@ -90,11 +92,12 @@ typedef struct kdl_property {
 int64_t kdl_device_get_properties(const kdl_device* device, kdl_property* properties,
                                   int64_t capacity);
 
-/* The bytes that one cause moved between one pair of devices. */
+/* The bytes that one cause moved between one pair of devices. The strings live until the context is
+ * destroyed. */
 typedef struct kdl_transfer {
-  const char* cause; /* the strings live until the context is destroyed */
-  const char* from;  /* device URIs */
-  const char* to;
+  const char* cause;
+  const char* from;   /* the URI of the source device */
+  const char* to;     /* the URI of the target device */
   const char* tensor; /* the name of the receiving buffer, or of the source if that has none */
   int64_t count;
   int64_t bytes;

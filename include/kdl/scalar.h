@@ -1,8 +1,8 @@
-/* What the operators of the language compute on scalars, to the bit, for programs on the host in C.
- * Functions are named by the type that they compute with: kdl_add_i32, kdl_f16_of_f32 and so on. Integers
- * wrap, division rounds down, shift counts are modulo the width, and conversions from floats saturate.
- * Comparisons, and the arithmetic of float and double, are those of C, unless the compiler is told
- * otherwise (-ffast-math). Narrow floats are represented by their bits. scalar.hpp is the same for C++. */
+/* The exact results of the language's operators on scalars, for programs on the host in C. The names of the
+ * functions contain the type in which they compute: kdl_add_i32, kdl_f16_of_f32 and so on. Integers wrap,
+ * division rounds down, shift counts are modulo the width, and conversions from floats saturate. Comparisons,
+ * and the arithmetic of float and double, are those of C, unless the compiler is told otherwise
+ * (-ffast-math). Narrow floats are represented by their bits. scalar.hpp is the same for C++. */
 #pragma once
 
 #include <math.h>
@@ -12,9 +12,9 @@
 
 /* ---- building blocks ---- */
 
-/* Returns the bits of the largest number without sign. Narrow floats have `width` bits of exponent above
- * `fraction` bits of fraction. They may have infinities and NaNs above the largest number, and may
- * saturate, as scalars.def describes. */
+/* Returns the bits of the largest finite number, with sign 0. Narrow floats have `width` bits of exponent
+ * above `fraction` bits of fraction. They may have infinities and NaNs, whose bits follow those of the
+ * largest number, and may saturate (see scalars.def). */
 static inline int kdl_largest(int width, int fraction, bool infinities, bool nans) {
   const int sign = 1 << (fraction + width);
   return infinities ? sign - (1 << fraction) - 1 : sign - 1 - (nans ? 1 : 0);
@@ -107,8 +107,8 @@ static inline double kdl_sticky_u64(uint64_t value) {
 
 /* ---- ops with functions of their own ---- */
 
-/* floor(a / b) and a - b * floor(a / b). The divisor is not 0, because kdl_divisor_i32 in program.h has
- * checked it. */
+/* Return floor(a / b) and a - b * floor(a / b). The divisor must not be 0; programs check it with functions
+ * such as kdl_divisor_i32 in program.h. */
 #define KDL_DIVISION(type, T)                                          \
   static inline T kdl_div_##type(T a, T b) {                           \
     if (b == -1) return kdl_neg_##type(a);                             \
@@ -214,8 +214,8 @@ KDL_CONVERT_INTEGER(u64, uint64_t)
 KDL_CONVERT_FLOAT(f32, float)
 KDL_CONVERT_FLOAT(f64, double)
 
-/* Conversions of narrow floats from and to all other types. Between two narrow floats, values go through
- * f32. `exact` is a double that rounds as the value does. */
+/* Conversions of narrow floats from and to all other types. Conversions between two narrow floats go through
+ * f32. `exact` is a double that rounds in the same way as the value. */
 #define KDL_CONVERT_BOTH(narrow, N, type, T, exact)                                         \
   static inline N kdl_##narrow##_of_##type(T a) { return kdl_##narrow##_of_double(exact); } \
   static inline T kdl_##type##_of_##narrow(N a) {                                           \

@@ -1,7 +1,7 @@
-// Defines, to the bit, what the operators of the language compute on scalars, for programs on the host.
-// Integers wrap, division rounds down, shift counts are modulo the width, and conversions from floats
-// saturate. Comparisons, and the arithmetic of float and double, are those of C++, unless a compiler option
-// such as -ffast-math changes them.
+// Defines the exact results of the language's operators on scalars, for programs on the host. Integers wrap,
+// division rounds down, shift counts are modulo the width, and conversions from floats saturate. Comparisons,
+// and the arithmetic of float and double, are those of C++, unless a compiler option such as -ffast-math
+// changes them.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,6 @@
-/* Arithmetic on sizes for generated C: `kdl_size_mul(2, N)` for a dimension `2 * N`. Overflow of 64 bits
- * and division by 0 give KDL_NO_SIZE, and so does any arithmetic on it. It is negative, so that no tensor
- * has this size and every use reports it. */
+/* Arithmetic on sizes for generated C: `kdl_size_mul(2, N)` for a dimension `2 * N`. Overflow of 64 bits,
+ * division by 0, and arithmetic on KDL_NO_SIZE all result in KDL_NO_SIZE. KDL_NO_SIZE is negative, so no
+ * tensor can have this size, and every use of it is reported. */
 #pragma once
 
 #include <stdint.h>

@@ -114,7 +114,8 @@ class Tensor {
     Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, text.c_str()), place);
   }
 
-  // Whether elements of this tensor and of `other` share memory, and whether two elements of this tensor do.
+  // Overlaps returns whether an element of this tensor and an element of `other` share memory. OverlapsItself
+  // returns whether two elements of this tensor share memory.
   bool Overlaps(const Tensor& other) const { return Overlaps(&other.array_); }
   bool OverlapsItself() const { return Overlaps(nullptr); }
 
@@ -161,7 +162,7 @@ class Tensor {
     view.stride[view.rank] = 0;
     return part;
   }
-  // Returns the part of the tensor with the indices of a dimension in [lo, hi).
+  // Returns the part of the tensor whose indices in the given dimension are in [lo, hi).
   Tensor Part(int dimension, std::int64_t lo, std::int64_t hi, const char* place,
               const char* text) const {
     const std::string range = std::to_string(lo) + ".." + std::to_string(hi);
@@ -182,7 +183,7 @@ class Tensor {
   }
 
   // Returns a view of the same memory. One dimension is split into dimensions of `sizes`, or `count` adjacent
-  // dimensions are merged, which must be contiguous. `view` and `tensor` are the names of the view and the
+  // dimensions, which must be contiguous, are merged. `view` and `tensor` are the names of the view and the
   // tensor in the source.
   Tensor View(int dimension, int count, std::initializer_list<std::int64_t> sizes,
               const char* place, const char* view, const char* tensor) const {
@@ -232,7 +233,8 @@ class Tensor {
     Check(kdl_arrays_overlap(&array_, other, &overlap));
     return overlap != 0;
   }
-  // Returns the offset from the first element in elements. Throws if an index is out of bounds.
+  // Returns the offset of an element from the first element, in elements. Throws if an index is out of
+  // bounds.
   std::size_t OffsetOf(std::initializer_list<std::int64_t> index, const char* place,
                        const char* text) const {
     std::int64_t offset = 0;
@@ -272,7 +274,8 @@ class Tensor {
                       std::to_string(wanted));
     }
   }
-  // Advances the view by `indices` in a dimension. A tensor without elements may have no memory.
+  // Advances the start of the view by `indices` along a dimension. Does nothing if the tensor has no memory,
+  // as is possible for a tensor without elements.
   void Skip(int dimension, std::int64_t indices) {
     kdl_tensor& view = array_.view;
     if (view.data == nullptr) return;

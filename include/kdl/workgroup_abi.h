@@ -1,21 +1,22 @@
 /* The arguments of kernels whose cores are workgroups of threads, as agreed between code generator and device:
  * OpenCL C 1.2 for kind "opencl", PTX for kind "cuda".
  *
- * The payload is the text. The kernel function of a variant is named by its symbol. Each of its workgroups
- * (CUDA: thread blocks) is one core of a launch and has the size that the kernel requires. The arguments are
- * memory objects in OpenCL and addresses in CUDA, except that CUDA kernels receive the first one by value:
+ * The payload of an image is program text: OpenCL C or PTX. The symbol of a variant is the name of its kernel
+ * function. Each of its workgroups (CUDA: thread blocks) is one core of a launch and has the size that the
+ * kernel requires. The arguments are memory objects in OpenCL and addresses in CUDA, except that CUDA kernels
+ * receive the first one by value:
  *   __global const long* launch  The numbers of a launch, 8 bytes each: the cores of the launch; which part
  *                                between barriers of the launch this call runs, from 0; the number of its
  *                                first core; the offset of its memory in `shared`, in bytes; the sizes
  *                                (kdl_args.dims); then each parameter in order. A tensor has kdl_workgroup_tensor
  *                                numbers (elements from the argument's first byte to the tensor's first
- *                                element; the strides), a scalar has its slot.
+ *                                element; the strides), a scalar has one number.
  *   __global uchar* memory       kdl_variant.scratch_bytes for each core of the call or, with
- *                                KDL_VARIANT_SYNC, of the launch, one after the other, aligned to 64.
+ *                                KDL_VARIANT_SYNC, of the launch, one after another, aligned to 64.
  *   __global uchar* shared       kdl_launch.shared.
  *   __global long* record        kdl_workgroup_record numbers, initially 0: a trap's code, location, index and
  *                                bound; with KDL_VARIANT_SYNC the number of the last part so far; the trap's
- *                                core and its thread there.
+ *                                core, and the thread in that core.
  *   __global long* prints        The next free number (initially kdl_workgroup_first_print) and the capacity, then
  *                                the prints. Each print has: how many numbers it occupies, its location, the
  *                                core, the count of values; then for each value its element kind, rank, sizes
@@ -24,16 +25,16 @@
  *                                be any memory.
  *   __global uchar* …            Each tensor's memory.
  *
- * Some kernels in a PTX text have a global array `NAME_launch` of 8-byte numbers, which says what a launch of
- * NAME must provide:
+ * For some kernels NAME, the PTX contains a global array `NAME_launch` of 8-byte numbers, which says what a
+ * launch of the kernel must provide:
  *   - the bytes of dynamic shared memory;
- *   - the number of tensor maps that it takes after its other arguments, by value, 128 bytes each;
+ *   - the number of tensor maps that the kernel receives after its other arguments, by value, 128 bytes each;
  *   - five numbers for each map: the index of the tensor among the kernel's tensors, the dimension of the tensor
  *     that the rows of a tensor tile follow, the number of rows, the elements of a row (a panel of the tile),
  *     the bytes of the swizzle;
- *   - kdl_variant.scratch_bytes, for those who launch the text without its image.
- * After the launch's other numbers there is one for each map, which says whether the map is valid: unaligned
- * memory has none. */
+ *   - kdl_variant.scratch_bytes, for callers that launch the text without its image.
+ * After the launch's other numbers there is one number for each map, which says whether the map is valid.
+ * There are no maps for unaligned memory. */
 #pragma once
 
 enum kdl_workgroup_numbers {

@@ -12,14 +12,16 @@
 
 namespace kdl::interp {
 
-/// The elements of an auxiliary of a contract, row-major, as they are in memory.
+/// The elements of an auxiliary, which is a tensor that an equation of a contract defines. They are
+/// row-major, in their memory format.
 struct AuxiliaryValues {
   std::vector<std::byte> values;
-  std::vector<std::byte> bounds;  ///< the bounds of the values, if they are f64
+  std::vector<std::byte> bounds;  ///< if the values are f64: a bound on each value, for error
+                                  ///< estimates
 };
 
-/// The function of a clause, prepared for execution. It is called once for each combination of values of
-/// the clause's free names.
+/// The function of a contract's clause, prepared for execution. It is called once for each combination of
+/// values of the clause's index names.
 class ClauseRun {
  public:
   /// `auxiliaries` are the auxiliaries that earlier equations of the contract define. All arguments must
@@ -27,8 +29,8 @@ class ClauseRun {
   ClauseRun(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
             std::vector<AuxiliaryValues>& auxiliaries);
 
-  /// For each combination, calls `body` with the results of the function. Stops when `body` returns false
-  /// or there is a fault.
+  /// For each combination of index values, calls `body` with the results of the function. Stops when `body`
+  /// returns false or there is a fault.
   template <class Body>
   void Walk(Body body) {
     for (int64_t extent : extents_) {
@@ -40,7 +42,7 @@ class ClauseRun {
     } while (Advance());
   }
 
-  /// Returns the elements that the function reads for the current combination. Calls the function again to
+  /// Returns the elements that the function reads for the current index values. Calls the function again to
   /// find them.
   std::vector<ElementRead> Reads();
 
@@ -72,7 +74,7 @@ class ClauseRun {
   std::vector<std::vector<std::byte>> kept_;
   std::vector<int64_t> extents_;
   std::vector<int64_t> at_;
-  std::vector<size_t> places_;  ///< the numbers of the machine's parameters that are the free names
+  std::vector<size_t> places_;  ///< the parameter indices of the index names
   int64_t most_steps_ = 0;
   std::optional<ContractFailure> fault_;
 };

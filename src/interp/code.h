@@ -43,10 +43,10 @@ struct Slot {
 enum class OpForm : uint8_t { Scalars, Tiles, Vectors };
 
 using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
-/// Handles a yield, which ends one execution of a region of the frame's owner.
+/// Handles the yield that ends one execution of the region of a frame.
 using YieldHandler = void (*)(Core& core, Frame& frame, const Instruction& yield);
 
-/// The points for which an op on tiles is computed: their axes, and the slots of the blocks of these axes.
+/// The points for which an op on tiles is computed: their axes and, for each axis, the slot of its block.
 struct PointsPlan {
   std::vector<ir::AxisId> axes;
   std::vector<uint32_t> blocks;
@@ -59,11 +59,10 @@ struct PointsPlan {
 /// A term of an index: coefficient * operand.
 struct TermPlan {
   int64_t coefficient = 0;
-  size_t operand = 0;           ///< the number of the operand in the op
+  size_t operand = 0;           ///< the index of the operand in the op
   Scalar scalar = Scalar::I64;  ///< the type of that operand
   uint32_t slot = 0;            ///< the slot of that operand
-  int point_axis =
-      -1;  ///< if the operand is a block: the position of its axis in `axes` of the points
+  int point_axis = -1;  ///< if the operand is a block: the position of its axis in PointsPlan::axes
 };
 
 struct DimPlan {
@@ -74,24 +73,22 @@ struct DimPlan {
 struct AccessPlan {
   std::vector<DimPlan> dims;
   ir::BoundsMode bounds_mode = ir::BoundsMode::Guard;
-  int value = -1;      ///< for a store: the number of the value operand
-  int otherwise = -1;  ///< for a load: the number of the `otherwise` operand
+  int value = -1;      ///< for a store: the index of the value operand
+  int otherwise = -1;  ///< for a load: the index of the `otherwise` operand
   int mask = -1;
 };
 
 struct FoldPlan {
   ir::OrderKind order = ir::OrderKind::Sequential;
-  uint64_t identity = 0;      ///< the value with which lanes start
+  uint64_t identity = 0;      ///< the initial value of the lanes
   ir::EvalFn fold = nullptr;  ///< reduce: combines acc and a term; contraction: combines lanes
   ir::EvalFn term = nullptr;  ///< contraction: combines acc with a product, from (a, b, acc)
-  /// The matrix instruction of a contraction or vector_mma; null if terms are added without one, one after
-  /// another.
+  /// The matrix instruction of a contraction or vector_mma; null if terms are added one after another.
   const ir::MatrixInstruction* mma = nullptr;
   /// For a contraction: functions that convert elements of a and of b to the type of acc; null if they
   /// already have that type.
   ir::EvalFn widen[2] = {};
-  int plus =
-      -1;  ///< contraction: the number of operand `plus`, which is added at the end; -1: none
+  int plus = -1;  ///< contraction: the index of operand `plus`, which is added at the end, or -1
 };
 
 /// The position of a tile in a tile buffer.
@@ -102,8 +99,9 @@ struct TileBufferPlan {
     int64_t stride;
   };
   std::vector<Axis> axes;  ///< one entry for each axis of the tile
-  int64_t panel = 0;       ///< the number of elements of a panel of the tile buffer
-  size_t last = 0;         ///< the number of the tile's axis that is divided into panels
+  int64_t panel = 0;       ///< the number of elements of the last axis in each panel of the tile
+                           ///< buffer; 0 without panels
+  size_t last = 0;         ///< the index of the tile's axis that is divided into panels
   int panel_operand = -1;
 };
 
@@ -154,7 +152,8 @@ struct Code {
   const ir::Function* function = nullptr;
   std::vector<RegionCode> blocks;         ///< the first one is the body
   uint32_t slot_counts[kSlotKinds] = {};  ///< indexed by SlotKind
-  Symbols symbols;  ///< of a program: the symbols for sizes that are computed while it runs
+  Symbols symbols;                        ///< for a program: returns the values of size names while
+                                          ///< it runs
 };
 
 /// The code of a function and of all functions that it calls. The module must outlive the image and must

@@ -76,7 +76,7 @@ class ReadValues {
   const std::string& text() const { return text_; }
 
  private:
-  /// Omits what a reduction reads, because it would be too much for a message of one sentence.
+  /// Omits elements that a reduction reads, because there would be too many for one sentence.
   void Visit(const ir::Region* region, bool in_loop) {
     for (const ir::Op* op : *region) {
       bool loops = op->kind() == ir::OpKind::Loop || op->kind() == ir::OpKind::While;
@@ -165,9 +165,9 @@ class Comparison {
  private:
   static double Real(uint64_t bits) { return std::bit_cast<double>(bits); }
 
-  /// Returns the difference between the current element and the expected value, divided by the tolerance;
-  /// more than 1 is an error. `results` are the value found, its index and the expected value, then the
-  /// bound or the stated tolerances.
+  /// Returns the difference between the current element and the expected value, divided by the tolerance. A
+  /// result greater than 1 is an error. `results` contains the value found, its index, the expected value,
+  /// and then the bound or the stated tolerances.
   double Excess(const std::vector<uint64_t>& results) {
     expected_ = results[1 + rank_];
     if (!IsFloat(scalar_)) {
@@ -192,15 +192,15 @@ class Comparison {
       double absolute = clause_.has_atol ? Real(results[next]) : 0;
       return absolute + relative * size;
     }
-    // A result below the normal numbers is rounded to a multiple of the least subnormal number, or flushed
-    // to 0 by functions such as exp.
+    // A result that is less than the smallest normal number is rounded to a multiple of the smallest
+    // subnormal number, or flushed to 0 by functions such as exp.
     double bound = Real(results[next]);
     return 4 * output_.epsilon * size + growth_ * accumulator_.epsilon * bound + output_.step +
            accumulator_.smallest;
   }
 
-  /// Wraps the expected value to the output's type. The max or min of no elements is the 64-bit identity,
-  /// which is replaced by the identity of the output's type.
+  /// Wraps the expected value to the output's type. If the expected value is the 64-bit identity of max or
+  /// min (a reduction of no elements), replaces it with the identity of the output's type.
   uint64_t Fitted(uint64_t found, uint64_t bits) const {
     if (memory_ == Scalar::U64 || memory_ == Scalar::Bool) return bits;
     uint64_t wrapped = Extended(ir::EvaluateCast(Scalar::I64, memory_, bits));

@@ -10,12 +10,12 @@
 
 namespace kdl::interp {
 
-/// Returns the violated requirements, each with the index values for which it is violated; at most `most`
-/// in all.
+/// Returns the violations of requirements, each with the index values for which it occurs; at most `most` in
+/// all.
 std::vector<ContractFailure> BrokenRequirements(const ir::Contract& contract,
                                                 const ContractData& data, size_t most);
 
-/// Returns the first violated equation, with the element that is most wrong.
+/// Returns the first violated equation, with the element that has the largest error.
 std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
                                               const ContractData& data);
 

@@ -12,7 +12,7 @@
 
 namespace kdl::interp {
 
-/// The arguments of one run that a contract refers to, by argument number. A scalar has no sizes.
+/// The arguments of one run that a contract refers to, by argument index. A scalar has no sizes.
 struct ContractData {
   std::vector<TensorArgument> now;
   /// The contents of the tensors before the run, laid out as in `now`; null for tensors whose contents were
@@ -27,7 +27,7 @@ struct ContractElement {
   std::vector<int64_t> index;
 };
 
-/// What is wrong, for a message to the user.
+/// A violation of a contract, or an error in it, for a message to the user.
 struct ContractFailure {
   Span span;
   std::string text;
@@ -36,7 +36,7 @@ struct ContractFailure {
   bool malformed = false;
   ir::Loc loc = {};  ///< where evaluation failed
   std::vector<ContractElement> elements =
-      {};  ///< of a requirement: the elements that its condition has read
+      {};  ///< for a requirement: the elements that its condition has read
 };
 
 }  // namespace kdl::interp

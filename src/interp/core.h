@@ -32,7 +32,7 @@ struct Buffer {
 
 class PipeState;
 
-/// The workspace of an instance of a kernel: in kernels its memory, in programs its id.
+/// A workspace of a kernel. Kernels access its memory; programs refer to it by its id.
 struct WorkspaceValue {
   std::byte* data = nullptr;
   WorkspaceId id;
@@ -52,7 +52,7 @@ struct Activation {
   std::vector<EventId> events;
   std::vector<std::shared_ptr<PipeState>> pipes;
   std::vector<WorkspaceValue> workspaces;
-  std::unordered_map<Name, int64_t> sizes;  ///< of a program: the sizes that it has bound
+  std::unordered_map<Name, int64_t> sizes;  ///< for a program: the sizes that it has bound so far
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }
@@ -74,16 +74,17 @@ struct SpmdState {
   std::vector<int64_t> counts;  ///< the number of blocks of each binder
   int64_t block = 0;
   int64_t end = 0;
-  int64_t total = 0;  ///< if distributed in groups: the number of blocks of all cores
-  /// If distributed in groups: the number of such spmds that the core has executed before this spmd.
+  int64_t total = 0;  ///< if the spmd is distributed in groups: the number of blocks of all cores
+  /// If the spmd is distributed in groups: the number of such spmds that the core has executed before.
   int64_t run = 0;
   // The following members are only used with a watch.
   int64_t iteration = 0;  ///< the number of times that the core has executed this `spmd` before
-  uint32_t agent = 0;     ///< the number of the block's agent; 0 until it has accessed something
+  uint32_t agent = 0;     ///< the block's AgentId (watch.h); 0 until the block has accessed
+                          ///< something
 };
 
 /// The state of an elementwise loop or mapped call: the current point, and the tiles that the points fill.
-/// Stream number s of `walk` is the offset in output s.
+/// Stream s of `walk` is the offset in output s.
 struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
@@ -107,13 +108,12 @@ struct CombineState {
 /// sequence of numbers. So when a core leaves one execution, it has already drawn a number that belongs to
 /// a later execution.
 struct DynamicState {
-  int64_t before = 0;  ///< the count of numbers that belonged to the finished executions
+  int64_t before = 0;  ///< how many numbers belonged to finished executions
   std::optional<int64_t>
       taken;  ///< a number that was drawn from the whole sequence but is not used yet
 };
 
-/// A copy that the GPU thread has started: the future contents of the workgroup's buffer, from offset
-/// `offset` on.
+/// A copy that the GPU thread has started: the future contents of a workgroup's buffer, from `offset` on.
 struct AsyncCopy {
   const ir::Value* buffer = nullptr;
   int64_t offset = 0;
@@ -121,7 +121,7 @@ struct AsyncCopy {
   int64_t group = 0;
 };
 
-/// A region that is being executed. The frames of a machine are its whole control state.
+/// A region that is being executed. The frames of a machine make up its whole control state.
 struct Frame {
   Activation* here = nullptr;
   const RegionCode* block = nullptr;
@@ -164,8 +164,8 @@ class Core {
   size_t rounds_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, DynamicState> dynamic_counters;
-  /// The number of spmds distributed in groups that have started in each stage. The key null is for spmds
-  /// outside of stages.
+  /// For each stage: the number of spmds that are distributed in groups and have started. The key null is for
+  /// spmds outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
   /// How often each `spmd` has been executed; only used with a watch.
   std::unordered_map<const Instruction*, int64_t> iterations;
@@ -174,7 +174,7 @@ class Core {
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
-  std::vector<uint64_t> results;  ///< of a fn or contract that the machine was created for
+  std::vector<uint64_t> results;  ///< the results, if the machine runs a fn or contract
   std::vector<ElementRead>* reads =
       nullptr;  ///< receives each element that a scalar load reads; may be null
 
@@ -207,7 +207,7 @@ std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
 /// Returns the elements of an operand: the single element of a scalar, the elements of a tile, or the lanes
 /// of a vector.
 const uint64_t* SlotElements(const Activation& here, Slot slot);
-/// Checks that all tile operands have the ranges of the points. Otherwise, breaks the core and
+/// Checks that all tile operands have the ranges of the points. Otherwise, reports an internal error and
 /// returns false.
 bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
                  const std::vector<AxisRange>& ranges);
@@ -216,12 +216,11 @@ std::vector<int64_t> RangeSizes(const std::vector<AxisRange>& ranges);
 
 /// Stores the tiles that the points have filled as the results of the op.
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state);
-/// Returns the number of the call's operand that masks points. If there is none, returns the number
-/// of operands.
+/// Returns the index of the call's operand that masks points, or the number of operands if there is none.
 size_t MaskOperand(const Instruction& call);
 
-/// Returns the bits for an element that the language leaves unspecified. They are chosen so that they are
-/// obviously not a sensible value.
+/// Returns the bits for an element that the language leaves unspecified. They are chosen to be easily
+/// recognized as wrong.
 uint64_t UnspecifiedBits(Scalar scalar);
 
 }  // namespace kdl::interp

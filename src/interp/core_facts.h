@@ -19,7 +19,7 @@ struct BlockFacts {
   int64_t index = 0;
 };
 
-/// A tensor: in kernels its memory, in programs its id at the ProgramHost.
+/// A tensor. Kernels access its memory; programs refer to it by the id that the ProgramHost has assigned.
 struct TensorValue {
   std::byte* data = nullptr;
   Scalar scalar = Scalar::F32;
@@ -56,8 +56,8 @@ enum class MachineState : uint8_t {
   AtMbarrier,          ///< continues when run again, after the mbarrier's phase has ended
   Done,
   Trapped,  ///< trap() returns the reason
-  Failed,   ///< a program's host failed: failure() returns how
-  Broken,   ///< an error of the compiler or an invalid module: fault() returns which
+  Failed,   ///< a request to a program's host failed; failure() returns how
+  Broken,   ///< an error of the compiler or an invalid module; fault() returns a description
 };
 
 }  // namespace kdl::interp

@@ -7,8 +7,8 @@
 
 namespace kdl::interp {
 
-// Access to one element of a tensor or of scratch memory: its address, whether it may be accessed, and
-// its contents.
+// Functions for accesses to single elements of tensors and scratch memory: they compute addresses, check
+// accesses, and load and store contents.
 
 /// The address of an element. If an index is out of bounds, `outside` is the first such dimension.
 struct Place {
@@ -17,12 +17,12 @@ struct Place {
   int64_t index = 0;
 };
 
-/// Reports an access to an element outside the tensor that has no replacement value. It is a trap if the
-/// access is checked at run time; otherwise, a proof was wrong.
+/// Reports an access that is out of bounds and has no replacement value. This is a trap if the access is
+/// checked at run time. Otherwise, the access was proven to be in bounds, and the proof is wrong.
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place);
 
-/// Tells the watch and the workgroup, if there are any, about an access to an element. If the access is an
+/// Reports an access to an element to the watch and the workgroup, if there are any. If the access is an
 /// error, stops the core and returns false.
 inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
                   const std::byte* address, TouchKind kind) {
@@ -32,11 +32,10 @@ inline bool Notes(Core& core, const Instruction& instruction, const TensorValue&
          core.facts.launch->watch->Touch(core, instruction, tensor, address, kind);
 }
 
-/// Checks that the tensor has memory. Otherwise, breaks the core and returns false.
+/// Checks that the tensor has memory. Otherwise, reports an internal error and returns false.
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor);
 
-/// Returns the index into a dimension whose terms are all scalars. A negative index wraps to a value above
-/// any size.
+/// Returns an index whose terms are all scalars. A negative index wraps to a value greater than any size.
 uint64_t ScalarIndex(const Activation& here, const DimPlan& dim);
 
 /// The locations of the lanes of a vector access to a tensor.
@@ -50,20 +49,20 @@ class LanePlaces {
   std::vector<uint64_t> first_;  ///< the index of lane 0 in each dimension
 };
 
-/// Returns the offset of a buffer's element that is `lane` elements further along the last dimension. If it
-/// is out of bounds, breaks the core and returns -1.
+/// Returns the offset of a buffer's element that is `lane` elements further along the last dimension. If the
+/// element is out of bounds, reports an internal error and returns -1.
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
                      size_t first_index, int64_t lane);
 
 /// Returns the memory of a buffer operand.
 Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand);
 
-/// If the buffer belongs to a workgroup, tells the workgroup about an access. If the access is a race,
-/// stops the core and returns false.
+/// If the buffer belongs to a workgroup, reports an access to the workgroup. If the access is a race, stops
+/// the core and returns false.
 bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
            TouchKind kind);
 
-/// Checks that the element has been written. Otherwise, breaks the core and returns false.
+/// Checks that the element has been written. Otherwise, reports an internal error and returns false.
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);
 
 }  // namespace kdl::interp

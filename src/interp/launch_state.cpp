@@ -51,8 +51,8 @@ void LaunchState::LowerGroupReductions() {
   for (const auto& [key, parts] : parts_) {
     const TensorValue& tensor = parts.tensor;
     UpdatePlan plan = PlanUpdate(parts.how, PlanUpdate(parts.how, tensor.scalar).acc);
-    // A group without a value for an element counts as the identity, so that results do not depend on which
-    // groups update the element.
+    // A group that has no value for an element contributes the identity, so that results do not depend on
+    // which groups update the element.
     uint64_t identity = ir::UpdateIdentity(parts.how, plan.acc);
     for (PointWalk walk(tensor.sizes, {tensor.strides}); !walk.done(); walk.Next()) {
       auto offset = static_cast<size_t>(walk.offset(0));

@@ -21,7 +21,7 @@ namespace kdl::interp {
 struct UpdatePlan {
   Scalar element = Scalar::F32;
   Scalar acc = Scalar::F32;   ///< the type in which the update computes: f32 for narrow floats
-  ir::EvalFn eval = nullptr;  ///< null: the value replaces the element
+  ir::EvalFn eval = nullptr;  ///< if null, the value replaces the element
 
   /// Returns `element` combined with the value, whose type is `value_scalar`.
   uint64_t Apply(uint64_t element_bits, Scalar value_scalar, uint64_t value) const;
@@ -52,8 +52,8 @@ class LaunchState {
   /// groups; it is the same on all cores.
   void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,
                    uint64_t offset, uint64_t value);
-  /// Combines the values of the groups with all elements of their tensors, in the order of executions
-  /// and groups.
+  /// Combines the values of all groups with the elements of their tensors, in the order of executions and,
+  /// within each execution, of groups.
   void LowerGroupReductions();
 
  private:

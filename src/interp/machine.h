@@ -25,7 +25,7 @@ class Machine {
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
 
-  // These functions set a parameter of the function by its number; sizes come first. They must be called
+  // These functions set a parameter of the function by its index; sizes come first. They must be called
   // before the first step.
   void BindScalar(size_t param, uint64_t bits);
   void BindTensor(size_t param, TensorValue tensor);

@@ -11,10 +11,10 @@
 
 namespace kdl::interp {
 
-/// The mbarriers of a workgroup, and the buffer slots whose use they order. The class tracks which actions
-/// of other threads each GPU thread knows about. These are their actions before a barrier, and before their
-/// arrival at an mbarrier whose phase the thread has awaited. It is a fault if a thread changes a slot
-/// without knowing that the earlier users of the slot have finished, because then a pass has forgotten an
+/// The mbarriers of a workgroup, and the buffer slots whose use they order. For each GPU thread, a vector
+/// clock tracks which actions of other threads are known to be complete. These are the actions before a
+/// barrier, and before an arrival at an mbarrier whose phase the thread has awaited. It is a fault if a
+/// thread changes a slot whose earlier users are not known to have finished: a pass has then forgotten an
 /// mbarrier. The functions return the fault as text, or an empty string if there is none.
 class WorkgroupMbarriers {
  public:
@@ -30,7 +30,7 @@ class WorkgroupMbarriers {
   std::string Open(int64_t thread, const ir::Value* mbarriers, int64_t count, int64_t arrivals);
   std::string Close(int64_t thread, const ir::Value* mbarriers);
   std::string Arrive(int64_t thread, MbarrierId mbarrier);
-  /// Sets `waits` to whether the phase has not ended, so that the thread must wait.
+  /// Sets `*waits` to true if the thread must wait because the phase has not ended, otherwise to false.
   std::string Await(int64_t thread, MbarrierId mbarrier, int64_t phase, bool* waits);
 
   /// Records that the thread starts a tile copy into the slot, and arrives at the mbarrier.

@@ -11,8 +11,8 @@
 
 namespace kdl::interp {
 
-/// A pipe of one core. Its ring is in the workspace of the instance. Before a pipe buffer has been
-/// injected, the ring is in the pipe's own memory.
+/// A pipe of one core. Its ring buffer is in the core's slice of the workspace. If no pass has inserted a
+/// pipe buffer yet, the ring is in the pipe's own memory.
 class PipeState {
  public:
   /// Creates an empty ring in `memory`, or in the pipe's own memory if `memory` is null.
@@ -24,7 +24,7 @@ class PipeState {
   bool full() const { return Pushed() - Popped() == ring_.depth; }
   bool empty() const { return Pushed() == Popped(); }
 
-  /// Returns the next free slot as a tensor with the pipe's extents, after clearing it.
+  /// Clears the next free slot and returns it as a tensor with the pipe's extents.
   TensorValue Free() const;
   /// Returns the slot of the first tile that has not been popped.
   TensorValue First() const { return SlotAt(Popped()); }

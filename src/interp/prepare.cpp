@@ -48,7 +48,7 @@ int Find(const std::vector<AxisId>& axes, AxisId axis) {
   return found == axes.end() ? -1 : static_cast<int>(found - axes.begin());
 }
 
-/// Returns the number of the only operand of an optional segment, or -1 if the segment is empty.
+/// Returns the index of the only operand of an optional operand segment, or -1 if the segment is empty.
 int OptionalOperand(const Op& op, size_t segment) {
   return op.Segment(segment).empty() ? -1 : static_cast<int>(op.SegmentBegin(segment));
 }
@@ -287,8 +287,8 @@ class FunctionPreparer {
     made.number = slot.value_or(0);
   }
 
-  /// Adds the extents of a tile buffer's axes, in ascending order of axes: the memory layout of a tile
-  /// buffer cannot be observed.
+  /// Adds the extents of a tile buffer's axes, in ascending order of axes. Any order is correct, because the
+  /// memory layout of a tile buffer cannot be observed.
   void AddTileBuffer(Instruction& made, ir::Type tile_buffer) {
     std::vector<AxisId> axes = tile_buffer->axes;
     std::sort(axes.begin(), axes.end());

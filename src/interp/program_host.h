@@ -13,8 +13,8 @@
 
 namespace kdl::interp {
 
-/// Identify a tensor or an event of a program; the ProgramHost assigns the numbers. An invalid EventId
-/// means an event that has already occurred.
+/// These ids identify the tensors, events and workspaces of a program. The ProgramHost assigns them. An
+/// invalid EventId means an event that has already occurred.
 using TensorId = Id<struct HostTensorTag>;
 using EventId = Id<struct HostEventTag>;
 using WorkspaceId = Id<struct HostWorkspaceTag>;

@@ -22,7 +22,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// A limit, so that a launch on many cores does not need much memory.
+/// The maximum number of cores that run at the same time. It limits the memory of a launch on many cores.
 constexpr size_t kCoresInFlight = 32;
 constexpr uint64_t kMostStepsInARow = 64;
 constexpr int64_t kStepsBetweenLooks = 64;
@@ -30,11 +30,10 @@ constexpr int64_t kStepsBetweenLooks = 64;
 /// The bound parameters of a function, which can be applied to any number of machines.
 struct BoundParams {
   std::vector<std::pair<size_t, uint64_t>>
-      scalars;  ///< by the number of the parameter of the function's body
+      scalars;  ///< each with the index of its parameter in the function's body
   std::vector<std::pair<size_t, TensorValue>> tensors;
   std::optional<std::pair<size_t, int64_t>>
-      workspace;  ///< the number of the parameter, and the bytes of
-                  ///< the workspace
+      workspace;  ///< the index of the parameter, and the bytes of the workspace
 
   void ApplyTo(Machine& machine) const {
     for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);
@@ -118,9 +117,9 @@ std::optional<Trap> FirstBroken(const ir::Function& function, const SizeValues& 
   return std::nullopt;
 }
 
-/// Returns the number of leading cores that have work to do; the cores after them have no blocks. The
-/// result is at least 1, because the first core does what every core does before it finds that it has
-/// no blocks.
+/// Returns the number of leading cores that have work to do; the cores after them have no blocks. The result
+/// is at least 1, because the first core also runs the code that every core executes before it finds that it
+/// has no blocks.
 int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t core_num) {
   SizeTable table;
   std::vector<Size> counts;
@@ -263,8 +262,8 @@ class LaunchRun {
   /// Returns a core that has not reached the next barrier yet, or nothing if all of them have.
   using NextMachine = std::function<std::optional<CoreRun>()>;
 
-  /// Runs all cores from barrier to barrier. `run_all` must run each machine that it receives until the
-  /// machine reaches the barrier, ends or traps.
+  /// Runs all cores from barrier to barrier. `run_all` must run each machine until it reaches the barrier,
+  /// ends or traps.
   std::optional<Trap> RunPhases(const std::function<int64_t(int64_t)>& core_at,
                                 const std::function<void(const NextMachine&)>& run_all) {
     int64_t started = 0;
@@ -287,7 +286,7 @@ class LaunchRun {
     return trap_;
   }
 
-  /// Adds a watch to the launch. `in` tensors need no shadow, because they are only read.
+  /// Adds a watch to the launch. `in` tensors need no shadow memory, because they are only read.
   void Watched(Sanitizers sanitizers) {
     const ir::Function& kernel = *image_.entry->function;
     state_.watch = std::make_unique<Watch>(kernel, sanitizers);

@@ -40,7 +40,7 @@ struct RunOptions {
   /// Additional checks. If they find anything, the trap is the first finding (watch.h). The kernel must be
   /// at tile level.
   Sanitizers sanitizers = {};
-  /// Is called every few ops. If it returns true, the run stops with a Failure. May be empty.
+  /// Called every few ops. If it returns true, the run stops with a Failure. May be empty.
   std::function<bool()> is_stopped = {};
 };
 
@@ -51,7 +51,7 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
                                       const KernelArguments& arguments, int64_t core_num,
                                       const RunOptions& options);
 
-/// The value of a fn of scalars, or the trap that stopped it.
+/// The result of a fn with scalar parameters, or the trap that stopped it.
 struct FnResult {
   uint64_t bits = 0;
   std::optional<Trap> trap;

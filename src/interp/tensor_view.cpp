@@ -7,7 +7,7 @@
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 
-// Views, which use the memory of a tensor with some of its dimensions split or merged.
+// Executes views, which use the memory of a tensor with some of its dimensions split or merged.
 
 namespace kdl::interp {
 

@@ -27,8 +27,8 @@ std::shared_ptr<Tile> MakeTile(std::vector<AxisRange> ranges);
 /// Returns the stride along each axis of a tile that has these ranges.
 std::vector<int64_t> StridesOf(const std::vector<AxisRange>& ranges);
 
-/// Iterates over the points of an n-dimensional box, with the last axis fastest. It computes an offset for
-/// each of several streams, which is the sum of position times stride over all axes. Offsets wrap.
+/// Iterates over the points of an n-dimensional box, with the last axis fastest. For each of several streams,
+/// it computes an offset: the sum of position times stride over all axes. Offsets wrap.
 class PointWalk {
  public:
   /// The strides are indexed as `strides[stream][axis]`.

@@ -28,15 +28,15 @@ struct Trap {
   std::string text{};  ///< text that the message quotes instead of the op's text; may be empty
   FindingKind finding = FindingKind::None;
   const ir::Op* other =
-      nullptr;  ///< of a race: the op of the other access, if it is a different op
+      nullptr;  ///< for a race: the op of the other access, if it is a different op
   const ir::Loc* place = nullptr;  ///< the location of the error if there is no op for it
 };
 
 /// Returns the source text that the trap of an op quotes.
 std::string QuotedText(const ir::Op& op);
 
-/// Returns a message such as `file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in
-/// 'x[i + 1]'`. The words are those of the runtime. A note about a second location follows on its own line.
+/// Returns a message such as `file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i +
+/// 1]'`. The wording is that of the runtime. A note about a second location follows on a separate line.
 std::string ToString(const Trap& trap);
 
 /// Returns `file.kdl:12:9`, or "an op without a location" if there is no location.

@@ -29,8 +29,8 @@ bool Race(TouchKind a, TouchKind b) {
   return !(folds(a) && folds(b) && (a == TouchKind::Fold || b == TouchKind::Fold));
 }
 
-/// Returns whether two accesses are an error even by one agent, because updates of groups take effect
-/// only later.
+/// Returns whether two accesses are an error even if the same agent makes both, because updates of groups
+/// take effect only later.
 bool RacesAlone(TouchKind a, TouchKind b) {
   return (a == TouchKind::Fold) != (b == TouchKind::Fold) && Race(a, b);
 }
@@ -125,8 +125,8 @@ AgentId Watch::AgentOf(Core& core) {
   const Instruction& walk = *found->owner;
   Agent agent{&walk, core.facts.core_id, run.iteration, {}, {}};
   const ir::Attr* domain = walk.op->FindAttr(AttrKey::Domain);
-  // With dynamic distribution, it is open which core executes a block, so the blocks of different spmds are
-  // different agents.
+  // With dynamic scheduling, it is not known in advance which core executes a block, so the blocks of
+  // different spmds are different agents.
   if (domain && walk.op->attr<AttrKey::Distribute>() != ir::DistributionKind::Dynamic) {
     std::string_view name = std::get<Name>(domain->value).text();
     key.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(name.data())));

@@ -44,8 +44,8 @@ struct Shadow;
 /// of groups. A group's update and any other kind of access are an error even within one block.
 ///
 /// Executions of a block are one agent if they belong to one execution of an `spmd for`. They are also one
-/// agent if they belong to spmds over one named domain with equal bounds: these executions run on the same
-/// core, which is checked.
+/// agent if they belong to spmds over one named domain with equal bounds: a check ensures that these
+/// executions run on the same core.
 class Watch {
  public:
   Watch(const ir::Function& kernel, Sanitizers sanitizers);
@@ -53,8 +53,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// Adds a tensor of the launch. `written` says whether all of its elements have been written before;
-  /// otherwise, none of them has been written.
+  /// Adds a tensor of the launch. `written` says whether all of its elements have been written before; if it
+  /// is false, none of them has been written.
   Shadow* Add(const ir::Value* tensor, const TensorValue& memory, bool written);
 
   /// Records an access to the element at `address` of a tensor with a shadow. If the access is an error,

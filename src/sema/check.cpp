@@ -70,7 +70,7 @@ FunctionGroup* AddGroup(ModuleState& module, Entity* entity, const FunctionItem&
   return group;
 }
 
-/// Declares the entity of an item. For a function, also makes its group.
+/// Declares the entity of an item. For a function, also creates the group of its instances.
 Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
   Scope& items = file.items;
   ReportTaken(module, item, items);
@@ -95,7 +95,8 @@ struct Items {
   std::vector<FunctionGroup*> functions;
 };
 
-/// Makes the group for the program of a test. The program is in no scope, so nothing can call it.
+/// Creates the function group for the program of a test. The program is not in any scope, so nothing can call
+/// it.
 FunctionGroup* TestGroup(ModuleState& module, const Item& item, FileState& file) {
   const FunctionItem* program = syntax::As<syntax::TestItem>(&item).program;
   auto* entity = module.arena.Make<Entity>(Entity{});
@@ -253,7 +254,7 @@ void CheckBodies(ModuleState& module, FunctionGroup& group) {
 
 namespace {
 
-/// Removes the instances that -D excludes, except those that something launches.
+/// Removes the instances that `-D` options exclude, except those that are launched.
 void DropLeftOut(FunctionGroup& group) {
   for (size_t i = group.instances.size(); i-- > 0;) {
     if (!group.instances[i]->left_out || group.instances[i]->is_launched) continue;

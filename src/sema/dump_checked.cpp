@@ -109,7 +109,7 @@ void DumpFunction(const CheckedFunction& fn, const SourceManager& sources, std::
   });
   for (const Expr* expr : exprs) {
     const ExprInfo& info = fn.Info(expr);
-    if (info.type.is_literal()) continue;  // it is an operand of a constant that has been folded
+    if (info.type.is_literal()) continue;  // an operand of a folded constant expression
     LineColumn at = sources.Locate(expr->span);
     text += fmt::format("  {}:{} {}: {}{}\n", at.line, at.column, sources.text(expr->span),
                         ToString(info.type), Details(info, sources));

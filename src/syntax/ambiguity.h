@@ -9,7 +9,7 @@
 namespace kdl::syntax {
 
 /// Returns every place of the file that the grammar can parse in more than one way, as `line:column: rule`.
-/// The result is empty if the grammar is unambiguous; the tests check this for all of their sources.
+/// The result is empty if there is no such place, which the tests check for all of their sources.
 std::vector<std::string> FindAmbiguities(const SourceManager& sources, FileId file,
                                          DiagnosticEngine& diagnostics);
 

@@ -9,10 +9,10 @@
 #include "syntax/ast_expr.h"  // IWYU pragma: export
 #include "syntax/ast_stmt.h"  // IWYU pragma: export
 
-// The syntax tree of one .kdl file, exactly as it is written: names are not resolved and nothing is
+// The syntax tree of one .kdl file. It reflects the source exactly: names are not resolved, and nothing is
 // desugared. Nodes are allocated in an Arena and do not change after ParseFile has returned them. Later
-// phases store their results in side tables, whose key is Expr::id, Stmt::id or the node's address. A
-// pointer is never null unless a comment says that it may be.
+// phases store their results in side tables, whose key is Expr::id, Stmt::id or the node's address. A pointer
+// is never null unless a comment says that it may be.
 namespace kdl::syntax {
 
 struct Item : Node {

@@ -105,8 +105,8 @@ struct Equation : Node {
   const Expr* lhs = nullptr;
   const Expr* rhs = nullptr;
   bool compared = false;       ///< the operator is ~: the sides are compared within a tolerance
-  const Expr* rtol = nullptr;  ///< may be null, like `atol`
-  const Expr* atol = nullptr;
+  const Expr* rtol = nullptr;  ///< may be null
+  const Expr* atol = nullptr;  ///< may be null
 };
 
 /// Returns the node as a T, or null if the node is null or of another kind.

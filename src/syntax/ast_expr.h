@@ -23,13 +23,13 @@ struct IntLit : ExprOf<ExprKind::IntLit> {
 };
 struct FloatLit : ExprOf<ExprKind::FloatLit> {
   double value = 0;       ///< the nearest f64; for narrower types, `text` must be rounded instead
-  std::string_view text;  ///< the literal as it is written; also `inf` and `nan`
+  std::string_view text;  ///< the literal as it is written; may also be `inf` or `nan`
 };
 struct BoolLit : ExprOf<ExprKind::BoolLit> {
   bool value = false;
 };
 struct StringLit : ExprOf<ExprKind::StringLit> {
-  std::string value;  ///< the text, in which escapes have been replaced
+  std::string value;  ///< the contents, with escapes replaced
 };
 struct AutoLit : ExprOf<ExprKind::AutoLit> {};
 struct NameExpr : ExprOf<ExprKind::Name> {
@@ -64,16 +64,16 @@ struct CallExpr : ExprOf<ExprKind::Call> {
   std::vector<Arg> generics;
   std::vector<Arg> args;
 };
-/// A reduction, contraction or scan: `op(operands over k, l)`. If `op` is `reduce` or `scan`,
-/// `with combine init init` follows the ranges.
+/// A reduction, contraction or scan: `op(operands over k, l)`. If `op` is `reduce` or `scan`, `with f init v`
+/// follows the ranges, where `combine` is `f` and `init` is `v`.
 struct ReduceExpr : ExprOf<ExprKind::Reduce> {
   Ident op;
   std::vector<const Expr*> operands;
   std::vector<Ident> over;
   bool reversed = false;
   bool exclusive = false;
-  const Expr* combine = nullptr;  ///< the name of a function; may be null, like `init`
-  const Expr* init = nullptr;
+  const Expr* combine = nullptr;  ///< the name of a function; may be null
+  const Expr* init = nullptr;     ///< the initial value; may be null
 };
 /// An access to elements, `base[i, k = e else v]`, or a slice, `base[l, lo..hi]`.
 struct IndexExpr : ExprOf<ExprKind::Index> {
@@ -95,7 +95,7 @@ struct TupleExpr : ExprOf<ExprKind::Tuple> {
 struct ListExpr : ExprOf<ExprKind::List> {
   std::vector<const Expr*> elements;
 };
-/// A type that is an argument, as in `random(f32[M, K], seed = 1)`.
+/// A type that is used as an argument, as in `random(f32[M, K], seed = 1)`.
 struct TypeExpr : ExprOf<ExprKind::Type> {
   const TypeRef* type = nullptr;
 };

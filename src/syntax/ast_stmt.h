@@ -54,7 +54,7 @@ struct AssertStmt : StmtOf<StmtKind::Assert> {
   const StringLit* message = nullptr;  ///< may be null
 };
 struct PrintStmt : StmtOf<StmtKind::Print> {
-  std::vector<const Expr*> values;  ///< a text among the values is a StringLit
+  std::vector<const Expr*> values;  ///< strings among the values are StringLit nodes
 };
 /// A launch: `spmd(core_num = n) on d.queues(0, 2) kernel<…>(args);`
 struct LaunchStmt : StmtOf<StmtKind::Launch> {

@@ -168,7 +168,8 @@ const Expr* BuildPrimary(Builder& builder, P::PrimaryContext* primary) {
   return tuple;
 }
 
-/// Builds an element `.0`, or `.0.1`, which the lexer reads as a float.
+/// Builds an access to an element of a tuple, such as `.0`. In a nested access such as `.0.1`, `number` is
+/// `0.1`, which the lexer reads as a float.
 const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, TerminalNode* number) {
   Span span = builder.NodeSpan(number);
   std::string_view text = builder.Text(span);
@@ -210,8 +211,8 @@ const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::Suffix
   return field;
 }
 
-/// Builds an operand: prefix operators, a place, and casts. Operators and casts are applied to the place
-/// from the inside out.
+/// Builds an operand: prefix operators, a primary expression with suffixes, and casts. Operators and casts
+/// are applied from the inside out.
 const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   std::vector<P::SuffixContext*> suffixes = operand->suffix();
   std::vector<P::NameContext*> casts = operand->name();
@@ -237,8 +238,9 @@ const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   return expr;
 }
 
-/// Builds a tree of operations, each of which is an `operand` or `left operator right`. The left spine is
-/// walked in a loop, because a long sum is a tree that is deep on its left side.
+/// Builds a tree of binary operations. Each of its nodes is an operand or has the form `left operator right`.
+/// The left spine is visited in a loop instead of recursively, because the tree of a long sum is deep on its
+/// left side.
 const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
   Span span = builder.NodeSpan(node);
   std::vector<ParserRuleContext*> spine;

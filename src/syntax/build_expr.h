@@ -6,7 +6,8 @@ namespace kdl::syntax {
 
 const Expr* BuildExpr(Builder& builder, P::ExprContext* expr);
 const Expr* BuildArith(Builder& builder, P::ArithContext* arith);
-/// Builds `primary suffix*`, which is the left side of an assignment or a statement that is an expression.
+/// Builds `primary suffix*`, which is the left side of an assignment, or an expression that is used as a
+/// statement.
 const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
                        const std::vector<P::SuffixContext*>& suffixes);
 std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprContext*>& exprs);

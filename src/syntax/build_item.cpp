@@ -94,7 +94,8 @@ Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
   return param;
 }
 
-/// Builds `requires` and `ensures`. They follow a kernel in this order, and each occurs at most once.
+/// Builds the `requires` and `ensures` clauses of a kernel. They must be in this order, and each may occur
+/// only once.
 void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& contracts,
                     FunctionItem& item) {
   bool required = false;

@@ -39,9 +39,9 @@ std::string Joined(const std::vector<Ident>& names) {
   return out;
 }
 
-/// Writes a tree. There is one function for each kind of node, which writes an opening line, the children
-/// and the closing parenthesis. `role` says what a child means for its parent, if the child's position does
-/// not say it.
+/// Writes a tree. There is one function for each kind of node, which writes an opening line, the children and
+/// the closing parenthesis. `role` says which part of its parent a child is, if the child's position does not
+/// make this clear.
 class Dumper {
  public:
   std::string Take() && { return std::move(out_); }

@@ -17,13 +17,13 @@ namespace {
 
 constexpr size_t kMaxErrors = 50;
 
-/// After a missing token was assumed, an error within this many tokens on the same line is a consequence of
-/// that. Usually, words are left over.
+/// After a missing token has been assumed, an error within this many tokens is not reported, because it is
+/// probably a consequence of the assumption.
 constexpr size_t kFollowing = 2;
 
 bool StartsItem(size_t type) { return type >= KdlLexer::IMPORT && type <= KdlLexer::FN; }
 
-/// Returns whether the enclosing block has ended without its closing brace. An indented `const` is taken to
+/// Returns whether the enclosing block has ended without its closing brace. An indented `const` is assumed to
 /// be inside the block.
 bool EndsBlock(const antlr4::Token& token) {
   size_t type = token.getType();
@@ -102,7 +102,7 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
 }
 
 void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr) {
-  // Does not recover inside the rule. The loop over statements or items skips what is left of the rule.
+  // Does not recover inside the rule. The loop over statements or items skips the rest of the rule.
   antlr4::TokenStream& input = *parser->getTokenStream();
   if (input.index() != recovered_at_) {
     recovered_at_ = input.index();

@@ -44,8 +44,8 @@ class ErrorStrategy : public antlr4::DefaultErrorStrategy {
   const Lexed& lexed_;
   DiagnosticEngine& diagnostics_;
 
-  /// Whether an error has occurred in the current statement or item. No errors are reported until the next
-  /// one starts.
+  /// Whether an error has occurred in the current statement or item. No further errors are reported until the
+  /// next statement or item starts.
   bool panicking_ = false;
   std::vector<size_t> error_tokens_;
   size_t reported_ = 0;
@@ -53,8 +53,8 @@ class ErrorStrategy : public antlr4::DefaultErrorStrategy {
   /// The index of the token before which a missing token was last assumed.
   size_t assumed_at_ = kNoToken;
 
-  /// The tokens that loops and optional parts would have accepted at token `passed_at_`. If a rule then
-  /// fails at that token, these tokens were expected as well.
+  /// The tokens that loops and optional parts would have accepted at token `passed_at_`. If a rule then fails
+  /// at that token, these tokens are also listed as expected.
   size_t passed_at_ = kNoToken;
   IntervalSet passed_;
 

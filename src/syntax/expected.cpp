@@ -27,7 +27,9 @@ constexpr size_t kMaxAlternatives = 5;
 struct Group {
   size_t rule;
   size_t token;                   ///< if this token is expected, all tokens of the rule are
-  std::array<size_t, 2> nowhere;  ///< the phrase is not used if one of these is expected, too
+                                  ///< expected
+  std::array<size_t, 2> nowhere;  ///< the phrase is not used if one of these tokens is also
+                                  ///< expected
   const char* words;
 };
 
@@ -54,7 +56,8 @@ constexpr TokenRange kOperators[] = {{P::OROR, P::PERCENT},  {P::AS, P::AS},
                                      {P::TO, P::TO},         {P::DOT, P::DOT},
                                      {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}};
 
-// Tokens that can follow a name or a call. It helps little to list them where something else is possible.
+// Tokens that can follow a name or a call. Listing them is of little help where other tokens are also
+// expected.
 constexpr TokenRange kSuffixes[] = {
     {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}, {P::DOT, P::DOT}, {P::LT, P::LT}};
 
@@ -110,7 +113,7 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   bool end = rest.contains(antlr4::Token::EOF);
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
   if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT));
-  // Lists punctuation before keywords, because punctuation is missing more often.
+  // Lists punctuation before keywords, because a missing token is more often punctuation.
   for (bool signs : {true, false}) {
     for (ssize_t type : rest.toList()) {
       if ((type > P::POP) != signs) continue;

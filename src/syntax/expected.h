@@ -7,7 +7,7 @@
 
 namespace kdl::syntax {
 
-/// Describes a token that was found, in the user's terms: `'x'`, `a text`, `the end of the file`.
+/// Describes a token that was found, in the user's terms: `'x'`, `a string`, `the end of the file`.
 std::string DescribeFound(const antlr4::Token& token, std::string_view text);
 
 /// Describes the expected tokens as a few alternatives, such as `',' or ')'` or `an expression`.

@@ -31,8 +31,8 @@ class Advisor {
   Advisor(const SyntaxError& error, const SourceManager& sources, FileId file, const Lexed& lexed)
       : error_(error), sources_(sources), file_(file), lexed_(lexed) {}
 
-  /// Returns whether to report the error at the end of the previous line. This is so unless a whole
-  /// statement or block is missing.
+  /// Returns whether to report the error at the end of the previous line. This is so if the unexpected token
+  /// begins a new line, unless a whole statement or block is missing.
   bool IsAtLineEnd() const {
     return error_.previous != nullptr && error_.previous->getLine() < error_.token.getLine() &&
            !TokenIs(antlr4::Token::EOF) && !Wants(KdlLexer::LET) && !Wants(KdlLexer::KERNEL) &&
@@ -101,8 +101,8 @@ class Advisor {
     return TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::KERNEL) ? NearItemWord() : std::string();
   }
 
-  /// If a bracket that was opened on another line could be closed at the error, adds a note at that
-  /// bracket. But if an inner brace is closed further left than the line that opens it, the notes are at
+  /// If a bracket that was opened on another line could be closed at the error, adds a note at that bracket.
+  /// However, if an inner brace is closed with less indentation than the line that opens it, adds notes at
   /// that pair of braces instead.
   void AddNotes(Diagnostic& diagnostic) const {
     size_t opener = lexed_.opener[error_.token.getTokenIndex()];
@@ -143,7 +143,8 @@ class Advisor {
     return std::ranges::find(types, error_.previous->getType()) != types.end();
   }
 
-  /// Returns whether the previous token is followed by a comment that contains the rest of a statement.
+  /// Returns whether the previous token is followed by a comment that contains the rest of a statement,
+  /// because `//` was meant as a division.
   bool HidesDivision() const {
     std::string_view text = sources_.text(file_).substr(TokenSpan(file_, *error_.previous).end);
     std::string_view line = text.substr(0, text.find('\n'));

@@ -11,7 +11,7 @@ namespace kdl::syntax {
 struct SyntaxError {
   antlr4::Parser& parser;
   antlr4::Token& token;
-  antlr4::Token* previous;  ///< the token before it; null for the first token
+  antlr4::Token* previous;  ///< the token before `token`; null if there is none
   antlr4::misc::IntervalSet expected;
 };
 

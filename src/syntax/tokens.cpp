@@ -50,8 +50,8 @@ std::string HelpForUnknown(std::string_view text) {
   return "names contain only A to Z, a to z, 0 to 9 and _";
 }
 
-/// Reports unknown characters. `text` contains one or several in a row; the message shows the first of
-/// them.
+/// Reports unknown characters. `text` contains one or more consecutive unknown characters. The message shows
+/// only the first one.
 void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
                    DiagnosticEngine& diagnostics) {
   std::string_view first = text.substr(0, CodePointBytes(text));
@@ -99,13 +99,13 @@ Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
   }
 }
 
-/// An open bracket, and the open constructs inside it that have no brackets.
+/// An open bracket, and the unfinished constructs inside it that have no brackets.
 struct Level {
   size_t opener;
   size_t opener_type;
   size_t indent;      ///< the indentation of the line with the bracket
   size_t ifs = 0;     ///< the number of `if` expressions since the last separator
-  size_t angles = 0;  ///< the number of `name <name = …` that no `>` has closed yet
+  size_t angles = 0;  ///< the number of `<` in `f<name = …` that no `>` has closed yet
 
   size_t depth() const { return (opener == kNoToken ? 0 : 1) + ifs + angles; }
 };
@@ -199,7 +199,8 @@ class BracketWalk {
   }
 
   /// Closes the bracket that matches the closing bracket at `index`, and the unclosed brackets inside it. A
-  /// closing brace closes parentheses and square brackets inside the braces, but these never close a brace.
+  /// closing brace also closes parentheses and square brackets inside the braces, but a closing parenthesis
+  /// or square bracket never closes a brace.
   void Close(size_t opener_type, size_t index) {
     for (size_t i = levels_.size(); i-- > 1;) {
       if (levels_[i].opener_type == opener_type) {

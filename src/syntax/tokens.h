@@ -14,7 +14,7 @@ namespace kdl::syntax {
 
 inline constexpr size_t kNoToken = ~size_t{0};
 
-/// A pair of braces in which the closing brace is further left than the line with the opening brace.
+/// A pair of braces whose closing brace is indented less than the line with the opening brace.
 struct ClosedFurtherLeft {
   size_t opener;
   size_t closer;
@@ -25,7 +25,7 @@ struct Lexed {
   explicit Lexed(std::string_view text) : input(text), lexer(&input) {}
 
   ByteStream input;
-  KdlLexer lexer;  ///< the tokens point to it
+  KdlLexer lexer;  ///< must outlive the tokens, which point to it
   std::vector<std::unique_ptr<antlr4::Token>> tokens;
   /// For each token, the innermost bracket that is open before the token, or kNoToken if there is none.
   std::vector<size_t> opener;

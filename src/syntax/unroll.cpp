@@ -9,7 +9,8 @@ namespace kdl::syntax {
 
 namespace {
 
-/// Copies trees, unrolls loops over lists, and replaces the variables of these loops.
+/// Copies syntax trees. Unrolls loops over lists, and replaces the variables of these loops with list
+/// elements.
 class Copier {
  public:
   explicit Copier(Builder& builder) : builder_(builder) {}
@@ -137,7 +138,7 @@ class Copier {
     return copies;
   }
 
-  /// Returns the list element that replaces the name, or null if none does.
+  /// Returns the list element that replaces the name, or null if the name is not replaced.
   const Expr* Element(const Expr* expr) const {
     const auto* name = DynAs<NameExpr>(expr);
     auto known = name == nullptr ? elements_.end() : elements_.find(name->name);
@@ -226,7 +227,7 @@ class Copier {
   }
 
   Builder& builder_;
-  /// The elements that replace loop variables, by variable; null if a variable is not bound.
+  /// The list element that replaces each loop variable; null if the variable is not replaced.
   std::unordered_map<Name, const Expr*> elements_;
 };
 

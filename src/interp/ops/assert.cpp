@@ -2,7 +2,7 @@
 
 #include "ir/views.h"
 
-// Assertions on scalars, tiles or vectors. The first element for which an assertion is false stops
+// Executes assertions on scalars, tiles or vectors. The first element for which an assertion is false stops
 // the core.
 
 namespace kdl::interp {

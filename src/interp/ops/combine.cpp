@@ -5,7 +5,7 @@
 
 #include "ir/views.h"
 
-// Ops `multi_reduce` and `scan`, whose region runs once for each element.
+// Executes the ops `multi_reduce` and `scan`, whose region runs once for each element.
 
 namespace kdl::interp {
 
@@ -13,8 +13,8 @@ namespace {
 
 bool IsScan(const Instruction& instruction) { return instruction.op->kind() == ir::OpKind::Scan; }
 
-/// Returns the offset of the current element in a tile that has the axes of the values. A scan may run in
-/// descending order.
+/// Returns the offset of the current element in the tiles that are combined. A scan may run in descending
+/// order.
 size_t CurrentOffset(const Instruction& instruction, const CombineState& state) {
   int64_t inner = state.terms.offset(0);
   bool down = IsScan(instruction) &&
@@ -64,8 +64,8 @@ void BeginTerm(Frame& frame, CombineState& state) {
   frame.next = 0;
 }
 
-/// Continues with the next term, of the current element or of a later one. Returns false if no term
-/// is left.
+/// Continues with the next term of the current element or, if there is none, with a later element. Returns
+/// false if no term is left.
 bool BeginNext(Frame& frame, CombineState& state) {
   for (; !state.points.done();
        state.points.Next(), StartSequence(*frame.here, *frame.owner, state)) {

@@ -14,7 +14,7 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Ops with regions. The start of a region pushes a frame. The region's yield either starts the next
+// Executes ops with regions. The start of a region pushes a frame. The region's yield either starts the next
 // execution of the region, or pops the frame and stores the results of the op.
 
 namespace kdl::interp {
@@ -30,7 +30,7 @@ int64_t ScalarAt(Activation& here, const Instruction& instruction, size_t operan
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
-/// Returns hi - lo, where lo < hi. The result may need all 64 bits.
+/// Returns hi - lo, where lo < hi. The result may not fit in an int64_t.
 uint64_t Remaining(int64_t lo, int64_t hi) {
   return static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
 }
@@ -64,8 +64,9 @@ std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64
   return number;
 }
 
-/// Returns the maximum length of the next block of a `cut`. A size is used if at least that many elements
-/// are left. A size after the first is also used if fewer elements are left, but more than the next size.
+/// Returns the maximum length of the next block of a `split`. One of the op's block sizes is used if at least
+/// that many elements are left. A block size after the first is also used if fewer elements are left, but
+/// more than the next block size.
 int64_t NextSize(const Instruction& split, const LoopState& state) {
   uint64_t left = Remaining(state.next, state.hi);
   for (size_t i = 0; i + 1 < split.numbers.size(); ++i) {
@@ -135,8 +136,8 @@ bool IsGrouped(const ir::Op* spmd) {
   return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Grouped;
 }
 
-/// Returns the range of blocks, or groups, of a core. As in `distribute-blocks`, each core gets the same
-/// number of consecutive blocks, and the first cores may get one more block.
+/// Returns the range of blocks, or groups, of a core. As in the pass `distribute-blocks`, each core gets the
+/// same number of consecutive blocks, and the first cores may get one more block.
 std::pair<int64_t, int64_t> BlocksOfCore(const CoreFacts& facts, int64_t total) {
   int64_t share = total / facts.core_num;
   int64_t more = total % facts.core_num;
@@ -243,7 +244,7 @@ void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) 
 
 size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
 
-/// Starts the iterations that are this GPU thread's share.
+/// Starts this GPU thread's share of the iterations.
 void StartWorkgroupLoop(Core& core, Activation& here, const Instruction& instruction,
                         int64_t step) {
   int64_t lo = ScalarAt(here, instruction, 0);

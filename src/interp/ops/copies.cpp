@@ -3,7 +3,7 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Block copies. The elements of a copy into a buffer are written when the copy is awaited, and not before.
+// Executes block copies. The elements of a copy into a buffer are written only when the copy is awaited.
 
 namespace kdl::interp {
 

@@ -5,8 +5,8 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Copies that a GPU thread starts and later waits for. In between, the elements that they will write count
-// as unwritten.
+// Executes copies that a GPU thread starts and later waits for. In between, the elements that a copy will
+// write count as unwritten.
 
 namespace kdl::interp {
 

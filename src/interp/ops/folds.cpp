@@ -6,8 +6,9 @@
 
 #include "ir/views.h"
 
-// Reductions and contractions. The axes of the points are the axes of the result, followed by the reduced
-// axes. Streams over the former compute the offsets at which streams over the latter start.
+// Executes reductions and contractions. The axes of the points are the axes of the result, followed by the
+// reduced axes. The walk over the axes of the result computes the offsets at which the walks over the reduced
+// axes start.
 
 namespace kdl::interp {
 
@@ -156,7 +157,7 @@ uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWal
 }
 
 /// Adds the term at the current point of the elementwise loop. After the last point along the reduced axes,
-/// combines the lanes to the result.
+/// combines the lanes into the result.
 void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction) {
   auto& state = std::get<PointState>(core.frames.back().control);
   const FoldPlan& plan = *instruction.fold;

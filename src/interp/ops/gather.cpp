@@ -2,7 +2,7 @@
 
 #include "ir/views.h"
 
-// Indexing a tile by names, one element of the result at a time.
+// Executes `gather`, which indexes a tile along named axes. Computes one element of the result at a time.
 
 namespace kdl::interp {
 
@@ -33,8 +33,8 @@ std::vector<int64_t> TakenStrides(const Instruction& instruction, const Tile& ti
   return strides;
 }
 
-/// Returns whether the tile has a value. Does not check the tile's ranges, because indexed axes may have
-/// any range.
+/// Returns whether the tile has a value. The tile's ranges are not checked, because indexed axes may have any
+/// range.
 bool TileFits(Core& core, Activation& here, const Instruction& instruction) {
   const TileRef& tile = here.tile(instruction.operands[0]);
   if (!tile) core.Break(instruction, "gathers from a tile that has no value yet");

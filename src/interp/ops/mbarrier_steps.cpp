@@ -18,7 +18,7 @@ int64_t MbarrierScalar(Activation& here, const Instruction& instruction, size_t 
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
-/// Returns the mbarrier that the op names; breaks the core if it does not exist.
+/// Returns the mbarrier that the op names. If it does not exist, reports an internal error.
 WorkgroupMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruction,
                                           size_t operand, int64_t number) {
   const ir::Value* mbarriers = instruction.op->operand(operand);

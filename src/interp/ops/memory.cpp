@@ -9,8 +9,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Loads, stores and scratch memory. Every access is checked here, whatever its `bounds` attribute says: if
-// an access that was proven to be in bounds is not, the proof is wrong.
+// Executes loads and stores, and ops on scratch memory. Every access is checked here, whatever its `bounds`
+// attribute says: if an access that was proven to be in bounds is not, the proof is wrong.
 
 namespace kdl::interp {
 

@@ -47,8 +47,8 @@ struct OpRow {
   ir::OpKind kind = ir::OpKind::Const;
   Plan plan = Plan::None;
   Handler run = nullptr;
-  YieldHandler yield = nullptr;   ///< for an op with regions: called at their ends
-  Handler run_scalars = nullptr;  ///< for an op without tiles and vectors; null: `run` is used
+  YieldHandler yield = nullptr;   ///< for an op with regions: called at the end of each region
+  Handler run_scalars = nullptr;  ///< for an op without tiles and vectors; if null, `run` is used
   Handler run_vectors = nullptr;
 
   Handler HandlerOf(OpForm form) const;

@@ -4,7 +4,7 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Ops of programs, which are requests to the host.
+// Executes the ops of programs, which are requests to the host.
 
 namespace kdl::interp {
 

@@ -2,7 +2,8 @@
 
 #include "ir/views.h"
 
-// Sliding windows. Every element is checked here: if one is out of bounds, the window is wrong.
+// Executes sliding windows. Every element is checked here. If one is out of bounds, a pass has made a wrong
+// window.
 
 namespace kdl::interp {
 

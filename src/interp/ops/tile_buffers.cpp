@@ -6,8 +6,8 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Tile buffers, which are scratch memory over axes. An element is stored at its position relative to the
-// start of the block of each axis.
+// Executes ops on tile buffers, which are scratch memory that is indexed by axes. An element is stored at its
+// position relative to the start of the block of each axis.
 
 namespace kdl::interp {
 
@@ -28,8 +28,8 @@ bool CrossesPanels(const TileBufferPlan& plan, int64_t begin, int64_t size) {
   return plan.panel_operand >= 0 && begin % plan.panel + size > plan.panel;
 }
 
-/// Calls `element(offset)` for each element that exists, in the order of the tile. If the tile is not
-/// within the tile buffer, breaks the core and returns false.
+/// Calls `element(offset)` for each element that exists, in the order of the tile. If the tile is not within
+/// the tile buffer, reports an internal error and returns false.
 template <class Element>
 bool ForEach(Core& core, Activation& here, const Instruction& instruction,
              const std::vector<AxisRange>& ranges, Element element) {

@@ -6,9 +6,9 @@
 
 #include "ir/views.h"
 
-// Calls of a fn that has ranges or pipes. The fn is called once for each point of the axes over which the
-// call is mapped. The tiles in the fn are parts of the arguments, over the fn's own axes. The fn uses the
-// blocks and pipes of the caller.
+// Executes calls of fns that have ranges or pipes. The fn is called once for each point of the axes over
+// which the call is mapped. The tiles in the fn are parts of the arguments, over the fn's own axes. The fn
+// uses the blocks and pipes of the caller.
 
 namespace kdl::interp {
 

@@ -4,8 +4,8 @@
 #include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
-// Matrix instructions on whole tiles of accumulators. Each accumulator is computed separately, and its
-// terms are read from the buffers.
+// Executes matrix instructions on whole tiles of accumulators. Each accumulator is computed separately, and
+// its terms are read from the buffers.
 
 namespace kdl::interp {
 

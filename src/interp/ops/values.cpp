@@ -2,7 +2,7 @@
 
 #include <bit>
 
-// Ops that compute values from values.
+// Executes ops that compute values from other values.
 
 namespace kdl::interp {
 

@@ -4,8 +4,8 @@
 #include "ir/type.h"
 #include "ir/views.h"
 
-// Loads and stores of vectors. Each lane is checked like a separate element; a lane that is masked off is
-// not even located.
+// Executes loads and stores of vectors. Each lane is checked like a separate element. For a lane that is
+// masked off, not even the address is computed.
 
 namespace kdl::interp {
 
@@ -13,7 +13,7 @@ namespace {
 
 /// The lanes that an access reads or writes.
 struct Mask {
-  const uint64_t* flags = nullptr;  ///< null: all lanes
+  const uint64_t* flags = nullptr;  ///< if null, all lanes are accessed
 
   bool operator[](size_t lane) const { return !flags || flags[lane] != 0; }
 };

@@ -3,7 +3,7 @@
 #include "ir/type.h"
 #include "ir/views.h"
 
-// Ops that make vectors from scalars and vectors, and scalars from vectors.
+// Executes ops that make vectors from scalars or vectors, and scalars from vectors.
 
 namespace kdl::interp {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-// A `while` on scalars, tiles or vectors. Its body runs as long as any element continues. Elements that
-// have ended keep their values.
+// Executes a `while` on scalars, tiles or vectors. Its body runs as long as the condition is true for any
+// element. Elements that have ended keep their values.
 
 namespace kdl::interp {
 

@@ -27,7 +27,7 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
-/// Reports an index that is out of bounds for all sizes.
+/// Reports an index that is out of bounds whatever values the sizes have.
 void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
   if (!index.terms.empty() || base.type.dims.size() <= dim) return;
   Size size = base.type.dims[dim];
@@ -39,7 +39,7 @@ void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base
 }
 
 struct Base {
-  const Entity* entity = nullptr;  ///< null after an error that has been reported
+  const Entity* entity = nullptr;  ///< null if an error was reported
   bool old = false;
 };
 
@@ -104,8 +104,8 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   const Entity* entity = Resolve(state, name->name, name->span);
   return entity != nullptr ? IndexedBase(state, *entity, index, name->span) : Base{};
 }
-/// Reports a `requires` that reads an `out` parameter, because its contents are undefined before
-/// the launch.
+/// Reports a `requires` clause that reads an `out` parameter. The contents of `out` parameters are undefined
+/// before the launch.
 void CheckRequired(FunctionState& state, const Entity* base, Span span) {
   bool undefined = state.contract != nullptr && state.contract->is_requirement &&
                    base->kind == EntityKind::TensorParam &&
@@ -115,8 +115,9 @@ void CheckRequired(FunctionState& state, const Entity* base, Span span) {
       .Help("use an `in` or `inout` parameter here; `ensures` describes what the launch writes");
 }
 
-/// In a contract, records an index that is a free name plus a constant. Such indices determine the extent
-/// of the name. If the access has an `else` (`may_leave`), the index may be out of bounds.
+/// In a contract, records an index of the form `r` or `r + 1`, where `r` is an index name. Such indices
+/// determine the extent of `r`. `may_leave` says that the access has an `else`, so the index may be out of
+/// bounds.
 void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& access, size_t number,
                 bool may_leave) {
   const IndexDim& dim = access.dims[number];
@@ -127,8 +128,8 @@ void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& acces
     state.contract->uses.push_back({dim.terms[0].range, base, number, offset, may_leave, dim.span});
 }
 
-/// Evaluates an element of a table at constant indices to a constant. An integer constant is also a size.
-/// Programs accept no other elements of tables.
+/// If the indices of a table are constants, computes the element. An integer element is also a size. In a
+/// program, the indices of a table must be constants.
 void FoldElement(FunctionState& state, ExprInfo& info) {
   info.constant = TableElement(*info.index);
   if (!info.constant || !IsInteger(info.constant->scalar)) return;

@@ -7,8 +7,9 @@
 
 namespace kdl::sema {
 
-/// Checks `base[…]`, which is assigned if `stored`, and read otherwise. Resolves every index to an affine
-/// form. Returns the type of the access: the scalar type of the base, with the ranges of all indices.
+/// Checks the access `base[…]`. `stored` says whether it is the target of an assignment. Resolves every index
+/// to an affine form. Returns the type of the access: the scalar type of the base, with the ranges of all
+/// indices.
 Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored);
 
 }  // namespace kdl::sema

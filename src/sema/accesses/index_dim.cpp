@@ -21,12 +21,12 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
-/// A sum of terms plus an offset. `ok` is false after an error, which has been reported.
+/// A sum of terms plus an offset. `ok` is false if an error was reported.
 struct Affine {
   bool ok = false;
   std::vector<IndexTerm> terms;
   Size offset = nullptr;
-  std::optional<Scalar> scalar{};  ///< the type in which it is computed; nothing for a literal
+  std::optional<Scalar> scalar{};  ///< the type in which the sum is computed; none for a literal
 };
 
 const Entity* NamedRange(FunctionState& state, const Expr* expr) {
@@ -36,7 +36,7 @@ const Entity* NamedRange(FunctionState& state, const Expr* expr) {
   return entity != nullptr && entity->kind == EntityKind::Range ? entity : nullptr;
 }
 
-/// Returns whether the arithmetic of an index mentions a range, apart from nested brackets and calls.
+/// Returns whether an index expression uses a range. Ranges inside nested brackets and calls do not count.
 bool MentionsRange(FunctionState& state, const Expr* expr) {
   if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
     return MentionsRange(state, unary->operand);
@@ -54,7 +54,7 @@ Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
   Type type = CheckValue(state, expr);
   state.range_values -= with_ranges ? 1 : 0;
   if (type.is_error()) return {};
-  // Literals are checked again, because they get their type from the context.
+  // Literals are not marked as checked. They are checked again, because they get their type from the context.
   if (type.is_value()) state.index_parts.insert(expr);
   bool is_integer =
       type.kind == TypeKind::IntLiteral || (type.is_value() && IsInteger(type.scalar));
@@ -92,16 +92,16 @@ Affine Scale(FunctionState& state, Affine affine, Size factor) {
   return affine;
 }
 
-/// Returns the type in which an operator is computed. This is the common type of its operands, which
-/// literals adopt. If the types differ, it is i64: a value of a narrower type is widened if the other
-/// operand is a range, a size or a value of another type.
+/// Returns the type in which an operator is computed. If the operands have the same type, it is that type; a
+/// literal adopts the type of the other operand. If the types differ, it is i64, which is also the type of
+/// ranges and sizes, and narrower operands are widened.
 std::optional<Scalar> CommonScalar(const Affine& a, const Affine& b) {
   if (!a.scalar || !b.scalar) return a.scalar ? a.scalar : b.scalar;
   return a.scalar == b.scalar ? a.scalar : Scalar::I64;
 }
 
-/// Returns whether sums and products are computed in fewer than 64 bits. They then wrap, as they do in any
-/// other expression.
+/// Returns whether sums and products of this type are computed in fewer than 64 bits. If so, they wrap, as
+/// they do outside of indices.
 bool IsNarrow(std::optional<Scalar> scalar) { return scalar && Info(*scalar).bits < 64; }
 
 /// Adds two sums. A range that occurs in both becomes one term.
@@ -132,16 +132,16 @@ bool HasRange(const Affine& affine) {
   return false;
 }
 
-/// Returns whether `factor` is the constant 0 and `values` contains run-time values, so that their product
-/// is 0. The run-time values must still be computed, because they may divide by 0.
+/// Returns whether `factor` is the constant 0 and `values` contains run-time values, so that their product is
+/// 0. The run-time values must still be computed, because their computation may trap on a division by 0.
 bool IsNothing(const Affine& values, const Affine& factor) {
   bool has_value = std::ranges::any_of(values.terms,
                                        [](const IndexTerm& term) { return term.range == nullptr; });
   return has_value && IsConstant(factor.offset, 0);
 }
 
-/// Checks a product. It is affine if one factor is a size. If one factor is a run-time number and the other
-/// a range, it is a gather.
+/// Checks a product. It is affine if one factor is a size. If one factor is a run-time number and the other a
+/// range, the index is a gather: its values are computed at run time.
 Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   Affine lhs = CheckAffine(state, binary.lhs);
   Affine rhs = CheckAffine(state, binary.rhs);
@@ -163,7 +163,8 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   return ValueTerm(state, &binary, true);
 }
 
-/// Checks `k / 128` or `k % 8`. A contract allows any divisor, because it is evaluated element by element.
+/// Checks a quotient or remainder, such as `k / 128` or `k % 8`, in an index. Contracts allow any divisor,
+/// because they are evaluated element by element.
 Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
   if (!MentionsRange(state, &binary)) return ValueTerm(state, &binary, false);
   Affine divisor = CheckAffine(state, binary.rhs);
@@ -217,8 +218,8 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
 
 }  // namespace
 
-/// Returns the ranges of an index. If the index has a gather, these include the ranges of the
-/// gathered tile.
+/// Returns the ranges of an index. If the index contains a tile of run-time indices (a gather), the result
+/// includes the ranges of that tile.
 std::vector<const Entity*> RangesOfIndex(const FunctionState& state, const IndexDim& dim) {
   std::vector<const Entity*> ranges;
   for (const IndexTerm& term : dim.terms) {
@@ -245,7 +246,8 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
 }
 
 std::optional<IndexDim> CheckIndexDim(FunctionState& state, const Expr* expr) {
-  // Brackets inside the index have their own set of checked parts.
+  // The set of checked parts belongs to one index, so an index that is nested in another one starts with an
+  // empty set.
   auto around = std::exchange(state.index_parts, {});
   Affine affine = CheckAffine(state, expr);
   state.index_parts = std::move(around);

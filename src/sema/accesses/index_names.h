@@ -4,14 +4,14 @@
 
 namespace kdl::sema {
 
-// The index names of a contract. These functions may be called only while a contract is checked
-// (state.contract is set).
+// The index names of a contract, which are declared by their use as indices, such as `i` in `y[i] ~ 2 *
+// x[i]`. These functions may be called only while a contract is checked (state.contract is set).
 
-/// Declares a new index name. The extent of the name is set later, from the dimensions of which the name is
-/// the whole index.
+/// Declares a new index name. The extent of the name is set later, from the dimensions that the name alone
+/// indexes.
 const Entity* DeclareFree(FunctionState& state, Name name, Span span);
 
-/// Declares a name of an `over` list in the innermost scope.
+/// Declares a name from the `over` list of a reduction in the innermost scope.
 void DeclareOver(FunctionState& state, const syntax::Ident& name);
 
 /// Returns the index name to which `expr` refers, or null if `expr` is something else. Declares the name if

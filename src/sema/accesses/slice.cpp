@@ -27,7 +27,8 @@ const Entity* NamedScalar(const FunctionState& state, const Expr* expr) {
   return entity != nullptr && entity->type.is_scalar() ? entity : nullptr;
 }
 
-/// Returns b - a, where both are evaluated at the same time. Named numbers that occur in both cancel out.
+/// Returns b - a, assuming that both are evaluated at the same point of the program. Variables that occur in
+/// both cancel out.
 IndexDim Distance(FunctionState& state, const IndexDim& a, const IndexDim& b) {
   SizeTable& sizes = state.module.sizes;
   IndexDim distance = b;
@@ -50,7 +51,7 @@ IndexDim Distance(FunctionState& state, const IndexDim& a, const IndexDim& b) {
   return distance;
 }
 
-/// Returns the distance if it is a constant.
+/// Returns b - a if the difference is a constant, otherwise nothing.
 std::optional<int64_t> ConstantDistance(FunctionState& state, const IndexDim& a,
                                         const IndexDim& b) {
   IndexDim distance = Distance(state, a, b);
@@ -58,7 +59,7 @@ std::optional<int64_t> ConstantDistance(FunctionState& state, const IndexDim& a,
   return known ? std::optional(distance.offset->value) : std::nullopt;
 }
 
-/// Returns `number` as a size if it consists of sizes and immutable numbers; otherwise returns null.
+/// Returns `number` as a size if it consists of sizes and immutable variables; otherwise returns null.
 Size AsSize(FunctionState& state, const IndexDim& number) {
   SizeTable& sizes = state.module.sizes;
   Size sum = number.offset;
@@ -94,7 +95,8 @@ std::optional<SliceDim> CheckDim(FunctionState& state, const syntax::Index& inde
   return dim;
 }
 
-/// Reports a slice that is out of bounds or backwards for all sizes, and returns false in that case.
+/// Reports a slice that, whatever values the sizes have, is out of bounds or ends before it begins. Returns
+/// false in that case.
 bool CheckInside(FunctionState& state, const SliceDim& dim, const syntax::Index& index,
                  const Expr* base, size_t number, Size extent) {
   IndexDim start{{}, state.module.sizes.Constant(0), {}};
@@ -165,8 +167,7 @@ Type CheckSlice(FunctionState& state, const IndexExpr& index, const Type& base) 
   return type;
 }
 
-/// Returns whether two slices of a dimension certainly have an index in common, unless one of them
-/// is empty.
+/// Returns whether two slices of a dimension certainly overlap, unless one of them is empty.
 bool Meet(FunctionState& state, const SliceDim& a, const SliceDim& b) {
   std::optional<int64_t> distance = ConstantDistance(state, a.lo, b.lo);
   if (!distance) return false;

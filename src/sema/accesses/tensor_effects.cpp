@@ -34,7 +34,7 @@ void ReportUndefined(FunctionState& state, const UndefinedRead& read) {
   state.written.insert(read.tensor);
 }
 
-/// Reports arguments that overlap `tensors[i]`, which the callee writes.
+/// Reports each other argument that overlaps `tensors[i]`, which the callee writes.
 void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
                   const std::vector<const Entity*>& tensors, size_t i) {
   for (size_t j = 0; j < tensors.size(); ++j) {
@@ -71,7 +71,7 @@ void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string
   if (state.written.contains(tensor)) return;
   UndefinedRead read{tensor, span, reader};
   if (DeclarationLoopDepth(state, tensor) == state.loop_depth) return ReportUndefined(state, read);
-  state.undefined_reads.push_back(read);  // an earlier iteration may have written it
+  state.undefined_reads.push_back(read);  // an earlier iteration may have written the tensor
 }
 
 void NoteWritten(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,

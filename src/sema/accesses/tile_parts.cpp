@@ -55,7 +55,7 @@ Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Ty
   return ValueType(tile.scalar, UnionOf(ranges, Missing(tile.ranges, part.ranges)));
 }
 
-/// Returns whether an index of an assigned subtile is allowed. It may be a single element, or a range
+/// Returns whether an index of an assigned subtile is allowed. The index may be a single element, or a range
 /// (possibly shifted or reversed) that the tile does not already have.
 bool IsAssignable(const FunctionState& state, const PartInfo& part, size_t number,
                   const Type& tile) {

@@ -12,8 +12,8 @@ bool IsTilePart(const FunctionState& state, const syntax::Expr* expr);
 /// the ranges of the indices.
 Type CheckTilePart(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info);
 
-/// Checks a subtile that is the target of an assignment. `tile` is the type of the variable, which has
-/// already been checked.
+/// Checks a subtile that is the target of an assignment. `tile` is the type of the variable whose subtile is
+/// assigned.
 Type CheckAssignedPart(FunctionState& state, const syntax::IndexExpr& index, const Type& tile,
                        ExprInfo& info);
 

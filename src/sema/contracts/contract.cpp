@@ -26,7 +26,7 @@ using syntax::Expr;
 using syntax::IndexExpr;
 using syntax::NameExpr;
 
-/// Opens the scope for the index names of one equation or requirement.
+/// Opens a scope for the index names of one equation or requirement, and closes it on destruction.
 class ContractGuard {
  public:
   explicit ContractGuard(FunctionState& state, bool is_requirement = false)
@@ -48,7 +48,7 @@ class ContractGuard {
   ScopeGuard scope_;
 };
 
-/// Replaces each name in the size that a `where NAME == e` defines.
+/// Replaces each name in the size that is defined by a clause `where NAME == e` with `e`.
 Size Solved(FunctionState& state, Size size) {
   return state.module.sizes.Substitute(size, [&](Name name) -> Size {
     for (const WhereInfo& where : state.fn.where) {
@@ -79,8 +79,8 @@ std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
       SizeText(domain), SizeText(size));
 }
 
-/// Handles an index name that is the whole index of a dimension with this size. The size becomes the name's
-/// extent, or must agree with the extent that the name already has.
+/// Handles a dimension of this size that an index name alone indexes. The size becomes the name's extent, or
+/// must agree with the extent that the name already has.
 void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
   auto is_range = [&](const Entity* entity) { return entity == range; };
   ContractState& contract = *state.contract;
@@ -109,9 +109,9 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
 
 using Ranges = std::vector<const Entity*>;
 
-/// Binds a name by one of its uses. If the name indexes a dimension both as r and as r + 1, its extent is
-/// one less than the dimension's size. This is not so if the name indexes the same dimension on the left
-/// side, because all elements of the left side are compared.
+/// Sets the extent of a name from one of its uses. If the name indexes a dimension both as `r` and as `r +
+/// 1`, its extent is one less than the dimension's size. A name that indexes a dimension of this size on the
+/// left side keeps its full extent, because all elements of the left side are compared.
 void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
                const Ranges& left) {
   bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
@@ -127,8 +127,8 @@ void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareU
              use.span);
 }
 
-/// Binds the names that are used as whole indices. An index with `else` only binds names that no other
-/// index binds.
+/// Sets the extents of the names that are used as whole indices. An access with `else` determines the extent
+/// only of names for which no other access does.
 void BindExtents(FunctionState& state, const Ranges& left = {}) {
   std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
   for (const BareUse& use : uses) {
@@ -140,8 +140,8 @@ void BindExtents(FunctionState& state, const Ranges& left = {}) {
   }
 }
 
-/// Returns the extent of the name according to other clauses of the contract: the size of a parameter's
-/// dimension whose whole index is the name. Returns null if there is no such size or if there are several
+/// Returns the extent of the name according to other clauses of the contract: the size of a dimension of a
+/// parameter that the name alone indexes. Returns null if there is no such size or if there are several
 /// different sizes.
 Size ExtentInContract(FunctionState& state, Name name) {
   Size found = nullptr;
@@ -169,9 +169,9 @@ Size ExtentInContract(FunctionState& state, Name name) {
   return is_one ? found : nullptr;
 }
 
-/// Returns the extent of a name that is never a whole index, such as a name in the index of a sliding
-/// window. The extent is that of the kernel's range with the same name, if there is one. Otherwise, it is
-/// found in the rest of the contract.
+/// Returns the extent of a name that is never a whole index, such as `k` in the sliding window `x[i + k]`.
+/// The extent is that of the kernel's range with the same name, if there is one. Otherwise, it is found in
+/// the rest of the contract.
 Size ExtentElsewhere(FunctionState& state, Name name) {
   Size found = nullptr;
   for (const Entity* entity : state.fn.entities) {
@@ -207,8 +207,8 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
   return ok;
 }
 
-/// Returns the free names of the expressions. Names that are used only for ranges which called fns reduce
-/// are not included.
+/// Returns the index names of the expressions that are not bound by an `over`. Names used only for ranges
+/// over which called fns reduce are not included.
 std::vector<const Entity*> FreeNames(const FunctionState& state,
                                      std::initializer_list<const Expr*> values) {
   const ContractState& contract = *state.contract;
@@ -221,7 +221,7 @@ std::vector<const Entity*> FreeNames(const FunctionState& state,
   return names;
 }
 
-/// Reports free names that do not occur on the left side, because their extents would be unclear.
+/// Reports index names that do not occur on the left side, because their extents would be unclear.
 void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
                     const std::vector<const Entity*>& free) {
   if (state.diagnostics.error_count() != state.contract->errors_before) return;
@@ -234,8 +234,8 @@ void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left
   }
 }
 
-/// An equation `top[r] = …`, which defines a new name with one dimension for each index. Each index must be
-/// a free name.
+/// An equation `top[r] = …`, which defines a new name with one dimension for each index. Each index must be a
+/// single index name.
 struct Definition {
   syntax::Ident name;
   std::vector<const Entity*> indices;

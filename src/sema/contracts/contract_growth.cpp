@@ -12,10 +12,10 @@ namespace {
 
 using syntax::Expr;
 
-constexpr int64_t kMostCalls = 10'000;            ///< the limit for one clause
-constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< counts stop here, which is far from overflow
+constexpr int64_t kMostCalls = 10'000;            ///< the maximum number of calls per clause
+constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< counts saturate here, far below overflow
 
-/// Counts calls. Visits each fn only once.
+/// Counts the calls of fns that inlining produces. Visits each fn only once.
 class Growth {
  public:
   explicit Growth(DiagnosticEngine& diagnostics) : diagnostics_(diagnostics) {}
@@ -36,8 +36,8 @@ class Growth {
   }
 
  private:
-  /// Returns how many calls are made if a call of a fn is inlined, including that call. Returns 0 if the
-  /// expression does not call a fn.
+  /// Returns the number of calls that result from inlining a call of a fn, including that call. Returns 0 if
+  /// the expression does not call a fn.
   int64_t InlinedCalls(const ExprInfo& info) {
     return info.callee == nullptr || info.builtin != nullptr ? 0 : FnCalls(*info.callee);
   }

@@ -29,8 +29,8 @@ using syntax::CallExpr;
 using syntax::Expr;
 using syntax::FunctionKind;
 
-/// Suggests a reduction such as `sum(x[r, c] over c)`. It is over the last range of its operand, or over
-/// `k` if the operand has no range.
+/// Returns a suggested reduction, such as `sum(x[r, c] over c)`. The suggestion reduces over the last range
+/// of the operand, or over `k` if the operand has no range.
 std::string WithRanges(const FunctionState& state, const CallExpr& call) {
   std::string operand = call.args.empty() ? "…" : Quote(state, call.args[0].value);
   auto known = state.fn.exprs.find(call.args.empty() ? nullptr : call.args[0].value);
@@ -141,8 +141,8 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
   return ValueType(scalar, type.ranges);
 }
 
-/// Returns whether the result depends on the width of the operands. In a contract, numbers have no width of
-/// their own.
+/// Returns whether the builtin's result depends on the bit width of its operands. Contracts compute in f64
+/// and i64, so the width must be determined separately there.
 bool NeedsWidth(const Builtin* builtin) {
   return builtin != nullptr &&
          (builtin->result == BuiltinResult::BitsOf ||
@@ -166,7 +166,8 @@ std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   return entity->type.scalar;
 }
 
-/// Checks `bits` or `from_bits` in a contract, where numbers have no width of their own.
+/// Checks a builtin such as `bits` or `from_bits` in a contract. Its result depends on the operand's type
+/// outside of the contract.
 Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                   const Type& type, ExprInfo& info) {
   if (type.is_error()) return type;
@@ -238,8 +239,8 @@ Scalar DefaultScalar(const Type& type) {
   return type.kind == TypeKind::FloatLiteral ? Scalar::F32 : Scalar::I32;
 }
 
-/// Pairs the type parameter that a parameter's type names with the type of the argument. For a tuple, does
-/// this for each element.
+/// Returns the type parameter that the type of a parameter names, paired with the type of the argument. For a
+/// tuple, returns one pair for each element.
 std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const Type& type) {
   if (!type.is_tuple()) return {{ref.name.name, type}};
   std::vector<std::pair<Name, Type>> given;
@@ -275,7 +276,7 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
   return choices;
 }
 
-/// Checks that a stage may use each pipe end that it passes to a fn, and records this use.
+/// Checks that a stage may use the pipe ends that it passes to a fn, and records these uses.
 bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
                const std::vector<const Expr*>& args) {
   bool ok = true;
@@ -286,8 +287,8 @@ bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
   return ok;
 }
 
-/// Records the index names of a contract that a call binds to ranges which the result of the called fn does
-/// not have.
+/// Records the index names that a call in a contract binds to ranges over which the called fn reduces. The
+/// result of the fn does not have these ranges.
 void AddFolded(ContractState& contract, const CheckedFunction& callee, const CallInfo& bound) {
   for (size_t i = 0; i < callee.ranges.size(); ++i) {
     bool is_left = Contains(callee.result.ranges, callee.ranges[i]);
@@ -371,7 +372,7 @@ Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64);
 }
 
-/// Checks the arguments of a callee that is not known. They may be tensors.
+/// Checks the arguments of a call whose callee is unknown. The arguments may be tensors.
 void CheckNamesIn(FunctionState& state, const CallExpr& call) {
   for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// Casts: `x as T`.
+// Checks casts, such as `x as f16`.
 
 #include "sema/types/coerce.h"
 #include "sema/walk/expr.h"
@@ -15,7 +15,7 @@ namespace {
 using syntax::Expr;
 
 /// Checks the operand of a cast. A literal gets the target type directly if its value fits. A size whose
-/// value is not known is converted by way of i64.
+/// value is not known is first converted to i64.
 Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) {
   const ExprInfo& info = state.fn.exprs[operand];
   if (!info.type.is_literal()) return info.type;

@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// Checks `x as f32`.
+/// Checks a cast such as `x as f32`.
 Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info);
 
 }  // namespace kdl::sema

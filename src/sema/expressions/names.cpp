@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// Names in expressions.
+// Checks names in expressions.
 
 #include "sema/accesses/index_names.h"
 #include "sema/model/builtins.h"

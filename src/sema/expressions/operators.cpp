@@ -4,7 +4,7 @@
 
 #include <array>
 
-// Unary and binary operators. Operations on literals are folded.
+// Checks unary and binary operators. Operations on literals are folded.
 
 #include "sema/functions/library.h"
 #include "sema/types/coerce.h"
@@ -55,7 +55,7 @@ OperatorGroup OperatorGroupOf(BinaryOp op) {
   return OperatorGroup::Arithmetic;
 }
 
-/// Returns a description of what the operands must be, or an empty string if `scalar` is allowed.
+/// Returns a description of the allowed operands, or an empty string if `scalar` is allowed.
 std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (group) {
@@ -109,8 +109,7 @@ Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprIn
   return Type{};
 }
 
-/// Returns the size after it has been wrapped to the width of the type, or null if this is unknown until
-/// run time.
+/// Returns the size, wrapped to the width of the type, or null if the result is known only at run time.
 Size WrappedIn(FunctionState& state, const Type& type, Size size) {
   if (size == nullptr || !type.is_value() || !IsInteger(type.scalar)) return size;
   int lost = 64 - Info(type.scalar).bits;
@@ -155,7 +154,7 @@ Type CheckFlip(FunctionState& state, const syntax::UnaryExpr& unary, const Type&
   return Type{};
 }
 
-/// Binds `%` of floats to a fn of the library. Contracts have an op for it instead.
+/// Binds `%` of floats to a fn of the library. In contracts, an op computes the remainder instead.
 Type BindRemainder(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info,
                    Type type) {
   if (type.kind == TypeKind::FloatLiteral && !state.literals.contains(&binary)) {

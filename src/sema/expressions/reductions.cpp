@@ -106,9 +106,8 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   return fits ? &row : nullptr;
 }
 
-/// Returns the type in which a dot with mixed or narrow types adds its products, which are exact. These
-/// types are two integer types of at most 16 bits, or two different one-byte float types. Returns nothing
-/// for other types.
+/// Returns the type in which `dot` adds products of two different narrow types: integers of at most 16 bits,
+/// or one-byte floats. The products are exact in this type. Returns nothing for other types.
 std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   bool are_byte_floats =
       a.is_value() && b.is_value() && IsByteFloat(a.scalar) && IsByteFloat(b.scalar);
@@ -155,7 +154,7 @@ Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info)
   const ReductionRow* row = CheckOperator(state, reduce);
   std::optional<ScopeGuard> scope;
   bool is_scan =
-      row != nullptr && IsScan(row->kind);  // a scan keeps its range, which is a name of the
+      row != nullptr && IsScan(row->kind);  // a scan keeps its range, which is an index name of the
                                             // equation
   if (state.contract != nullptr && !is_scan) {
     scope.emplace(state.scopes);

@@ -127,8 +127,8 @@ bool CallBinder::BindNamedSizes() {
   return ok;
 }
 
-/// Binds the names in the brackets of a pipe parameter to the extents of the argument. A name that already
-/// has a value must have the same value.
+/// Binds the names in the brackets of a pipe parameter to the extents of the argument. If a name already has
+/// a value, the value must equal the extent.
 bool CallBinder::BindExtents(size_t param) {
   const Type& formal = callee_.params[param].entity->type;
   const Type& actual = ArgumentType(param);
@@ -215,8 +215,8 @@ bool CallBinder::CheckNamedExtents() {
   return true;
 }
 
-/// Returns whether `to` has the extent of the pipe position for which the fn uses `range`. If there is no
-/// such position, any extent fits.
+/// Returns whether `to` has the extent of the pipe dimension for which the fn uses `range`. If the fn uses
+/// `range` for no pipe dimension, any extent fits.
 bool CallBinder::ExtentFits(const Entity* range, const Entity* to) {
   if (range->range.extent == nullptr) return true;
   Size wanted = InCaller(range->range.extent);

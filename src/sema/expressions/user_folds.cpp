@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// `reduce(e over k with f init v)` and `scan(…)`, where the fn f combines two elements of e into one.
+// Checks `reduce(e over k with f init v)` and `scan(…)`, where the fn f combines two elements of e into one.
 
 #include "sema/functions/groups.h"
 #include "sema/model/reduction_kinds.h"
@@ -52,8 +52,8 @@ bool IsFold(const CheckedFunction& callee) {
          first.ranges.size() == callee.ranges.size();
 }
 
-/// Returns whether tiles may be combined. A loop combines them one by one and keeps only the last result,
-/// so this is not possible in scans and contracts.
+/// Returns whether tiles may be combined. A loop combines tiles one by one and keeps only the last result, so
+/// scans and contracts do not accept tiles.
 bool AcceptsTiles(const FunctionState& state, const ReduceExpr& reduce) {
   return state.contract == nullptr && FindReduction(reduce.op.name.text()) == ReduceKind::Reduce;
 }
@@ -94,7 +94,8 @@ bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& ca
   return false;
 }
 
-/// Checks the initial value. `bound` contains the ranges of a tile that is reduced.
+/// Checks the initial value. If tiles are combined, `bound` contains their ranges, which the initial value
+/// may have.
 bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunction& callee,
                const std::vector<const Entity*>& bound) {
   const Type& type = state.fn.exprs[reduce.init].type;

@@ -52,7 +52,7 @@ const Entity* FindDevice(AtFile& place, const syntax::NameExpr& name) {
   return nullptr;
 }
 
-/// Returns the value of an option as it is written: a text, a number or a bool.
+/// Returns the value of an option as it is written: a string, a number or a bool.
 std::string OptionValue(const AtFile& place, const Expr* value) {
   const auto* text = syntax::DynAs<syntax::StringLit>(value);
   return text != nullptr ? text->value : std::string(place.module.sources.text(value->span));

@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Reads a declaration such as `device npu = …;` into `entity`, which is the entity of this item of
-/// the file.
+/// Checks a declaration such as `device npu = …;` and stores its contents in `entity`, the entity that it
+/// declares.
 void CheckDevice(ModuleState& module, const FileState& file, const syntax::DeviceItem& item,
                  Entity& entity);
 

@@ -28,8 +28,8 @@ const Define* FindDefine(const ModuleState& module, const FunctionItem& function
   return nullptr;
 }
 
-/// Returns the types that are written for the parameter, without duplicates. Returns nothing if one of them
-/// is wrong.
+/// Returns the types that the declaration of a type parameter lists. If one of them is unknown or occurs
+/// twice, reports an error and returns an empty list.
 std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generic) {
   std::vector<Scalar> kinds;
   for (const syntax::Ident& kind : generic.kinds) {

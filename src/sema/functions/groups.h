@@ -8,9 +8,9 @@
 
 namespace kdl::sema {
 
-/// Makes the instances of a function, with their types, parameters and sizes. Only the first call for a
-/// group has an effect. If the signature has an error, there are no instances, and uses of the function are
-/// not reported as further errors.
+/// Makes the instances of a function, with their types, parameters and sizes. Only the first call for a group
+/// has an effect. If the signature has an error, no instances are made, and uses of the function are not
+/// reported as further errors.
 void DeclareSignatures(ModuleState& module, FunctionGroup& group);
 
 /// Checks the bodies of the group's instances, each only once.

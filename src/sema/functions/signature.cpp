@@ -55,8 +55,8 @@ bool IsTile(const FunctionState& state, const syntax::Param& param) {
   return state.kind() == FunctionKind::Fn && !param.type->dims.empty() && !IsPipeEnd(param);
 }
 
-/// Declares the names that are dimensions, in source order. If possible, their values come from `in` or
-/// `inout` parameters.
+/// Declares each size name that is a whole dimension of a parameter, in source order. If possible, its value
+/// comes from an `in` or `inout` parameter.
 void BindBareSizes(FunctionState& state) {
   const std::vector<syntax::Param>& params = state.fn.item->params;
   for (const syntax::Param& param : params) {
@@ -109,8 +109,8 @@ void BindEquations(FunctionState& state) {
   }
 }
 
-/// Marks the integer parameters that occur in a type or in a `where` clause. They must be constants; `auto`
-/// may not choose them.
+/// Handles the integer parameters that occur in a type or in a `where` clause. Marks those in types, and
+/// reports parameters with the default `auto`, which is not allowed for them.
 void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
   AnySubexpression(expr, [&](const Expr* inner) {
     const auto* name = syntax::DynAs<NameExpr>(inner);

@@ -11,9 +11,9 @@
 // Accesses to elements of tensors and tiles, and slices of tensors.
 namespace kdl::sema {
 
-/// A summand of an index: coefficient * range, which means the absolute indices of the range, or
-/// coefficient * value. Exactly one of `range` and `value` is set. The value is an integer expression of
-/// any width. If the type of the value has ranges, the summand is a gather.
+/// A summand of an index: `coefficient` times the absolute indices of `range`, or `coefficient` times
+/// `value`. Exactly one of `range` and `value` is set. The value is an integer expression of any width. If
+/// the type of the value has ranges, the summand is a gather.
 struct IndexTerm {
   Size coefficient = nullptr;
   const Entity* range = nullptr;
@@ -28,13 +28,14 @@ struct IndexDim {
 };
 /// An access `base[…]`, which is read or assigned.
 struct IndexInfo {
-  const Entity* base = nullptr;             ///< a tensor; in contracts, also an Auxiliary
+  const Entity* base = nullptr;             ///< a tensor; in contracts, also an Auxiliary (a name
+                                            ///< that the contract defines)
   bool old = false;                         ///< the access is `old(base)[…]`
   std::vector<IndexDim> dims;               ///< one for each dimension of the base
   const syntax::Expr* otherwise = nullptr;  ///< the value after `else`; may be null
 };
 
-/// One index of a slice: `lo`, which removes the dimension, or `lo..hi`. Both consist of numbers and
+/// One index of a slice: `lo`, which removes the dimension, or `lo..hi`. Both bounds consist of numbers and
 /// sizes only.
 struct SliceDim {
   IndexDim lo;

@@ -15,7 +15,7 @@ enum class Lowering : uint8_t {
          ///< contracts, the op `target`
   Fn,  ///< the library's generic fn `target`, instantiated for the operands' type, for the unsigned
        ///< type of the same width, or for f32
-  WidthFn,   ///< like Fn, but for integers, where the result depends on their width
+  WidthFn,   ///< like Fn, but the operands are integers, and the result depends on their width
   Clamp,     ///< clamp(x, lo, hi): min(max(x, lo), hi)
   CeilDiv,   ///< ceil_div(a, b): (a + b - 1) / b
   TruncDiv,  ///< trunc_div(a, b): a / b rounded towards 0

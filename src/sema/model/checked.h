@@ -74,32 +74,35 @@ struct PipeInfo {
   bool pushes = false;
   const Entity* pipe = nullptr;
   const syntax::Expr* tile = nullptr;  ///< the tile that is pushed
-  std::vector<const Entity*> ranges;   ///< the range for each position; no range occurs twice
+  std::vector<const Entity*> ranges;   ///< the range for each dimension of the pipe; no range
+                                       ///< occurs twice
 };
 
-/// What a call of a fn binds in addition to its parameters.
+/// What a call of a fn binds in addition to the fn's parameters.
 struct CallInfo {
   std::vector<const Entity*> ranges;  ///< for each of callee->ranges, the caller's range
   /// The values of the int generics, followed by the values of callee->dims, expressed by sizes of the caller.
   std::vector<Size> sizes;
 };
 
-/// What is known about an expression. A field that does not apply is null.
-/// irgen reads `constant` first (the whole expression is that constant), then `size` (it is that size, converted to
-/// `type.scalar`), and then the fields for the kind of expression:
-///   Name    entity, or builtin (core_id, core_num). A Range occurs only inside an index or a contract, where it means
-///           its absolute indices, which are a tile of i64.
-///   Call    builtin, with callee if the builtin is a fn of the library; or callee, which is a fn, with call. The
-///           operands have one scalar type (for a fn, the types of its parameters) and are broadcast to `type.ranges`.
-///           For iota, entity is the range. For clamp and similar builtins, see builtins.def. For a push or pop, pipe.
-///   Field   entity is the range, and field is the queried property. For an element of a tuple, both are unset: the
-///           syntax tree has the position of the element.
-///   Index   index, or part for a subtile. When a subtile is assigned, entity is the var. For a slice of a program's
-///           tensor: slice, and entity is the tensor.
-///   Reduce  reduce; for `reduce` and `scan`, callee is the fn.
-///   Cast    generated as the tree says. A cast to tf32 keeps the operand's type and rounds (IsTf32).
-///   Binary, Unary, If: generated as the tree says. The operands of a Binary have one scalar type.
-/// An expression of a float type narrower than f32 is computed in f32. It is rounded when it is bound, stored or cast.
+/// What is known about an expression. Fields that do not apply are null.
+/// irgen first reads `constant` (the value of the whole expression) and `size` (its value as a size, which must
+/// be converted to `type.scalar`). It then reads the fields for the kind of the expression:
+///   Name    `entity`, or `builtin` for core_id and core_num. A Range occurs only in indices and contracts, where
+///           its value is a tile of i64: the absolute indices of the range.
+///   Call    For a fn: `callee` and `call`. For a builtin: `builtin`, and also `callee` if a fn of the library
+///           implements it. For iota, `entity` is the range; for clamp and similar builtins, see builtins.def. For
+///           a push or pop: `pipe`. All operands have one scalar type (for a fn, the types of its parameters) and
+///           are broadcast to `type.ranges`.
+///   Field   `entity` is the range, and `field` is the queried property. For an element of a tuple, both are unset:
+///           the syntax tree contains the position of the element.
+///   Index   `index`, or `part` for a subtile. When a subtile is assigned, `entity` is the var. For a slice of a
+///           program's tensor, `slice` is set, and `entity` is the tensor.
+///   Reduce  `reduce`. For `reduce` and `scan`, `callee` is the fn.
+///   Cast    The syntax tree contains everything. A cast to tf32 keeps the operand's type and rounds (IsTf32).
+///   Binary, Unary, If: The syntax tree contains everything. The operands of a Binary have one scalar type.
+/// An expression of a float type narrower than f32 is computed in f32. It is rounded when it is bound, stored or
+/// cast.
 struct ExprInfo {
   Type type;
   std::optional<Constant> constant;
@@ -115,8 +118,8 @@ struct ExprInfo {
   const CallInfo* call = nullptr;  ///< only for a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
   Scalar pattern =
-      Scalar::F64;  ///< of `bits`, `from_bits` and `as` in a contract: the type that it would
-                    ///< have outside
+      Scalar::F64;  ///< in contracts: the operand's type (`bits`, `from_bits`) or the target type
+                    ///< (`as`) outside the contract
 };
 
 /// Returns whether the cast is `as tf32`.
@@ -138,11 +141,9 @@ struct GenericBinding {
 /// are bound in the same way.
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
-  std::vector<const syntax::Expr*>
-      args;  ///< one for each parameter; a tensor is a Name or an expression
-             ///< with a slice
-  std::vector<const Entity*> moves;      ///< for each parameter: the device after `to`, or null
-  std::vector<GenericBinding> generics;  ///< those that the call gives, by name or by a size
+  std::vector<const syntax::Expr*> args;  ///< one for each parameter; a tensor is a Name or a slice
+  std::vector<const Entity*> moves;       ///< for each parameter: the device after `to`, or null
+  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or by a size
   std::vector<Size> dims;  ///< the values of kernel->dims, expressed by the caller's sizes
   std::vector<DimCheck> checks;
   const syntax::Expr* core_num = nullptr;  ///< null means that it is chosen automatically
@@ -150,10 +151,10 @@ struct LaunchInfo {
   std::vector<const syntax::Expr*> queues;
 };
 
-/// A call of `copy(from, to);` or `swap(a, b);`.
+/// A call `copy(from, to);` or `swap(a, b);`.
 struct TensorCallInfo {
   bool swaps = false;
-  const syntax::Expr* from = nullptr;  ///< has the form of a launch's tensor argument, like `to`
+  const syntax::Expr* from = nullptr;  ///< like `to`, has the form of a launch's tensor argument
   const syntax::Expr* to = nullptr;
 };
 
@@ -191,8 +192,8 @@ struct WhereInfo {
   Size lhs = nullptr;
   Size rhs = nullptr;
   const syntax::Expr* expr = nullptr;
-  Name
-      defined;  ///< the size name that `expr` defines, if not empty; the name is then compared with 0
+  Name defined;  ///< if `expr` defines a size name, that name; the condition is then that its value
+                 ///< is not negative
 };
 struct TypeBinding {
   const Entity* generic = nullptr;  ///< a TypeGeneric
@@ -207,8 +208,8 @@ struct IntGenericInfo {
   bool is_faulty = false;        ///< -D gives an invalid value, which has been reported
   bool in_type = false;  ///< it is used in a tensor's type, so arguments determine it unless the
                          ///< call gives it
-  /// The values from which a launch selects one if its own value is known only at run time. Empty if there
-  /// are no such values.
+  /// The values from which a launch selects one if the value that it gives is known only at run time. Empty
+  /// if there are no such values.
   const std::vector<int64_t>& Candidates() const;
 };
 struct ParamInfo {
@@ -250,7 +251,8 @@ struct CheckedFunction {
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
   std::vector<const Entity*> entities;  ///< all entities that it declares, in source order
-  /// For a program: the numbers that occur in the sizes of its tensors. Each of them is also a size name.
+  /// For a program: the named integers that occur in the sizes of its tensors. Each of them is also a size
+  /// name.
   std::unordered_set<const Entity*> sizes;
   bool imported = false;     ///< it comes from another file; imported functions are present only if
                              ///< they are used
@@ -298,9 +300,10 @@ struct SourceFile {
   std::vector<const SourceFile*> imports;
 };
 
-/// Checks every item of `file`. `library` contains the files of the standard library that define the elementary
-/// functions. Items of these files and of imported files are checked only if `file` uses them. The sizes of the
-/// result are made in `sizes`. The result also refers to the trees and files. All of these must outlive the result.
+/// Checks every item of `file`. `library` contains the files of the standard library that define the
+/// elementary functions. Items of these files and of imported files are checked only if `file` uses them. The
+/// result refers to `sizes`, in which its sizes are allocated, and to the trees and files. All of these must
+/// outlive the result.
 CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
                     DiagnosticEngine& diagnostics);

@@ -13,7 +13,7 @@
 
 namespace kdl::sema {
 
-// Each kind: its enumerator and its name in messages.
+// Each row contains the enumerator of a kind and its name in messages.
 // clang-format off
 #define KDL_ENTITIES(X)                                                                         \
   X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
@@ -51,7 +51,8 @@ struct Type {
   TypeKind kind = TypeKind::Error;
   Scalar scalar = Scalar::I32;        ///< only for Value, Tensor and Pipe
   std::vector<const Entity*> ranges;  ///< Value: ascending by Entity::number, without duplicates
-  std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: in the order of positions
+  std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: in the order of
+                                      ///< declaration
   std::vector<Type> parts;            ///< Tuple: values, or literals that have no final type yet
 
   bool operator==(const Type&) const = default;
@@ -70,7 +71,7 @@ std::string ToString(const Type& type);
 /// has the bounds `lo` (0 if null) and `hi`, or it splits `parent`. In a contract, only `domain` is set.
 struct RangeFacts {
   /// For blocks: their size, which consists of constants and integer parameters. For a range of a fn: the
-  /// extent of the pipe position for which it is used, or null if any extent is allowed.
+  /// extent of the pipe dimension for which it is used, or null if any extent is allowed.
   Size extent = nullptr;
   Size domain = nullptr;
   const syntax::Expr* lo = nullptr;
@@ -101,7 +102,7 @@ struct DeviceSpec {
   std::vector<DeviceOption> options;
   uint32_t ordinal = 0;
   std::vector<DeviceSpec> alternatives;  ///< for Select
-  const Entity* of = nullptr;            ///< for Fallback and Alias
+  const Entity* of = nullptr;            ///< for Fallback and Alias: the other device
 };
 
 /// Something that has a name. Entities are owned by an arena and compared by address. If only some kinds of
@@ -110,7 +111,8 @@ struct Entity {
   EntityKind kind;
   Name name;
   Span span;
-  /// Entities are numbered consecutively within their function, in source order; items, within the module.
+  /// Entities are numbered consecutively in source order: items within the module, all others within their
+  /// function.
   uint32_t number = 0;
   Type type;  ///< for an Auxiliary, a Tensor of f64, i64 or bool
   /// The value as a size: the symbol of a SizeName or IntGeneric, the value of an integer Const, or the
@@ -119,28 +121,28 @@ struct Entity {
   /// Const: if its type is a Tensor, the entity is a table, and these are the bits of its elements. The
   /// last dimension varies fastest.
   std::vector<uint64_t> elements;
-  RangeFacts range;                  ///< Range
-  const syntax::Expr* lo = nullptr;  ///< ScalarBinder: its bounds
+  RangeFacts range;                  ///< only for a Range
+  const syntax::Expr* lo = nullptr;  ///< ScalarBinder: the lower bound
   const syntax::Expr* hi = nullptr;
   const syntax::Expr* step = nullptr;  ///< ScalarBinder; null means 1
   /// Range, ScalarBinder: the Domain over which the loop iterates, or null. TensorParam, LocalTensor: if
   /// the entity is a view, the tensor whose memory it shares; otherwise null.
   const Entity* of = nullptr;
-  uint32_t position = 0;  ///< Range, ScalarBinder: the number of the dimension of that Domain
+  uint32_t position = 0;         ///< Range, ScalarBinder: the index of the dimension of that Domain
   std::vector<WalkFacts> walks;  ///< Domain: one for each of its dimensions
   int64_t depth = 1;             ///< Pipe: the value of `@depth`
   /// Pipe: the end that a fn accepts, Push or Pop. For a kernel's own pipe, which has both ends, it
   /// is `In`.
   syntax::Direction end = syntax::Direction::In;
-  /// TensorParam, ScalarParam, TileParam, Pipe: the number of the parameter. For a view, the number of the
-  /// parameter whose memory it shares.
+  /// TensorParam, ScalarParam, TileParam, Pipe: the index of the parameter. For a view, the index of the
+  /// parameter whose memory the view shares.
   uint32_t param = 0;
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
-  bool in_spmd = false;        ///< Range, ScalarBinder: it is the variable of a `spmd for`
-  /// Let, Var: its declaration, if nothing but a literal determines its type.
+  bool in_spmd = false;        ///< Range, ScalarBinder: it is the variable of an `spmd for`
+  /// Let, Var: its declaration, if only a literal determines its type.
   const syntax::LetStmt* of_literal = nullptr;
-  const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
-  DeviceSpec device;                               ///< Device
+  const syntax::FunctionItem* function = nullptr;  ///< only for a Fn, Kernel or Program
+  DeviceSpec device;                               ///< only for a Device
   /// Device: the prefix of its file, as for a function.
   std::string_view prefix;
   const FileState* file = nullptr;  ///< Import: the imported file

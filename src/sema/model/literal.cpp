@@ -22,8 +22,8 @@ using syntax::BinaryOp;
 constexpr __int128 kMin = std::numeric_limits<int64_t>::min();
 constexpr __int128 kMax = std::numeric_limits<uint64_t>::max();
 
-/// Returns the value of type Float that is nearest to a decimal text, or infinity if the text is out
-/// of range.
+/// Returns the value of type Float that is nearest to a decimal number, or infinity if the number is out of
+/// range.
 template <class Float>
 Float Parse(std::string_view text) {
   return ParseNumber<Float>(text).value_or(std::numeric_limits<Float>::infinity());
@@ -113,7 +113,7 @@ std::optional<__int128> FoldIntegers(BinaryOp op, __int128 a, __int128 b) {
       return a | b;
     case BinaryOp::BitXor:
       return a ^ b;
-    case BinaryOp::Eq:  // not numbers
+    case BinaryOp::Eq:  // these do not return numbers
     case BinaryOp::Ne:
     case BinaryOp::Lt:
     case BinaryOp::Le:

@@ -17,7 +17,7 @@ struct Literal {
   __int128 integer = 0;
   double real = 0;
   bool floored = false;   ///< the expression contains an integer division with a remainder
-  bool negative = false;  ///< the sign of `text`
+  bool negative = false;  ///< whether `text` has a minus sign
   bool flipped = false;  ///< the result of `~`, which keeps its low bits when it is converted to an
                          ///< unsigned type
   std::string_view text;  ///< the decimal digits; if empty, the value is `real`

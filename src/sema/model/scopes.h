@@ -19,7 +19,7 @@ class Scopes {
   const Entity* Find(Name name) const;
   /// Adds an entity to the innermost scope. If that scope already has the name, the first entity is kept.
   void Add(const Entity* entity) { scopes_.back().emplace(entity->name, entity); }
-  /// Adds an entity to the scope that is nested in `depth` other scopes.
+  /// Adds an entity to the scope that is nested inside `depth` other scopes.
   void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
   void Enter() { scopes_.emplace_back(); }
   void Leave() { scopes_.pop_back(); }

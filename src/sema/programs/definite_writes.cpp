@@ -82,7 +82,7 @@ Elements ElementAt(const IndexInfo& index) {
     const IndexDim& dim = index.dims[d];
     bool is_constant = dim.terms.empty() && IsConstant(dim.offset);
     if (!is_constant && extent != 1) return 0;
-    int64_t at = extent == 1 ? 0 : dim.offset->value;  // any index other than 0 stops the program
+    int64_t at = extent == 1 ? 0 : dim.offset->value;  // any index other than 0 traps
     if (at < 0 || at >= extent) return 0;
     position = position * extent + at;
   }
@@ -164,8 +164,7 @@ class Walk {
     return found == now_->written.end() ? 0 : found->second;
   }
 
-  /// Records a write of `elements`. If these are not all elements of the tensor, `partly` is the note
-  /// for messages.
+  /// Records a write of `elements`. If this is only a part of the tensor, `partly` is the note for messages.
   void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
     bool is_whole = (elements & AllElements(*tensor)) == AllElements(*tensor);
     first_.emplace(tensor, SomeWrite{span, is_whole ? kNotReached : partly});

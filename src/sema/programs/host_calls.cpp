@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Statements of a program that call another program, `copy(from, to);` or `swap(a, b);`.
+// Checks calls of programs, `copy(from, to);` and `swap(a, b);`, which are statements of programs.
 
 #include "sema/accesses/slice.h"
 #include "sema/accesses/tensor_effects.h"
@@ -46,13 +46,13 @@ bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, cons
     std::optional<int64_t> difference =
         ConstantDifference(state.module.sizes, a.dims[d], b.dims[d]);
     bool may_differ = call.callee.name.text() == "copy" &&
-                      !difference;  // the sizes are then compared at run time
+                      !difference;  // `copy` compares unknown sizes at run time
     same = may_differ || difference == 0;
   }
   return same;
 }
 
-/// Returns a view of the tensor that is in scope here, or null if there is none.
+/// Returns a view of the tensor if one is in scope at this point, otherwise null.
 const Entity* VisibleView(const FunctionState& state, const Entity* tensor) {
   auto shows = [&](const Entity* entity) {
     return entity != tensor && ShownTensor(entity) == tensor &&

@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Checks a statement that is a call of a program, `copy(from, to);` or `swap(a, b);`. Returns false if the
-/// statement is none of these.
+/// Checks a call of a program, a `copy(from, to);` or a `swap(a, b);`. Returns false if the statement is none
+/// of these.
 bool CheckHostCall(FunctionState& state, const syntax::CallStmt& stmt);
 
 }  // namespace kdl::sema

@@ -135,8 +135,8 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
   return ok;
 }
 
-/// Returns whether the size depends on an integer parameter of the program. Each value of such a parameter
-/// makes a separate variant.
+/// Returns whether the size depends on an integer parameter of the program. The program is compiled
+/// separately for each value of such a parameter.
 bool IsHandedOn(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Symbol) {
     return std::ranges::any_of(state.fn.generics, [&](const IntGenericInfo& info) {

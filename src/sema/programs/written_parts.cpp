@@ -125,8 +125,8 @@ std::optional<Place> TensorPlace(FunctionState& state, const Sources& sources, c
   return place;
 }
 
-/// Returns a loop bound as a size. If the bound is a number that occurs in dimensions of the program's
-/// tensors, the size is the number's name.
+/// Returns a loop bound as a size. If the bound is a variable that occurs in dimensions of the program's
+/// tensors, the size is a symbol with the variable's name.
 Size BoundSize(const FunctionState& state, const ExprInfo& bound) {
   bool is_number = bound.entity != nullptr && state.fn.sizes.contains(bound.entity);
   return is_number ? state.module.sizes.Symbol(bound.entity->name) : bound.size;

@@ -6,8 +6,8 @@
 
 // A push or pop concerns a whole tile, and must be executed exactly once, in the order of statements. So a
 // statement may contain only one push or pop. It must not be inside anything that is executed only for some
-// elements, nor inside bounds, which may be evaluated repeatedly. For the same reason, other operations on
-// whole tiles are not allowed where elements are selected.
+// elements, nor inside loop bounds, which may be evaluated repeatedly. For the same reason, other operations
+// on whole tiles are not allowed where elements are selected.
 
 #include "sema/model/ast_walk.h"
 #include "sema/walk/resolve.h"

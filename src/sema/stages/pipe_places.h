@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Checks that a fn uses each pipe end that is one of its parameters, whichever branch of an `if`
-/// is executed.
+/// Checks that a fn uses all pipe ends that are its parameters, whichever branches of its `if` statements are
+/// executed.
 void CheckEndsUsed(FunctionState& state);
 
 /// Reports each push or pop that is not executed exactly once when the statement that contains it

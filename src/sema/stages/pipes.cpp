@@ -28,15 +28,15 @@ bool Same(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
-/// Returns whether a range can have this extent. A range of a fn can have any extent as long as its own is
-/// not set.
+/// Returns whether a range can have this extent. A range of a fn whose extent is not set yet can have any
+/// extent.
 bool ExtentFits(FunctionState& state, const Entity* range, Size extent) {
   Size own = range->range.extent;
   if (own == nullptr) return Contains(state.fn.ranges, range);
   return Same(state, own, extent);
 }
 
-/// Sets the extents of a fn's ranges from the pipe positions for which the ranges are used.
+/// Sets the extents of a fn's ranges from the pipe dimensions for which the ranges are used.
 void TakeExtents(const Entity* pipe, const Ranges& ranges) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     Size& extent = const_cast<Entity*>(ranges[i])->range.extent;
@@ -44,8 +44,8 @@ void TakeExtents(const Entity* pipe, const Ranges& ranges) {
   }
 }
 
-/// Finds assignments of candidate ranges to the pipe's positions. Each candidate is used at most once and
-/// must have the extent of its position. Stops after two assignments, because the choice is then ambiguous.
+/// Finds assignments of candidate ranges to the pipe's dimensions. Each candidate is used at most once and
+/// must have the extent of its dimension. Stops after two assignments, because the choice is then ambiguous.
 void FindAssignments(FunctionState& state, const Entity* pipe, const Ranges& candidates,
                      Ranges& chosen, std::vector<Ranges>& found) {
   if (found.size() == 2) return;
@@ -94,8 +94,8 @@ std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const En
   return std::nullopt;
 }
 
-/// Checks the range that is given for one position. If it is not a range with the position's extent,
-/// reports an error and returns null.
+/// Checks the range that is given for one dimension of a pipe. If `expr` is not a range with the dimension's
+/// extent, reports an error and returns null.
 const Entity* CheckPosition(FunctionState& state, const Entity* pipe, size_t position,
                             const Expr* expr) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(expr);

@@ -20,7 +20,7 @@ using syntax::StmtKind;
 
 std::string_view Verb(bool writes) { return writes ? "writes" : "reads"; }
 
-/// Returns whether a let may be evaluated outside of the stages, because its value does not read a tensor.
+/// Returns whether a `let` may be evaluated outside of the stages. Its value must not read a tensor.
 bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
   if (let.is_var || let.value == nullptr) return false;
   return !AnySubexpression(let.value, [&](const Expr* expr) {
@@ -29,8 +29,8 @@ bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
   });
 }
 
-/// Returns whether each core compares the range's length with its `max`. If the length is a size, the
-/// launch compares them instead.
+/// Returns whether each core checks at run time that the range is not longer than its `max`. If the length is
+/// a size, the launch checks this instead.
 bool IsCheckedWhenRun(const FunctionState& state, const syntax::RangeStmt& range) {
   auto info = state.fn.exprs.find(range.extent);
   bool is_size = info == state.fn.exprs.end() || info->second.size != nullptr;

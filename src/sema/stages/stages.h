@@ -6,12 +6,11 @@ namespace kdl::sema {
 
 void CheckStage(FunctionState& state, const syntax::StageStmt& stmt);
 
-/// Checks that the body of a kernel with stages contains nothing else that is not allowed outside of
-/// its stages.
+/// Checks that, outside of its stages, a kernel with stages contains only statements that are allowed there.
 void CheckOutsideStages(FunctionState& state, const syntax::BlockStmt& body);
 
-/// Records an access to a tensor. Reports a conflict between two stages, one of which writes the tensor
-/// that the other one accesses.
+/// Records an access to a tensor. Reports a conflict if one stage writes a tensor that another stage
+/// accesses.
 void RecordTensorUse(FunctionState& state, const Entity* tensor, Span span, bool writes);
 
 /// Returns whether a stage or pipe is declared at the top level of a kernel's body. Reports an error if it

@@ -76,7 +76,7 @@ bool HasCoreId(FunctionState& state, const IndexInfo& access) {
   return false;
 }
 
-/// Suggests how to distribute the indices of a loop that starts at core_id to the cores.
+/// Suggests how to distribute the indices of a loop that starts at `core_id` among the cores.
 std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
   for (const IndexDim& dim : access.dims) {
     for (const IndexTerm& term : dim.terms) {
@@ -94,7 +94,7 @@ std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
 }
 
 /// Checks a target that is an element of a tensor. The tensor must be an `out` or `inout` parameter or a
-/// tensor of the launch. Outside of `spmd for`, only a single core may store to it.
+/// tensor that the kernel declares. Outside of `spmd for`, only a single core may store to it.
 Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
   ExprInfo info;
   info.type = CheckIndex(state, index, info, true);
@@ -199,8 +199,8 @@ std::string TupleHelp(const Type& target, const Type& value, const Entity& varia
                      variable.name.text(), ToString(wanted));
 }
 
-/// Checks an assignment such as `m = (a, b);`. The value of each element must have the type of the element,
-/// without additional ranges.
+/// Checks an assignment such as `m = (a, b);`. Each value must have the type of its element, without
+/// additional ranges.
 void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type& target) {
   if (assign.op != AssignOp::Set) {
     state.diagnostics
@@ -296,7 +296,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   if (assign.op == AssignOp::Rem && IsFloat(target.scalar) &&
       !BindFloatRemainder(state, target.scalar, assign.span, state.fn.exprs[assign.target]))
     return;
-  // The value of an atomic store may have more ranges than the index of its target: each element of the
+  // The value of an atomic update may have more ranges than the index of its target. Each element of the
   // value is then a separate update.
   bool may_lack = assign.mode == syntax::AssignMode::Atomic;
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);

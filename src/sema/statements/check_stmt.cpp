@@ -69,8 +69,8 @@ std::string_view Describe(FunctionKind kind) {
   KDL_UNREACHABLE("function kind {}", static_cast<int>(kind));
 }
 
-/// Declares the names that a rejected statement would declare as faulty, so that their uses are
-/// not reported.
+/// Declares faulty entities for the names that a rejected statement would declare, so that uses of these
+/// names are not reported.
 void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   if (const auto* domain = syntax::DynAs<syntax::DomainStmt>(stmt)) {
     DeclareFaulty(state, domain->name);
@@ -235,7 +235,7 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   if (block.unrolled) OpenLoop(state, false);
   for (const Stmt* stmt : block.stmts) {
     CheckStmt(state, stmt);
-    // An error in one copy of the body occurs in all copies.
+    // An error in one copy of an unrolled loop body occurs in all copies.
     if (block.unrolled && state.diagnostics.error_count() != errors) break;
   }
   if (block.unrolled) CloseLoop(state);

@@ -5,7 +5,7 @@
 #include "sema/walk/expr.h"
 #include "sema/walk/stmt.h"
 
-// The statements `while`, `break` and `continue`.
+// Checks the statements `while`, `break` and `continue`.
 
 namespace kdl::sema {
 
@@ -14,7 +14,7 @@ void OpenLoop(FunctionState& state, bool is_spmd) {
 }
 
 /// The conditions around jumps affect the values that variables have after the loop. They also affect how
-/// often each core reaches a place in the loop.
+/// often each core reaches a statement in the loop.
 void CloseLoop(FunctionState& state) {
   LoopState loop = std::move(state.loops.back());
   state.loops.pop_back();

@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// OpenLoop and CloseLoop are called before and after the check of a loop's body; jumps in the body refer
+/// OpenLoop must be called before a loop's body is checked, and CloseLoop afterwards. In between, jumps refer
 /// to this loop. The bounds or condition of the loop must already have been recorded.
 void OpenLoop(FunctionState& state, bool is_spmd);
 void CloseLoop(FunctionState& state);

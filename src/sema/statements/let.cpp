@@ -58,8 +58,8 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   return true;
 }
 
-/// Returns whether a tensor may be declared here. It may be in a program, and in a kernel at a place that
-/// all cores reach.
+/// Returns whether a tensor may be declared here. Tensors may be declared in programs, and in kernels at
+/// places that all cores reach.
 bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   if (state.kind() == FunctionKind::Program) return true;
   if (state.kind() == FunctionKind::Fn) {

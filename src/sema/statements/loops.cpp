@@ -110,8 +110,8 @@ const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
   return entity != nullptr && entity->kind == EntityKind::Domain ? name : nullptr;
 }
 
-/// Returns the domain over which the loop iterates. It must have one dimension for each binder; otherwise,
-/// reports an error and returns null.
+/// Returns the domain over which the loop iterates. If the domain does not have one dimension for each
+/// binder, reports an error and returns null.
 const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
                             const syntax::NameExpr& name) {
   const Entity* domain = Resolve(state, name.name, name.span);

@@ -26,8 +26,8 @@ bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
   return true;
 }
 
-/// A loop carries values back to conditions that have already been checked. So a value that is found later
-/// to differ between cores may reach a condition around a `spmd for`.
+/// A loop carries values back to conditions that have already been checked. So a value that later turns out
+/// to differ between cores may reach a condition that encloses an `spmd for`.
 void CheckUniform(FunctionState& state) {
   if (state.uniform.empty()) return;
   for (bool progress = true; progress;) {

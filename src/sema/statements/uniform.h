@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-// Tracks which values and conditions differ between cores, because every core must reach a `sync` or
-// `spmd for`.
+// Tracks which values and conditions differ between cores, because all cores must reach each `sync` and `spmd
+// for`.
 
 /// Returns whether the value of an expression depends on the core.
 bool DependsOnCore(FunctionState& state, const syntax::Expr* expr);
@@ -17,7 +17,7 @@ bool MayVary(FunctionState& state, const syntax::Expr* expr);
 /// Records that a variable depends on `value` and on the enclosing conditions.
 void RecordInfluence(FunctionState& state, const Entity* variable, const syntax::Expr* value);
 
-/// Reports a `spmd for` or `sync` that some cores may not reach.
+/// Reports an `spmd for` or `sync` that some cores may not reach.
 void ReportDivergent(FunctionState& state, Span head, bool is_sync);
 
 /// Reports a place that some cores may not reach. If this depends on variables whose dependences are not

@@ -25,8 +25,9 @@ std::string_view Word(const AssignStmt& assign) {
   return assign.mode == AssignMode::Atomic ? "atomic" : "reduce";
 }
 
-/// Returns whether a `reduce` is allowed in a stage. Groups are combined after all stages have ended. So
-/// the loop must be executed only once, and its blocks must be known before the stages start.
+/// Returns whether a `reduce` is allowed in a stage. The partial results of groups of blocks are combined
+/// after all stages have ended. So the loop must be executed only once, and its blocks must be known before
+/// the stages start.
 bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
   const syntax::ForStmt& loop = *state.spmd_loop;
   const std::vector<const Entity*>& binders = state.fn.stmts[&loop].entities;
@@ -46,7 +47,7 @@ bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
-/// Checks that a `reduce` is inside a `spmd for`, because it reduces over the blocks of that loop.
+/// Checks that a `reduce` is inside an `spmd for`, because it reduces over the blocks of that loop.
 bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   if (state.spmd_loop != nullptr)
     return state.stages.stmt == nullptr || MayReduceAfterStages(state, assign);
@@ -130,7 +131,7 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
 
 namespace {
 
-/// The value with which the partial result of a group of blocks starts.
+/// The initial value of the partial result of a group of blocks.
 enum class Identity : uint8_t { Zero, One, Lowest, Highest, AllBits };
 Identity UpdateIdentity(syntax::AssignOp op) {
   switch (op) {

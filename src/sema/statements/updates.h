@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Checks the additional rules for an assignment with `atomic` or `reduce`. If it is not allowed here or
-/// has no meaning, reports an error and returns false.
+/// Checks the additional rules for an assignment with `atomic` or `reduce`. If the assignment is not allowed
+/// here or is meaningless, reports an error and returns false.
 bool CheckUpdate(FunctionState& state, const syntax::AssignStmt& assign);
 
 /// Checks `where c` after a store or an update.

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-// Views, such as `view v: f32[N, 2, K] = x;`. irgen determines which dimensions a view splits and merges.
-// The launch checks that the sizes agree.
+// Checks views, such as `view v: f32[N, 2, K] = x;`. irgen determines which dimensions a view splits and
+// merges. The launch checks that the sizes agree.
 
 #include "sema/accesses/slice.h"
 #include "sema/types/tensor_type.h"

@@ -1,6 +1,6 @@
 #include "sema/statements/watch.h"
 
-// Statements for debugging: `assert`, `static_assert` and `print`.
+// Checks statements for debugging: `assert`, `static_assert` and `print`.
 
 #include "sema/model/ast_walk.h"
 #include "sema/walk/expr.h"

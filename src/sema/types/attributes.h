@@ -16,8 +16,8 @@ void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>&
 const syntax::Attribute* FindAttribute(const std::vector<syntax::Attribute>& attributes,
                                        std::string_view name);
 
-/// Returns the number that is the only argument of the attribute. Returns nothing if the argument is wrong;
-/// CheckAttributes reports that.
+/// Returns the number that is the only argument of the attribute. Returns nothing if the argument is wrong,
+/// which CheckAttributes reports.
 std::optional<int64_t> AttributeNumber(FunctionState& state, const syntax::Attribute& attribute);
 
 }  // namespace kdl::sema

@@ -20,7 +20,7 @@ std::optional<Scalar> DeclaredScalar(FunctionState& state, const syntax::TypeRef
   return ResolveScalar(state, type.name);
 }
 
-/// Evaluates the item and sets the type of its entity.
+/// Evaluates a `const` item and sets the type of its entity.
 std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& item,
                                 Entity& entity) {
   std::optional<Scalar> scalar;

@@ -36,7 +36,7 @@ std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* 
   return fmt::format("write '{}', which has the same bits", value);
 }
 
-/// Returns the value of the low bits of a flipped literal in this type.
+/// Returns the low bits of a literal that results from `~`, as a value of this type.
 int64_t LowBits(const Literal& literal, Scalar scalar) {
   int lost = 64 - Info(scalar).bits;
   uint64_t high = static_cast<uint64_t>(literal.integer) << lost;
@@ -72,7 +72,7 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
 }
 
-/// Visits the operands whose type is that of the expression and is therefore set together with it.
+/// Visits the operands that have the same type as the expression, because their types are set together.
 void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
   switch (expr->kind) {
     case ExprKind::Unary:
@@ -108,8 +108,8 @@ bool NeedsParentheses(const Expr* expr, std::string_view text) {
   return loose && !IsParenthesized(text);
 }
 
-/// Returns whether the operation is computed in a narrower integer type, so that it may wrap where it would
-/// not wrap in `scalar`.
+/// Returns whether the operation is computed in an integer type narrower than `scalar`, so that it may wrap
+/// before its result is converted to `scalar`.
 bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   bool may_wrap = binary != nullptr && SizeKindOf(binary->op).has_value();  // + - * / %

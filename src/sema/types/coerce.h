@@ -8,8 +8,8 @@
 
 namespace kdl::sema {
 
-/// Gives an expression that consists of literals its type, and all subexpressions too. Reports values that
-/// do not fit.
+/// Sets the type of an expression that consists of literals, and the types of its subexpressions. Reports
+/// values that do not fit the type.
 bool Coerce(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
 /// Returns whether an expression that consists of literals may contain an integer division with a
@@ -20,9 +20,9 @@ bool Floors(const FunctionState& state, const syntax::Expr* expr);
 /// other expressions. Returns the final type.
 Type Default(FunctionState& state, const syntax::Expr* expr);
 
-/// Gives operands a common scalar type: literals adopt the type of the others. The operands must already be
-/// checked. The result is a value or literal with the ranges of all operands. If types are mixed, reports
-/// this and returns an error type.
+/// Gives operands a common scalar type: literals adopt the type of the other operands. All operands must
+/// already have been checked. The result is a value or literal with the ranges of all operands. If the types
+/// differ, reports an error and returns an error type.
 Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Span at,
            std::string_view what);
 
@@ -30,13 +30,13 @@ Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Spa
 /// anything. Returns true for an expression that has an error.
 bool Fits(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
-/// Returns the type that a value has at this point of the source: contracts have only one float type, one
-/// integer type and u64.
+/// Returns the type that a value of this type has at this point of the source. Contracts have only one float
+/// type, one integer type and u64.
 Scalar Seen(const FunctionState& state, Scalar scalar);
 Type Seen(const FunctionState& state, Type type);
 
-/// Suggests how to give the expression this type. The suggestion is a cast. For a name whose type comes
-/// only from a literal, it is a declaration with the type, which loses nothing.
+/// Suggests how to give the expression this type: with a cast or, for a name whose type comes only from a
+/// literal, with a type in its declaration, which loses no precision.
 std::string ConvertHelp(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 /// Returns a cast such as `(x + y) as f32`, with parentheses if they are needed. If x + y would wrap before
 /// its conversion to a wider integer type, returns `x as i64 + y as i64`.

@@ -6,7 +6,7 @@ namespace kdl::sema {
 
 namespace {
 
-/// Returns the value of a bool, or of an element of a table.
+/// Returns the value of a constant expression that is a bool or an element of a table.
 std::optional<Literal> ConstantValue(FunctionState& state, const syntax::Expr* expr) {
   const std::optional<Constant>& constant = state.fn.exprs[expr].constant;
   if (!constant) return std::nullopt;

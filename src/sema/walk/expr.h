@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-// Each of these functions records its results in the function's table and reports errors. An expression
-// with an error has an error type, which is compatible with every type.
+// Each function below records its results in the tables of the function that is being checked, and reports
+// errors. An expression with an error has an error type, which is compatible with every type.
 
 /// Checks any expression and returns its type. A literal has no final type until its context is known.
 Type CheckExpr(FunctionState& state, const syntax::Expr* expr);

@@ -9,8 +9,8 @@ namespace kdl::sema {
 /// Returns the import to which an expression refers, such as `nn` in `nn.relu(x)`, or null.
 const Entity* ImportOf(const FunctionState& state, const syntax::Expr* expr);
 
-/// Returns the item of the imported file that `member` names. If there is none, reports this and
-/// returns null.
+/// Returns the item of the imported file that `member` names. If there is none, reports an error and returns
+/// null.
 const Entity* ResolveMember(FunctionState& state, const Entity& import,
                             const syntax::Ident& member);
 

@@ -74,14 +74,14 @@ struct ModuleState {
 /// The check of a file stops after this many errors.
 inline constexpr size_t kMaxErrors = 200;
 
-/// A dependence of a variable's value on `value`, which is an assigned value or a condition around
-/// an assignment.
+/// A dependence of a variable's value on `value`, which is an assigned value, or a condition that encloses an
+/// assignment.
 struct Influence {
   const Entity* variable = nullptr;
   const syntax::Expr* value = nullptr;
 };
 
-/// The position of a `spmd for` or `sync`, with a condition around it.
+/// The position of an `spmd for` or `sync`, and a condition that encloses it.
 struct UniformPlace {
   const syntax::Expr* condition = nullptr;
   Span span;
@@ -91,7 +91,7 @@ struct UniformPlace {
 /// A loop that encloses the current statement.
 struct LoopState {
   bool is_spmd = false;
-  /// The number of conditions around the loop's body, including the loop's own bounds.
+  /// The number of conditions that enclose the loop's body, including the loop's own bounds.
   size_t conditions = 0;
   size_t influences = 0;  ///< the number of influences that were recorded before the loop
   std::vector<const syntax::Expr*>
@@ -105,7 +105,7 @@ struct BareUse {
   const Entity* base = nullptr;
   size_t dim = 0;
   int64_t offset = 0;
-  /// Whether the access has an `else`. It then determines the name's extent only if no other use does.
+  /// Whether the access has an `else`. Such a use determines the name's extent only if no other use does.
   bool may_leave = false;
   Span span;
 };
@@ -116,7 +116,7 @@ struct ContractState {
   std::vector<Entity*> over;                         ///< the names of `over` lists
   std::vector<const Entity*> folded;                 ///< the names over which called fns reduce
   std::unordered_map<const Entity*, Span> bound_at;  ///< the use that determined the extent
-  /// The number of scopes around the scope of the equation.
+  /// The number of scopes that enclose the scope of the equation.
   size_t depth = 0;
   /// The number of errors that were reported before the equation.
   size_t errors_before = 0;
@@ -151,12 +151,10 @@ struct TensorUses {
 };
 /// What the stages of a kernel use, up to the current statement.
 struct StageState {
-  const Entity* current = nullptr;          ///< the enclosing stage, or null
-  const syntax::StageStmt* stmt = nullptr;  ///< the statement that declares that stage
-  std::unordered_map<const Entity*, StageUse>
-      pushes;  ///< the first push to each pipe; `pops` has the
-               ///< first pop
-  std::unordered_map<const Entity*, StageUse> pops;
+  const Entity* current = nullptr;                     ///< the enclosing stage, or null
+  const syntax::StageStmt* stmt = nullptr;             ///< the statement that declares that stage
+  std::unordered_map<const Entity*, StageUse> pushes;  ///< the first push to each pipe
+  std::unordered_map<const Entity*, StageUse> pops;    ///< the first pop from each pipe
   std::unordered_map<const Entity*, TensorUses> tensors;
 };
 
@@ -172,7 +170,7 @@ struct FunctionState {
   DiagnosticEngine& diagnostics;
   Scopes scopes;
   std::unordered_map<const syntax::Expr*, Literal> literals;
-  /// The operands of the dots that have been checked.
+  /// The operands of the `dot` reductions that have been checked.
   std::unordered_set<const syntax::Expr*> dot_operands;
   std::unordered_set<const Entity*>
       core_dependent;                           ///< lets and vars whose values differ between cores
@@ -180,7 +178,7 @@ struct FunctionState {
   std::vector<const syntax::Expr*> conditions;  ///< enclosing conditions and loop bounds
   /// Lets and vars whose values differ between cores, or come from memory that other cores may write.
   std::unordered_set<const Entity*> varying;
-  /// Places that every core must reach, each with a condition around it.
+  /// Places that every core must reach, each with a condition that encloses it.
   std::vector<UniformPlace> uniform;
   const syntax::ForStmt* spmd_loop = nullptr;  ///< the enclosing `spmd for`, or null
   /// For each `spmd for`: the tensors into which it reduces, each with the first `reduce` statement for it.
@@ -190,7 +188,7 @@ struct FunctionState {
   std::vector<const syntax::ForStmt*> dynamic;  ///< all `spmd for` loops with `@dynamic`
   std::unordered_set<const Entity*> written;    ///< tensors that may have been written
   std::vector<UndefinedRead> undefined_reads;
-  std::vector<TensorRead> tensor_reads;  ///< reads of tensors whose elements start undefined
+  std::vector<TensorRead> tensor_reads;  ///< reads of tensors whose elements are undefined at first
   /// For local tensors: the number of loops that enclose the declaration.
   std::unordered_map<const Entity*, int> loop_depth_of;
   /// For lets and vars: the number of scopes that enclose the declaration.
@@ -200,11 +198,11 @@ struct FunctionState {
   StageState stages;
   size_t block_depth =
       0;  ///< the number of enclosing blocks; 1 in the outermost block of the function
-  int range_values = 0;  ///< if above 0, a range means its absolute indices
+  int range_values = 0;  ///< if above 0, the name of a range means its absolute indices
   /// Parts of the current index that have been checked as values. When an expression that contains such a
   /// part is checked, the part is not checked again.
   std::unordered_set<const syntax::Expr*> index_parts;
-  /// If the current index is a single name, the dimension that it indexes; otherwise null.
+  /// If the current index is a single name, the size of the dimension that it indexes; otherwise null.
   Size indexed = nullptr;
   int loop_depth = 0;
   bool has_stopped = false;  ///< the check has stopped because there were too many errors
@@ -212,7 +210,7 @@ struct FunctionState {
       0;  ///< the number of enclosing ifs and loops whose conditions differ between cores
   int core_zero = 0;  ///< the number of enclosing ifs whose conditions are true only on core 0
   size_t spmd_depth =
-      0;  ///< the number of scopes around the body of the enclosing `spmd for`; 0 outside
+      0;  ///< the number of scopes that enclose the body of the enclosing `spmd for`; 0 outside
   bool in_const = false;
   bool in_signature = false;  ///< true while the sizes of the signature are being bound
 
