@@ -9,8 +9,8 @@
 
 namespace kdl {
 
-/// Owns objects of any type and destroys them when it is destroyed. Objects never move, so pointers to them
-/// stay valid. Not thread-safe: one arena belongs to one compilation.
+/// Owns objects of any type and destroys them in its destructor. Objects never move, so pointers to them stay
+/// valid. Not thread-safe: each compilation has its own arena.
 class Arena {
  public:
   Arena() = default;
@@ -27,7 +27,7 @@ class Arena {
     if constexpr (std::is_trivially_destructible_v<T>) {
       return new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
     } else {
-      // The entry is added before the object is created, so that no object exists without its cleanup.
+      // The cleanup entry is added first, so that no object can exist without one.
       cleanups_.push_back({nullptr, [](void* p) { static_cast<T*>(p)->~T(); }});
       const size_t place = cleanups_.size() - 1;
       T* object = new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};

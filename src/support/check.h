@@ -8,8 +8,8 @@
 namespace kdl {
 
 /// Describes what the compiler is doing while the scope is open. When an internal check fails, all open
-/// scopes are printed, innermost last. Scopes nest on one thread; they are the compiler's only per-thread
-/// state.
+/// scopes are printed, innermost last. Each thread has its own stack of scopes; this is the compiler's only
+/// per-thread state.
 class DoingScope {
  public:
   explicit DoingScope(std::string what);
@@ -18,14 +18,14 @@ class DoingScope {
   DoingScope& operator=(const DoingScope&) = delete;
 };
 
-/// Reports an internal error, with what was being done and how to report the bug. Exits with status 70.
+/// Reports an internal error, the open scopes, and how to report the bug. Exits with status 70 by default.
 [[noreturn]] void FailCheck(const char* file, int line, const char* condition,
                             const std::string& detail);
 
 }  // namespace kdl
 
-/// Checks an internal invariant; the other arguments are an fmt format string and its arguments. Always
-/// enabled, because a wrong result is worse than a stop.
+/// Checks an internal invariant. The arguments after `condition` are an fmt format string and its arguments.
+/// Always enabled, because a crash is better than a wrong result.
 #define KDL_CHECK(condition, ...)                                                      \
   do {                                                                                 \
     if (!(condition)) {                                                                \

@@ -13,7 +13,7 @@ namespace kdl {
 
 enum class Severity { Error, Warning, Remark };
 
-/// A row of a diagnostics table without its argument types, as `kernelc explain` lists it.
+/// A row of a diagnostics table, without its argument types. `kernelc explain` lists these rows.
 struct DiagnosticRow {
   std::string_view id;
   std::string_view name;
@@ -22,7 +22,7 @@ struct DiagnosticRow {
   std::string_view explanation;
 };
 
-/// The declaration of a diagnostic. The C++ compiler checks the placeholders of `text` against Args.
+/// The declaration of a diagnostic. The C++ compiler checks the placeholders of `text` against `Args`.
 template <class Signature>
 struct DiagnosticKind;
 
@@ -38,8 +38,8 @@ struct DiagnosticNote {
   std::string text;
 };
 
-/// An error, warning or remark about the user's code: where it is, what was found, and what to write
-/// instead.
+/// An error, warning or remark about the user's code. It states where the problem is, what was found, and
+/// what to write instead.
 struct Diagnostic {
   std::string id;
   Severity severity = Severity::Error;
@@ -58,9 +58,9 @@ struct Diagnostic {
   }
 };
 
-/// Collects the diagnostics of a compilation in the order in which they were found. A diagnostic with the
-/// same id and span is kept only once, because a generic kernel is checked once for each type that it is
-/// instantiated with.
+/// Collects the diagnostics of a compilation in the order in which they were found. Of several diagnostics
+/// with the same id and span, only the first is kept, because a generic kernel is checked once for each type
+/// that it is instantiated with.
 class DiagnosticEngine {
  public:
   template <class... Args, class... Given>
@@ -84,13 +84,13 @@ class DiagnosticEngine {
   Diagnostic& Add(Diagnostic diagnostic);
 
   std::vector<std::unique_ptr<Diagnostic>> all_;
-  Diagnostic repeated_;  ///< receives the notes of a diagnostic that was reported before
+  Diagnostic repeated_;  ///< receives the notes of a duplicate diagnostic
   size_t error_count_ = 0;
 };
 
 }  // namespace kdl
 
-// A layer's diagnostics.def has rows of the form
+// Each layer's diagnostics.def has rows of this form:
 //   KDL_DIAGNOSTIC(UnknownName, "E0301", Error, (std::string_view), "unknown name '{}'", "explanation")
 // The rows are included twice. With KDL_DIAGNOSTIC defined as KDL_DECLARE_DIAGNOSTIC, they declare
 // `inline constexpr` kinds in `namespace diag`. With KDL_DIAGNOSTIC defined as KDL_DIAGNOSTIC_ROW, they form

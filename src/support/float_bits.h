@@ -6,7 +6,7 @@
 
 namespace kdl {
 
-// Conversions between floats of every scalar type and their bit patterns.
+// These functions convert between floats of every scalar type and their bit patterns.
 
 double FloatValue(Scalar scalar, uint64_t bits);
 
@@ -15,8 +15,8 @@ uint64_t FloatBits(Scalar scalar, double value);
 
 double LargestValue(Scalar scalar);
 
-/// Returns whether `value` rounds to more than the largest finite number of the scalar type. It then becomes
-/// infinity or, in a type without infinities, is out of range.
+/// Returns whether `value` rounds to more than the largest finite number of the scalar type. Such a value
+/// becomes infinity or, in a type without infinities, is out of range.
 bool IsBeyond(Scalar scalar, double value);
 
 /// Returns the bits of infinity or, for a scalar type without infinities, of its largest number.

@@ -37,7 +37,7 @@ Status WriteAndClose(int descriptor, const std::string& path, std::string_view b
   return SystemFailure("write", path);
 }
 
-/// Writes into an existing device or named pipe. Renaming a new file to its path would replace it by a
+/// Writes to an existing device or named pipe. Renaming a new file to its path would replace it with a
 /// regular file.
 Status WriteThrough(const std::string& path, std::string_view bytes) {
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -45,8 +45,8 @@ Status WriteThrough(const std::string& path, std::string_view bytes) {
   return WriteAndClose(descriptor, path, bytes);
 }
 
-/// Returns the descriptor of standard output or standard error if that stream is open on `file`, as for the
-/// path `/dev/stdout`; otherwise -1.
+/// If standard output or standard error is open on `file`, as for the path `/dev/stdout`, returns its
+/// descriptor. Otherwise returns -1.
 int StreamTo(const struct stat& file) {
   for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat info{};
@@ -57,8 +57,8 @@ int StreamTo(const struct stat& file) {
   return -1;
 }
 
-/// Writes to the open stream. A new file in its place would lose everything else that is printed to the
-/// stream.
+/// Writes to a stream that is already open. Replacing its file would lose everything else that is printed to
+/// the stream.
 Status WriteTo(int stream, const std::string& path, std::string_view bytes) {
   if (!WriteAll(stream, bytes)) return SystemFailure("write", path);
   return {};
@@ -133,8 +133,8 @@ Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view byt
   }
   Result<std::string> place = ThroughLinks(path);
   if (!place.ok()) return place.failure();
-  // The temporary name is not made from the file's own name, which with a suffix might exceed the limit on
-  // file names.
+  // The temporary name is not derived from the file's own name: that name with a suffix might exceed the
+  // limit on the length of file names.
   std::string fresh = (std::filesystem::path(*place).parent_path() / ".kernelc-XXXXXX").string();
   int descriptor = ::mkstemp(fresh.data());
   if (descriptor < 0) return SystemFailure("write", path);

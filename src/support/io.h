@@ -12,17 +12,17 @@ namespace kdl {
 /// is missing, unreadable, too long, or not a regular file (a folder, a device or a pipe).
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-/// The maximum number of bytes to read from a file that an external tool has written.
+/// The maximum number of bytes that are read from a file that an external tool has written.
 inline constexpr size_t kMostOfTool = size_t{1} << 32;
 
-/// Resolves `path` if it is a symbolic link. The file that the links lead to need not exist. Fails if the
-/// links form a cycle.
+/// Follows the symbolic links at `path`. The file that they lead to need not exist. Fails if the links form a
+/// cycle.
 Result<std::string> ThroughLinks(const std::string& path);
 
-/// A file that is written next to its destination and moved there by Put. A reader sees the old file or the
-/// new one, but never a partly written one. Without Put, the new file is removed and the old one stays. If
-/// the path is a symbolic link, the link stays and the file that it leads to is replaced. A device or a
-/// named pipe is not replaced: it receives the bytes when they are written.
+/// A file that is written next to its destination and then moved there by `Put`. A reader sees the old file
+/// or the new one, but never a partly written one. If `Put` is not called, the destructor removes the new
+/// file, and the old one stays. If the path is a symbolic link, the link stays and the file that it leads to
+/// is replaced. A device or a named pipe is not replaced: `Write` writes the bytes to it directly.
 class FreshFile {
  public:
   static Result<FreshFile> Write(const std::string& path, std::string_view bytes,
@@ -37,7 +37,7 @@ class FreshFile {
   FreshFile(std::string path, std::string place, std::string fresh)
       : path_(std::move(path)), place_(std::move(place)), fresh_(std::move(fresh)) {}
 
-  std::string path_;   ///< as the caller names it
+  std::string path_;   ///< the path that the caller passed
   std::string place_;  ///< the destination, with links resolved
   std::string fresh_;  ///< the temporary file; empty if there is nothing to move
 };

@@ -39,7 +39,7 @@ class Names {
   std::unordered_map<std::string_view, std::unique_ptr<std::string>> table_;
 };
 
-/// Returns the text with `_` for each byte that a C identifier cannot contain.
+/// Returns the text, with `_` in place of each byte that a C identifier cannot contain.
 std::string CIdentifier(std::string_view text);
 
 }  // namespace kdl

@@ -12,8 +12,8 @@ namespace {
 
 char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-/// Returns the least number of insertions, deletions, changes and swaps of neighbours that turn `a` into `b`,
-/// ignoring case.
+/// Returns the minimum number of insertions, deletions, substitutions and swaps of adjacent characters that
+/// turn `a` into `b`, ignoring case.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);

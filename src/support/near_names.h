@@ -7,8 +7,8 @@
 
 namespace kdl {
 
-/// Returns the candidate that `name` was probably meant to be: the one with the fewest edits, or the first
-/// of several with equally few. Returns an empty string if no candidate is close.
+/// Returns the candidate with the smallest edit distance to `name`, or the first of several such candidates.
+/// Returns an empty string if no candidate is close.
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> candidates);
 
 /// Joins the names into a text such as `'a', 'b' and 'c'`, with `last_joint` before the last name. Returns
@@ -16,7 +16,7 @@ std::string_view NearestName(std::string_view name, std::span<const std::string_
 std::string QuotedList(std::span<const std::string_view> names,
                        std::string_view last_joint = "and");
 
-/// Splits a text at its spaces.
+/// Splits a text at spaces.
 std::vector<std::string_view> NamesIn(std::string_view text);
 
 }  // namespace kdl

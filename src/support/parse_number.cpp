@@ -14,7 +14,8 @@ namespace kdl {
 
 namespace {
 
-/// A decimal number `0.DIGITS * 10^exponent`: digits without point, sign, or leading and trailing zeros.
+/// A decimal number, `0.DIGITS * 10^exponent`. `digits` has no decimal point, no sign, and no leading or
+/// trailing zeros.
 struct Decimal {
   std::string digits;
   int64_t exponent = 0;

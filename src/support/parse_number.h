@@ -8,18 +8,18 @@
 
 namespace kdl {
 
-// Character classes of names and numbers in KDL and KIR, the same in every locale.
+// Character classes for names and numbers in KDL and KIR. They do not depend on the locale.
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// For a decimal float that std::from_chars found out of range: returns whether it is too large rather than
-/// too small. The position of its first nonzero digit decides.
+/// Given a decimal float that `std::from_chars` reported as out of range, returns true if it is too large,
+/// and false if it is too small. The position of its first nonzero digit decides.
 bool IsLargeDecimal(std::string_view text);
 
-/// Parses the whole text as a number; returns nothing if it is not one or is too large for T. A float that is
-/// too small becomes a zero with its sign.
+/// Parses the whole text as a number. Returns nothing if it is not a number or is too large for T. A float
+/// that is too small becomes a zero of the same sign.
 template <class T, class... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) {
   T value{};
@@ -34,9 +34,9 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
   return std::nullopt;
 }
 
-/// Parses a float and rounds it to odd: a number between two f64 becomes the one whose last bit is 1.
-/// Rounding the result again to fewer bits gives the same as rounding the original number once. Returns
-/// nothing where ParseNumber does.
+/// Parses a float and rounds it to odd: a number between two adjacent f64 values becomes the one whose last
+/// bit is 1. Rounding the result again to fewer bits gives the same value as rounding the original number
+/// once. Returns nothing in the cases in which `ParseNumber` does.
 std::optional<double> ParseToOdd(std::string_view text);
 
 }  // namespace kdl

@@ -75,7 +75,7 @@ std::vector<std::string> Environment(const std::vector<std::string>& added) {
   return all;
 }
 
-/// The environment variable that tells a kernelc the process id of the kernelc that started it.
+/// The environment variable in which kernelc passes its process id to the programs that it starts.
 constexpr std::string_view kParent = "KERNELC_PARENT=";
 
 /// Starts the process as the leader of its own process group, so that its children can be killed with it.
@@ -97,7 +97,7 @@ int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t
                         Pointers(words).data(), Pointers(environment).data());
 }
 
-/// Appends the bytes that can be read now to `text`. Returns false at the end of the stream.
+/// Reads the available bytes and appends them to `text`. Returns false at the end of the stream.
 bool Drain(int descriptor, std::string& text) {
   char block[1 << 16];
   ssize_t got = ::read(descriptor, block, sizeof block);
@@ -105,7 +105,7 @@ bool Drain(int descriptor, std::string& text) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/// Reads both streams to their ends; returns false at the deadline.
+/// Reads both streams to their ends. Returns false if the deadline passes first.
 bool ReadAll(Pipe& out, Pipe& err, Clock::time_point deadline, ProcessResult& result) {
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     auto left =
@@ -119,8 +119,8 @@ bool ReadAll(Pipe& out, Pipe& err, Clock::time_point deadline, ProcessResult& re
   return true;
 }
 
-/// Waits until the process exits, since it may close its streams and keep running. Returns false at the
-/// deadline.
+/// Waits until the process exits, since it may close its streams and keep running. Returns false if the
+/// deadline passes first.
 bool WaitUntil(pid_t child, Clock::time_point deadline, int& status) {
   for (int pause_us = 50;; pause_us = std::min(pause_us * 2, 20000)) {
     pid_t ended = ::waitpid(child, &status, WNOHANG);
@@ -166,14 +166,15 @@ void EndWithParent() {
   const char* parent = std::getenv(std::string(kParent.substr(0, kParent.size() - 1)).c_str());
   if (!parent || std::to_string(::getppid()) != parent) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have exited before the call of prctl.
+  // The parent may have exited before prctl was called.
   if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace
 
 void BeginProcess() {
-  // If the parent ignored SIGCHLD, the system would discard exit statuses before waitpid can read them.
+  // If the parent ignores SIGCHLD, this process inherits that setting, and the system then discards exit
+  // statuses before waitpid can read them.
   ::signal(SIGCHLD, SIG_DFL);
   EndWithParent();
 }

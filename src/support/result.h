@@ -10,7 +10,7 @@ namespace kdl {
 /// Who has to act on a failure. The values are the exit codes of the process.
 enum class FailureKind { User = 1, Usage = 2, Environment = 3 };
 
-/// A failure with a cause outside of the compiler. The message is one sentence that names the file, tool or
+/// A failure whose cause is outside the compiler. The message is one sentence that names the file, tool or
 /// device.
 struct Failure {
   std::string message;

@@ -5,11 +5,12 @@
 
 namespace kdl {
 
-/// What the interpreter looks for while it runs a kernel: the value of the device key `sanitize`.
+/// The kinds of errors that the interpreter detects while it runs a kernel, as selected by the device key
+/// `sanitize`.
 struct Sanitizers {
-  bool races = false;  ///< report an element that two blocks access and one of them changes
-  /// Report an element that is read before anything has written it, or that stays unwritten in an `out`
-  /// tensor.
+  bool races = false;  ///< report an element that one block writes and another block accesses
+  /// Report an element that is read before it has been written, and an element of an `out` tensor that is
+  /// never written.
   bool init = false;
 
   bool any() const { return races || init; }

@@ -18,17 +18,17 @@ enum class Scalar : uint8_t {
 
 enum class ScalarGroup : uint8_t { Bool, Signed, Unsigned, Float };
 
-/// A row of kdl/scalars.def.
+/// A row of kdl/scalars.def, which lists the scalar types.
 struct ScalarInfo {
   Scalar scalar;
   std::string_view spelling;
-  uint8_t code;  ///< its number in the ABI
-  int bits;      ///< its width in memory
+  uint8_t code;  ///< number of the scalar type in the ABI
+  int bits;      ///< width in memory, in bits
   ScalarGroup group;
   std::string_view c_type;
-  std::string_view cpp_name =
-      "";                   ///< the type of a narrow float in kdl/values.hpp; empty for others
-  FloatFormat format = {};  ///< only for floats
+  /// The C++ type of a narrow float (kdl/values.hpp). Empty for other scalars.
+  std::string_view cpp_name = "";
+  FloatFormat format = {};  ///< set only for floats
 };
 
 inline constexpr ScalarInfo kScalars[] = {
@@ -45,12 +45,12 @@ inline constexpr ScalarInfo kScalars[] = {
 #include "kdl/scalars.def"
 };
 
-/// Returns the scalar's row of the table.
+/// Returns the row of `kScalars` for the scalar type.
 constexpr const ScalarInfo& Info(Scalar scalar) { return kScalars[static_cast<size_t>(scalar)]; }
 std::optional<Scalar> ScalarFromSpelling(std::string_view spelling);
 
-/// Calls `make.operator()<scalar>()` for each scalar and returns the results as an array, in the order of
-/// the scalars.
+/// Calls `make.operator()<scalar>()` for each scalar type. Returns the results as an array, in the order of
+/// the enum.
 template <class Make>
 constexpr auto ByScalar(const Make& make) {
   return [&]<size_t... i>(std::index_sequence<i...>) {
@@ -70,9 +70,9 @@ constexpr bool IsNarrowFloat(Scalar scalar) { return !Info(scalar).cpp_name.empt
 /// Returns whether the scalar is f8e4m3 or f8e5m2.
 inline bool IsByteFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits == 8; }
 
-/// Returns the type in which sum, prod, mean and dot accumulate, which is also the type of their result: f32
-/// for floats up to f32, f64 for f64, 32 bits for integers of up to 32 bits, otherwise 64 bits. Signedness
-/// is kept.
+/// Returns the type in which sum, prod, mean and dot accumulate and return their result. Floats up to f32 use
+/// f32, and f64 uses f64. Integers of up to 32 bits use 32 bits, and larger ones use 64 bits, with the same
+/// signedness.
 Scalar AccumulatorOf(Scalar element);
 
 }  // namespace kdl

@@ -15,8 +15,8 @@ namespace kdl {
 
 enum class SizeKind : uint8_t { Constant, Symbol, Add, Sub, Mul, FloorDiv, Mod, Min };
 
-/// A size as an expression over size names and generic constants: `M`, `64`, `H + 2*P`. Interned: equal sizes
-/// have equal addresses.
+/// A symbolic size: an expression over named sizes and generic constants, such as `M`, `64` or `H + 2*P`.
+/// Nodes are interned, so equal sizes have equal addresses.
 struct SizeNode {
   SizeKind kind;
   int64_t value = 0;  ///< the value of a Constant
@@ -33,11 +33,11 @@ inline bool IsConstant(Size size, int64_t value) {
 /// Returns a text such as `M`, `64` or `(H + 2*P)`, which parses to the same size.
 std::string ToString(Size size);
 
-/// Returns whether a divisor in `size` may be 0. If so, `size` has no value in some launches.
+/// Returns whether a divisor in `size` may be 0. If it is 0 in a launch, `size` has no value there.
 bool MayDivideByZero(Size size);
 
-/// Owns and interns sizes. There is one table for each compilation; every Size that it makes is valid while
-/// the table exists.
+/// Owns and interns sizes. Each compilation has one table. A Size is valid while the table that made it
+/// exists.
 class SizeTable {
  public:
   SizeTable() = default;
@@ -48,11 +48,11 @@ class SizeTable {
   Size Symbol(Name name);
   /// Makes a symbol that differs from all others, even from those with the same text.
   Size Fresh(std::string_view text);
-  /// Folds constants and the neutral elements 0 and 1. An operation that overflows 64 bits or may divide by 0
-  /// is kept as written.
+  /// Makes a binary operation, and folds constants and the neutral elements 0 and 1. An operation that
+  /// overflows 64 bits or may divide by 0 is kept as written.
   Size Binary(SizeKind kind, Size lhs, Size rhs);
-  /// Returns a copy of `size` in which each symbol is replaced by what `replace` returns for it, if that is
-  /// a size.
+  /// Returns a copy of `size` in which each symbol is replaced by the result of `replace`. Symbols for which
+  /// `replace` returns null are kept.
   Size Substitute(Size size, const std::function<Size(Name)>& replace);
 
  private:
@@ -60,16 +60,16 @@ class SizeTable {
 
   std::vector<std::unique_ptr<SizeNode>> sizes_;
   std::unordered_map<std::string, Size> index_;
-  /// One table for each fresh symbol, so that the symbol's Name is in no other table.
+  /// One table for each fresh symbol, so that the symbol's Name equals no other Name.
   std::vector<std::unique_ptr<Names>> fresh_;
 };
 
-/// Returns the value of a size, given the values of its symbols; nothing if a symbol is unknown or a divisor
-/// is 0.
+/// Returns the value of a size, given the values of its symbols. Returns nothing if a symbol is unknown or a
+/// divisor is 0.
 std::optional<int64_t> Evaluate(Size size,
                                 const std::function<std::optional<int64_t>(Name)>& symbol);
 
-/// Like Evaluate, but returns nothing if an operation overflows 64 bits.
+/// Like `Evaluate`, but also returns nothing if an operation overflows 64 bits.
 std::optional<int64_t> EvaluateChecked(Size size,
                                        const std::function<std::optional<int64_t>(Name)>& symbol);
 /// Returns the error message for a size that has no value although its symbols are known.

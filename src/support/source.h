@@ -12,7 +12,7 @@ namespace kdl {
 
 using FileId = Id<struct FileTag>;
 
-/// The bytes [begin, end) of one file. An invalid file means that there is no source location.
+/// The bytes [begin, end) of one file. If `file` is invalid, there is no source location.
 struct Span {
   FileId file;
   uint32_t begin = 0;
@@ -31,11 +31,11 @@ struct LineColumn {
   uint32_t column = 0;
 };
 
-/// The source texts of a compilation. Files are only ever added, so string_views into them stay valid.
+/// The source texts of a compilation. Files are never removed, so string_views into them stay valid.
 class SourceManager {
  public:
-  /// Adds a file. `path` is what diagnostics print; it need not exist on disk. `name` is what outputs call
-  /// the file; if it is empty, they use the path.
+  /// Adds a file. Diagnostics print `path`, which need not exist on disk. Outputs refer to the file as
+  /// `name`, or as `path` if `name` is empty.
   FileId Add(std::string path, std::string text, std::string name = "");
 
   const std::string& path(FileId file) const { return files_[file.value]->path; }
@@ -44,10 +44,10 @@ class SourceManager {
   std::string_view text(Span span) const;
   LineColumn Locate(FileId file, uint32_t offset) const;
   LineColumn Locate(Span span) const { return Locate(span.file, span.begin); }
-  /// Returns the text of a line, counted from 1, without its line end.
+  /// Returns the text of a line without its line ending. Lines are numbered from 1.
   std::string_view Line(FileId file, uint32_t line) const;
-  /// Returns the span of `length` bytes from a line and column (counted from 1) of the file with that name;
-  /// invalid if there is no such file or position.
+  /// Returns the span of `length` bytes that starts at the given line and column, numbered from 1, of the
+  /// file with the given name. Returns an invalid span if there is no such file or line.
   Span FindSpan(std::string_view name, uint32_t line, uint32_t column, uint32_t length) const;
   size_t file_count() const { return files_.size(); }
 

@@ -9,8 +9,8 @@
 #include "ir/workgroup_memory.h"
 #include "support/check.h"
 
-// The bodies of kernels are written by codegen/opencl. This file writes what differs on clusters: how a
-// kernel is called, where the scratchpad is, and block copies.
+// codegen/opencl writes the bodies of kernels. This file writes what is different on clusters: how a kernel
+// is called, where the scratchpad is, and block copies.
 
 namespace kdl::codegen::cluster {
 
@@ -29,7 +29,7 @@ class CDialect final : public opencl::Dialect {
     scratchpad_bytes += ir::WorkgroupBytes(buffer);
   }
 
-  /// Every worker reaches each barrier, and reports there whether it has trapped.
+  /// Every thread reaches each barrier, and reports there whether it has trapped.
   void WriteBarrier(Writer& w) override {
     w.tells ? w.Line("if (kdl_at->wait(kdl_at, !ok)) ok = going = 0;")
             : w.Line("kdl_at->wait(kdl_at, 0);");
@@ -79,7 +79,7 @@ class CDialect final : public opencl::Dialect {
 
  private:
   static constexpr int kFirstTensor =
-      4;  // after the memories of every kernel: memory, shared, record, prints
+      4;  // after the memories that every kernel has: memory, shared, record, prints
 
   struct CopyEnds {
     const ir::Value* tensor;
@@ -99,8 +99,8 @@ class CDialect final : public opencl::Dialect {
     return fmt::format("{} * {}", stride.empty() ? "1" : stride, Bytes(memory->type()->scalar));
   }
 
-  /// A row is a run of elements that are contiguous in both memories. If the tensor's elements are not
-  /// contiguous, each element is a row of its own.
+  /// Writes a copy of rows. A row is a run of elements that are contiguous in both memories. If the tensor's
+  /// elements are not contiguous, each row is a single element.
   static void WriteCopy(Writer& w, const Op* op, const CopyEnds& ends,
                         std::span<ir::Value* const> sizes, bool in) {
     const ir::NumberList along = op->attr<AttrKey::Along>();

@@ -9,8 +9,8 @@
 
 namespace kdl::codegen::cluster {
 
-/// Returns freestanding C11 for kernels whose cores are clusters, followed by the table `kdl_cluster_entries`. The
-/// code needs GCC or clang, for builtins for atomics and for the bits of floats, and a 64-bit `long`. It must be
+/// Returns freestanding C11 for kernels whose cores are clusters, followed by the table
+/// `kdl_cluster_entries`. The code needs a 64-bit `long`, and GCC or Clang for their builtins. It must be
 /// compiled without strict aliasing and without contraction of floating-point expressions.
 CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                         const CompileOptions& options);

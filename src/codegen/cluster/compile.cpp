@@ -11,10 +11,10 @@ namespace kdl::codegen::cluster {
 
 namespace {
 
-/// For each kernel, the scratchpad bytes that its row of the table states.
+/// The number of scratchpad bytes of each kernel.
 using ScratchpadBytes = std::vector<int64_t>;
 
-/// Adds the table of kdl_cluster_entry, with a row of nulls at its end.
+/// Adds the table of `kdl_cluster_entry` rows, with a row of nulls at the end.
 void AddEntries(llvm::Module& module, const CompiledModule& compiled,
                 const ScratchpadBytes& scratchpads) {
   llvm::LLVMContext& context = module.getContext();

@@ -4,9 +4,9 @@
 #include "ir/workgroup_memory.h"
 #include "kdl/cluster_abi.hpp"
 
-// A kernel's function is a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the
-// thread). The memories are those of workgroup_abi.h: memory, shared, record, prints, and one for each
-// tensor.
+// The function of a kernel is a `kdl_cluster_kernel`. Its parameters are the launch's numbers, the offsets of
+// memories, and the thread. The memories are those of workgroup_abi.h: memory, shared, record, prints, and
+// one for each tensor.
 
 namespace kdl::codegen::cluster {
 
@@ -15,7 +15,7 @@ namespace {
 enum Param : unsigned { kNumbers, kMemories, kThread };
 enum FixedMemory : unsigned { kScratch, kShared, kRecord, kPrints, kFirstTensor };
 
-/// Offsets of kdl_cluster_worker's fields, in units of 8 bytes.
+/// Offsets of the fields of `kdl_cluster_worker`, in units of 8 bytes.
 enum ThreadField : unsigned {
   kCore = offsetof(kdl_cluster_worker, core) / 8,
   kNumber = offsetof(kdl_cluster_worker, worker) / 8,
@@ -34,7 +34,7 @@ llvm::Value* ClusterEmitter::Field(unsigned field, llvm::Type* type, const char*
   return builder.CreateLoad(type, address, name);
 }
 
-/// Returns the address of memory `number` among the memories that are passed to the kernel.
+/// Returns the address of one of the memories that the kernel receives.
 llvm::Value* ClusterEmitter::MemoryAt(unsigned number, const char* name) {
   llvm::Value* address =
       builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kMemories), number);

@@ -11,8 +11,8 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// Elementwise ops, one expression each. A float below f32 is widened to f32, which represents it exactly, and
-// the result is rounded back.
+// Writes elementwise ops, each as one expression. A float below f32 is widened to f32, which represents it
+// exactly, and the result is rounded back.
 
 namespace kdl::codegen::opencl {
 
@@ -21,7 +21,7 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 
-/// The expression that an op computes on a class of types, as written in kdl/scalar_ops.def.
+/// The expression that an op computes for a group of scalar types, as written in kdl/scalar_ops.def.
 struct Row {
   OpKind kind;
   ScalarGroup group;
@@ -65,7 +65,7 @@ std::string_view UnsignedOf(Scalar scalar) {
   }
 }
 
-/// Returns an operand in the type in which the op computes.
+/// Returns the expression for an operand, converted to the type in which the op computes.
 std::string Operand(const Writer& w, const ir::Value* value) {
   Scalar scalar = value->type()->scalar;
   std::string text(w.Get(value));
@@ -79,8 +79,8 @@ void DefineComputed(Writer& w, const ir::Value* result, std::string_view express
                        : std::string(expression));
 }
 
-/// Returns the floor division or remainder of an i64 by a constant power of two, or an empty string for other
-/// divisions.
+/// If the op is a floor division or remainder of an i64 by a constant power of two, returns a shift or a mask
+/// that computes it. Otherwise returns an empty string.
 std::string DivisionText(const Writer& w, const Op* op) {
   if (op->kind() != OpKind::Div && op->kind() != OpKind::Rem) return "";
   const Op* divisor = op->operand(1)->def();
@@ -93,7 +93,7 @@ std::string DivisionText(const Writer& w, const Op* op) {
              : fmt::format("{} & {}l", w.Get(op->operand(0)), by - 1);
 }
 
-/// Returns the text that replaces a placeholder in an expression, or nothing if the word is not a
+/// Returns the text that replaces a placeholder in an expression. Returns nothing if the word is not a
 /// placeholder.
 std::optional<std::string> Meaning(const Writer& w, const Op* op, std::string_view word) {
   Scalar of = op->operand(0)->type()->scalar;
@@ -121,7 +121,7 @@ void WriteRow(Writer& w, const Op* op, std::string_view rest) {
   DefineComputed(w, op->result(), text);
 }
 
-/// Returns a literal that has exactly these bits.
+/// Returns a constant expression with exactly these bits.
 std::string ConstantText(Scalar scalar, uint64_t bits) {
   if (scalar == Scalar::Bool) return bits ? "1" : "0";
   if (IsNarrowFloat(scalar)) return fmt::format("({}){:#x}", MemoryType(scalar), bits);
@@ -156,8 +156,8 @@ std::string CastText(const Writer& w, const Op* op) {
   }
   if (to == Scalar::Bool) return fmt::format("{} != 0", value);
   if (IsNarrowFloat(to)) {
-    // A conversion to f32 is exact for these types. Others are first rounded to odd, so that only the last
-    // rounding counts.
+    // Values of these types convert to f32 exactly. Other values are first rounded to odd, so that rounding
+    // twice gives the same result as rounding once.
     bool fits = from == Scalar::F32 || from == Scalar::Bool || Bytes(from) <= 2;
     if (fits) return fmt::format("kdl_{}_of_f32((float){})", Suffix(to), value);
     std::string wide = Bytes(from) == 8 && !IsFloat(from)

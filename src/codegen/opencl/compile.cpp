@@ -42,13 +42,13 @@ std::vector<std::string> StrideTexts(ir::Type buffer) {
   return strides;
 }
 
-/// Returns the name of a stride. It is unique, since all other names that derive from the source end in `_`
-/// and a number.
+/// Returns the name of the variable for a stride. The name is unique, because all other names that derive
+/// from the source end in `_` and a number.
 std::string StrideName(std::string_view tensor, size_t dimension) {
   return fmt::format("{}_s{}", tensor, dimension);
 }
 
-/// Defines the kernel's parameters as C values.
+/// Defines C variables for the kernel's parameters.
 void WriteParams(Writer& w) {
   size_t at = kdl_workgroup_header;
   for (size_t i = 0; i < w.kernel.dims.size(); ++i, ++at)
@@ -83,8 +83,8 @@ void WriteParams(Writer& w) {
   }
 }
 
-/// Declares the tensors that the launch allocates for all its cores. The layout must be the one that
-/// shared_bytes assumes (launch_tensors.cpp).
+/// Declares the tensors that the launch allocates for all its cores. The layout must be the same as the one
+/// that `shared_bytes` assumes (launch_tensors.cpp).
 void WriteLaunchTensors(Writer& w) {
   std::string place = "(kdl_shared + kdl_launch[3])";
   ir::Walk(w.kernel.body, [&](const Op* op) {
@@ -113,7 +113,7 @@ void WriteLaunchTensors(Writer& w) {
   });
 }
 
-/// Allocates and declares a buffer.
+/// Allocates a buffer and writes its declaration.
 void WriteBuffer(Writer& w, const ir::Value* buffer) {
   ir::Type type = buffer->type();
   std::string name = w.NewName(buffer);
@@ -133,7 +133,7 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
       for (std::string& stride : strides)
         stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
       [[fallthrough]];
-    case WorkgroupPlace::Space::Global:  // global memory
+    case WorkgroupPlace::Space::Global:
       w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
              place.offset);
       break;
@@ -141,7 +141,7 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
   w.memories[buffer] = {std::move(base), std::move(strides)};
 }
 
-/// Allocates the buffers, in source order.
+/// Allocates all buffers, in source order, and writes their declarations.
 void WriteBuffers(Writer& w) {
   ir::Walk(w.kernel.body, [&](const Op* op) {
     if (op->kind() == OpKind::BufferNew) WriteBuffer(w, op->result());
@@ -149,14 +149,14 @@ void WriteBuffers(Writer& w) {
 }
 
 /// Returns a constant initializer for a float that may be infinite or NaN. Not every compiler accepts calls
-/// of OpenCL C functions in constant initializers.
+/// to OpenCL C functions in constant initializers.
 std::string FloatText(double value, std::string_view suffix) {
   if (std::isfinite(value)) return fmt::format("{:a}{}", value, suffix);
   std::string_view part = std::isnan(value) ? "0.0" : value > 0 ? "1.0" : "-1.0";
   return fmt::format("{0}{1} / 0.0{1}", part, suffix);
 }
 
-/// Returns an element of a table.
+/// Returns the text for an element of a table.
 std::string ElementText(Scalar scalar, uint64_t bits) {
   if (scalar == Scalar::F32)
     return FloatText(std::bit_cast<float>(static_cast<uint32_t>(bits)), "f");
@@ -166,12 +166,12 @@ std::string ElementText(Scalar scalar, uint64_t bits) {
   return value == INT64_MIN ? "LONG_MIN" : fmt::format("{}l", value);
 }
 
-/// Writes the tables, in constant memory.
+/// Writes the kernel's tables, which are in constant memory.
 void WriteTables(Writer& w, std::string& file) {
   ir::Walk(w.kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::Table) return;
     ir::Type type = op->result()->type();
-    // Other names in the text end in a number.
+    // The name is unique, because other names in the text end in a number.
     std::string name = fmt::format("{}_{}_table", w.code.entry, w.NewName(op->result()));
     std::string elements;
     for (uint64_t bits : op->attr<ir::AttrKey::Elements>()) {
@@ -194,7 +194,7 @@ class OpenClDialect final : public Dialect {
 
   void WriteStops(Writer& w) override {
     if (!w.tells) return;
-    constexpr int64_t kStops = 2;  // one flag for this barrier, one for the next
+    constexpr int64_t kStops = 2;  // one flag for the next barrier, one for the barrier after that
     w.places.ReserveWorkgroupMemory(kStops * static_cast<int64_t>(sizeof(int32_t)));
     w.Line("__local volatile int kdl_stopped[{}];", kStops);
     w.Line("int kdl_interval = 0;");
@@ -210,11 +210,11 @@ class OpenClDialect final : public Dialect {
   std::string Kernel(const Writer& w) const override { return Guarded(w, Text(w)); }
 
  private:
-  /// Omits the kernel on devices that lack an extension that it uses, since drivers reject all kernels of a
-  /// source text if one does not compile. The runtime reports missing kernels (opencl_programs).
+  /// Omits the kernel on devices that lack an extension which the kernel uses. Drivers reject all kernels of
+  /// a source text if one does not compile. The runtime reports missing kernels (opencl_programs).
   static std::string Guarded(const Writer& w, std::string text) {
     bool wide = HasOp(w.kernel, OpKind::Print);
-    bool of_bits = false;  // updates that only the extended atomics have
+    bool of_bits = false;  // whether some update needs the extended atomics
     ir::Walk(w.kernel.body, [&](const Op* op) {
       if (op->kind() != OpKind::Update) return;
       Scalar scalar = ir::UpdateOp(const_cast<Op*>(op)).value()->type()->scalar;
@@ -229,7 +229,7 @@ class OpenClDialect final : public Dialect {
       std::string_view extension;
       bool is_used;
     };
-    // Wide integers are converted to narrow floats through f64.
+    // Integers of 32 and 64 bits are converted to narrow floats through f64.
     const Row rows[] = {
         {"cl_khr_fp64", HasF64(w.kernel) || w.text.find("kdl_odd_") != std::string::npos},
         {"cl_khr_int64_base_atomics", wide},
@@ -282,10 +282,10 @@ int64_t TableBytes(const ir::Function& kernel) {
   return bytes;
 }
 
-/// If not every device has room for the tables, omits the kernel on devices for which the runtime reports
-/// too little constant memory. An empty kernel with another name then shows why.
+/// If the tables are too large for some devices, omits the kernel where the runtime reports too little
+/// constant memory. An empty kernel, with another name, then shows why the kernel is missing.
 std::string GuardTables(const std::string& entry, int64_t bytes, std::string text) {
-  constexpr int64_t kEverywhere = 64 << 10;  // guaranteed by OpenCL 1.2
+  constexpr int64_t kEverywhere = 64 << 10;  // the number of bytes that OpenCL 1.2 guarantees
   if (bytes <= kEverywhere) return text;
   return fmt::format(
       "#if KDL_CONSTANT_BYTES >= {}\n{}#else\n__kernel void {}_large() {{}}\n#endif\n", bytes, text,
@@ -343,7 +343,7 @@ std::string Writer::NewName(const ir::Value* value) {
     for (char c : value->name().text())
       base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   }
-  // A number distinguishes these names from C keywords and from names in the prelude.
+  // The number at the end distinguishes these names from C keywords and from names in the prelude.
   std::string name = base.empty() ? "v" : base + "_";
   for (size_t number = taken.size();; ++number) {
     std::string tried = fmt::format("{}{}", name, number);
@@ -378,7 +378,7 @@ std::string_view MemoryType(Scalar scalar) {
   static constexpr std::string_view kSigned[] = {"char", "short", "int", "long"};
   static constexpr std::string_view kUnsigned[] = {"uchar", "ushort", "uint", "ulong"};
   int log = std::countr_zero(static_cast<unsigned>(Bytes(scalar)));
-  return IsSigned(scalar) ? kSigned[log] : kUnsigned[log];  // also for the bits of narrow floats
+  return IsSigned(scalar) ? kSigned[log] : kUnsigned[log];  // unsigned for bits of narrow floats
 }
 
 std::string_view Suffix(Scalar scalar) { return Spelling(scalar); }

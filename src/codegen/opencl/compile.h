@@ -6,10 +6,10 @@
 
 namespace kdl::codegen::opencl {
 
-/// Returns OpenCL C 1.2 for kernels whose cores are workgroups: a kernel function for each, with its
-/// workgroup size. The payload is the text, and the entries are the names of the functions.
-/// `include/kdl/workgroup_abi.h` describes the functions' parameters. Buffers of the workgroup are placed in
-/// local memory, of which a core has `workgroup_bytes`, and in global memory when local memory is full.
+/// Returns OpenCL C 1.2 for kernels whose cores are workgroups. Each kernel becomes one kernel function, with
+/// the kernel's workgroup size. The payload is the text, and the entries are the names of the functions.
+/// `include/kdl/workgroup_abi.h` describes the functions' parameters. Buffers that the workgroup shares are
+/// placed in local memory (`workgroup_bytes` for each core), and in global memory when local memory is full.
 CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                        const CompileOptions& options);
 

@@ -4,7 +4,7 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// Structured control flow. Variables contain the values that loops carry and that branches return.
+// Writes structured control flow. Loop-carried values, and the results of branches, are C variables.
 
 namespace kdl::codegen::opencl {
 
@@ -22,13 +22,13 @@ std::string Declare(Writer& w, const ir::Value* value, std::string_view init) {
   return name;
 }
 
-/// Assigns the terminator's operands to the variables, as if all at once.
+/// Assigns the terminator's operands to the variables, as if all assignments happened at the same time.
 void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Region* region) {
   const Op* yield = region->terminator();
   std::vector<std::string> values;
   for (size_t i = 0; i < targets.size(); ++i) values.emplace_back(w.Get(yield->operand(i)));
   for (size_t i = 0; i + 1 < targets.size(); ++i) {
-    // A variable that is assigned first may still be needed for a later one.
+    // A later assignment may need the old value of this variable.
     bool wanted = false;
     for (size_t j = i + 1; j < targets.size(); ++j) wanted |= values[j] == targets[i];
     if (!wanted) continue;
@@ -57,13 +57,12 @@ bool HaveMet(const Op* op) {
   return have_met;
 }
 
-/// Writes one more barrier if `op` contains barriers. Some drivers need it, for the reason given in the
-/// prelude.
+/// Writes an additional barrier if `op` contains barriers. The prelude explains why some drivers need it.
 void MeetOnceMore(Writer& w, const Op* op) {
   if (HaveMet(op)) w.Line("KDL_MEET;");
 }
 
-/// Returns whether an op with regions, or a barrier, follows in the same region. If not, the barrier at the
+/// Returns whether an op with regions, or a barrier, follows `op` in its region. If not, the barrier at the
 /// region's end is enough.
 bool MoreFollows(const Op* op) {
   for (const Op* next = op->next(); next; next = next->next()) {
@@ -72,8 +71,9 @@ bool MoreFollows(const Op* op) {
   return false;
 }
 
-/// Returns whether the `if` selects one or several steps of a `while`'s iteration by the number with which
-/// the iteration begins. The pass lower-stages-to-state-machine creates such ops.
+/// Returns whether the `if` belongs to the dispatch of a state machine, created by
+/// lower-stages-to-state-machine. The condition of such an `if` compares the state number, which each
+/// iteration of a `while` loop loads first.
 bool ChoosesStep(const Op* op) {
   const Op* condition = op->operand(0)->def();
   const Op* iterations = op->parent_region()->parent();
@@ -116,7 +116,7 @@ void WriteIf(Writer& w, const Op* op) {
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
 }
 
-/// Writes an iteration of a loop that all threads run together.
+/// Writes the body of a loop that all threads execute together.
 void WriteIteration(Writer& w, const Op* op, const std::vector<std::string>& carried) {
   WriteRegion(w, op->region(), carried);
   ++w.depth;
@@ -135,8 +135,9 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
   return carried;
 }
 
-/// Writes a loop in which all threads run all iterations, since drivers keep threads in step. A thread does
-/// nothing in an iteration that is beyond the end of the loop.
+/// Writes a loop whose iterations are distributed to the threads. All threads execute the same number of
+/// iterations of the C loop, since drivers keep threads in step. If an index is beyond the end, the thread
+/// does nothing.
 void WriteWorkgroupLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
   if (std::optional<int64_t> iterations = OneIterationOf(w.kernel, op)) {
@@ -191,14 +192,15 @@ void WriteLoop(Writer& w, const Op* op) {
            lo, iterations, step);
   }
   WriteIteration(w, op, carried);
-  // A stopped thread reads zeros, so the value that it waits for may never appear.
+  // A stopped thread reads zeros, so a value that it waits for may never appear.
   if (op->HasAttr(AttrKey::Breaks))
     w.Line("  if (!{}{}) break;", carried[0], w.traps ? fmt::format(" || !{}", w.live()) : "");
   w.Line("}}");
 }
 
-/// Writes one iteration, which is a part of the launch. The values that the loop carries are kept in memory
-/// until the next call. All cores store the number of the next part.
+/// Writes one iteration of a loop that contains grid-wide barriers. Each call of the kernel executes one
+/// iteration, and memory keeps the loop-carried values until the next call. All cores store the number of the
+/// next iteration.
 void WritePart(Writer& w, const Op* op) {
   std::vector<std::string> carried;
   std::vector<std::string> kept;
@@ -250,7 +252,7 @@ void WriteCoreId(Writer& w, const Op* op) { w.values[op->result()] = "kdl_core";
 void WriteCoreNum(Writer& w, const Op* op) { w.values[op->result()] = "kdl_cores"; }
 void WriteBlockCopy(Writer& w, const Op* op) { w.dialect.WriteBlockCopy(w, op); }
 
-/// Fails, for ops of other machines: no pass creates them for machines whose kernels are written in C.
+/// Reports an internal error, because no pass creates this op for machines whose kernels are written in C.
 void WriteForeign(Writer&, const Op* op) {
   KDL_UNREACHABLE("'{}' is not an op of machines whose kernels are written in C",
                   op->info().spelling);

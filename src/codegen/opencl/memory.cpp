@@ -3,8 +3,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Accesses to elements of tensors and buffers. If an op may trap, only threads that have not trapped access
-// memory.
+// Writes accesses to elements of tensors and buffers. If the kernel may trap, only threads that have not
+// trapped access memory.
 
 namespace kdl::codegen::opencl {
 
@@ -18,7 +18,7 @@ std::string AsI64(const Writer& w, const ir::Value* value) {
   return value->type()->scalar == Scalar::I64 ? text : fmt::format("(long){}", text);
 }
 
-/// Returns the index of one dimension of an access.
+/// Returns the expression for the index of an access in one dimension.
 std::string IndexText(const Writer& w, const ir::AccessDim& dim,
                       std::span<ir::Value* const> index) {
   std::string text;
@@ -104,7 +104,8 @@ std::string_view AtomicName(ir::UpdateKind how) {
   return kNames[static_cast<size_t>(how)];
 }
 
-/// Returns the updated element, computed from values of type `computed`.
+/// Returns the expression for the new value of an updated element. `computed` is the type in which it is
+/// computed.
 std::string UpdatedText(ir::UpdateKind how, Scalar computed, std::string_view before,
                         std::string_view value) {
   using How = ir::UpdateKind;
@@ -128,7 +129,7 @@ std::string UpdatedText(ir::UpdateKind how, Scalar computed, std::string_view be
     case How::Mul:
       return IsFloat(computed)
                  ? fmt::format("{} * {}", before, value)
-                 : fmt::format("({0}){1} * ({0}){2}",  // unsigned, so that it wraps
+                 : fmt::format("({0}){1} * ({0}){2}",  // unsigned, so that the product wraps
                                Bytes(computed) == 8 ? "ulong" : "uint", before, value);
   }
   KDL_UNREACHABLE("unknown kind of update {}", static_cast<int>(how));
@@ -198,7 +199,7 @@ void WriteUpdate(Writer& w, const Op* op) {
          w.Get(update.value()));
 }
 
-/// Loads contiguous elements as a vector. The elements need not be aligned.
+/// Loads contiguous elements as a vector. They need not be aligned.
 void DefineVector(Writer& w, const ir::Value* result, const std::string& first) {
   ir::Type type = result->type();
   std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type), first);

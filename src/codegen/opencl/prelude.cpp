@@ -6,8 +6,8 @@
 #include "codegen/opencl/writer.h"
 #include "support/scalar.h"
 
-// Functions that OpenCL C does not have, or that it only defines up to a rounding error. Each is exact to the bit,
-// like KIR's op (ir/eval/eval.cpp).
+// Functions that OpenCL C lacks, or that it defines only up to a rounding error. Each returns exactly the
+// same bits as the corresponding KIR op (ir/eval/eval.cpp).
 
 namespace kdl::codegen::opencl {
 
@@ -239,7 +239,7 @@ consteval bool AllHaveFunctions() {
 }
 static_assert(AllHaveFunctions(), "KDL_BYTE_FLOAT is for whole bytes with NaNs that saturate");
 
-/// Returns a row of KDL_BYTE_FLOAT for each 8-bit float type.
+/// Returns a use of KDL_BYTE_FLOAT for each 8-bit float type.
 std::string ByteFloats() {
   std::string rows;
   for (const ScalarInfo& info : kScalars) {

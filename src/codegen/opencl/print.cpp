@@ -10,14 +10,14 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// Returns the value's bits as a `long`.
+/// Returns an expression for the bits of a value, as a `long`.
 std::string BitsText(Scalar scalar, std::string_view text) {
   if (scalar == Scalar::F32) return fmt::format("as_int({})", text);
   if (scalar == Scalar::F64) return fmt::format("as_long({})", text);
   return fmt::format("(long){}", text);
 }
 
-/// A printed value, and the sizes of the part that exists.
+/// A printed value. If it is a buffer, `sizes` are the sizes of its valid part.
 struct Printed {
   const Value* value;
   std::vector<std::string> sizes;

@@ -13,16 +13,16 @@ namespace kdl::codegen::ptx {
 /// Returns the processor for a compute level such as `sm_80`.
 Processor ProcessorForLevel(std::string_view level);
 
-/// Sizes of a machine's shared memory.
+/// The bytes of shared memory that a machine has for a workgroup and for a whole multiprocessor.
 struct WorkgroupBytes {
   int64_t of_workgroup;
   int64_t of_multiprocessor;
 };
 
-/// Compiles kernels whose cores are workgroups to PTX with LLVM: a kernel function for each, with blocks of
-/// its workgroup size. The payload is the text, and the entries are the names of the functions.
-/// `include/kdl/workgroup_abi.h` describes the functions' parameters. Buffers of the workgroup are placed in
-/// shared memory, and in global memory when shared memory is full.
+/// Uses LLVM to compile kernels whose cores are workgroups to PTX. Each kernel becomes a kernel function
+/// whose CUDA blocks have the kernel's workgroup size. The payload is the PTX text, and the entries are the
+/// names of the functions. `include/kdl/workgroup_abi.h` describes the functions' parameters. Buffers that
+/// the workgroup shares are placed in shared memory, and in global memory when shared memory is full.
 Result<CompiledModule> Compile(const KernelSource& source, const WorkgroupBytes& workgroup,
                                const CompileOptions& options);
 

@@ -5,8 +5,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Copies from global to shared memory that bypass the registers (`cp.async`). If shared memory is full, the
-// buffer is in global memory, and a load and a store copy to it.
+// Emits copies from global to shared memory that bypass the registers (`cp.async`). If shared memory is full,
+// the buffer is in global memory, and a load and a store replace the copy.
 
 namespace kdl::codegen::ptx {
 

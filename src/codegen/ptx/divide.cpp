@@ -10,17 +10,18 @@
 
 #include "codegen/ptx/emitter.h"
 
-// Expands 64-bit divisions. The assembler would turn them into calls of its own function, around which
-// registers are spilled. 2^64 / d is approximated from below: first with the f32 reciprocal, whose relative
-// error is less than 2^-21, then with two Newton steps, each of which squares the error. The result is too
-// small by less than 2, so the quotient is too small by at most 2.
+// Expands 64-bit divisions. The assembler would turn them into calls to its own function, and registers would
+// be spilled around these calls. The expansion approximates 2^64 / d from below. It starts with the f32
+// reciprocal, whose relative error is less than 2^-21. Two Newton steps follow, each of which squares the
+// error. The result is too small by less than 2, so the quotient is too small by at most 2.
 
 namespace kdl::codegen::ptx {
 
 namespace {
 
 constexpr unsigned kBits = 64;
-constexpr double kBelow = 1 - 0x1p-21;  // covers all errors: d as f32, its reciprocal, the product
+// Covers the rounding errors of d as f32, of its reciprocal, and of the product.
+constexpr double kBelow = 1 - 0x1p-21;
 constexpr int kSteps = 2;
 constexpr int kCorrections = 2;
 
@@ -52,7 +53,7 @@ Quotient DivideUnsigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   return {quotient, remainder};
 }
 
-/// Divides signed numbers, truncating; the remainder has the sign of the dividend.
+/// Divides signed numbers, rounding toward zero. The remainder has the sign of the dividend.
 Quotient DivideSigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   auto sign = [&](llvm::Value* value) -> llvm::Value* {
     bool is_positive = llvm::isKnownNonNegative(
@@ -68,9 +69,9 @@ Quotient DivideSigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   return {transposed(made.quotient, b.CreateXor(of_a, of_d)), transposed(made.remainder, of_a)};
 }
 
-/// A division that has been expanded. Later divisions of the same numbers reuse it.
+/// A division that has been expanded. Later divisions with the same operands reuse it.
 struct Written {
-  llvm::WeakTrackingVH a;  // may be a division that is expanded later
+  llvm::WeakTrackingVH a;  // the dividend may itself be a division that is expanded later
   llvm::WeakTrackingVH d;
   bool is_signed;
   const llvm::Instruction* at;

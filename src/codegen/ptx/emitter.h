@@ -12,8 +12,9 @@ constexpr unsigned kWorkgroup = 3;  ///< LLVM's address space for shared memory
 /// Emits a kernel whose cores are CUDA blocks.
 struct PtxEmitter final : WorkgroupEmitter {
   using WorkgroupEmitter::WorkgroupEmitter;
-  int64_t of_multiprocessor = 0;  ///< shared memory for all workgroups of a multiprocessor
-  /// Called after the kernel: emits `NAME_launch`, which says what a launch must provide (kdl/workgroup_abi.h).
+  int64_t of_multiprocessor = 0;  ///< bytes of shared memory for all workgroups on a multiprocessor
+  /// Must be called after the kernel has been emitted. Emits the constant `NAME_launch`, which states what a
+  /// launch must provide (kdl/workgroup_abi.h).
   void Finish();
   void Declare() override;
   llvm::Value* FindThread() override;
@@ -34,30 +35,30 @@ struct PtxEmitter final : WorkgroupEmitter {
   void AddMaps();
   bool NeedsWorkgroupMemoryOfLaunch() const;
   int64_t WorkgroupsAtOnce() const;
-  // tensor_tiles.cpp
+  // Defined in tensor_tiles.cpp:
   void EmitTileCopy(ir::Op* op);
   void EmitTileCopyFits(ir::Op* op);
-  /// Returns the index of the launch's map for the tile's tensor.
+  /// Returns the index of the tensor map that a tile copy uses.
   unsigned TensorMapIndex(const ir::Op* op) const;
-  // group_step.cpp
+  // Defined in group_step.cpp:
   void EmitGroupStep(ir::Op* op);
   void MmaCommit();
   void MmaWait(ir::Op* op);
 
   std::vector<TensorMap> maps_;
-  bool steps_open_ = false;           ///< the current group of instructions is not committed
+  bool steps_open_ = false;           ///< whether some matrix instructions are not committed yet
   llvm::Value* workgroup_ = nullptr;  ///< shared memory that the launch provides
   int64_t workgroup_bytes_ = 0;       ///< shared memory bytes used so far
 };
 
-/// Replaces divisions for which the assembler would call a function.
+/// Expands divisions that the assembler would turn into function calls.
 void WriteOutDivisions(llvm::Module& module);
-/// Returns the address of a slot of a buffer, or of one mbarrier in a buffer of mbarriers.
+/// Returns the address of one slot of a ring buffer, or of one mbarrier in a buffer of mbarriers.
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
-/// Returns a pointer to shared memory as the 32-bit number that instructions use.
+/// Converts a pointer to shared memory to the 32-bit address that PTX instructions use.
 llvm::Value* WorkgroupAddress(PtxEmitter& emitter, llvm::Value* pointer);
-/// Emits PTX instructions that LLVM has no intrinsics for. LLVM does not move them. Returns the value that
-/// they write, which has the type `result`.
+/// Emits inline PTX, for instructions that LLVM has no intrinsics for. LLVM does not move it. Returns the
+/// value that it writes, which has the type `result`.
 llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
                         llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result = nullptr);
 

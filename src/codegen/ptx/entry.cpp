@@ -13,7 +13,8 @@
 #include "ir/workgroup_memory.h"
 #include "kdl/kernel_abi.h"
 
-// A kernel's function: void NAME(the launch's numbers, memory, shared, record, prints, each tensor's memory).
+// The parameters of a kernel's function are the launch's numbers, memory, shared, record, prints, the memory
+// of each tensor, and the tensor maps. `include/kdl/workgroup_abi.h` describes them.
 
 namespace kdl::codegen::ptx {
 
@@ -29,7 +30,7 @@ constexpr int64_t kWorkgroupOfDriver = 1 << 10;  // reserved by the driver for e
 constexpr int64_t kWorkgroupAlignment = 1024;    // alignment of dynamic shared memory
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // limit on a grid's first dimension
 
-/// Adds a property that only metadata can express: that the function is a kernel, or its block size.
+/// Adds a property of the function that only metadata can express: that it is a kernel, or its block size.
 void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
   auto& builder = emitter.builder;
   auto* node = llvm::MDNode::get(
@@ -39,7 +40,7 @@ void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
   emitter.module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(node);
 }
 
-/// Reads a special register, whose value is below `end`.
+/// Reads a special register, whose value is known to be less than `end`.
 llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end,
                       const char* name) {
   llvm::CallInst* value = emitter.builder.CreateIntrinsic(id, {}, {});
@@ -49,8 +50,8 @@ llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_
   return emitter.builder.CreateZExt(value, emitter.builder.getInt64Ty(), name);
 }
 
-/// Makes a global variable. If `value` is null, it is memory that the launch provides. Shared memory is
-/// internal; constants that the runtime reads are external.
+/// Makes a global variable. If `value` is null, the launch provides the memory of the variable. Static shared
+/// memory has internal linkage. Constants that the runtime reads have external linkage.
 llvm::GlobalVariable* NewGlobal(WorkgroupEmitter& emitter, const std::string& name,
                                 llvm::Type* type, Space space, uint64_t alignment,
                                 llvm::Constant* value) {
@@ -68,7 +69,7 @@ bool IsHeld(const ir::Op& op) {
 }
 
 /// Returns the number of registers for the tiles that a thread keeps at the same time. Tiles of one region
-/// are not live together, but those of nested regions are.
+/// are not live at the same time, but those of nested regions are.
 int64_t TileRegisters(const ir::Region* region) {
   constexpr int64_t kRegisterBytes = 4;
   int64_t here = 0;
@@ -80,8 +81,8 @@ int64_t TileRegisters(const ir::Region* region) {
   return here + within;
 }
 
-/// Returns whether some threads take no part in a matrix product. All threads then keep the product's tile
-/// in registers across that branch.
+/// Returns whether some threads take no part in a matrix product. The product is then in a branch, and all
+/// threads keep its result in registers across that branch.
 bool HasIdleThreads(const ir::Function& kernel) {
   bool idle = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -113,19 +114,20 @@ void PtxEmitter::Declare() {
   record = function->getArg(3);
   prints = function->getArg(4);
   Annotate(*this, "kernel", 1);
-  Annotate(*this, "maxntidx", kernel.workgroup);  // a limit that a driver can report
+  Annotate(*this, "maxntidx", kernel.workgroup);  // a limit that the driver can report
   if (int64_t workgroups = WorkgroupsAtOnce(); workgroups > 0)
     Annotate(*this, "minctasm", workgroups);
 }
 
-/// Returns the number of workgroups for which the assembler should leave registers, or 0 if the assembler
-/// should decide itself. For long kernels, the assembler would spill registers to make room for more
-/// workgroups than shared memory allows, or than are needed to hide latency.
+/// Returns the number of workgroups whose registers should fit into a multiprocessor at the same time, or 0
+/// if the assembler should decide. For long kernels, the assembler would spill registers to make room for
+/// more workgroups than shared memory allows, or than are needed to hide latency.
 int64_t PtxEmitter::WorkgroupsAtOnce() const {
   constexpr int64_t kLong = 256;         // ops; a shorter kernel without f64 has enough registers
   constexpr int64_t kWithRegisters = 3;  // workgroups, if each thread keeps a block of a product
   constexpr int64_t kMost = 6;           // workgroups, with 80 registers for each of 128 threads
-  constexpr int64_t kMostOfTiles = 64;   // of the 128 registers of a thread in two large workgroups
+  // The maximum number of registers for tiles, of the 128 that each thread in two large workgroups has.
+  constexpr int64_t kMostOfTiles = 64;
   int64_t ops = 0;
   bool steps = false;
   bool keeps = false;
@@ -140,15 +142,16 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
   });
   int64_t in_workgroup = of_multiprocessor / (ir::WorkgroupBytes(kernel) + kWorkgroupOfDriver);
   if (in_workgroup < 2) return 1;
-  // Two large workgroups fit at the same time, with 128 registers for each thread: one workgroup computes
-  // while the other waits.
+  // Two large workgroups fit on a multiprocessor at the same time, with 128 registers for each thread. One
+  // workgroup computes while the other one waits.
   if (kernel.workgroup > kSmallWorkgroup)
     return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleThreads(kernel) ? 2 : 1;
   if (steps || (ops < kLong && !wide)) return 0;
   return std::min(in_workgroup, keeps ? kWithRegisters : kMost);
 }
 
-/// Adds the tensor maps as parameters. Maps are passed by value, and used where the launch has put them.
+/// Adds the tensor maps as parameters. They are passed by value, and the kernel uses them in place, without a
+/// copy.
 void PtxEmitter::AddMaps() {
   constexpr uint64_t kMapBytes = 128;
   constexpr uint64_t kMapAlignment = 64;
@@ -184,8 +187,8 @@ bool PtxEmitter::NeedsWorkgroupMemoryOfLaunch() const {
   return !maps_.empty() || ir::WorkgroupBytes(kernel) > kWorkgroupOfText;
 }
 
-/// Allocates a buffer in shared memory. If the kernel needs more than it may declare statically, the launch
-/// provides all shared memory as one piece.
+/// Allocates a buffer in shared memory. If the kernel uses tensor maps, or needs more shared memory than it
+/// may declare statically, the launch provides all of its shared memory as one block.
 llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   int64_t bytes = ir::WorkgroupBytes(buffer->type());
   if (!NeedsWorkgroupMemoryOfLaunch()) {

@@ -10,10 +10,10 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Matrix instructions of four warps (`wgmma.mma_async`), which read their factors from shared memory. A
-// descriptor states where a factor is; it is laid out in swizzled panels of 128 bytes. In the result, lane l
-// of warp w has rows r = 16 w + l / 4 and r + 8. Of each group of 8 columns, it has columns c = 2 (l % 4)
-// and c + 1. This is the order of the thread layout.
+// Emits the matrix instructions of four warps (`wgmma.mma_async`), which read their factors from shared
+// memory. A factor is laid out in swizzled panels with rows of 128 bytes, and a descriptor states its
+// location. In the result, lane l of warp w has rows r = 16 w + l / 4 and r + 8. Of each group of 8 columns,
+// the lane has columns c = 2 (l % 4) and c + 1. The thread layout of the product has the same order.
 
 namespace kdl::codegen::ptx {
 
@@ -26,11 +26,11 @@ constexpr int64_t kGroupRows = 64;  // rows of one instruction
 constexpr int64_t kSwizzle = 128;   // bytes in a row of a panel
 constexpr int64_t kSwizzledRows = 8;
 constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
-constexpr int64_t kUnit = 16;      // bytes in a unit of descriptors
+constexpr int64_t kUnit = 16;      // the unit of a descriptor's addresses and distances, in bytes
 constexpr unsigned kStride = 32;   // bit position of the distance between groups of 8 rows
 constexpr unsigned kLeading = 16;  // bit position of the distance between panels
 
-/// Returns the constraint letter for a register of accumulators.
+/// Returns the inline assembly constraint for an accumulator register.
 char RegisterOf(kdl::Scalar acc) { return IsFloat(acc) ? 'f' : 'r'; }
 
 class GroupStep {
@@ -54,7 +54,8 @@ class GroupStep {
     return step_.op->attr<AttrKey::Folded>()[factor] == 1;
   }
 
-  /// Returns the descriptor for the factor's rows or columns from `kept` on, at the instruction's terms.
+  /// Returns the descriptor for the part of a factor that one instruction reads. This part begins at row or
+  /// column `kept`, and at the first term of the instruction.
   llvm::Value* Describe(size_t factor, llvm::Value* kept) {
     const ir::Value* buffer = step_.op->operand(factor);
     int64_t bytes = Bytes(buffer->type()->scalar);
@@ -73,7 +74,8 @@ class GroupStep {
     llvm::Value* address = b_.CreateAdd(b_.CreateZExt(slot, b_.getInt64Ty()), offset);
     constexpr uint64_t kAddressBits = (1 << 14) - 1;
     address = b_.CreateAnd(b_.CreateUDiv(address, Number(kUnit)), kAddressBits);
-    // If rows contain terms, one instruction never reaches the next panel.
+    // If terms run along rows, one instruction never reaches the next panel, so this distance does not
+    // matter.
     uint64_t leading = in_rows ? 1 : static_cast<uint64_t>(panel_bytes / kUnit);
     uint64_t stride = static_cast<uint64_t>(kSwizzledRows * kSwizzle / kUnit);
     return b_.CreateOr(address, kSwizzle128 | stride << kStride | leading << kLeading);
@@ -86,7 +88,7 @@ class GroupStep {
   }
 
   /// Emits a fence, after which the instruction may use the registers. The accumulators pass through the
-  /// fence, so that nothing sets a register later.
+  /// fence, so that LLVM cannot set a register after it.
   std::vector<llvm::Value*> EmitFence() {
     std::string outputs;
     std::string inputs;
@@ -103,9 +105,9 @@ class GroupStep {
     return accs;
   }
 
-  /// Returns the operands after the descriptors. The first is 1, to add to the accumulators. For floats, the
-  /// signs of both factors follow. For two-byte floats, two more operands say whether each factor is
-  /// transposed: it is if its rows do not contain terms.
+  /// Returns the operands after the descriptors. The first is 1, which means that products are added to the
+  /// accumulators. For floats, the signs of both factors follow. For two-byte floats, two more operands state
+  /// whether each factor is transposed. It is if its terms do not run along rows.
   std::string Modifiers() const {
     if (!IsFloat(step_.accs()[0]->type()->scalar)) return "1";
     if (Bytes(step_.op->operand(0)->type()->scalar) != 2) return "1, 1, 1";
@@ -156,8 +158,8 @@ void PtxEmitter::MmaCommit() {
   steps_open_ = false;
 }
 
-/// Waits for groups of matrix instructions. If it waits for all groups, the accumulators in the thread's
-/// buffers pass through the wait, so that nothing reads them earlier.
+/// Waits for groups of matrix instructions. If all groups are awaited, the accumulators in the thread's
+/// buffers pass through the wait, so that LLVM cannot read them earlier.
 void PtxEmitter::MmaWait(ir::Op* op) {
   auto ahead = op->attr<AttrKey::Ahead>();
   std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", ahead);

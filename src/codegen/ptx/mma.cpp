@@ -11,12 +11,12 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Matrix instructions of one warp: `mma.m16n8k16`, with factors that `ldmatrix` loads from shared memory,
-// four 8 x 8 matrices at a time. In the result, lane l has rows r = l / 4 and r + 8, and columns c = 2
-// (l % 4) and c + 1. The thread layouts for this are in targets/simt/analysis/mma_shapes.h. In them, a
-// thread's first elements are these elements of the warp's first block; blocks of 8 rows and of 8 columns
-// follow as the layout's repeats say. A row of an 8 x 8 matrix has 16 bytes: 8 terms for two-byte floats, 16
-// for bytes (`mma.m16n8k32`), and 4 for tf32 (`mma.m16n8k8`).
+// Emits the matrix instructions of one warp: `mma.m16n8k16`, with factors that `ldmatrix` loads from shared
+// memory, four 8 x 8 matrices at a time. In the result, lane l has rows r = l / 4 and r + 8, and columns c =
+// 2 (l % 4) and c + 1. The corresponding thread layouts are in targets/simt/analysis/mma_shapes.h. In a
+// thread layout, these are the first elements of a thread, and the repeats of the layout add more blocks of 8
+// rows and 8 columns. A row of an 8 x 8 matrix has 16 bytes: 8 terms for two-byte floats, 16 for bytes
+// (`mma.m16n8k32`), and 4 for tf32 (`mma.m16n8k8`).
 
 namespace kdl::codegen::ptx {
 
@@ -72,9 +72,9 @@ class StepEmitter {
 
   llvm::Value* Lane() { return builder_.CreateURem(thread_, Number(kWarp), "lane"); }
 
-  /// Four 8 x 8 matrices: two along rows or columns, at the distance `apart`, times two along terms. Bit
-  /// `half` of a matrix's number selects the matrix along terms, the other bit the matrix along rows or
-  /// columns.
+  /// Four 8 x 8 matrices: two along rows or columns, with the distance `apart`, times two along terms. Bit
+  /// `half` of a matrix's number (0 to 3) is its position along terms. The other bit is its position along
+  /// rows or columns.
   struct Submatrices {
     size_t factor;
     llvm::Value* first;
@@ -150,8 +150,8 @@ class StepEmitter {
     return fragment;
   }
 
-  /// Loads each lane's terms of a register one by one. Used if the factor is in global memory, because
-  /// shared memory is full.
+  /// Loads the terms of each register one by one. Used if shared memory is full, so that the factor is in
+  /// global memory.
   Fragment BringAlone(const Submatrices& submatrices) {
     llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
     llvm::Value* group = builder_.CreateURem(Lane(), Number(4));

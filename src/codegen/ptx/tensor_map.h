@@ -7,8 +7,8 @@
 
 namespace kdl::codegen::ptx {
 
-/// A tensor map that a launch must provide for a kernel's tile copies. Tiles have `rows` rows, and are one
-/// panel wide.
+/// A CUDA tensor map, which a launch must provide for the tile copies of a kernel. The tiles have `rows` rows
+/// and are as wide as one panel of the swizzled layout.
 struct TensorMap {
   int64_t tensor = 0;  ///< index among the kernel's tensors
   int64_t row_dimension = 0;
@@ -19,9 +19,9 @@ struct TensorMap {
   bool operator==(const TensorMap&) const = default;
 };
 
-/// Returns the maps that a kernel needs, without duplicates.
+/// Returns the tensor maps that a kernel needs, without duplicates.
 std::vector<TensorMap> TensorMapsOf(const ir::Function& kernel);
-/// Returns the map for a `tile_copy` or `tile_copy_fits`.
+/// Returns the tensor map for a `tile_copy` or `tile_copy_fits` op.
 TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op);
 
 }  // namespace kdl::codegen::ptx

@@ -8,8 +8,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Asynchronous copies of tensor tiles to shared memory (`cp.async.bulk.tensor`), which use the tensor maps
-// that the launch provides. Mbarriers (`mbarrier`) tell when copies are complete.
+// Emits asynchronous copies of tensor tiles to shared memory (`cp.async.bulk.tensor`), which use the tensor
+// maps that the launch provides. Mbarriers signal that copies are complete.
 
 namespace kdl::codegen::ptx {
 
@@ -20,7 +20,7 @@ using ir::OpKind;
 
 constexpr int64_t kMbarrierBytes = 8;
 
-/// Returns the number of elements in a slot of the buffer.
+/// Returns the number of elements in one slot of a ring buffer.
 int64_t SlotElements(const ir::Value* buffer) {
   int64_t elements = 1;
   for (size_t d = 1; d < buffer->type()->dims.size(); ++d)
@@ -31,7 +31,7 @@ int64_t SlotElements(const ir::Value* buffer) {
 }  // namespace
 
 TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op) {
-  const ir::Value* tensor = op->operand(0);  // the first operand of both ops
+  const ir::Value* tensor = op->operand(0);  // the tensor is the first operand of both kinds of op
   const ir::Value* buffer = op->operand(1);
   TensorMap map;
   for (const ir::Param* param : TensorParams(kernel)) {
@@ -71,13 +71,13 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
   return builder.CreateInBoundsGEP(element, memory.base, offset);
 }
 
-/// The last numbers of a launch say which tensor maps could be made.
+/// The last numbers in the launch's arguments state which tensor maps could be created.
 void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
   llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + TensorMapIndex(op), "fits");
   Set(op->result(), builder.CreateIsNotNull(made));
 }
 
-/// Announces the number of bytes in the tile, and starts copying it panel by panel.
+/// Announces the number of bytes in the tile to the mbarrier, and starts copying the tile panel by panel.
 void PtxEmitter::EmitTileCopy(ir::Op* op) {
   ir::TileCopyOp copy(op);
   const ir::Value* buffer = copy.buffer();
@@ -108,7 +108,7 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
         function->getArg(function->arg_size() - maps_.size() + TensorMapIndex(op));
     std::vector<llvm::Value*> operands = {builder.CreateAdd(slot, builder.getInt32(bytes)),
                                           argument, mbarrier};
-    for (size_t d = rank; d-- > 0;) {  // last dimension first
+    for (size_t d = rank; d-- > 0;) {  // the instruction needs the last dimension first
       llvm::Value* at = builder.CreateTrunc(place[d], builder.getInt32Ty());
       if (d + 1 == rank)
         at = builder.CreateAdd(at, builder.getInt32(static_cast<uint32_t>(panel * map.panel)));

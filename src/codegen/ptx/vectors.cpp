@@ -4,7 +4,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Vector loads and stores of tensors. If a machine requires vectors to be aligned to their size, only
+// Emits vector loads and stores of tensors. If a machine requires vectors to be aligned to their size, only
 // aligned vectors reach this code (targets/simt/tiles/side_points.h).
 
 namespace kdl::codegen::ptx {

@@ -12,11 +12,11 @@
 #include "targets/simt/analysis/tile_buffers.h"
 #include "targets/simt/passes.h"
 
-// assign-thread-layouts: splits the result of a product of two tiles into blocks, one for each GPU thread. A
-// thread reads its factors once for each term. Elementwise loops that produce or read the result's tile get
-// the same layout (the attribute `map`), so that the tile stays in registers. Results do not change, because
-// one thread adds the terms of an element in order. If the product names a matrix instruction, the layout is
-// that of the instruction.
+// assign-thread-layouts: splits the result of a product of two tiles into blocks, one for each GPU thread.
+// For each term, a thread reads its factors only once. Elementwise loops that produce or read the result's
+// tile get the same layout (the attribute `map`), so that the tile stays in registers. The values do not
+// change, because one thread adds all terms of an element in order. If the product uses a matrix instruction,
+// the layout is that of the instruction.
 //
 //   %u = contraction %a, %b into %t over k
 //   elementwise (%i in %bi, %j in %bj) { … }
@@ -32,11 +32,11 @@ using ir::AxisDigits;
 using ir::LaneMap;
 using ir::Value;
 
-constexpr int64_t kSideBytes = 16;  // the number of bytes that a thread reads at once
-// The maximum number of elements of a thread along an axis. A block of 8 x 8 elements does 64 steps for 16
-// factors.
+constexpr int64_t kSideBytes = 16;  // the number of bytes in one load of a thread
+// The maximum number of elements that a thread has along one axis. A block of 8 x 8 elements needs 16 factors
+// for 64 multiply-adds.
 constexpr int64_t kMostHeld = 8;
-// The maximum number of ops of an elementwise loop after it is unrolled for each of a thread's elements.
+// The maximum number of ops in an elementwise loop after it has been unrolled for all elements of a thread.
 constexpr int64_t kMostUnrolled = 4096;
 
 class MapAssigner {
@@ -78,8 +78,8 @@ class MapAssigner {
     return std::nullopt;
   }
 
-  /// Returns the layout of rows and columns that has the fewest elements in each thread. Among such layouts,
-  /// the one with the squarest block needs the fewest factors for each term.
+  /// Returns the layout of rows and columns with the fewest elements in each thread. Of several such layouts,
+  /// returns the one whose block is closest to a square, because it needs the fewest factors for each term.
   std::optional<LaneMap> SmallestMap(int64_t rows, int64_t columns, int64_t bytes,
                                      int64_t threads) const {
     std::optional<LaneMap> best;
@@ -105,8 +105,8 @@ class MapAssigner {
     return {held / side, (extent + held - 1) / held, 1, side};
   }
 
-  /// Whether the elementwise loop may get this layout, because it has few ops and its elements can be
-  /// computed in any order.
+  /// Returns whether the elementwise loop may get this layout. It must have few ops, and it must be possible
+  /// to compute its elements in any order.
   static bool MayTake(const Op* elementwise, const AxisMap& map) {
     int64_t ops = 0;
     ir::Walk(elementwise->region(), [&](const Op*) { ++ops; });
@@ -128,7 +128,7 @@ class MapAssigner {
     SetMap(elementwise, *map);
   }
 
-  /// Gives a reduction the layout of its operand, because the reduction reads the operand where it is.
+  /// Gives a reduction the layout of its operand, because it reads the operand from registers.
   static void MapFold(Op* fold, const TileBuffers& tile_buffers) {
     const Value* value = fold->operand(0);
     if (IsTileValue(value) && tile_buffers.IsInRegisters(value))

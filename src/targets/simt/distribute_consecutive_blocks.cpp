@@ -10,8 +10,9 @@
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/passes.h"
 
-// distribute-consecutive-blocks: replaces blocks by block numbers. Each core processes a consecutive range of
-// these numbers. A `for` over blocks becomes a loop over their starts.
+// distribute-consecutive-blocks: numbers the blocks of an `spmd` and replaces the `spmd` by a loop over these
+// numbers. Each core processes a consecutive range of them. A `for` over blocks becomes a loop over the
+// starts of the blocks.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … }
 //   ->  loop %n in %begin .. %end step 1 {
@@ -22,13 +23,14 @@
 //   for %k: block<k> in %lo .. %hi { … }
 //   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// If cores without blocks do nothing at all, the kernel states in `busy_cores` how many blocks there can be.
+// If cores without blocks do nothing at all, the op `busy_cores` states how many blocks the kernel can have.
 //
-// With dynamic scheduling, any core may execute a block. This pass assigns such blocks like all others.
+// With dynamic scheduling, any core may execute any block. This pass ignores that and assigns such blocks
+// like all others.
 //
-// If a kernel distributes only the blocks of one product, the blocks that cores process at the same time
-// share rows and columns, so that these stay in the cache. The numbers of a core's blocks then differ by the
-// number of cores, and the numbering goes through groups of rows, column by column.
+// If a kernel distributes only the blocks of one product, the blocks that run at the same time should share
+// rows and columns, which then stay in the cache. A core therefore processes every n-th block, where n is the
+// number of cores. Blocks are numbered in groups of rows, and column by column within a group.
 //
 //   spmd (%i: block<i> in …, %j: …) { … }
 //   ->  loop %n in core .. count i * count j step cores {
@@ -40,11 +42,11 @@ namespace kdl::simt {
 
 namespace {
 
-// The number of rows of the tensor in a group; the blocks in flight then cover about a square.
+// The number of tensor rows in a group. The blocks that run at the same time then cover about a square.
 constexpr int64_t kGroupRows = 2048;
 
-/// Whether the kernel uses cores only for the blocks of one product of two tiles, along the last two axes of
-/// `spmd`.
+/// Returns whether the kernel distributes only the blocks of one product of two tiles to cores. The product's
+/// result must have the last two axes of `spmd`.
 bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
   const std::vector<Value*> binders = spmd->region()->params();
   if (binders.size() < 2) return false;
@@ -92,7 +94,8 @@ class Distributor {
       return ir::Erase(op);
     }
     CoreShare share = CoreShareOf(b_, core, total, cores);
-    // If the loop does not carry the block's numbers, they are computed from the block's index.
+    // If the loop does not carry the block's number along each axis, these numbers are computed from the
+    // number of the block.
     bool walks = facts_.walks_blocks && counts.size() > 1;
     Values firsts = walks ? BlockNumbers(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
@@ -119,8 +122,8 @@ class Distributor {
   }
 
  private:
-  /// If there is a block at all, there is at least one along each axis. Using at least 1 lets later code
-  /// divide by the number of blocks without a check for zero.
+  /// Returns the count, or 1 if it is 0, so that later code can divide by it without a check. If any block
+  /// exists, each axis has at least one block, so the count is then unchanged.
   Value* AtLeastOne(Value* count) { return b_.Max(count, b_.I64(1)); }
 
   /// Moves the body of `spmd` into the loop at the builder's position.
@@ -166,15 +169,15 @@ class Distributor {
     return numbers;
   }
 
-  /// Returns the numbers of the next block along each axis. The last axis advances by one; an axis that has
-  /// reached its end restarts at 0 and lets the axis before it advance.
+  /// Returns the numbers of the next block along each axis. The last axis advances by one. If an axis has
+  /// reached its end, it restarts at 0, and the axis before it advances.
   Values NextNumbers(const Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     Values next(numbers.size());
     Value* moves = nullptr;  // whether all later axes are at their ends; null if there are none
     for (size_t i = numbers.size(); i-- > 0;) {
       Value* after = b_.Add(numbers[i], b_.I64(1));
-      // Whether the block ends at the axis's end can be computed from the block itself, so no register is
-      // needed for the number of blocks.
+      // The end of the block is compared with the end of the axis, so that no register is needed for the
+      // number of blocks.
       Value* is_last = i > 0 ? IsLast(spmd->operand(2 * i + 1), ranges[i], numbers[i]) : nullptr;
       next[i] = is_last ? b_.Select(is_last, b_.I64(0), after) : after;
       if (moves) next[i] = b_.Select(moves, next[i], numbers[i]);

@@ -12,8 +12,9 @@
 #include "targets/simt/passes.h"
 
 // expand-reductions: replaces an op that reduces, multiplies or gathers elements of tiles by an elementwise
-// loop over its result. The body of the elementwise loop contains a loop over the reduced elements. The only
-// ops that remain on tiles are elementwise loops, scans, and products and reductions with a thread layout.
+// loop over its result. The body of the elementwise loop contains a loop over the reduced elements. After
+// this pass, the only ops on tiles are elementwise loops, scans, and products and reductions with a thread
+// layout.
 //
 //   %u = contraction %a, %b into %t over k
 //   ->
@@ -21,7 +22,7 @@
 //     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
 //     yield %s }
 //
-// A reduction in 64-lane order becomes two steps. First each of 64 lanes reduces its elements, and then the
+// A reduction in 64-lane order is done in two steps. First, each of 64 lanes reduces its elements. Then, the
 // results of the lanes are combined in the specified order.
 //
 //   %m = reduce max %x over c {order = lanes64}
@@ -77,8 +78,8 @@ class PointFolder {
 
   // -- Elementwise loops -------------------------------------------------------------------------
 
-  /// Computes the values that `make` returns for each point over the axes, and returns them as tiles. Without
-  /// axes, the values are computed once, at the builder's position.
+  /// Emits an elementwise loop that computes the values which `make` returns at each point, and returns these
+  /// values as tiles. If there are no axes, the values are computed only once, at the builder's position.
   Values ElementwiseLoop(const AxisList& axes, const std::function<Values(const Point&)>& make) {
     if (axes.empty()) return make({});
     AxisList sorted = order_.Sorted(axes);
@@ -89,8 +90,8 @@ class PointFolder {
 
   Values ElementwiseLoop(const AxisList& axes, const std::vector<Value*>& blocks,
                          const std::function<Values(const Point&)>& make) {
-    // The types of the results are known only once the body exists. It is therefore built in a temporary
-    // elementwise loop without results, and then moved.
+    // The types of the results are known only once the body exists. The body is therefore built in a
+    // temporary elementwise loop without results, and then moved.
     Op* draft = b_.Create(OpKind::Elementwise, {blocks}, {});
     Point point;
     for (AxisId axis : axes) point[axis] = b_.AddParam(draft->region(), b_.I64Type(), Name());
@@ -129,7 +130,7 @@ class PointFolder {
   /// Returns the range of an axis's block.
   Range BlockRangeOf(AxisId axis) const { return ranges_.at(axis); }
 
-  /// Emits loops over the axes, the last one innermost.
+  /// Emits a loop for each axis. The loop over the last axis is the innermost one.
   Values Loops(const AxisList& axes, size_t depth, Point& point, const Values& carried,
                const std::function<Values(const Point&, const Values&)>& step) {
     if (depth == axes.size()) return step(point, carried);
@@ -155,7 +156,7 @@ class PointFolder {
     return b_.Binary(kind, a, b);
   }
 
-  /// Returns the accumulator after the term at the point.
+  /// Returns the accumulator combined with the term at the point.
   Value* AccumulateTerm(Value* acc, const Point& point) {
     Value* a = b_.Cast(Element(at_->operand(0), point), Acc());
     if (!IsProduct()) return Together(acc, a);
@@ -189,8 +190,8 @@ class PointFolder {
     });
   }
 
-  /// Emits steps of a matrix instruction over adjacent terms along the last axis. After the end of the axis's
-  /// block, both factors are 0, and such terms are added like all others.
+  /// Emits the steps of a matrix instruction over adjacent terms along the last axis. Beyond the end of the
+  /// axis's block, both factors are 0, and these terms are added like all others.
   Values VectorMma(const ir::MatrixInstruction& instruction, const AxisList& folded, Point& point,
                    const Values& inits) {
     AxisList slow(folded.begin(), folded.end() - 1);
@@ -205,7 +206,7 @@ class PointFolder {
     });
   }
 
-  /// Returns the accumulator after the step whose first term is at the point.
+  /// Returns the accumulator after one step of the matrix instruction, whose first term is at the point.
   Value* VectorMma(const ir::MatrixInstruction& instruction, Value* acc, Point point, AxisId axis,
                    Value* end) {
     Value* first = point.at(axis);
@@ -259,8 +260,8 @@ class PointFolder {
     Value* in_lanes = ElementwiseLoop(axes, blocks, [&](const Point& point) -> Values {
       return {FoldLane(folded, point, point.at(lane))};
     })[0];
-    // One thread combines all lanes whose distance is a multiple of `kParts`. The `kParts` results are
-    // combined afterwards.
+    // Each thread combines the lanes that are `kParts` lanes apart. The `kParts` partial results are combined
+    // afterwards.
     AxisId part = NewAxis(kParts);
     blocks.back() = MakeBlockOf(part, kParts);
     axes.back() = part;
@@ -282,7 +283,7 @@ class PointFolder {
     return b_.Make(OpKind::MakeBlock, {zero, all, zero}, b_.types().Block(axis));
   }
 
-  /// Reduces the elements, in each row, whose position is `lane` modulo 64.
+  /// Reduces the elements whose position in their row, modulo 64, is `lane`.
   Value* FoldLane(const AxisList& folded, Point point, Value* lane) {
     Value* start = Identity();
     if (IsProduct()) {
@@ -303,7 +304,7 @@ class PointFolder {
     })[0];
   }
 
-  /// Elements of a tile along an axis that are equally far apart.
+  /// `count` elements of a tile along an axis, each `apart` elements after the previous one.
   struct Leaves {
     Value* tile;
     AxisId axis;
@@ -311,8 +312,8 @@ class PointFolder {
     int64_t apart;
   };
 
-  /// Combines lane l with lane l + 32, then with l + 16, … and l + 1. The same code serves elements that are
-  /// equally far apart.
+  /// Combines the leaves as a binary tree. Two such trees combine lane l with lane l + 32, then with l + 16,
+  /// … and l + 1. `first` is the index of the first leaf.
   Value* Tree(const Leaves& leaves, Point point, Value* first) {
     Values lanes;
     for (int64_t number = 0; number < leaves.count; ++number) {
@@ -359,7 +360,7 @@ class PointFolder {
       auto element = [&] { return Unmasked(take, point); };
       if (!take.mask()) return {element()};
       Scalar scalar = take.result()->type()->scalar;
-      // Where the mask is false, the element is unspecified; zero is used.
+      // Where the mask is false, the element is unspecified, so zero is used.
       return MakeIf(
           b_, Element(take.mask(), point), {b_.types().ScalarOf(scalar)},
           [&]() -> Values { return {element()}; },

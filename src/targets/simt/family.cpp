@@ -26,7 +26,7 @@ using codegen::CompiledModule;
 using codegen::CompileOptions;
 using targets::TargetKernels;
 
-/// A machine together with the generator of its code.
+/// A machine and its code generator.
 struct DeviceFacts : SimtFacts {
   std::string kind;  ///< the kind of the machine's images
   Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
@@ -60,21 +60,20 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
 
 // -- CUDA -------------------------------------------------------------------------------------------
 
-/// The values of the key `dot`, which says whether products may use instructions that only some machines
-/// have.
+/// The values of the key `dot`, which controls whether products may use matrix instructions.
 constexpr std::string_view kDots[] = {"native", "portable"};
 
-/// A level of NVIDIA's machines. Code for `sm_80` and `sm_90` also runs on later machines; code for `sm_90a`
-/// runs only on such machines. Workgroup memory is therefore the smallest amount that any machine which runs
-/// the code has. On 8.6, 8.9 and 12.0, a core may have 99 KiB of a multiprocessor's 100 KiB. On 9.0 it may
-/// have 227 of 228 KiB, since the driver reserves 1 KiB. Register use, however, is weighed for the level's
-/// own machine, whose multiprocessor has 164 KiB on 8.0.
+/// A level of NVIDIA's GPUs. Code for `sm_80` and `sm_90` also runs on later GPUs, but code for `sm_90a` runs
+/// only on that level. `workgroup_bytes` is therefore the smallest amount of workgroup memory on any GPU that
+/// can run the code. On levels 8.6, 8.9 and 12.0, a workgroup may use 99 KiB of a multiprocessor's 100 KiB.
+/// On 9.0, it may use 227 of 228 KiB, since the driver reserves 1 KiB. `multiprocessor_bytes`, which affects
+/// register use, is that of the level's own GPU: 164 KiB on 8.0.
 struct CudaLevel {
   std::string_view name;
   int64_t workgroup_bytes;
   int64_t multiprocessor_bytes;
   int64_t ring_bytes;
-  size_t first_instruction;  ///< the index in the table of matrix instructions
+  size_t first_instruction;  ///< index of the first row in `kMmaShapes`
 };
 constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kGroupInstructions},
                                      {"sm_90", 99 << 10, 228 << 10, 49 << 10, kGroupInstructions},

@@ -11,10 +11,10 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// fetch-ahead: factors that an iteration fetches by asynchronous copies are fetched some iterations earlier,
-// so that the copies run while other products are computed. A factor's buffer becomes a ring with a slot for
-// each iteration in flight. One barrier per iteration is enough: after the barrier, all threads see the
-// copies that each thread has awaited, and no thread reads the slot that is filled next.
+// fetch-ahead: fetches the factors of a product some iterations ahead, with asynchronous copies that run
+// while other products are computed. A factor's buffer becomes a ring buffer with a slot for each iteration
+// in flight. One barrier per iteration is enough: after the barrier, all threads see the completed copies of
+// all other threads, and no thread reads the slot that is filled next.
 //
 //   loop %k in 0 .. %K step 16 {
 //     %A = buffer_new : …[64,16]; workgroup
@@ -38,11 +38,11 @@ namespace {
 
 using ir::AttrKey;
 
-// The maximum number of iterations ahead, unless the source says otherwise.
+// The maximum number of iterations between a copy and its use, unless the source says otherwise.
 constexpr int64_t kMostAhead = 3;
 
-/// Finds the factors that each iteration of a loop fetches. Each comes with the branch that either begins its
-/// copies or loads it in another way.
+/// Finds the factors that each iteration of a loop fetches. For each factor, finds the branch that either
+/// begins its copies or loads it in another way.
 class FetchStudy {
  public:
   explicit FetchStudy(Op* loop) : loop_(loop) {}
@@ -63,7 +63,7 @@ class FetchStudy {
     return repeats ? std::optional(std::move(fetched)) : std::nullopt;
   }
 
-  /// Returns the buffer that the branch's copies fill, or null if it has no copies.
+  /// Returns the buffer that the branch's copies fill, or null if the branch has no copies.
   static Op* FilledBuffer(const Op* branch) {
     Op* buffer = nullptr;
     ir::Walk(branch->region(0), [&](const Op* op) {
@@ -79,7 +79,7 @@ class FetchStudy {
     });
   }
 
-  /// Whether the branch cannot trap, and no iteration changes the memory that the branch reads.
+  /// Returns whether the branch cannot trap, and no iteration changes the memory that the branch reads.
   bool KeepsSources(const Op* branch) const {
     bool keeps = true;
     for (const ir::Region* region : branch->regions()) {
@@ -97,7 +97,7 @@ class FetchStudy {
   Op* loop_;
 };
 
-/// Rewrites one loop so that factors are fetched ahead of time.
+/// Rewrites one loop so that it fetches factors ahead of time.
 class FetchRewriter {
  public:
   FetchRewriter(ir::Module& module, Op* loop, int64_t ahead)
@@ -128,7 +128,7 @@ class FetchRewriter {
   }
 
  private:
-  /// Emits the fetches of iteration `at` into `slot`, at the builder's position.
+  /// Emits, at the builder's position, the fetches for the iteration with index `at`, into `slot`.
   void Fetch(const std::vector<Fetched>& all, Value* at, Value* slot) {
     for (size_t i = 0; i < all.size(); ++i) {
       ir::ValueMap map;
@@ -144,7 +144,7 @@ class FetchRewriter {
     }
   }
 
-  /// Replaces the buffer by the iteration's own slot of the ring.
+  /// Replaces the buffer by the current iteration's slot of the ring.
   void Replace(const Fetched& fetched, Value* ring) {
     const Value* old = fetched.buffer->result();
     ir::Erase(fetched.fetch);
@@ -167,7 +167,7 @@ class FetchRewriter {
     others.empty() ? ir::Erase(await) : await->SetSegment(ir::AsyncCopyWaitOp::at_buffers, others);
   }
 
-  /// Whether the branch writes to the iteration's own slots and to no other buffers.
+  /// Returns whether the branch writes to slots of the current iteration and to no other buffers.
   bool FillsRings(const Op* branch) const {
     bool fills = false;
     bool others = false;
@@ -180,8 +180,8 @@ class FetchRewriter {
     return fills && !others;
   }
 
-  /// Adds a barrier at the end of a branch that only some iterations enter, so that other iterations need
-  /// none. One example is a branch that writes zeros after the end of a block.
+  /// Adds a barrier at the end of a branch that only some iterations take. Iterations that do not take it
+  /// then need no barrier. One example is a branch that writes zeros beyond the end of a block.
   void ShowToAll(Op* branch) {
     b_.SetInsertionPoint(branch->region(0)->terminator());
     b_.Create(OpKind::Barrier, {}, {});

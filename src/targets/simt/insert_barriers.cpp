@@ -19,12 +19,13 @@
 
 // insert-barriers: inserts a barrier before each op that accesses memory which other threads may have
 // accessed since the last barrier, if one of the accesses is a write. In a loop, accesses of the previous
-// iteration count, too. A barrier that only the first iteration needs is placed before the loop.
+// iteration are also considered. A barrier that only the first iteration needs is placed before the loop.
 //
-// A loop with one iteration runs on the first thread. Iterations of different loops run on the same thread if
-// their numbers are equal. So two loops need no barrier between them if they access each element in
-// iterations with the same number. Slots of a ring (rings/ring_loop.h) are separate memory. Seen from an
-// iteration, the slot of the previous iteration is the last one of the ring.
+// Iterations with the same number run on the same thread, even if they belong to different workgroup loops. A
+// loop with one iteration runs on the first thread. Therefore, two loops need no barrier between them if each
+// element is accessed in iterations with the same number. Slots of a ring buffer (rings/ring_loop.h) are
+// treated as separate memory. They are numbered relative to the slot of the current iteration, so the slot of
+// the previous iteration has the last number.
 //
 //   loop {threads} { buffer_store … to %m }     ->   loop {threads} { buffer_store … to %m }
 //   loop {threads} { buffer_load %m … }              barrier
@@ -36,13 +37,13 @@ namespace {
 
 using ir::Effect;
 
-/// Describes, as text, which thread of a workgroup loop accesses memory. If the loop has one iteration, this
-/// is the loop's only thread. Otherwise it is the indices as functions of the iteration's number, provided
-/// that they determine the number. If they do not, the text is empty.
+/// A text that describes which thread of a workgroup loop accesses which element. If the loop has one
+/// iteration, the text names the loop's only thread. Otherwise, it states the indices as functions of the
+/// iteration's number. The text is empty if the indices do not determine that number.
 using Way = std::string;
 
-/// Memory that is accessed. For a ring, this is one slot, counted from the slot of the current iteration of
-/// `loop`; if `loop` is null, it may be any slot.
+/// Memory that is accessed. For a ring buffer, this is one slot, numbered relative to the slot of the current
+/// iteration of `loop`. If `loop` is null, it may be any slot.
 struct Spot {
   const Value* memory;
   const Op* loop = nullptr;
@@ -69,8 +70,8 @@ struct Touched {
     Add(read, other.read);
     Add(changed, other.changed);
   }
-  /// Renumbers slots for the next iteration of the loop. If the loop has ended, an access may have been to
-  /// any slot.
+  /// Renumbers slots relative to the next iteration of the loop. If the loop has ended, the slots are
+  /// forgotten, and each access may have been to any slot.
   void Leave(const Op* loop, bool has_ended) {
     for (Ways* ways : {&read, &changed}) {
       Ways counted;
@@ -83,7 +84,8 @@ struct Touched {
       *ways = std::move(counted);
     }
   }
-  /// Removes accesses to tensors, because a block does not see other blocks' accesses to tensors.
+  /// Removes accesses to tensors. A block does not see the accesses of other blocks to tensors, so these need
+  /// no barrier.
   void ForgetTensors() {
     auto is_tensor = [](const auto& entry) {
       return entry.first.memory->type()->kind == ir::TypeKind::Tensor;
@@ -94,7 +96,7 @@ struct Touched {
   bool operator==(const Touched&) const = default;
 };
 
-/// Whether different threads may access the same element.
+/// Returns whether different threads may access the same element, one thread in `a` and the other in `b`.
 bool Meet(const Ways& a, const Ways& b) {
   auto meet = [](const Ways::value_type& one, const Ways::value_type& other) {
     bool same =
@@ -111,18 +113,19 @@ bool Collide(const Touched& before, const Touched& now) {
          Meet(before.read, now.changed);
 }
 
-/// Returns the memory of an operand if threads share it, otherwise null.
+/// Returns the memory that an operand refers to if threads share this memory, otherwise null.
 const Value* SharedMemory(const Value* operand) {
   if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
   bool is_workgroup = operand->type()->kind == ir::TypeKind::Buffer &&
                       operand->type()->space == ir::Space::Workgroup;
-  // mbarriers synchronize accesses to such a buffer.
+  // Accesses to buffers with this attribute are synchronized by mbarriers.
   return is_workgroup && !operand->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ? operand : nullptr;
 }
 
 bool IsOfKind(const Op* op, OpKind kind) { return op && op->kind() == kind; }
 
-/// Returns the loop whose iterations the value counts from 0, or null.
+/// If the value is the number of a loop's current iteration, counted from 0, returns the loop. Otherwise
+/// returns null.
 const Op* CountedLoop(const Value* number) {
   const Op* div = number->def();
   const Op* sub = IsOfKind(div, OpKind::Div) ? div->operand(0)->def() : nullptr;
@@ -150,8 +153,8 @@ Spot AccessedSpot(const Op* op, const Value* memory) {
   return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
 }
 
-/// Returns, as text, how the value is computed from the iteration's number `p` by divisions and remainders
-/// with constants; empty if it is computed in another way.
+/// Returns a text such as `((p/4)%8)` that states how the value is computed from the iteration's number `p`.
+/// Only divisions and remainders by constants are supported; for other values, the text is empty.
 std::string DigitText(const Value* value, const Value* iteration) {
   if (!value) return "";
   if (value == iteration) return "p";
@@ -163,7 +166,8 @@ std::string DigitText(const Value* value, const Value* iteration) {
   return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
 }
 
-/// Whether the digits determine the number `p`, because no two numbers have the same digits.
+/// Returns whether the digits, which are texts from `DigitText`, determine the number `p`. They do if no two
+/// numbers have the same digits.
 bool TellNumber(std::set<std::string> digits) {
   for (std::string rest = "p"; !digits.empty();) {
     if (digits.size() == 1 && *digits.begin() == rest) return true;
@@ -177,8 +181,8 @@ bool TellNumber(std::set<std::string> digits) {
   return false;
 }
 
-/// If `index`, the start of a vector, is known to be a multiple of the vector's lanes, returns the vector's
-/// number. Otherwise returns null.
+/// If `index`, the start of a vector, is known to be a multiple of the number of lanes, returns the number of
+/// the vector. Otherwise returns null.
 const Value* NumberOfVector(const Value* index, int64_t lanes) {
   if (lanes == 1) return index;
   const Op* def = index->def();
@@ -186,7 +190,8 @@ const Value* NumberOfVector(const Value* index, int64_t lanes) {
   return is_multiple ? def->operand(0) : nullptr;
 }
 
-/// Returns how the op accesses memory in `loop`, a workgroup loop that starts at 0, or null.
+/// Returns a text that describes how the op accesses memory in the workgroup loop `loop`, which may be null.
+/// The text is empty if that is unknown.
 Way AccessWay(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
   if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first thread";
@@ -227,8 +232,8 @@ class BarrierPlacer {
  public:
   explicit BarrierPlacer(ir::Module& module) : b_(module) {}
 
-  /// Returns the accesses since the last barrier, as of the end of the region. `open` contains those at the
-  /// start of the region. Inserts barriers only if `places` is true.
+  /// Processes a region. `open` contains the accesses since the last barrier at the start of the region.
+  /// Returns those at its end. Inserts barriers only if `places` is true.
   Touched Block(const ir::Region* region, Touched open, bool places) {
     for (Op* op : *region) open = One(op, std::move(open), places);
     return open;
@@ -247,8 +252,8 @@ class BarrierPlacer {
     return Loop(op, std::move(open), places);
   }
 
-  /// Handles a branch op. If the accesses in `open` require a barrier in both branches, one barrier before
-  /// the branches replaces these two.
+  /// Handles a branch op. If the accesses in `open` require a barrier in each of the two branches, one
+  /// barrier before the branch op replaces both.
   Touched Branches(Op* op, Touched open, bool places) {
     auto asks = [&](const ir::Region* region) {
       return Wanted(region, open) > Wanted(region, Touched());
@@ -262,7 +267,7 @@ class BarrierPlacer {
     return after;
   }
 
-  /// Returns how many barriers a region needs if the accesses in `open` precede it.
+  /// Returns how many barriers a region needs if the accesses in `open` come before it.
   int64_t Wanted(const ir::Region* region, const Touched& open) {
     const int64_t before = std::exchange(wanted_, 0);
     Block(region, open, false);
@@ -270,7 +275,7 @@ class BarrierPlacer {
   }
 
   Touched Loop(Op* op, Touched open, bool places) {
-    // Enclosing loops ask about the same loop again and again.
+    // Enclosing loops ask about the same loop many times, so answers are cached.
     std::vector<Answer>& known = answers_[op];
     auto same = std::ranges::find(known, open, &Answer::open);
     if (!places && same != known.end()) {
@@ -284,8 +289,8 @@ class BarrierPlacer {
     return answer.after;
   }
 
-  /// Handles a loop. If only accesses before the loop require a barrier in its body, one barrier before the
-  /// loop replaces it.
+  /// Handles a loop. If a barrier in the loop's body is required only by accesses before the loop, one
+  /// barrier before the loop replaces it.
   Touched Walked(Op* op, Touched open, bool places) {
     auto [entry, inside] = Iterations(op, open);
     if (inside > 0 && open != Touched()) {
@@ -302,8 +307,8 @@ class BarrierPlacer {
     return after;
   }
 
-  /// Returns the accesses since the last barrier that are possible at the start of an iteration, and the
-  /// number of barriers in the body.
+  /// Returns the accesses that may have happened since the last barrier when an iteration starts. Also
+  /// returns the number of barriers in the body.
   std::pair<Touched, int64_t> Iterations(const Op* op, const Touched& open) {
     const int64_t before = wanted_;
     Touched entry = open;
@@ -329,7 +334,7 @@ class BarrierPlacer {
 
   Touched Next(Op* op, Touched open, const Touched& now, bool places) {
     if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
-    // A thread awaits only copies that it has begun itself.
+    // An `async_copy_wait` needs no barrier, because a thread waits only for copies that it has begun itself.
     if (op->kind() != OpKind::AsyncCopyWait && Collide(open, now)) {
       Place(op, places);
       open = {};
@@ -338,8 +343,8 @@ class BarrierPlacer {
     return open;
   }
 
-  /// The accesses before a loop (`open`) and after it (`after`), and the number of barriers in the loop
-  /// (`wanted`).
+  /// A cached answer about a loop: the accesses before the loop and after it, and the number of barriers in
+  /// it.
   struct Answer {
     Touched open;
     Touched after;

@@ -5,8 +5,8 @@
 
 namespace kdl::simt {
 
-/// NVIDIA does not document the order in which its machines add. In this model, products are rounded, and
-/// then adjacent products are added in pairs. Factors and sums may be subnormal.
+/// NVIDIA does not document the order in which its GPUs add. In this model of the instruction, each product
+/// is rounded, and then adjacent products are added in pairs. Factors and sums may be subnormal.
 inline constexpr ir::MatrixInstruction kMmaBf16{.name = "simt.mma_bf16",
                                                 .a = kdl::Scalar::BF16,
                                                 .b = kdl::Scalar::BF16,
@@ -26,8 +26,8 @@ inline constexpr ir::MatrixInstruction kMmaF16{.name = "simt.mma_f16",
                                                .term = ir::OpKind::Mul,
                                                .modelled = true};
 
-/// Returns the variant of an instruction that a group of warps executes asynchronously and that reads factors
-/// from workgroup memory.
+/// Returns the asynchronous variant of an instruction (`wgmma`), which a group of warps executes and which
+/// reads its factors from workgroup memory.
 constexpr ir::MatrixInstruction GoesOn(ir::MatrixInstruction instruction, std::string_view name) {
   instruction.name = name;
   instruction.goes_on = true;
@@ -75,9 +75,9 @@ inline constexpr ir::MatrixInstruction kGroupU8I8 =
            "simt.wgmma_u8_i8");
 
 /// An instruction for 8-bit floats, whose products are exact in f32. The model is the same as for the other
-/// floats. Real machines are said to align a step's terms, and the f32 sum so far, to the largest exponent,
-/// and to truncate them after about 14 bits. Therefore the instruction sums only 128 terms at a time, and
-/// threads add up these sums.
+/// floats. Real GPUs are said to align the terms of a step, and the f32 sum so far, to the largest exponent.
+/// They are said to truncate the aligned values after about 14 bits. To limit this loss, the instruction sums
+/// only 128 terms at a time, and threads add up these sums.
 constexpr ir::MatrixInstruction ByteFloatMatrixInstruction(std::string_view name, kdl::Scalar a,
                                                            kdl::Scalar b) {
   return {.name = name,

@@ -13,17 +13,17 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/pipe_rings.h"
 
-// lower-stages-to-state-machine: GPU threads cannot wait for other stages or other cores. So a kernel that
-// waits becomes a state machine that can be resumed. This is a loop in which each iteration continues where
-// the previous one stopped, until nothing is left to do. The stages of a core take turns. In a kernel with
-// `sync`, all cores synchronize between the iterations.
+// lower-stages-to-state-machine: GPU threads cannot wait for other stages or other cores. A kernel that waits
+// therefore becomes a state machine that can be resumed. The state machine is a loop in which each iteration
+// continues where the previous iteration stopped, until nothing is left to do. The stages of a core take
+// turns. In a kernel with `sync`, all cores synchronize between the iterations.
 //
 //   stage "a" { … acquire %q … }      ->   while (some stage has not ended) {
 //   stage "b" { … wait %q … }                if (a has not ended) { … }
 //                                            if (b has not ended) { … } }
 //
-// A region in which something waits is divided into steps. Each thread has a private variable, called a cell,
-// which says which step is next:
+// A region that contains an op that waits is divided into steps. Each thread has a private variable, called a
+// cell, which states which step is next:
 //
 //   x ; wait %q ; y       ->   do {
 //                                if (step < 1) { x ; step = 1 }
@@ -32,13 +32,13 @@
 //                              } while (runs and step != 0)
 //
 // Each iteration of the loop executes one step, chosen by a binary search. A sequence of branches would
-// instead grow the code exponentially on PoCL, which copies everything between a branch with a barrier and
-// the end of the loop. If the region is the body of a loop, the steps become iterations of that loop: the
-// last step says whether the first one follows.
+// instead make the code grow exponentially on PoCL, which copies everything between a branch with a barrier
+// and the end of the loop. If the region is the body of a loop, the steps become iterations of that loop, and
+// the last step determines whether the first step follows.
 //
-// Cells also contain values that one step computes and another step needs, the index of a loop, and the
-// values that a loop carries. Outside of elementwise loops, all threads compute the same values, so their
-// cells are equal and all threads take the same path.
+// Cells also contain values that one step computes and another step needs, the index of a loop, and
+// loop-carried values. Outside of elementwise loops, all threads compute the same values. Therefore, the
+// cells of all threads are equal, and all threads take the same path.
 
 namespace kdl::simt {
 
@@ -48,7 +48,8 @@ using ir::Region;
 
 bool Waits(const Region* region);
 
-/// Whether the op, or any op in its regions, waits. Seen from outside, a stage does not wait.
+/// Returns whether the op, or any op in its regions, waits. A `stage` does not wait, even if ops in its
+/// region do.
 bool Waits(const Op* op) {
   switch (op->kind()) {
     case OpKind::Sync:
@@ -68,13 +69,13 @@ bool Waits(const Region* region) {
   return waits;
 }
 
-/// Whether the op is recomputed wherever its result is needed.
+/// Returns whether the op is recomputed wherever its result is needed.
 bool IsMadeAgain(const Op* op) {
   return op->kind() == OpKind::Const || op->kind() == OpKind::CoreId ||
          op->kind() == OpKind::CoreNum;
 }
 
-/// Whether the op belongs at the start of the kernel and is executed only once.
+/// Returns whether the op belongs at the start of the kernel and is executed only once.
 bool IsDeclared(const Op* op) {
   return op->kind() == OpKind::BufferNew || op->kind() == OpKind::LaunchTensor ||
          op->kind() == OpKind::View || op->kind() == OpKind::Table ||
@@ -100,7 +101,7 @@ class StageLowering {
     cells_end_ = b_.I64(0)->def();
     runs_ = NewCell(Scalar::Bool);
     again_ = NewCell(Scalar::Bool);
-    // Loops read this cell after each step, even before their last step has set it.
+    // Loops read this cell after each step, even if their last step has not set it yet.
     Set(again_, false);
     ir::Walk(old, [&](const Op* op) {
       if (IsDeclared(op)) ir::Clone(op, b_, values_);
@@ -112,8 +113,8 @@ class StageLowering {
   }
 
  private:
-  /// Lowers the body. If there are grid-wide barriers, the body becomes a loop, and the cores synchronize
-  /// between the iterations of the loop.
+  /// Lowers the body. If the body contains grid-wide barriers, it becomes a loop, and the cores synchronize
+  /// between the iterations of that loop.
   void Kernel(const Region* old) {
     PlanCells(old);
     if (!Waits(old)) return Steps(old, [](const Op*) {});
@@ -158,7 +159,7 @@ class StageLowering {
     return b_.Eq(held, b_.I64(value));
   }
 
-  /// Emits, before the given op, code that sets to 0 the states made since the last call.
+  /// Emits code before the given op that sets to 0 all states that have been created since the last call.
   void ResetCells(Op* before) {
     Region* region = b_.region();
     Op* here = b_.before();
@@ -202,7 +203,8 @@ class StageLowering {
     if (needed) cells_[value] = NewCell(value->type()->scalar);
   }
 
-  /// Returns the new value for an old one, at the builder's position.
+  /// Returns the new value for an old value. If necessary, emits code to load it from its cell or to
+  /// recompute it.
   Value* NewValue(Value* old) {
     if (auto known = values_.find(old); known != values_.end()) return known->second;
     if (auto cell = cells_.find(old); cell != cells_.end()) return values_[old] = Get(cell->second);
@@ -218,7 +220,7 @@ class StageLowering {
     return values;
   }
 
-  /// Calls `make`. Values that it loads or computes are not visible afterwards.
+  /// Calls `make`, and then forgets the new values that it has loaded or computed.
   void WithLocalValues(const std::function<void()>& make) {
     ir::ValueMap outer = values_;
     make();
@@ -261,7 +263,7 @@ class StageLowering {
     });
   }
 
-  /// Returns functions that emit the steps. Each step sets the state to the next one.
+  /// Returns functions that emit the steps. Each step sets the state to the number of the next step.
   std::vector<std::function<void()>> StepEmitters(const Region* region,
                                                   const std::function<void(const Op*)>& end,
                                                   Value* state) {
@@ -291,7 +293,7 @@ class StageLowering {
   }
 
   /// Emits code that executes the step with this number. The first of `steps` has the number `first`. A
-  /// binary search keeps the branches from being nested deeply.
+  /// binary search keeps the nesting of branches shallow.
   void Choose(Value* number, int64_t first, std::span<const std::function<void()>> steps) {
     if (steps.size() == 1) return WithLocalValues(steps[0]);
     size_t half = steps.size() / 2;
@@ -320,7 +322,7 @@ class StageLowering {
     }
   }
 
-  /// Emits an op that waits. When the op no longer waits, step `next` follows.
+  /// Emits an op that waits. Once it no longer waits, step `next` follows.
   void Waiting(Op* op, Value* state, int64_t next) {
     b_.set_loc(op->loc());
     switch (op->kind()) {
@@ -350,7 +352,7 @@ class StageLowering {
 
   // -- Loops and branches ---------------------------------------------------------------------------
 
-  /// Makes cells for the values of a region that are also results of the region's op.
+  /// Makes cells for loop-carried values. They are parameters of the op's region and also results of the op.
   void PlanCarried(const Op* op, size_t first_param, Values& cells) {
     for (size_t i = 0; i < op->results().size(); ++i) {
       cells.push_back(NewCell(op->result(i)->type()->scalar));
@@ -362,8 +364,8 @@ class StageLowering {
     for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
   }
 
-  /// Emits iterations of a region. They go on until the region waits, or until `end`, which is called after
-  /// the last step, sets `again_` to false.
+  /// Emits a loop over a region. The loop runs until an op in the region waits, or until `end`, which is
+  /// called after the last step, sets `again_` to false.
   void Iterations(Value* condition, const Region* region,
                   const std::function<void(const Op*)>& end) {
     TakeSteps(region, end, condition, /*repeats=*/true);
@@ -386,7 +388,7 @@ class StageLowering {
     Iterations(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
       StoreAll(NewValues(yield->operands()), carried);
       Value* at = Get(index);
-      // The index is below the end, but their distance may exceed the range of i64.
+      // The index is below the end, but the distance between them may exceed the range of i64.
       Value* left = b_.Cast(b_.Sub(hi, at), Scalar::U64);
       Value* again = b_.Gt(left, b_.Cast(step, Scalar::U64));
       if (loop->HasAttr(AttrKey::Breaks)) again = b_.And(again, Get(carried[0]));
@@ -396,7 +398,7 @@ class StageLowering {
     If(Get(runs_), [&] { SetState(active, 0); });
   }
 
-  /// Emits an empty loop that traps for the same values of the step as the original loop.
+  /// Emits an empty loop, which traps for the same values of the step as the original loop does.
   void CheckStep(ir::LoopOp loop) {
     if (passes::ConstantOf(loop.step())) return;
     Value* lo = NewValue(loop.lo());
@@ -486,12 +488,12 @@ class StageLowering {
   ir::Builder b_;
   bool global_pipes_;
   Rings rings_;
-  ir::ValueMap values_;  ///< old values -> the new values that are available here
-  std::unordered_map<const Value*, Value*> cells_;  ///< old values -> their cells
-  Values states_;  ///< cells that must be 0 before the first iteration
+  ir::ValueMap values_;  ///< maps old values to new values that are available here
+  std::unordered_map<const Value*, Value*> cells_;  ///< maps old values to their cells
+  Values states_;  ///< state cells that must be 0 before the first iteration
   std::vector<Op*> stages_;
   Op* cells_end_ = nullptr;
-  Value* runs_ = nullptr;   ///< false once something has waited in this iteration
+  Value* runs_ = nullptr;   ///< false once an op has waited in this iteration
   Value* again_ = nullptr;  ///< whether another iteration of a loop follows
 };
 

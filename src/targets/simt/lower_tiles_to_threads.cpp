@@ -8,7 +8,7 @@
 
 // lower-tiles-to-threads: gives every tile a workgroup buffer, and distributes the elements of elementwise
 // loops to the GPU threads. Outside of elementwise loops, all threads compute the same values, and only
-// thread 0 performs the effects.
+// thread 0 performs side effects.
 //
 //   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }
 //   ->
@@ -16,14 +16,14 @@
 //   loop %p in 0 .. size(bi) * 32 step 1 {threads} {
 //     if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
-// A tile that a loop carries has a single buffer. An iteration writes its new value to the buffer directly
-// if, for each element, it reads no other element of the old value.
+// A loop-carried tile has a single buffer. An iteration writes its new value directly to the buffer if, for
+// each element, it reads no other element of the old value.
 
 namespace kdl::simt {
 
 namespace {
 
-/// Whether the op only computes scalars.
+/// Returns whether the op only computes scalars.
 bool IsOfScalars(const Op* op) {
   return op->info().has(ir::kPure) && std::ranges::none_of(op->operands(), IsTileValue) &&
          std::ranges::none_of(op->results(), IsTileValue);

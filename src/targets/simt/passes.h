@@ -3,7 +3,7 @@
 #include "passes/passes.h"
 #include "targets/simt/facts.h"
 
-// The passes that only machines with workgroups need. Each is in the file of the same name.
+// The passes that only machines with workgroups need. Each pass is in the file of the same name.
 
 namespace kdl::simt {
 

@@ -5,8 +5,8 @@
 #include "passes/pipelines.h"
 #include "targets/simt/passes.h"
 
-// The passes that lower the source's tiles to loops of GPU threads. Their order is checked when kernelc is
-// compiled.
+// The passes that lower the tiles of a program to loops of GPU threads. Their order is checked when kernelc
+// is compiled.
 
 namespace kdl::simt {
 

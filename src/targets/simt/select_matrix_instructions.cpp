@@ -3,9 +3,9 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/passes.h"
 
-// select-matrix-instructions: gives a product of two tiles one of the machine's matrix instructions, if the
-// product's blocks consist of whole instruction steps. The interpreter then computes the same steps. Integer
-// factors keep their own type instead of being converted to the accumulator's.
+// select-matrix-instructions: selects a matrix instruction of the machine for a product of two tiles, if the
+// shape of the instruction divides the product's blocks. The interpreter then emulates the same instruction.
+// Integer factors keep their own type instead of being converted to the type of the accumulator.
 //
 //   contraction %a, %b into %c over k {acc = f32, …, instruction = "cpu.bf16_pairs"}
 //   ->  contraction %a, %b into %c over k {acc = f32, …, instruction = "simt.mma_bf16"}

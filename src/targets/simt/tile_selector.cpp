@@ -21,19 +21,20 @@
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
 
-// The model. Axes that a contraction reduces get short blocks, because workgroup memory contains both
-// operands. Axes that it keeps get square blocks. In other kernels, the axis that is contiguous in memory is
-// distributed to the threads, and other axes get a few rows.
+// The model for choosing block sizes. Axes that a contraction reduces get short blocks, because workgroup
+// memory contains both operands. Axes that the contraction keeps get square blocks. In other kernels, the
+// axis that is contiguous in memory is distributed to the threads, and other axes get a few rows.
 //
-// If a kernel's only reduction is a sum of outer products, the result stays in registers, and the square is
-// as large as the registers allow: 64 KiB of f32, with 8 x 8 elements for each of 256 threads. With a matrix
-// instruction, each of 128 threads has 128 elements of the square, and reduced blocks span two instructions.
-// If tensor tiles are copied asynchronously to workgroup memory, each of two groups of 128 threads has 64
-// rows. The number of columns is the maximum for the group's registers: 256, or 128 if threads add partial
-// sums. Rows of terms then have 128 bytes. If the loop does more than multiply, it needs registers for that,
-// and there are 128 columns.
+// If a kernel's only reduction is a sum of outer products, the result stays in registers. Its block is the
+// largest square that the registers allow: 64 KiB of f32, with 8 x 8 elements for each of 256 threads. With a
+// matrix instruction, each of 128 threads has 128 elements of the square, and blocks of the reduced axis span
+// two instructions. If tensor tiles are copied asynchronously to workgroup memory, each of two groups of 128
+// threads has 64 rows. The number of columns is then the maximum for the group's registers: 256, or 128 if
+// threads add partial sums. A row of terms has 128 bytes. If the loop does more than multiply, it needs
+// registers for that, and there are only 128 columns.
 //
-// Other blocks shrink until the tiles that reductions read and produce fit into workgroup memory.
+// In all other kernels, blocks shrink until the tiles that reductions read and produce fit into workgroup
+// memory.
 
 namespace kdl::simt {
 
@@ -41,11 +42,11 @@ namespace {
 
 using ir::AttrKey;
 
-/// How a kernel uses the axes whose extent is one given generic.
+/// How a kernel uses the axes whose extent is a given generic parameter.
 struct Role {
   bool folded = false;   ///< reduced by a contraction
   bool kept = false;     ///< in the result of a contraction
-  bool along = false;    ///< the last index of some access
+  bool along = false;    ///< used as the last index of some access
   bool columns = false;  ///< the last axis of a contraction's result
 };
 
@@ -55,7 +56,8 @@ enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 // The number of bytes in a row of terms, if tensor tiles are copied.
 constexpr int64_t kRowBytes = 128;
 
-/// Returns the extent to aim for. `instruction` is the product's matrix instruction, or null.
+/// Returns the preferred extent of an axis with the given role. `instruction` is the product's matrix
+/// instruction, or null.
 int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
                const MmaShape* instruction) {
   bool has_panels = product == Product::TensorTiles || product == Product::Iteration;
@@ -123,7 +125,8 @@ Product OnlyProduct(const SimtFacts& facts, const ir::Function& kernel,
   return sum->HasAttr(AttrKey::Instruction) ? Product::None : Product::Outer;
 }
 
-/// Returns the largest choice that does not exceed `wanted`, or the smallest choice.
+/// Returns the largest choice that does not exceed `wanted`, or the smallest choice if all of them do.
+/// Returns `wanted` if the generic has no list of choices.
 int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   if (generic.choices.empty()) return wanted;
   int64_t chosen = *std::ranges::min_element(generic.choices);
@@ -152,7 +155,7 @@ bool IsTile(const ir::Value* value) {
   return value->type()->kind == ir::TypeKind::Tile && !value->type()->axes.empty();
 }
 
-/// Returns all tiles of the kernel, which need not be live at once.
+/// Returns all tiles of the kernel, even if they are not live at the same time.
 std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
   std::vector<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -161,8 +164,9 @@ std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
   return tiles;
 }
 
-/// Returns the tiles that reductions read and produce. Elementwise loops need no more than one element of any
-/// other tile at a time. The tile to which a contraction adds shares the memory of the contraction's result.
+/// Returns the tiles that reductions read and produce. Other tiles need no memory, because elementwise loops
+/// use only one of their elements at a time. The tile to which a contraction adds shares the memory of the
+/// contraction's result.
 std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   std::unordered_set<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -176,8 +180,8 @@ std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   return {tiles.begin(), tiles.end()};
 }
 
-/// Sets `value` to the next smaller choice, or to half of it if there are no choices. Returns whether there
-/// is a smaller value.
+/// Sets `value` to the next smaller choice. If there is no list of choices, halves it. Returns false if there
+/// is no smaller value.
 bool Shrink(const ir::Generic& generic, int64_t& value) {
   int64_t smaller = value / 2;
   if (!generic.choices.empty()) {
@@ -240,14 +244,14 @@ class TileSelector final : public passes::TileSelector {
                            extents.back());
     }
     if (product != Product::None) trace += fmt::format("  {}\n", DescribeProduct(product));
-    if (facts_.workgroup_limit > 0) {  // all tiles must be in one memory
+    if (facts_.workgroup_limit > 0) {  // all tiles must be in workgroup memory
       MakeFit(kernel, AllTiles(kernel), facts_.workgroup_limit, extents, trace);
     } else if (product == Product::None) {
-      // Tiles that do not fit into workgroup memory are in global memory.
+      // Tiles that do not fit into workgroup memory are placed in global memory.
       std::vector<int64_t> first = extents;
       bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.workgroup_bytes, extents, trace);
-      // If no choice makes a product's tiles fit, the first choice reads the smallest amount from global
-      // memory.
+      // If a product's tiles do not fit with any choice, the first choice is used, because it reads the
+      // smallest amount from global memory.
       if (!fits && Multiplies(kernel)) {
         extents = first;
         trace += "  none fit; the first ones read the least from global memory\n";
@@ -256,7 +260,8 @@ class TileSelector final : public passes::TileSelector {
     return extents;
   }
 
-  /// Halves the largest extent until the tiles fit. Returns false if no extent can shrink any more.
+  /// Repeatedly shrinks the largest extent that can shrink, until the tiles fit. Returns false if no extent
+  /// can shrink any more.
   static bool MakeFit(const ir::Function& kernel, const std::vector<const ir::Value*>& tiles,
                       int64_t most, std::vector<int64_t>& extents, std::string& trace) {
     Constants values;

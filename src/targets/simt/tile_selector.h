@@ -7,8 +7,8 @@
 
 namespace kdl::simt {
 
-/// Returns a selector that chooses blocks whose tiles fit into workgroup memory and give each GPU thread a
-/// few elements. The source file describes the model.
+/// Returns a selector that chooses block sizes such that tiles fit into workgroup memory and each GPU thread
+/// gets a few elements. tile_selector.cpp describes the model.
 std::unique_ptr<const passes::TileSelector> MakeTileSelector(const SimtFacts& facts);
 
 }  // namespace kdl::simt

@@ -7,7 +7,7 @@
 
 namespace kdl::simt {
 
-/// Returns the properties that determine tiles and workgroups.
+/// Returns the properties of the machine that determine the sizes of tiles and workgroups.
 std::vector<targets::Trait> SimtTraits(const SimtFacts& facts);
 
 }  // namespace kdl::simt

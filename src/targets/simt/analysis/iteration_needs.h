@@ -17,16 +17,16 @@ struct Fetched {
   ir::Op* buffer;            ///< the `buffer_new` that makes the buffer
   std::vector<ir::Op*> ops;  ///< the ops of the iteration, in order, that compute the source
 };
-/// Returns what the ops of an iteration fetch; `at` returns what a single op fetches. Returns nothing if
-/// threads share the loop's iterations or if the loop may end early.
+/// Calls `at` for each op in the loop's body, and returns what these ops fetch. Returns nothing if threads
+/// share the loop's iterations or if the loop may end early.
 std::vector<Fetched> FetchedBy(ir::Op* loop,
                                const std::function<std::optional<Fetched>(ir::Op*)>& at);
 
-/// Whether an op in the region changes the tensor's memory.
+/// Returns whether an op in the region changes the tensor's memory.
 bool ChangesMemory(const ir::Region* region, const ir::Value* memory);
 
-/// Adds to `slice`, in order, the ops of the same iteration that `op` needs. Returns false if another
-/// iteration cannot repeat one of them.
+/// Adds to `slice`, in order, the ops in the loop's body on which `op` depends. Returns false if one of them
+/// cannot be repeated in another iteration.
 bool AddSlice(const ir::Op* loop, const ir::Op* op, std::vector<ir::Op*>& slice);
 
 }  // namespace kdl::simt

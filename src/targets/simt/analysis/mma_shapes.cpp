@@ -16,7 +16,7 @@ using ir::LaneMap;
 
 namespace {
 
-/// Whether the factor consists of whole panels with rows of 128 bytes, as wgmma reads them.
+/// Returns whether the factor consists of whole panels with rows of 128 bytes, as wgmma reads them.
 bool HasWholePanels(const ir::Op* product, size_t factor) {
   constexpr int64_t kRows = 8;          // the number of rows that are swizzled together
   constexpr int64_t kMostExtent = 256;  // the maximum extent along an axis of a tensor tile
@@ -27,13 +27,13 @@ bool HasWholePanels(const ir::Op* product, size_t factor) {
   if (std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor))
     return extent(tensor_tile->row) % kRows == 0 && extent(tensor_tile->row) <= kMostExtent &&
            extent(tensor_tile->column) % panel == 0;
-  // In a factor that threads compute, either axis may be the last one.
+  // In a factor that threads compute, either axis may be the last one in memory.
   return std::ranges::all_of(value->type()->axes,
                              [&](AxisId axis) { return extent(axis) % panel == 0; });
 }
 
-/// Whether both factors consist of such panels, and workgroup memory has room for the panels of enough
-/// iterations.
+/// Returns whether both factors consist of whole panels, one instruction can compute all columns of the
+/// result, and workgroup memory has enough room for the factors.
 bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
   constexpr int64_t kMostColumns = 256;  // the maximum number of columns of one instruction
   const ir::Function& kernel = *product->parent_region()->function();
@@ -42,8 +42,8 @@ bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
          MbarrierOrderedBytes(product) <= facts.workgroup_bytes;
 }
 
-/// Whether the factors have the types that the instruction requires. If the instruction's two types differ,
-/// the first factor must have the rows.
+/// Returns whether the factors have the types that the instruction requires. If the instruction's two types
+/// differ, the first factor must have the rows of the result.
 bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* product) {
   auto is = [&](size_t factor, kdl::Scalar scalar) {
     return ir::NarrowFactor(product->operand(factor))->type()->scalar == scalar;
@@ -53,7 +53,7 @@ bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* produ
          (*OuterAxes(product))[0] == product->result()->type()->axes[0];
 }
 
-/// Whether the terms of factors that are copied as tensor tiles are contiguous in their tensors.
+/// Returns whether the terms of each factor that is copied as a tensor tile are contiguous in the tensor.
 bool HasTermsSideBySide(const ir::Op* product) {
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
     std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor);
@@ -142,7 +142,7 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MmaShape& instruc
                   columns % instruction.columns_together() == 0;
   if (!is_whole || (instruction.instruction->goes_on && !HasWholeTensorTiles(facts, product)))
     return std::nullopt;
-  // If a small workgroup cannot hold the results of all of the kernel's products, a large one is used.
+  // If a small workgroup cannot hold the results of all of the kernel's products, a large workgroup is used.
   bool small_holds = MadeBytes(kernel) <= facts.threads * instruction.held_bytes;
   for (int64_t threads : {small_holds ? facts.threads : facts.most_threads, facts.most_threads}) {
     for (int64_t groups = threads / instruction.threads; groups >= 1; groups /= 2) {

@@ -12,28 +12,28 @@
 
 namespace kdl::simt {
 
-/// A matrix intrinsic, as a group of adjacent GPU threads executes it. Each thread has those elements of the
-/// result whose rows and columns the digits select.
+/// The shape of a matrix intrinsic, which a group of adjacent GPU threads executes. `row` and `column`
+/// determine which elements of the result each thread has.
 struct MmaShape {
   const ir::MatrixInstruction* instruction;
-  int64_t rows;           ///< the number of rows of one step's result
-  int64_t columns;        ///< the number of columns of one step's result
-  ir::AxisDigits row;     ///< the rows that a thread has
-  ir::AxisDigits column;  ///< the columns that a thread has
+  int64_t rows;           ///< the number of rows in one instruction's result
+  int64_t columns;        ///< the number of columns in one instruction's result
+  ir::AxisDigits row;     ///< which rows a thread has
+  ir::AxisDigits column;  ///< which columns a thread has
   int64_t threads;        ///< the number of threads in a group
-  int64_t held_bytes;     ///< the number of bytes of results that a thread may have in registers
+  int64_t held_bytes;     ///< the maximum bytes of results in one thread's registers
   std::string_view intrinsic;
 
-  /// The columns of a product's blocks must be a multiple of this number, because factors are loaded for two
-  /// steps at once.
+  /// The number of columns in a product's blocks must be a multiple of this number, because factors are
+  /// loaded for two instructions at once.
   int64_t columns_together() const { return 2 * columns; }
-  /// The maximum number of columns of a group's result.
+  /// The maximum number of columns in the result of a group of threads.
   int64_t most_columns() const { return held_bytes / Bytes(instruction->acc) * threads / rows; }
 };
 
-/// Describes a `wgmma`. Each group of threads has the rows of one step, and the number of columns is a
-/// parameter of the intrinsic. Sums that are kept apart from the accumulators need as many registers as
-/// these.
+/// Describes a `wgmma`. Each group of threads has the rows of one instruction, and the number of columns is a
+/// parameter of the intrinsic. If sums are kept apart from the accumulators, they need as many registers as
+/// the accumulators do.
 constexpr MmaShape OfGroup(const ir::MatrixInstruction& instruction, std::string_view intrinsic) {
   int64_t held_bytes = instruction.apart > 0 ? 256 : 512;
   return {&instruction, 64, 8, {2, 32, 4, 1, 8}, {1, 4, 1, 2}, 128, held_bytes, intrinsic};
@@ -42,7 +42,7 @@ constexpr MmaShape OfWarp(const ir::MatrixInstruction& instruction, std::string_
   return {&instruction, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, intrinsic};
 }
 
-/// First `wgmma`, for sm_90a, and then `mma.sync`, for sm_80 and later.
+/// The shapes of `wgmma`, for sm_90a, followed by those of `mma.sync`, for sm_80 and later.
 inline constexpr MmaShape kMmaShapes[] = {
     OfGroup(kGroupBf16, "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16"),
     OfGroup(kGroupF16, "wgmma.mma_async.sync.aligned.m64n{}k16.f32.f16.f16"),
@@ -61,7 +61,7 @@ inline constexpr MmaShape kMmaShapes[] = {
     OfWarp(kMmaU8, "llvm.nvvm.mma.m16n8k32.row.col.u8"),
     OfWarp(kMmaTf32, "llvm.nvvm.mma.m16n8k8.row.col.tf32")};
 
-/// The number of entries for `wgmma`.
+/// The number of entries in `kMmaShapes` for `wgmma`.
 inline constexpr size_t kGroupInstructions = static_cast<size_t>(std::ranges::count_if(
     kMmaShapes, [](const MmaShape& row) { return row.instruction->goes_on; }));
 static_assert(std::ranges::all_of(kMmaShapes,
@@ -72,21 +72,22 @@ static_assert(std::ranges::all_of(kMmaShapes,
                                   }),
               "an instruction of kMmaShapes is missing in kMatrixInstructions");
 
-/// Returns the machine's first intrinsic that computes the product, regardless of the size of its blocks, or
-/// null.
+/// Returns the machine's first intrinsic that can compute the product, or null. Ignores the size of the
+/// product's blocks.
 const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product);
-/// Returns the machine's first intrinsic that computes the product in whole steps, or null.
+/// Returns the machine's first intrinsic that can compute the product and whose shape divides the product's
+/// blocks, or null.
 const MmaShape* BestMmaShape(const SimtFacts& facts, const ir::Op* product);
-/// Returns the intrinsic that the product names, or null.
+/// Returns the intrinsic for the product's `instruction` attribute, or null.
 const MmaShape* NamedMmaShape(const ir::Op* product);
-/// Returns the minimum amount of workgroup memory that both factors need for an intrinsic that a group of
-/// warps executes asynchronously.
+/// Returns the minimum number of bytes of workgroup memory that both factors of a `wgmma` product need.
 int64_t MbarrierOrderedBytes(const ir::Op* product);
-/// Whether the intrinsic requires that the terms of factors are contiguous. Instructions can transpose only
-/// elements of two bytes.
+/// Returns whether the intrinsic requires the terms of each factor to be contiguous. Instructions can
+/// transpose only elements of two bytes.
 bool WantsTermsSideBySide(const MmaShape& instruction);
-/// Returns the layout that gives whole steps to as many of the machine's threads as possible. Returns nothing
-/// if the product's blocks do not consist of whole steps or are too large.
+/// Returns the thread layout in which as many of the machine's threads as possible execute the instruction.
+/// Returns nothing if the instruction's shape does not divide the product's blocks, or if the blocks are too
+/// large.
 std::optional<ir::LaneMap> MatrixMap(const SimtFacts& facts, const MmaShape& instruction,
                                      const ir::Op* product);
 

@@ -22,8 +22,8 @@ using ir::Value;
 
 namespace {
 
-/// If the factor is only a load, returns the op that loads the whole tile, or each of its elements. Otherwise
-/// returns null.
+/// If the factor is loaded from a tensor without further computation, returns the op that loads the whole
+/// tile, or the op that loads one element in an elementwise loop. Otherwise returns null.
 const Op* FactorLoad(const Value* factor, const Op** elementwise) {
   const Op* def = factor->def();
   if (!def || factor->uses().size() != 1) return nullptr;
@@ -42,7 +42,8 @@ const Op* FactorLoad(const Value* factor, const Op** elementwise) {
   return is_plain ? def : nullptr;
 }
 
-/// Returns the axis of an index operand, which is that of its block or of a point of the elementwise loop.
+/// Returns the axis of an index operand. The operand must be a block or an index of the elementwise loop's
+/// point; otherwise returns nothing.
 std::optional<AxisId> IndexAxis(const Value* index, const Op* elementwise) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   bool is_point = elementwise && !index->def() && index->parent_region() == elementwise->region();
@@ -56,8 +57,8 @@ bool IsRead(const ir::Function& kernel, const Value* tensor) {
   });
 }
 
-/// Whether a loop around a product of tensor tiles may contain the op. Besides the product and its factors,
-/// only a few kinds of op are allowed.
+/// Returns whether a loop around a product of tensor tiles may contain the op, in addition to the product and
+/// its factors.
 bool IsOfIteration(const Op* op) {
   return op->info().has(ir::kTerminator) ||
          ((op->info().has(ir::kPure) || op->info().has(ir::kElementwise)) &&
@@ -69,7 +70,8 @@ bool WaitsForOthers(const Op* op) {
   return op->kind() == OpKind::Sync || op->kind() == OpKind::Stage || op->kind() == OpKind::Pipe;
 }
 
-/// Whether nothing else in the kernel needs workgroup memory, and nothing waits for other stages or cores.
+/// Returns whether no op besides the product needs workgroup memory, and no op waits for other stages or
+/// cores.
 bool IsAlone(const ir::Function& kernel, const Op* product) {
   bool alone = true;
   ir::Walk(kernel.body, [&](const Op* op) {
@@ -92,8 +94,8 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
   return alone;
 }
 
-/// Returns the loop whose body contains the op, if the loop's iterations run in order to the end. Otherwise
-/// returns null.
+/// If the op is directly inside a loop, and all iterations of this loop are executed in order, returns the
+/// loop. Otherwise returns null.
 const Op* IterationLoop(const Op* op) {
   const Op* loop = op->parent_region()->parent();
   bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
@@ -102,7 +104,7 @@ const Op* IterationLoop(const Op* op) {
   return is_loop ? loop : nullptr;
 }
 
-/// Whether no thread can leave an iteration early while other threads wait for it.
+/// Returns whether no thread can leave an iteration early while other threads wait for it.
 bool EndsIterations(const Op* loop) {
   bool ends = true;
   ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });

@@ -6,17 +6,18 @@
 
 namespace kdl::simt {
 
-// Products in a loop that does nothing but fetch both factors for each iteration. The factors are tiles of
-// tensors that the kernel only reads. Tile copies fetch them to workgroup memory asynchronously, while the
-// matrix instruction works on other tiles.
+// Analyzes products in a loop that does nothing but fetch both factors and multiply them. The factors are
+// tiles of tensors that the kernel only reads. Tile copies (TMA) fetch these tensor tiles to workgroup memory
+// asynchronously, while the matrix instruction works on other tiles.
 
-/// The number of bytes in a panel's row, as required by instructions that read workgroup memory.
+/// The number of bytes in a row of a swizzled panel, as required by instructions that read workgroup memory.
 inline constexpr int64_t kPanelBytes = 128;
 /// The minimum number of slots of a ring: one slot is filled while another one is read.
 inline constexpr int64_t kLeastSlots = 2;
 inline constexpr int64_t kWorkgroupOfMbarriers = 2 << 10;  ///< bytes for mbarriers and alignment
 
-/// A factor of such a product, with the axes of the tile that run along the tensor's rows and columns.
+/// A factor that is a tensor tile. `row` and `column` are the axes of the tile that run along the tensor's
+/// rows and columns.
 struct TensorTileFactor {
   const ir::Op* load;         ///< loads the whole tile or, inside `elementwise`, one element
   const ir::Op* elementwise;  ///< null if one op loads the whole tile
@@ -26,22 +27,23 @@ struct TensorTileFactor {
   int64_t column_dimension;  ///< the dimension of the tensor along which `column` runs
 };
 
-/// Returns the tensor tile that is factor 0 or 1 of the product, or nothing if that factor is not a tensor
-/// tile.
+/// Describes the given factor (0 or 1) of the product as a tensor tile. Returns nothing if the factor is not
+/// a tensor tile.
 std::optional<TensorTileFactor> TensorTileFactorOf(const ir::Op* product, size_t factor);
-/// Whether the op is a product of tensor tiles in a loop that does nothing else. Works before and after
-/// fuse-elementwise.
+/// Returns whether the op is a product of tensor tiles in a loop that does nothing else. Works both before
+/// and after fuse-elementwise.
 bool IsTensorTileProduct(const ir::Op* product);
 
-// Products in a loop that does more. Each factor is either such a tensor tile or computed by GPU threads.
+// The following functions are for products in a loop that also contains other ops. Each factor is either a
+// tensor tile or computed by GPU threads.
 
-/// Whether the enclosing loop fetches factor 0 or 1 as a tensor tile in each iteration.
+/// Returns whether each iteration of the enclosing loop fetches the given factor (0 or 1) as a tensor tile.
 bool ComesAsTensorTile(const ir::Op* product, size_t factor);
-/// Whether threads compute the factor. Also, no other product may use it, no loop or branch may pass it on,
-/// and nothing may print it.
+/// Returns whether threads compute the factor, no other product uses it, no loop or branch passes it on, and
+/// nothing prints it.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
-/// Whether each factor of the product is a tensor tile or is computed by threads. Must be called before
-/// fuse-elementwise.
+/// Returns whether each factor of the product is a tensor tile or is computed by threads. Must be called
+/// before fuse-elementwise.
 bool IsIterationProduct(const ir::Op* product);
 
 }  // namespace kdl::simt

@@ -18,7 +18,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int64_t kPadBytes = 16;  // the number of bytes that a thread reads at once
+constexpr int64_t kPadBytes = 16;  // the number of bytes in one load of a thread
 constexpr int64_t kBankBytes = 4;  // the number of bytes in a bank of workgroup memory
 
 size_t FirstInit(const Op* loop) {
@@ -29,8 +29,8 @@ bool IsMappedProduct(const Op* op) {
   return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
 }
 
-/// Whether the index depends on the elementwise loop's point, as far as this is visible through sums and the
-/// starts of loops.
+/// Returns whether the index depends on the elementwise loop's point. Only sums and the lower bounds of loops
+/// are examined.
 bool FollowsPoint(const Value* index, const Op* elementwise) {
   const Op* def = index->def();
   if (!def && index->parent_region() == elementwise->region()) return true;
@@ -44,7 +44,7 @@ bool FollowsPoint(const Value* index, const Op* elementwise) {
          });
 }
 
-/// Whether threads read along rows, each thread along its own row.
+/// Returns whether each thread reads along a row of its own at this `element` op.
 bool WalksRows(const Op* element) {
   auto point = element->Segment(ir::ElementOp::at_point);
   const Op* elementwise = ElementwiseLoopAround(element);
@@ -75,8 +75,8 @@ TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::
   while (std::ranges::any_of(tiles_, [&](Tile& tile) { return Follows(tile); }));
 }
 
-/// Whether the tile, which has been assigned to workgroup memory so far, can have the layout of the registers
-/// that its elementwise loop reads. If so, sets its layout.
+/// If the tile is not in registers so far, checks whether it can have the same thread layout as the tiles in
+/// registers that its elementwise loop reads. If so, sets the layout and returns true.
 bool TileBuffers::Follows(Tile& tile) const {
   if (!tile.map.empty() || tile.values.size() != 1) return false;
   const Op* elementwise = tile.values[0]->def();

@@ -8,17 +8,18 @@
 
 namespace kdl::simt {
 
-/// Determines where tiles are stored. Values that pass a tile into or out of a loop, or into a product, are
-/// treated as the same tile.
+/// Determines where tiles are stored. Values that are connected by passing a tile into or out of a loop, or
+/// into a product, are treated as the same tile.
 ///
-/// A tile is in registers, with the thread layout of the products that add to it, if everything else that
-/// produces or reads it allows that. Elementwise loops must have the same layout and access the tile only at
-/// their own points; reductions must allow any order. Tiles that such elementwise loops compute from tiles in
-/// registers are also in registers.
+/// A tile is in registers, with the thread layout of the products that add to it, if all other ops that
+/// produce or read the tile allow that. Elementwise loops must have the same layout and access the tile only
+/// at their own points; reductions must allow any order. Tiles that such elementwise loops compute from tiles
+/// in registers are also in registers.
 ///
-/// All other tiles are in workgroup memory. If a product with a layout uses a tile as a factor, the reduced
-/// axes are outermost, so that a thread's factors of one term are contiguous. Factors of matrix instructions
-/// keep the order in which they were loaded, and tiles from block copies keep the order of the tensor.
+/// All other tiles are in workgroup memory. If a tile is a factor of a product with a thread layout, its
+/// reduced axes are outermost. A thread's factors of one term are then contiguous. Factors of matrix
+/// instructions keep the order in which they were loaded, and tiles from block copies keep the order of the
+/// tensor.
 class TileBuffers {
  public:
   /// Returns whether an elementwise loop has the layout or may get it.
@@ -29,11 +30,11 @@ class TileBuffers {
   /// Returns the layout of a tile in registers; empty if the tile is in workgroup memory.
   const AxisMap& RegisterLayout(const ir::Value* tile) const { return tiles_[Find(tile)].map; }
   bool IsInRegisters(const ir::Value* tile) const { return !RegisterLayout(tile).empty(); }
-  /// Whether the tile is a factor of a product with a layout.
+  /// Returns whether the tile is a factor of a product with a thread layout.
   bool IsFactor(const ir::Value* tile) const {
     return !tiles_[Find(tile)].order.empty() && !tiles_[Find(tile)].copied;
   }
-  /// Whether a matrix instruction reads the tile directly from workgroup memory, in panels.
+  /// Returns whether a matrix instruction reads the tile directly from workgroup memory, in swizzled panels.
   bool LiesInPanels(const ir::Value* tile) const { return tiles_[Find(tile)].panels; }
   /// Returns the axes in memory order, outermost first.
   ir::AxisList MemoryOrder(const ir::Value* tile) const;
@@ -45,11 +46,12 @@ class TileBuffers {
   struct Tile {
     std::vector<const ir::Value*> values;
     AxisMap map;
-    ir::AxisList order;  ///< the axes in memory order; if empty, in the order of the tile's type
+    /// The axes in memory order. If empty, the tile has the order of its type.
+    ir::AxisList order;
     bool printed = false;
     bool copied = false;
     bool panels = false;
-    bool walked = false;  ///< whether each thread reads along its own row
+    bool walked = false;  ///< whether each thread reads along a row of its own
   };
 
   size_t Find(const ir::Value* value) const { return number_.at(value); }
@@ -63,7 +65,7 @@ class TileBuffers {
   bool ReadsHeld(const Tile& tile, const ir::Use& use) const;
 
   Takes takes_;
-  std::unordered_map<const ir::Value*, size_t> number_;  ///< index in `tiles_`
+  std::unordered_map<const ir::Value*, size_t> number_;  ///< each value's index in `tiles_`
   std::vector<Tile> tiles_;
 };
 

@@ -55,7 +55,7 @@ std::optional<AxisId> LoadedAlong(const Value* tile) {
   const Value* index = indices[last.operand];
   if (index->parent_region() != elementwise->region() || !IsConstant(last.coefficient, 1))
     return std::nullopt;
-  int walked = 0;  // dimensions with this index; a diagonal is not contiguous
+  int walked = 0;  // how many dimensions have this index; diagonals are not contiguous
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) walked += indices[term.operand] == index ? 1 : 0;
   }

@@ -5,14 +5,15 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Distributes points of elementwise loops and rows of scans to threads, and determines where their results
-// are stored.
+// Distributes the points of elementwise loops, and the rows of scans, to threads, and determines where
+// results are stored.
 
 namespace kdl::simt {
 
 namespace {
 
-/// Converts the place of the elementwise loop's point to the place in the tile of a result.
+/// Reorders a point's offsets, one for each axis of the elementwise loop, to match the order of the axes of a
+/// result.
 Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& place) {
   Values at;
   for (AxisId axis : op->result(result)->type()->axes)
@@ -95,7 +96,7 @@ void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, con
     in_elementwise_ = false;
   };
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
-  // If blocks of products fill the registers, none are left for several points at once.
+  // If products fill the registers, none are left for computing several points at once.
   if (side.count() == 1 || has_maps_) return tiles_.Distribute(op, axes, body);
   auto together = [&](const Values& place) {
     std::vector<Values> made = side.Make(place);
@@ -121,7 +122,7 @@ void WorkgroupExpander::ExpandCopies(const Op* op, const AxisList& axes, const V
 }
 
 bool WorkgroupExpander::BringsFactor(const Op* elementwise, const AxisList& axes) const {
-  constexpr int64_t kMost = 32;  // loads in flight at once
+  constexpr int64_t kMost = 32;  // the maximum number of loads in flight
   int64_t each = tiles_.PointsPerThread(axes, threads_);
   bool brings = 2 <= each && each <= kMost && !elementwise->results().empty() &&
                 std::ranges::all_of(elementwise->results(),

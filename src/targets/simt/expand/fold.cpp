@@ -3,9 +3,9 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/workgroup_tiles.h"
 
-// Expands reductions of a tile in registers whose order does not matter, such as max. Each thread reduces its
-// own points of a row. The partial results of the threads of a row are then combined through workgroup
-// memory.
+// Expands reductions of a tile in registers, such as max, whose result does not depend on the order. Each
+// thread reduces its own points of a row. The partial results of the threads that share a row are then
+// combined through workgroup memory.
 //
 //   %m = reduce max %s over j {map = …}
 //   ->
@@ -71,7 +71,7 @@ class FoldExpander {
     return b_.Create(OpKind::BufferLoad, {{parts}, {row, b_.I64(part)}, {}}, {type})->result();
   }
 
-  /// Returns the thread's number among those that share a row.
+  /// Returns the thread's number among the threads that share its row.
   Value* NumberInRow(Value* thread) {
     const AxisDigits& digits = map_.at(folded_);
     Value* number = b_.Div(thread, b_.I64(digits.apart));

@@ -4,7 +4,7 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Expands loops and branches. Scalars remain loop-carried values, and a carried tile has one buffer for all
+// Expands loops and branches. Scalars remain loop-carried values. A loop-carried tile has one buffer for all
 // iterations.
 
 namespace kdl::simt {

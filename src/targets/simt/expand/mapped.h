@@ -6,14 +6,14 @@
 
 namespace kdl::simt {
 
-/// Expands a product with a thread layout. Each thread loads its factors of a term and adds their outer
-/// product. `target` is the buffer for the result. If `in_vectors` is true, contiguous elements are computed
-/// as vectors.
+/// Expands a product with a thread layout. For each term, that is, each index of the reduced axes, a thread
+/// loads its factors and adds their outer product. `target` is the buffer for the result. If `in_vectors` is
+/// true, contiguous elements are computed as vectors.
 void ExpandProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op, ir::Value* target,
                    bool in_vectors);
 /// Expands a reduction with a thread layout: each thread reduces the elements in its registers.
 void ExpandMappedFold(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op, ir::Value* target);
-/// Expands a product that names a matrix instruction, which threads execute together.
+/// Expands a product to matrix instructions, which threads execute together.
 void ExpandMatrixProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op,
                          ir::Value* target);
 

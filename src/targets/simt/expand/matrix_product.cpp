@@ -5,8 +5,8 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
-// Expands products with a matrix instruction. All threads execute each step together, and each thread has its
-// points of the result in scalars.
+// Expands products to matrix instructions. All threads execute each instruction together, and each thread
+// keeps its points of the result in scalars.
 //
 //   if (size(bk) rem 16 != 0) { loop {threads} … buffer_store 0 to %A[…] }        terms after the block's end
 //   loop %w in 0 .. 128 {threads} {
@@ -29,7 +29,7 @@ using passes::MakeLoop;
 using passes::MakeWorkgroupLoop;
 using passes::Values;
 
-// The maximum number of steps of a whole block that are unrolled.
+// The maximum number of matrix instructions in an unrolled loop over a whole block.
 constexpr int64_t kMostWrittenOut = 4;
 
 class MatrixExpander {
@@ -41,7 +41,7 @@ class MatrixExpander {
         depth_(NamedMmaShape(op)->instruction->depth),
         block_(b, tiles, op),
         folded_(op->attr<AttrKey::Axes>()[0]) {
-    // The first factor must be the factor with the result's rows.
+    // The first factor must be the one that has the rows of the result.
     factors_ = {op->operand(0), op->operand(1)};
     const ir::AxisList& axes = factors_[0]->type()->axes;
     if (std::ranges::find(axes, block_.axes()[0]) == axes.end())
@@ -61,7 +61,7 @@ class MatrixExpander {
  private:
   Value* AxisSize(AxisId axis) { return tiles_.FactsAt(op_, axis).size; }
 
-  /// Sets the terms that the last step reads after the block's end to zero.
+  /// Sets terms beyond the block's end to zero, because the last matrix instruction also reads them.
   void ZeroEnds() {
     Value* size = AxisSize(folded_);
     Value* depth = b_.I64(depth_);
@@ -85,7 +85,7 @@ class MatrixExpander {
     });
   }
 
-  /// Emits all steps, unrolled if the block is whole and has few steps.
+  /// Emits all matrix instructions, unrolled if the block is whole and needs few of them.
   Values MmaSteps(Value* thread, const Values& before) {
     Value* size = AxisSize(folded_);
     int64_t extent = tiles_.Extent(folded_);
@@ -129,7 +129,7 @@ class MatrixExpander {
   int64_t depth_;
   ProductBlock block_;
   AxisId folded_;
-  /// The factor with the rows, then the factor with the columns.
+  /// The factor that has the rows of the result, then the factor that has its columns.
   std::vector<const Value*> factors_;
 };
 

@@ -6,8 +6,8 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
-// Expands products with a thread layout to loops that threads execute. Each thread has its block of the
-// result in scalars, which the loops over the terms carry.
+// Expands products with a thread layout to loops over threads. Each thread keeps its block of the result in
+// scalars, which the loops over the terms carry.
 //
 //   loop %w in 0 .. 256 {threads} {
 //     %0 = buffer_load %acc[0, 0] …                 the thread's block
@@ -17,8 +17,8 @@
 //       yield fma %a0, %b0, %c; … }                 their outer product
 //     buffer_store %s to %acc[0, 0] … }
 //
-// Places after the ends of blocks are replaced by the thread's first place. The results for these places are
-// not stored.
+// If an offset is beyond the end of a block, the thread uses its first offset instead, and the result for
+// this point is not stored.
 
 namespace kdl::simt {
 
@@ -88,7 +88,7 @@ class ProductExpander {
     MakeIf(b_, whole, {}, vectors, scalars);
   }
 
-  /// Computes the thread's block, with separate code for a whole block.
+  /// Computes the thread's block, with separate code for the case that the block is whole.
   void Block(Value* whole, Value* target) {
     Values before = block_.Load();
     std::vector<ir::Type> types(before.size(), b_.types().ScalarOf(acc_));
@@ -122,7 +122,7 @@ class ProductExpander {
 
   Values Terms(const Values& before) { return Loops(0, before); }
 
-  /// Emits loops over the reduced axes, the last one innermost.
+  /// Emits a loop for each reduced axis. The loop over the last axis is the innermost one.
   Values Loops(size_t depth, const Values& before) {
     if (depth == folded_.size()) return Term(before);
     Value* zero = b_.I64(0);
@@ -143,8 +143,8 @@ class ProductExpander {
     return MakeLoop(b_, {rest, size}, carried, one);
   }
 
-  /// Returns the number of terms of a whole block that an iteration computes. With two terms, the loop's own
-  /// instructions matter less.
+  /// Returns the number of terms of a whole block that one iteration computes. Two terms per iteration
+  /// amortize the overhead of the loop.
   int64_t Together() const {
     constexpr int64_t kSteps = 128;
     int64_t held = block_.DigitsOf(axes_[0]).held() * block_.DigitsOf(axes_[1]).held();
@@ -155,8 +155,8 @@ class ProductExpander {
     std::map<AxisId, Values> factors;
     for (size_t i = 0; i < 2; ++i) Factors(op_->operand(i), factors);
     Values next;
-    // The first factor in the source must be the first operand, because it determines which of two NaNs is
-    // the result.
+    // The first factor in the source must be the first operand, because the order of operands determines
+    // which of two NaNs is the result.
     bool swapped = !Has(op_->operand(0), axes_[0]);
     for (Value* x : factors.at(axes_[0])) {
       for (Value* y : factors.at(axes_[1])) {
@@ -171,7 +171,7 @@ class ProductExpander {
 
   static bool Has(const Value* tile, AxisId axis) { return Contains(tile->type()->axes, axis); }
 
-  /// Loads the factors of the thread's points along the axis that both the factor's tile and the result have.
+  /// Loads the thread's elements of one factor, along the axis that this factor and the result share.
   void Factors(const Value* tile, std::map<AxisId, Values>& factors) {
     AxisId kept = Has(tile, axes_[0]) ? axes_[0] : axes_[1];
     const Values& places = places_.at(kept);
@@ -195,11 +195,11 @@ class ProductExpander {
   const AxisList& axes_;
   AxisList folded_;
   kdl::Scalar acc_;
-  std::map<AxisId, Values> places_;  ///< the thread's places along the kept axes
-  std::map<AxisId, Value*> term_;    ///< the term's place along the reduced axes
+  std::map<AxisId, Values> places_;  ///< the offsets of the thread's points along the kept axes
+  std::map<AxisId, Value*> term_;    ///< the offset of the current term along the reduced axes
   /// The number of points that are computed at once, as a vector.
   int64_t lanes_;
-  /// Whether the block is whole, so that places are contiguous as the layout says.
+  /// Whether the block is whole. The offsets of the thread's points are then contiguous, as the layout says.
   bool whole_ = false;
 };
 

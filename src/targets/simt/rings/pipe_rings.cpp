@@ -67,14 +67,16 @@ class RingOpener {
     return b_.Create(OpKind::BufferNew, {}, {type})->result();
   }
 
-  /// Returns the slot of an `acquire` or `wait`. The slot is valid until it is committed or released.
+  /// Returns the number of the slot for an `acquire` or `wait`. It is valid until the slot is committed or
+  /// released.
   Value* CurrentSlot(const Op* op) {
     const Ring& ring = rings_.of.at(op->operand(0));
     Value* number = LoadCell(b_, op->kind() == OpKind::Acquire ? ring.pushed : ring.popped);
     return b_.Rem(number, b_.I64(ring.depth));
   }
 
-  /// Replaces the ops that use the slot, up to the op that commits or releases it.
+  /// Replaces the ops that use the slot of an `acquire` or `wait`, including the op that commits or releases
+  /// it.
   void Replace(Op* op) {
     const Ring& ring = rings_.of.at(op->operand(0));
     while (!op->result()->uses().empty()) {

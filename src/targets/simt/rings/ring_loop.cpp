@@ -18,8 +18,7 @@ using passes::MakeIf;
 
 namespace {
 
-/// The operand segments of an op that name a buffer and an index in it. For the factors of a matrix step, the
-/// index is only the slot.
+/// Describes a kind of op that accesses a buffer, by its operand segments for the buffer and for the index.
 struct BufferUse {
   OpKind kind;
   size_t buffer;
@@ -39,7 +38,8 @@ const BufferUse* FindUse(OpKind kind) {
   return found == std::end(kUses) ? nullptr : found;
 }
 
-/// Adds the slot of a factor to a matrix step. The slot of the first factor comes before that of the second.
+/// Makes an `mma` op read a factor from a slot of `ring`. The op names the slot of its first factor before
+/// that of the second.
 void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
   for (size_t factor : {0, 1}) {
     if (step->operand(factor) != old) continue;

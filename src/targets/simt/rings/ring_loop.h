@@ -5,23 +5,23 @@
 #include "ir/builder.h"
 #include "passes/names.h"
 
-// Shared by passes that let an iteration of a loop begin work for later iterations. For this, a buffer
-// becomes a ring of slots.
+// Tools for passes that let an iteration of a loop begin work for later iterations. For this, a buffer
+// becomes a ring buffer: it gets several slots, one for each iteration in flight.
 
 namespace kdl::simt {
 
-/// Whether the buffer is accessed only by ops that can name a slot.
+/// Returns whether all ops that access the buffer can also access a slot of a ring.
 bool HasPlainUses(const ir::Op* buffer);
-/// Returns the slot of a ring that the op accesses, which is the op's first index. Returns null if the op
-/// does not name a slot.
+/// Returns the slot of the ring `buffer` that the op accesses, which is the op's first index. Returns null if
+/// the op does not access a slot.
 const ir::Value* SlotIndexOf(const ir::Op* op, const ir::Value* buffer);
-/// Makes the op access `buffer` instead of its old buffer, with `slot` inserted before the indices of segment
+/// Makes the op access `buffer` instead of its old buffer, and inserts `slot` before the indices in segment
 /// `index_at`.
 void SetSlot(ir::Op* op, size_t buffer_at, size_t index_at, ir::Value* buffer, ir::Value* slot);
 /// Makes an op that accesses the buffer `old` access a slot of `ring` instead.
 void MoveUse(ir::Op* user, const ir::Value* old, ir::Value* ring, ir::Value* slot);
 
-/// A loop whose iterations begin work for the iterations `ahead` steps later, in slots of rings.
+/// A loop whose iterations begin work, in slots of rings, for the iterations that are `ahead` steps later.
 class RingLoop {
  public:
   /// Emits code for the iteration with index `at`, which uses the given slot.
@@ -32,7 +32,7 @@ class RingLoop {
   ir::Value* iteration() const { return loop_->region()->param(0); }
   /// Returns the slot of the current iteration.
   ir::Value* slot() const { return slot_; }
-  /// Makes, before the loop, a ring whose slots are like the given buffer.
+  /// Creates a ring before the loop. Each slot has the shape of the given buffer.
   ir::Value* NewRing(const ir::Value* buffer);
   /// Emits `body` before the loop, at the builder's position, for iteration `number` if that iteration
   /// exists.

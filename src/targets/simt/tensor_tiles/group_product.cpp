@@ -7,8 +7,8 @@
 #include "ir/views.h"
 #include "targets/simt/analysis/mma_shapes.h"
 
-// The steps of a block of terms normally accumulate onto the result. If the instruction's additions are less
-// exact than those of the result's type, the steps start from 0 instead, and threads add the sums to the
+// The matrix instructions for a block of terms normally accumulate onto the result. If the instruction adds
+// less exactly than the type of the result, its sums start from 0 instead, and threads add these sums to the
 // result:
 //
 //   … = mma %A, %B … into (%acc) ; … ; mma_commit ; mma_wait (%acc)
@@ -25,7 +25,7 @@ using passes::Values;
 
 namespace {
 
-/// Calls `at` with the number and the index of each register.
+/// Calls `at` for each register, with the register's number and its index in the buffer.
 void AtRegisters(ir::Builder& b, const Value* registers,
                  const std::function<void(size_t number, const Values& index)>& at) {
   size_t number = 0;

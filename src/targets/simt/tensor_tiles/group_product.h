@@ -6,15 +6,15 @@
 
 namespace kdl::simt {
 
-/// The location of one factor of a step.
+/// The location of one factor of a matrix instruction: a slot of a ring buffer.
 struct StepFactor {
   ir::Value* ring;
   ir::Value* slot;
   bool has_terms_in_rows;  ///< whether terms run along the rows of the factor's panels
 };
 
-/// Returns each thread's registers for the product's accumulators. If `target` is in registers and the steps
-/// accumulate onto it, these are `target` itself.
+/// Returns a buffer in registers for each thread's accumulators. If `target` is in registers and the matrix
+/// instructions accumulate onto it, returns `target` itself.
 ir::Value* RegistersFor(ir::Builder& b, const WorkgroupTiles& tiles, const ir::Op* product,
                         ir::Value* target);
 
@@ -22,8 +22,8 @@ ir::Value* RegistersFor(ir::Builder& b, const WorkgroupTiles& tiles, const ir::O
 passes::Values LoadRegisters(ir::Builder& b, ir::Value* registers);
 void StoreRegisters(ir::Builder& b, const passes::Values& values, ir::Value* registers);
 
-/// Emits the steps of a product's block of terms, for a matrix instruction of a group of warps. The factors
-/// must already have arrived.
+/// Emits the matrix instructions (`wgmma`) that a group of warps executes for one block of a product's terms.
+/// The factors must already be in workgroup memory.
 class GroupProduct {
  public:
   using Values = passes::Values;
@@ -32,20 +32,21 @@ class GroupProduct {
   GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* product, ir::Value* thread,
                const StepFactor& rows, const StepFactor& columns);
 
-  /// Begins all steps, which add to the registers.
+  /// Begins all matrix instructions, which add to `registers`.
   void Begin(ir::Value* registers);
-  /// Executes all steps and waits for them. Calls `read` at the point from which no step reads the factors
-  /// any more.
+  /// Executes all matrix instructions and waits for them. Calls `read` at the point after which none of them
+  /// reads the factors.
   void MultiplyAndWait(ProductBlock& block, ir::Value* registers, ir::Value* target,
                        const std::function<void()>& read);
 
  private:
   void MultiplyApart(ProductBlock& block, ir::Value* registers, ir::Value* target,
                      const std::function<void()>& read);
-  /// Returns the sums after the steps for the terms from `first` to `end`.
+  /// Returns the sums after the matrix instructions for the terms from `first` to `end`.
   Values MmaSteps(int64_t first, int64_t end, Values sums);
   Values MmaStep(int64_t term, const Values& sums);
-  /// Stores the sums in the registers, commits the steps that compute them, and waits for these steps.
+  /// Stores the sums in the registers, commits the matrix instructions that compute the sums, and waits for
+  /// these instructions.
   void Await(const Values& sums, ir::Value* registers);
 
   ir::Builder& b_;

@@ -10,11 +10,11 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// Products of groups of warps in a loop that does more than such products, as in attention. Each tensor tile
-// has its own ring and mbarriers. Each iteration begins the copies for the next one, into slots that the
-// previous one has released. A product waits for its tensor tiles and then for its own steps, because the
-// code after the product reads its result. Factors that threads compute are also stored in panels, and are
-// made visible to the matrix instruction.
+// Expands `wgmma` products in a loop that also contains other ops, as in attention. Each tensor tile has its
+// own ring buffer and mbarriers. Each iteration begins the copies for the next iteration, into slots that the
+// previous iteration has released. A product waits for its tensor tiles, and then for its own matrix
+// instructions, because the code after the product reads its result. Factors that threads compute are also
+// stored in swizzled panels, and are made visible to the matrix instruction.
 //
 //   loop %j in 0 .. %S step 64 carry(…) {                      iteration n = j / 64, slot s = n rem 2
 //     if (iteration n + 1 exists) {
@@ -127,8 +127,8 @@ void IterationTensorTiles::BeginIteration(Value* at) {
   iteration_.scalars[loop_->region()->param(0)] = at;
 }
 
-/// Fetches what iteration `number`, with index `at`, needs. The fetch is part of iteration `present`; if
-/// `present` is null, all slots are free.
+/// Fetches a tensor tile for iteration `number`, which has the index `at`. The fetch is emitted in iteration
+/// `present`. If `present` is null, all slots are known to be free.
 void IterationTensorTiles::Bring(TensorTile& tensor_tile, Value* at, Value* number,
                                  Value* present) {
   iteration_.scalars[loop_->region()->param(0)] = at;
@@ -190,7 +190,7 @@ void IterationTensorTiles::Multiply(const Op* product, Value* target) {
 
 namespace {
 
-/// Sets points after the blocks' ends to zero, because the steps also read these points.
+/// Sets elements beyond the ends of blocks to zero, because the matrix instructions also read them.
 void ZeroEnds(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise, const Value* tile) {
   const ir::AxisList& axes = tile->type()->axes;
   Values sizes;

@@ -8,17 +8,17 @@
 
 namespace kdl::simt {
 
-/// Whether the op is a product that a group of warps computes asynchronously.
+/// Returns whether the op is a product that a group of warps computes asynchronously (`wgmma`).
 bool GroupMultiplies(const ir::Op* op);
 
-/// Emits code after an elementwise loop that computes tiles which matrix instructions read directly from
-/// workgroup memory. The code sets the tiles' elements after the blocks' ends to zero and makes the writes
+/// Emits the code that follows an elementwise loop if matrix instructions read its results directly from
+/// workgroup memory. The code sets the elements beyond the ends of blocks to zero, and makes all writes
 /// visible to the instructions.
 void FinishFactors(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* elementwise,
                    std::span<const ir::Value* const> made, int64_t threads);
 
-/// The tensor tiles that a loop's iterations copy ahead of time for products of groups of warps. The loop
-/// does more than such products.
+/// The tensor tiles that the iterations of a loop copy ahead of time for `wgmma` products. The loop also
+/// contains other ops, as in attention.
 class IterationTensorTiles {
  public:
   using Values = passes::Values;
@@ -28,15 +28,16 @@ class IterationTensorTiles {
 
   const ir::Op* loop() const { return loop_; }
   bool empty() const { return tensor_tiles_.empty(); }
-  /// Whether the tile, which the iteration loads, is fetched by a tile copy.
+  /// Returns whether a tile that the iteration loads is fetched by a tile copy.
   bool Brings(const ir::Value* tile) const;
-  /// Emits the code before the loop: initializes mbarriers and begins the copies of the first iterations.
+  /// Emits the code before the loop, which initializes mbarriers and begins the copies for the first
+  /// iterations.
   void Open();
   /// Emits the start of the iteration with index `at`, which begins the copies for a later iteration.
   void BeginIteration(ir::Value* at);
   /// Emits a product of the iteration. `target` is the buffer for the product's result.
   void Multiply(const ir::Op* product, ir::Value* target);
-  /// Emits the code after the loop.
+  /// Emits the code after the loop, which invalidates the mbarriers.
   void Close();
 
  private:

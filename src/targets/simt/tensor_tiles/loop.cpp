@@ -12,13 +12,13 @@
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// Expands the loop around a product whose factors are tensor tiles. Each factor has a ring of slots, and each
-// slot has two mbarriers. `full` signals that both tiles of an iteration have arrived, and `empty` that all
-// threads have finished reading them. An iteration begins its steps, waits for the steps of the previous
-// iteration, releases the slots of that iteration, and begins the copies for a later iteration. If sums are
-// kept apart from the accumulator, the iteration waits for its own steps instead. A tile copy may be
-// prevented by the tensor's memory, or by a range that ends inside the tensor. Threads then copy the elements
-// themselves.
+// Expands the loop around a product whose factors are tensor tiles, that is, tiles that tile copies (TMA)
+// fetch. Each factor has a ring buffer, and each slot has two mbarriers. `full` signals that both tiles of an
+// iteration have arrived, and `empty` signals that all threads have finished reading them. An iteration
+// begins its matrix instructions, waits for those of the previous iteration, releases the slots of that
+// iteration, and begins the copies for a later iteration. If sums are kept apart from the accumulator, the
+// iteration waits for its own instructions instead. A tile copy may be impossible because of the tensor's
+// memory, or because of a range that ends inside the tensor. Threads then copy the elements themselves.
 //
 //   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
 //   loop %n in 0 .. 3 { … iterations 0, 1, 2 as below, without waits }
@@ -32,9 +32,9 @@
 //       else { … ; proxy_fence ; barrier ; loop 0 .. 1 {threads} { mbarrier_arrive %full[…] } } … } }
 //   loop {threads} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //
-// If a core goes from block to block without a grid-wide barrier, the mbarriers stay valid, and iterations
-// are counted over all blocks. After the loop, the first iterations of the next block are begun, so that
-// their copies run while threads finish this block.
+// If a core processes several blocks without a grid-wide barrier between them, the mbarriers stay valid, and
+// iterations are counted over all blocks. After the loop, the copies for the first iterations of the next
+// block begin, so that they run while threads finish the current block.
 //
 // If the code after the loop needs the sums in workgroup memory, threads load the sums from there before the
 // first iteration and store them there after the last one.
@@ -55,10 +55,10 @@ using passes::OnFirstThread;
 using passes::Values;
 
 constexpr int64_t kMostSlots = 8;
-constexpr int64_t kWantedSlots = 4;  // unless the source says otherwise
+constexpr int64_t kWantedSlots = 4;  // the preferred number, unless the source says otherwise
 
-/// Returns the number of slots. `bytes` is the size of a slot, and `taken` is the size of other uses of
-/// workgroup memory.
+/// Returns the number of slots in each ring. `bytes` is the total size of one slot of both rings, and `taken`
+/// is the number of bytes of workgroup memory that are used for other purposes.
 int64_t SlotCount(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
   int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
@@ -208,7 +208,7 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value*) {
     MmaWait(registers, 0);
     if (!blocks_) return;
-    // The mbarriers remain in use, so the last slot is also released.
+    // The next block reuses the mbarriers, so the last slot must also be released.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
       Value* after = b_.Add(before, iterations_);
       mbarriers_.Arrive(empty_, b_.Sub(after, b_.I64(1)));
@@ -229,7 +229,8 @@ void TensorTileLoop::AtBlocks(const std::function<void(ProductBlock& block)>& bo
   });
 }
 
-/// Emits the steps of iteration `here` of the loop, which is iteration `number` over all blocks.
+/// Emits the matrix instructions of iteration `here` of the loop. Counted over all blocks, this is iteration
+/// `number`.
 void TensorTileLoop::Steps(Value* thread, Value* here, Value* number, Value* registers,
                            Value* acc) {
   ProductBlock block(b_, tiles_, product_);
@@ -247,7 +248,8 @@ void TensorTileLoop::Steps(Value* thread, Value* here, Value* number, Value* reg
   MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { mbarriers_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
-/// Whether each iteration waits for its own steps, because sums are kept apart from the accumulator.
+/// Returns whether each iteration waits for its own matrix instructions, because sums are kept apart from the
+/// accumulator.
 bool TensorTileLoop::IsApart() const { return NamedMmaShape(product_)->instruction->apart > 0; }
 
 void TensorTileLoop::MmaWait(Value* registers, int64_t ahead) {
@@ -273,8 +275,8 @@ void TensorTileLoop::Enter(Value* at) {
   }
 }
 
-/// Fetches what iteration `number`, with index `at`, needs. If `waits` is true, first waits for an earlier
-/// iteration that may have used the slots.
+/// Fetches the factors for iteration `number`, which has the index `at`. If `waits` is true, first waits
+/// until an earlier iteration has released the slots.
 void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
   Enter(at);
   auto await_free = [&] {
@@ -283,8 +285,7 @@ void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
     MakeIf(b_, b_.Ge(number, slots), [&] { mbarriers_.Await(empty_, b_.Sub(number, slots)); });
   };
   for (TensorTileRing& ring : rings_) {
-    // For both tiles, the first wait is enough, regardless of whether it precedes a tile copy or copies of
-    // elements.
+    // One wait is enough for both tiles. The first tile always waits, however it is copied.
     auto before_tensor_tile = [&] {
       if (&ring == &rings_[0]) await_free();
     };

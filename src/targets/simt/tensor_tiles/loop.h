@@ -10,11 +10,11 @@
 
 namespace kdl::simt {
 
-/// Returns the product in the loop whose factors are tensor tiles, or null.
+/// If the loop contains a product whose factors are tensor tiles, returns the product, otherwise null.
 const ir::Op* TensorTileProductIn(const ir::Op* loop);
 
-/// Whether workgroup memory has room for the product's result in addition to the product's tensor tiles. A
-/// result in registers needs no room.
+/// Returns whether workgroup memory has room for the product's result in addition to the product's tensor
+/// tiles. A result in registers needs no room.
 bool HasSumsInWorkgroupMemory(const SimtFacts& facts, WorkgroupTiles& tiles, const ir::Op* product);
 
 /// Expands the loop around a product whose factors are tensor tiles. The product adds to the buffer `acc`.
@@ -28,13 +28,14 @@ class TensorTileLoop {
   /// Expands a loop that does not share mbarriers with a loop over blocks.
   void ExpandAlone(ir::Value* acc);
 
-  /// Whether the loop can use the same mbarriers in all iterations of the loop `blocks`. The next block's
-  /// first tensor tiles are then copied while threads execute the code after the inner loop. If so, remembers
-  /// `blocks`.
+  /// Returns whether the loop can use the same mbarriers in all iterations of the loop `blocks`. If so,
+  /// remembers `blocks`. The next block's first tensor tiles are then copied while threads execute the code
+  /// after the inner loop.
   bool GoesOnWith(const ir::Op* blocks);
   /// Emits the code before the loop over blocks.
   void BeginBlocks();
-  /// Emits the loop at its place, followed by the copies of the next block's first tensor tiles.
+  /// Emits the loop inside the loop over blocks, followed by the copies of the next block's first tensor
+  /// tiles.
   void ExpandInBlock(ir::Value* acc);
   /// Emits the code after the loop over blocks.
   void Close();
@@ -69,7 +70,7 @@ class TensorTileLoop {
   ir::Value* lo_ = nullptr;
   ir::Value* hi_ = nullptr;
   ir::Value* step_ = nullptr;
-  const ir::Op* blocks_ = nullptr;  ///< the loop over blocks that shares mbarriers, or null
+  const ir::Op* blocks_ = nullptr;  ///< the loop over blocks that shares the mbarriers, or null
   /// The ops that compute the locations of a block's tensor tiles.
   std::vector<ir::Op*> of_block_;
   /// The lower bound of the loop over blocks.
@@ -78,7 +79,7 @@ class TensorTileLoop {
   ir::Value* end_ = nullptr;
   /// The step of the loop over blocks.
   ir::Value* apart_ = nullptr;
-  ir::Value* iterations_ = nullptr;  ///< the number of iterations of the loop in each block
+  ir::Value* iterations_ = nullptr;  ///< the number of iterations of the inner loop, in each block
 };
 
 }  // namespace kdl::simt

@@ -119,8 +119,9 @@ ir::Attr TensorTileRing::Along() const {
       ir::NumberList{tensor_tile_.row_dimension, tensor_tile_.column_dimension});
 }
 
-/// Emits the condition that a tile copy is possible. The memory must be suitable, and the block must either
-/// have all its terms or end with the tensor. If it ends with the tensor, the copy fills the rest with zeros.
+/// Emits the condition that a tile copy is possible. The tensor's memory must be suitable. Along the reduced
+/// axis, the block must either be whole or end where the tensor ends. In the second case, the copy fills the
+/// rest with zeros.
 Value* TensorTileRing::Fits() {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
   Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
@@ -173,7 +174,7 @@ void TensorTileRing::CopyElements(Value* slot, int64_t threads) {
   b_.Create(OpKind::Barrier, {}, {});
 }
 
-/// Returns the element at the row and column, or zero after the end of a block.
+/// Returns the element at the row and column, or zero beyond the end of a block.
 Value* TensorTileRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
     return b_.Lt(place, tiles_.FactsAt(tensor_tile_.elementwise, axis).size);

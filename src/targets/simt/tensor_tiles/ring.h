@@ -7,16 +7,17 @@
 
 namespace kdl::simt {
 
-/// Gives the expansion of a loop's iteration access to the expansion of the kernel.
+/// Gives the code that expands one iteration of a loop access to the state of the expansion of the whole
+/// kernel.
 struct IterationMaker {
-  ir::ValueMap& scalars;                ///< old scalar or tensor -> new
-  std::function<void(ir::Op*)> expand;  ///< expands an op that makes blocks and scalars
+  ir::ValueMap& scalars;                ///< maps old scalars and tensors to new ones
+  std::function<void(ir::Op*)> expand;  ///< expands an op whose results are blocks or scalars
 
   ir::Value* Scalar(const ir::Value* old) const;
 };
 
-/// The mbarriers of a ring, one for each slot. Each iteration that uses a slot is a phase of the slot's
-/// mbarrier.
+/// The mbarriers of a ring buffer, one for each slot. Each iteration that uses a slot is a phase of the
+/// slot's mbarrier.
 class SlotMbarriers {
  public:
   SlotMbarriers(ir::Builder& b, int64_t slots) : b_(b), slots_(slots) {}
@@ -35,9 +36,9 @@ class SlotMbarriers {
   int64_t slots_;
 };
 
-/// A ring for one factor of a product. Normally a tile copy fetches each tile. If the tensor's memory, or a
-/// range that ends inside the tensor, prevents that, threads copy the tile's elements. The blocks and scalars
-/// in scope must be those of the iteration that needs the tile.
+/// A ring buffer for one factor of a product. Normally, a tile copy fetches each tile. If the tensor's
+/// memory, or a range that ends inside the tensor, prevents that, threads copy the tile's elements. The
+/// blocks and scalars in scope must be those of the iteration that needs the tile.
 class TensorTileRing {
  public:
   using Values = passes::Values;
@@ -52,7 +53,7 @@ class TensorTileRing {
   ir::Value* ring() const { return ring_; }
   /// Fetches the factor that iteration `number` needs, and signals the iteration's mbarrier in `full`. Before
   /// a tile copy, the first thread executes `before_tensor_tile`. Before copies of elements, all threads
-  /// execute `await_free`, which waits for the slot.
+  /// execute `await_free`, which waits until the slot is free.
   void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t threads,
              const std::function<void()>& before_tensor_tile,
              const std::function<void()>& await_free);

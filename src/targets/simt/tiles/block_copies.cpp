@@ -25,7 +25,8 @@ using ir::OpKind;
 using ir::Value;
 using passes::OnFirstThread;
 
-/// A tensor tile and a buffer for it. `axes` are the axes of both, in the order of the tensor's dimensions.
+/// A tile of a tensor, and a buffer for the tile. `axes` are the axes of both, in the order of the tensor's
+/// dimensions.
 struct BlockCopies::TensorTile {
   const Op* access;
   Value* tensor;
@@ -37,7 +38,7 @@ namespace {
 
 using Values = passes::Values;
 
-/// Converts a place in a tile to the corresponding place in a buffer with these axes.
+/// Reorders the offsets of an element of a tile to match the given axes, which are those of a buffer.
 Values PlaceAlong(const AxisList& axes, const Value* tile, const Values& place) {
   Values in_rows;
   const AxisList& own = tile->type()->axes;

@@ -7,13 +7,13 @@
 
 namespace kdl::simt {
 
-/// Moves tiles between tensors and workgroup memory with block copies, which the first thread begins. If a
-/// tile's axes have another order in workgroup memory than in the tensor, the tile goes through a buffer with
-/// the tensor's order.
+/// Moves tiles between tensors and workgroup memory with block copies, which the first thread begins. If the
+/// axes of a tile have a different order in workgroup memory than in the tensor, the tile is copied through a
+/// buffer with the tensor's order.
 class BlockCopies {
  public:
   using Values = passes::Values;
-  /// Returns the new scalar or tensor for an old one.
+  /// Returns the new scalar or tensor that replaces an old one.
   using NewOf = std::function<ir::Value*(ir::Value* old)>;
 
   BlockCopies(ir::Builder& b, const ir::Function& kernel, WorkgroupTiles& tiles, NewOf new_of)
@@ -32,7 +32,7 @@ class BlockCopies {
   /// Emits copies that have at most two dimensions, or one dimension if the elements of a row are not
   /// contiguous.
   void Copy(const TensorTile& tensor_tile, const CopyMaker& make);
-  /// Returns the value of an index operand if the outermost axes are at the places `outer`.
+  /// Returns the value of an index operand at the offsets `outer` along the outermost axes.
   ir::Value* IndexAt(const TensorTile& tensor_tile, ir::Value* operand, const Values& outer);
 
   ir::Builder& b_;

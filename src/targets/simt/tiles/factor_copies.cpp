@@ -39,7 +39,8 @@ size_t AxisPosition(const AxisList& axes, AxisId axis) {
   return static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
 }
 
-/// Returns the elementwise loop's only op if it loads existing elements, otherwise null.
+/// If the elementwise loop does nothing but load elements that are known to exist, returns the load,
+/// otherwise null.
 const Op* OnlyLoad(const Op* elementwise) {
   const Op* load = elementwise->region()->first();
   const Op* end = elementwise->region()->terminator();
@@ -113,8 +114,8 @@ passes::Values FactorCopies::FirstPoint(const Op* elementwise) {
   return start;
 }
 
-/// Emits the condition that all rows are aligned. They are if the block's first element is aligned and, for
-/// each axis but the last, the next element along that axis is.
+/// Emits the condition that all rows are aligned. This requires that the block's first element is aligned and
+/// that, for each axis but the last, the next element along that axis is also aligned.
 Value* FactorCopies::IsAligned(const Op* elementwise, Value* tensor, const IndexAt& index_at) {
   const Op* load = OnlyLoad(elementwise);
   AxisList axes = LoopAxes(elementwise);
@@ -135,8 +136,8 @@ Value* FactorCopies::IsAligned(const Op* elementwise, Value* tensor, const Index
   return aligned;
 }
 
-/// Copies a chunk of a row, with as many elements as one copy can move. Chunks are numbered in the tile's
-/// memory order.
+/// Copies a chunk of a row. A chunk has as many elements as one copy can move, and chunks are numbered in the
+/// tile's memory order.
 void FactorCopies::CopyPart(const Op* elementwise, Value* number, Value* tensor, Value* buffer,
                             const IndexAt& index_at) {
   const Value* tile = elementwise->result();

@@ -20,13 +20,13 @@ class FactorCopies {
   FactorCopies(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles)
       : bytes_(facts.copy_bytes), b_(b), tiles_(tiles) {}
 
-  /// Whether the op is an elementwise loop whose elements can be copied.
+  /// Returns whether the op is an elementwise loop that asynchronous copies can replace.
   bool Takes(const ir::Op* op) const;
-  /// Begins the copies to the buffer. Calls `otherwise` to emit code for the case that blocks are not whole
-  /// or elements are not aligned.
+  /// Emits code that begins the copies to the buffer. Calls `otherwise` to emit code for blocks that are not
+  /// whole or elements that are not aligned.
   void Begin(const ir::Op* elementwise, ir::Value* tensor, ir::Value* buffer,
              const IndexAt& index_at, const std::function<void()>& otherwise);
-  /// Waits for all copies that have begun.
+  /// Emits a wait for all copies that have begun.
   void Await();
 
  private:

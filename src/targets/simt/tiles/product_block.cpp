@@ -46,7 +46,7 @@ passes::Values ProductBlock::Load() {
   AtPoints([&](const Values& place) {
     auto load = [&] { return tiles_.Load(into, tiles_.BufferOf(into), place); };
     if (tiles_.IsInRegisters(into)) return loaded.push_back(load());
-    // In workgroup memory there may be no elements after the block's end.
+    // A buffer in workgroup memory may have no elements beyond the block's end.
     loaded.push_back(MakeIf(
         b_, AreInside(place), {b_.types().ScalarOf(acc)}, [&]() -> Values { return {load()}; },
         [&]() -> Values { return {b_.Bits(acc, 0)}; })[0]);
@@ -66,7 +66,7 @@ void ProductBlock::Store(const Values& values, Value* target) {
 
 int64_t ProductBlock::Lanes() const {
   const Value* into = ir::ContractionOp(const_cast<ir::Op*>(op_)).into();
-  // Registers are in the order of the tile's axes.
+  // Registers are in the order of the tile's axes, so `into` and the result must have the same order of axes.
   bool lie = tiles_.IsInRegisters(into) && tiles_.IsInRegisters(op_->result()) &&
              into->type()->axes == axes();
   return lie ? map_.at(axes()[1]).side : 1;

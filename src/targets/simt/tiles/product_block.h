@@ -6,8 +6,9 @@
 
 namespace kdl::simt {
 
-/// A thread's block of a product's result, according to the product's layout. It knows where the thread's
-/// points are, and loads and stores them. At the ends of blocks, some of the points do not exist.
+/// A thread's block of a product's result, as given by the product's thread layout. Computes where the
+/// thread's points are, and loads and stores their elements. At the ends of blocks, some of the points do not
+/// exist.
 class ProductBlock {
  public:
   using Values = passes::Values;
@@ -19,7 +20,7 @@ class ProductBlock {
   int64_t threads() const { return ir::ThreadsOf(ir::MapOf(*op_)); }
   const ir::AxisDigits& DigitsOf(ir::AxisId axis) const { return map_.at(axis); }
   const ir::AxisList& axes() const { return op_->result()->type()->axes; }
-  /// Returns the thread's places along an axis.
+  /// Returns the offsets of the thread's points along an axis.
   const Values& PlacesAlong(ir::AxisId axis) const { return places_.at(axis); }
   ir::Value* IsInside(ir::AxisId axis, ir::Value* place);
 
@@ -27,15 +28,16 @@ class ProductBlock {
   Values Load();
   void Store(const Values& values, ir::Value* target);
 
-  /// Returns how many contiguous points form a vector, or 1 if they cannot be moved as vectors.
+  /// Returns how many contiguous points form a vector, or 1 if the points cannot be loaded and stored as
+  /// vectors.
   int64_t Lanes() const;
   /// Like `Load`, but returns vectors. All points must exist.
   Values LoadVectors();
   void StoreVectors(const Values& values, ir::Value* target);
 
  private:
-  /// Calls `body` for every point, or for the first one of each `lanes` contiguous points, in the order of
-  /// `Values`.
+  /// Calls `body` for the first of each `lanes` contiguous points, in the order in which `Load` returns their
+  /// values.
   void AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes = 1);
   ir::Value* AreInside(const Values& place);
 

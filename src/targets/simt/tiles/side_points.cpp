@@ -9,7 +9,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/scalar.h"
 
-// Computes contiguous points of an elementwise loop in groups, here of 4:
+// Computes contiguous points of an elementwise loop in groups, for example of 4:
 //
 //   elementwise (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
 //   ->
@@ -30,7 +30,7 @@ using passes::Values;
 
 namespace {
 
-constexpr int64_t kMostOps = 512;  // the maximum number of ops for all points of a group together
+constexpr int64_t kMostOps = 512;  // the maximum number of ops for all points of a group
 
 int64_t OpsIn(const Region* region) {
   int64_t ops = 0;
@@ -38,13 +38,13 @@ int64_t OpsIn(const Region* region) {
   return ops;
 }
 
-/// Returns the block whose first index is `value`, or null.
+/// If the value is the start of a block, returns the block, otherwise null.
 const Value* BlockStartedBy(const Value* value) {
   const Op* def = value->def();
   return def && def->kind() == OpKind::BlockStart ? def->operand(0) : nullptr;
 }
 
-/// Whether the value is the index that follows the block's last one.
+/// Returns whether the value is the end of the block, that is, its start plus its size.
 bool IsEndOf(const Value* value, const Value* block) {
   const Op* sum = value->def();
   if (!sum || sum->kind() != OpKind::Add || BlockStartedBy(sum->operand(0)) != block) return false;
@@ -68,8 +68,8 @@ Value* AlignedRows::AreAligned(Value* tensor, int64_t lanes) {
   return known;
 }
 
-/// Emits the condition that all rows are aligned. They are if the first element is aligned and, for each
-/// dimension but the last, the next element along that dimension is.
+/// Emits the condition that all rows are aligned. This requires that the first element is aligned and that,
+/// for each dimension but the last, the next element along that dimension is also aligned.
 Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   size_t rank = tensor->type()->dims.size();
   SizeTable& sizes = b_.types().sizes();
@@ -79,7 +79,8 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   Value* zero = b_.I64(0);
   Value* one = b_.I64(1);
   Value* aligned = nullptr;
-  // First check the tensor's first element, then the next element along each dimension.
+  // The first iteration checks the tensor's first element. Each later iteration checks the next element along
+  // one dimension.
   for (size_t iteration = 0; iteration < rank; ++iteration) {
     Values index(rank, zero);
     if (iteration > 0) index[iteration - 1] = one;
@@ -115,7 +116,7 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& t
   if (fits_ && bytes_ > 0) count_ = BestCount(facts_.threads);
 }
 
-/// Whether the tile's elements along the last axis are contiguous in workgroup memory.
+/// Returns whether the tile's elements along the last axis are contiguous in workgroup memory.
 bool SidePoints::LiesInRows(const Value* tile) const {
   return !tile->uses().empty() && !tiles_.IsInRegisters(tile) && !tiles_.LiesInPanels(tile) &&
          tiles_.IsLast(tile, last_) && tile->type()->scalar != Scalar::Bool;
@@ -170,8 +171,8 @@ bool SidePoints::StudyOp(const Op* op) {
   return is_plain;
 }
 
-/// Studies a loop. If the loop begins at a block's start plus the point, and the block consists of whole
-/// groups, it has the same number of iterations for all points of a group.
+/// Analyzes a loop. The loop may begin at a block's start plus the point's index. If the block consists of
+/// whole groups, such a loop has the same number of iterations for all points of a group.
 bool SidePoints::StudyLoop(const Op* loop) {
   ir::LoopOp view(const_cast<Op*>(loop));
   auto is_tile = [](const Value* value) { return IsTileValue(value); };
@@ -198,8 +199,8 @@ bool SidePoints::StudyLoop(const Op* loop) {
   return true;
 }
 
-/// Whether the access is the same at all points or can be a vector access. The points of other accesses are
-/// better distributed to adjacent threads.
+/// Returns whether the access is the same at all points or can be a vector access. For other accesses, it is
+/// better if adjacent threads have adjacent points.
 bool SidePoints::StudyAccess(const Op* op) {
   if (passes::MayTrap(op)) return false;
   bool loads = op->kind() == OpKind::Load;
@@ -232,7 +233,7 @@ bool SidePoints::StudyAccess(const Op* op) {
   return true;
 }
 
-/// Whether the tile's elements are contiguous for the points of a group.
+/// Returns whether the tile's elements for the points of a group are contiguous.
 bool SidePoints::UsesElements(const Op* op) const {
   const Value* tile = op->operand(0);
   const AxisList& axes = tile->type()->axes;
@@ -310,7 +311,7 @@ Values SidePoints::AtAllPoints(const Value* old) const {
   return Values(static_cast<size_t>(count_), maker_.scalars.at(old));
 }
 
-/// Makes the given point current for the values that the op uses.
+/// Makes the values that the op uses refer to the given point of the group.
 void SidePoints::SetCurrent(const Op* op, size_t point) {
   for (const Value* used : passes::OutsideOperands(op)) {
     auto found = made_.find(used);
@@ -343,7 +344,8 @@ void SidePoints::ExpandPointOp(Op* op) {
   }
 }
 
-/// Emits one loop for all points. The loop counts from the block's start.
+/// Emits one loop for all points of a group. If the loop begins at a different index for each point, it
+/// counts from the block's start instead.
 void SidePoints::ExpandPointLoop(const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
   auto count = static_cast<size_t>(count_);

@@ -11,8 +11,8 @@
 
 namespace kdl::simt {
 
-/// Determines whether all rows of a tensor begin at a multiple of some number of elements. Such facts are
-/// computed only once, at the start of a launch.
+/// Emits the condition that all rows of a tensor begin at a multiple of a given number of elements. If the
+/// tensor is a parameter of the kernel, this condition is computed only once, at the start of the kernel.
 class AlignedRows {
  public:
   explicit AlignedRows(ir::Builder& b) : b_(b) {}
@@ -23,27 +23,27 @@ class AlignedRows {
   ir::Value* Find(ir::Value* tensor, int64_t lanes);
 
   ir::Builder& b_;
-  /// The known facts. Only parameters of the kernel have entries.
+  /// The conditions that have been emitted, for parameters of the kernel.
   std::map<std::pair<const ir::Value*, int64_t>, ir::Value*> known_;
 };
 
-/// The state for expanding the ops of an elementwise loop point by point.
+/// The state for expanding the ops of an elementwise loop, one point after another.
 struct PointMaker {
-  ir::ValueMap& scalars;  ///< old scalar -> new, at the current point
-  /// A new index -> its place in its block.
+  ir::ValueMap& scalars;  ///< maps old scalars to their new values at the current point
+  /// Maps each new index to its offset from the start of its block.
   std::unordered_map<const ir::Value*, ir::Value*>& places;
   std::function<void(ir::Op*)> expand;
 };
 
-/// Groups of points of an elementwise loop that are contiguous along the loop's last axis. If there are
-/// enough groups for all threads, one thread computes each group. A group has as many points as one access
-/// can move. Contiguous loads and stores become vector accesses; everything else is done point by point.
-/// Loops that are the same for all points of a group become one loop, and so do the loops of four adjacent
-/// lanes of a reduction.
+/// Computes several contiguous points of an elementwise loop in one thread, so that loads and stores become
+/// vector accesses. The points of a group are contiguous along the loop's last axis, and there are as many of
+/// them as one access can move. Groups are used only if there are enough of them for all threads. Other ops
+/// are expanded point by point. However, a loop that is the same for all points of a group becomes one loop,
+/// and so do the loops of four adjacent lanes of a reduction.
 ///
 /// The block must consist of whole groups. Unless the machine accepts vectors at any address, each row of
-/// each tensor must also begin at a multiple of the group's size. This class is the only source of vector
-/// accesses to tensors.
+/// each tensor must also begin at a multiple of the group's size. Only this class creates vector accesses to
+/// tensors.
 class SidePoints {
  public:
   using Values = passes::Values;
@@ -51,20 +51,20 @@ class SidePoints {
   SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles, AlignedRows& rows,
              const ir::Op* elementwise, PointMaker maker);
 
-  /// The number of points in a group; 1 if there are no groups.
+  /// Returns the number of points in a group, or 1 if groups cannot be used.
   int64_t count() const { return count_; }
-  /// Emits the condition that the actual block permits groups: it consists of whole groups, and each group is
-  /// aligned in every tensor.
+  /// Emits the condition that groups can be used at run time: the block consists of whole groups, and each
+  /// group is aligned in every tensor.
   ir::Value* Fits();
-  /// Computes the group that begins at the place. Returns, for each value that the elementwise loop yields,
-  /// that value at all points of the group.
+  /// Emits the computation of the group whose first point is at `place`. For each value that the elementwise
+  /// loop yields, returns its values at all points of the group.
   std::vector<Values> Make(const Values& place);
-  /// Stores the values of a tile for a group.
+  /// Stores the values of a group's points in the buffer of a tile.
   void Store(const Values& values, const ir::Value* tile, ir::Value* buffer, const Values& place);
 
  private:
-  /// An index that advances with the points of a group. `place` is the distance of the index at the first
-  /// point from the start of a block of `axis`.
+  /// An index that increases by one from each point of a group to the next. `place` is the offset of its
+  /// first value from the start of a block of `axis`.
   struct Along {
     ir::AxisId axis;
     ir::Value* place = nullptr;
@@ -99,14 +99,14 @@ class SidePoints {
   ir::AxisId last_;
   const ir::Value* last_param_;
   bool fits_ = true;   ///< whether nothing in the elementwise loop prevents groups
-  int64_t bytes_ = 0;  ///< the size of the largest element in a vector access
+  int64_t bytes_ = 0;  ///< the size in bytes of the largest element in a vector access
   int64_t count_ = 1;
   std::unordered_set<const ir::Value*> varying_;  ///< old values that may differ between points
   std::unordered_map<const ir::Value*, Along> along_;
-  /// Loops that begin at the start of a block plus a point, and end at the end of that block.
+  /// Loops that begin at the start of a block plus the point's index, and end at the end of the block.
   std::vector<std::pair<const ir::Op*, const ir::Value*>> begins_;
   std::vector<const ir::Op*> global_;  ///< loads and stores that become vector accesses
-  std::unordered_map<const ir::Value*, Values> made_;  ///< old value -> its values at the points
+  std::unordered_map<const ir::Value*, Values> made_;  ///< each old value's values at all points
 };
 
 }  // namespace kdl::simt

@@ -11,8 +11,8 @@ namespace kdl::simt {
 
 namespace {
 
-/// Returns the number of a thread's loads that are in flight at once. Each of them needs a register, and all
-/// iterations have the same number of loads.
+/// Returns the number of loads that a thread has in flight at once; `each` is the total number of its loads.
+/// Each load needs a register, and all iterations must have the same number of loads.
 int64_t TakenTogether(int64_t each) {
   constexpr int64_t kMost = 8;
   int64_t count = std::min(each, kMost);
@@ -189,8 +189,8 @@ void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t 
                     [&](Value* number) { AtPoint(at, axes, number, body, count); });
 }
 
-/// Distributes points by rows. A thread has the same groups in all of its rows, so it can go from one row to
-/// the next.
+/// Distributes groups of points by rows. A thread has the same groups in each of its rows, so it computes
+/// their offsets only once.
 void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& rows,
                                     const Body& body) {
   // The number of rows that are distributed at once.

@@ -15,8 +15,9 @@ struct BlockFacts {
   ir::Value* index;
 };
 
-/// The memory of a kernel's tiles while the kernel is expanded, and the distribution of the points of their
-/// blocks to GPU threads. A point's place along an axis is its distance from the start of the block.
+/// Manages the memory of a kernel's tiles while the kernel is expanded, and distributes the points of blocks
+/// to GPU threads. The place of a point consists of its offsets from the start of the block, one for each
+/// axis.
 class WorkgroupTiles {
  public:
   using Values = passes::Values;
@@ -28,7 +29,7 @@ class WorkgroupTiles {
   // -- Blocks
   void SetBlock(const ir::Value* block, BlockFacts facts) { blocks_[block] = facts; }
   const BlockFacts& FactsForBlock(const ir::Value* block) const { return blocks_.at(block); }
-  /// Returns the facts about the axis's block that are valid at the old op `at`.
+  /// Returns the start, size and index of the axis's block that is in scope at the old op `at`.
   const BlockFacts& FactsAt(const ir::Op* at, ir::AxisId axis) const;
 
   using Blocks = std::unordered_map<const ir::Value*, BlockFacts>;
@@ -47,35 +48,35 @@ class WorkgroupTiles {
   bool LiesInPanels(const ir::Value* tile) const { return tile_buffers_.LiesInPanels(tile); }
   /// Returns the axes of a tile in workgroup memory, outermost first.
   ir::AxisList MemoryOrder(const ir::Value* tile) const { return tile_buffers_.MemoryOrder(tile); }
-  /// Loads the element at a place from a buffer that was made for a tile with these axes. For a tile in
-  /// registers, this is the element that `SetHeld` has selected.
+  /// Loads the element at `place` from `buffer`, which must have been made for a tile with the same axes. If
+  /// the tile is in registers, loads the element that `SetHeld` has selected.
   ir::Value* Load(const ir::Value* tile, ir::Value* buffer, const Values& place);
-  /// Whether the tile is in workgroup memory with its axes in this order.
+  /// Returns whether the tile is in workgroup memory with its axes in this order.
   bool LiesAs(const ir::Value* tile, const ir::AxisList& axes) const {
     return !tile_buffers_.IsInRegisters(tile) && tile_buffers_.MemoryOrder(tile) == axes;
   }
-  /// Whether the elements of a tile in workgroup memory are contiguous along the axis.
+  /// Returns whether the elements of a tile in workgroup memory are contiguous along the axis.
   bool IsLast(const ir::Value* tile, ir::AxisId axis) const {
     return tile_buffers_.MemoryOrder(tile).back() == axis;
   }
-  /// Loads `count` contiguous elements, beginning at the place, with one access. Returns them as scalars.
+  /// Loads `count` contiguous elements, starting at `place`, with one access. Returns them as scalars.
   /// `count` must be a power of two.
   Values LoadSide(const ir::Value* tile, ir::Value* buffer, const Values& place, int64_t count);
   /// Like `LoadSide`, but returns one vector.
   ir::Value* LoadVector(const ir::Value* tile, ir::Value* buffer, const Values& place,
                         int64_t count);
   void Store(ir::Value* value, const ir::Value* tile, ir::Value* buffer, const Values& place);
-  /// Returns the indices for the dimensions of the tile's buffer.
+  /// Returns the indices in the tile's buffer for the given place.
   Values BufferIndex(const ir::Value* tile, const Values& place);
-  /// Sets a tile in registers to zero, because elements after the blocks' ends are also read.
+  /// Sets a tile in registers to zero, because elements beyond the ends of blocks are also read.
   void Clear(const ir::Op* at, const ir::Value* tile, ir::Value* buffer);
   void Copy(const ir::Op* at, const ir::Value* tile, ir::Value* from, ir::Value* to);
-  /// Distributes the tile's points to the threads. If the tile is in registers, they are distributed by its
-  /// layout.
+  /// Distributes the tile's points to the threads. The points of a tile in registers are distributed by the
+  /// tile's thread layout.
   void Walk(const ir::Op* at, const ir::Value* tile, bool harmless, const Body& body);
 
   // -- Points
-  /// Distributes the points over the axes to the threads, one point after another.
+  /// Distributes all points over the given axes to the threads, one by one.
   void Distribute(const ir::Op* at, const ir::AxisList& axes, const Body& body);
   /// Distributes groups of `count` points that are contiguous along the last axis. The block must consist of
   /// whole groups.
@@ -86,31 +87,34 @@ class WorkgroupTiles {
                           const std::function<void(const std::vector<Values>& places)>& together,
                           const Body& body);
   int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
-  /// Returns the number of points of whole blocks that each thread has, or 0 if the number differs between
-  /// threads.
+  /// Returns the number of points of each thread if all blocks are whole, or 0 if it differs between threads.
   int64_t PointsPerThread(const ir::AxisList& axes, int64_t threads) const;
-  /// Distributes points by a layout, with separate code for each of a thread's points. If the body is
-  /// `harmless`, it also runs for points after the blocks' ends.
+  /// Distributes points by a thread layout, with separate code for each of a thread's points. If `harmless`
+  /// is true, the body is also executed for points beyond the ends of blocks.
   void DistributeByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map,
                        bool harmless, const Body& body);
-  /// Returns the thread's first place along an axis.
+  /// Returns the offset of the thread's first point along an axis.
   ir::Value* FirstPlace(ir::Value* thread, const ir::AxisDigits& digits, int64_t threads);
-  /// Returns the thread's place with the number `held` along an axis; `first` is its first place.
+  /// Returns the offset of the thread's point with the number `held` along an axis. `first` is the offset of
+  /// its first point.
   ir::Value* HeldPlace(ir::Value* first, const ir::AxisDigits& digits, int64_t held);
-  /// Selects a thread's point by its number along an axis. Loads and stores in registers then access the
-  /// point's element.
+  /// Selects one of the thread's points by its number along an axis. Later loads and stores of tiles in
+  /// registers access the element of this point.
   void SetHeld(ir::AxisId axis, int64_t held) { held_[axis] = held; }
 
  private:
-  /// Returns the number of points that are distributed. Blocks of all axes but the first count as whole.
+  /// Returns the number of points that are distributed. Except along the first axis, blocks are treated as
+  /// whole.
   ir::Value* CountPoints(const ir::Op* at, const ir::AxisList& axes);
-  /// Returns the place of a point, or of the first of `side` points that are contiguous along the last axis.
+  /// Returns the place of a point, that is, its offset along each axis. If `side` is more than 1, this is the
+  /// first of `side` points that are contiguous along the last axis.
   Values PointPlace(ir::Value* number, const ir::AxisList& axes, int64_t side = 1);
   /// Emits `body` for a point, or for the first of several points, guarded by the condition that the point
-  /// exists. Unless `guards_first`, every point is known to exist along the first axis.
+  /// exists. If `guards_first` is false, the point must be known to exist along the first axis.
   void AtPoint(const ir::Op* at, const ir::AxisList& axes, ir::Value* number, const Body& body,
                int64_t side = 1, bool guards_first = false);
-  /// A distribution of groups of `count` points to threads; `inner` groups cover all axes but the first.
+  /// Describes how groups of `count` points are distributed to threads. `inner` groups cover all axes but the
+  /// first.
   struct Rows {
     int64_t threads;
     int64_t inner;
@@ -124,8 +128,9 @@ class WorkgroupTiles {
   ir::Builder& b_;
   ir::Function& kernel_;
   TileBuffers tile_buffers_;
-  std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< old tile -> its buffer
-  Blocks blocks_;                                             ///< the facts about each old block
+  std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< maps each old tile to its buffer
+  /// The start, size and index of each block of the old kernel.
+  Blocks blocks_;
   std::map<ir::AxisId, int64_t> held_;
 };
 
