@@ -4,7 +4,8 @@
 
 namespace kdl::targets {
 
-/// Returns a registry with kernelc's own families. This is the only place that names them.
+/// Returns a registry that contains kernelc's built-in families of targets. No other code lists these
+/// families.
 Registry BuiltinFamilies();
 
 }  // namespace kdl::targets

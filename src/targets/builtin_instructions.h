@@ -9,8 +9,9 @@
 
 namespace kdl::targets {
 
-/// The matrix instructions of kernelc's own families, for code that reads KIR without a compiler. Defined
-/// only in this header, so that programs need not link any family.
+/// Returns the matrix instructions of all built-in families of targets. Programs that read KIR but do not
+/// compile it use this function. It is defined in the header, so that these programs need not link the
+/// families.
 inline std::span<const ir::MatrixInstruction* const> BuiltinInstructions() {
   static constexpr auto kAll = [] {
     std::array<const ir::MatrixInstruction*,

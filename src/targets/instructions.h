@@ -5,9 +5,9 @@
 
 namespace kdl::targets {
 
-/// The bf16 `dot` that the language defines. Machines that follow the definition use it regardless of whether
-/// they have an instruction for it. It adds pairs of adjacent terms along the reduced axis, the odd term
-/// first, and flushes subnormals.
+/// The bf16 `dot` that the language defines. It adds pairs of adjacent terms along the reduced axis, the odd
+/// term first, and flushes subnormals. Machines that follow this definition emulate the instruction if they
+/// do not have it.
 inline constexpr ir::MatrixInstruction kBf16Pairs{.name = "cpu.bf16_pairs",
                                                   .a = kdl::Scalar::BF16,
                                                   .b = kdl::Scalar::BF16,

@@ -2,16 +2,16 @@
 
 #include <string_view>
 
-// The kinds of device spec that are used by default. Families in the registry provide these kinds; other code
-// refers to them by these constants, which say what they are for.
+// The kinds of device spec to which kernelc itself refers. Families in the registry implement these kinds;
+// all other code refers to them by these constants.
 
 namespace kdl::targets {
 
-/// This machine, on which programs run if they do not name a device.
+/// The host itself. Programs that name no device run their kernels on it.
 inline constexpr std::string_view kOwnKind = "host";
-/// The device for finding mistakes: it poisons memory, runs cores in any order and checks contracts.
+/// A device for debugging. It poisons memory, runs cores in shuffled order, and checks contracts.
 inline constexpr std::string_view kDebugKind = "debug";
-/// The interpreter, which defines the correct results. Its images contain KIR.
+/// The interpreter, which defines the correct results. Its images contain KIR (the compiler's IR).
 inline constexpr std::string_view kReferenceKind = "reference";
 
 }  // namespace kdl::targets

@@ -27,8 +27,8 @@ bool Contains(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// Fails if the kind does not have one of the spec's keys, neither for the compiler nor for the runtime. A
-/// plugin's keys are known only to the plugin.
+/// Fails if a key of the spec is known neither to the compiler nor to the runtime for this kind. The keys of
+/// plugins are not checked, because only the plugin knows them.
 Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   if (!spec.path.empty()) return {};
   std::vector<std::string_view> known = KeysOf(kind);
@@ -45,7 +45,7 @@ Status CheckKeys(const Spec& spec, const TargetKind& kind) {
   return {};
 }
 
-/// Returns a failure with the reason why a family cannot be added.
+/// Returns a failure that says why the family cannot be added.
 template <class... Args>
 Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&... args) {
   return {
@@ -213,7 +213,7 @@ Result<std::vector<Target>> Registry::ParseTargets(std::string_view text) const 
   if (!targets) return targets;
   KDL_CHECK(!targets->empty(), "kind '{}' has made no targets for '{}'", row->kind, text);
   Spec device = *spec;
-  // Plugins do not know kernelc's own keys.
+  // A plugin does not know the compiler's keys, so all of them are removed.
   std::string_view shared = spec->path.empty() ? row->runtime_keys : "";
   std::erase_if(device.options, [&](const auto& option) {
     return Contains(row->keys, option.first) && !Contains(shared, option.first);

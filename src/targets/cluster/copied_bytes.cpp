@@ -34,8 +34,8 @@ class ByteCounter {
   }
 
  private:
-  /// A loop around the current op: its induction variable (a block or an index), and the number of elements
-  /// that it covers. For a `loop`, that is the number of its steps.
+  /// A loop that encloses the current op: its induction variable (a block or an index), and the number of
+  /// elements that it covers. For the op `loop`, that is the number of iterations.
   struct Walk {
     const Value* binder;
     Size length;
@@ -53,7 +53,8 @@ class ByteCounter {
     }
   }
 
-  /// Enters the regions of an op. If the number of its iterations does not follow from sizes, sets `closed_`.
+  /// Enters the regions of an op. Sets `closed_` if the launch's sizes do not determine how often the op runs
+  /// them.
   void Enter(const Op* op) {
     if (op->regions().empty() || op->kind() == OpKind::Stage) return;
     bool walks =
@@ -119,10 +120,10 @@ class ByteCounter {
   Size total_;
   std::vector<Walk> walks_;
   StagedLoads loads_;
-  /// The op, at or around the current one, whose number of iterations does not follow from sizes; null if
-  /// there is none.
+  /// The current op, or an op around it, whose number of iterations is not determined by sizes; null if there
+  /// is none.
   const Op* closed_ = nullptr;
-  /// The first op that `closed_` has pointed to and that contains a copy.
+  /// The value of `closed_` when a copy inside that op was first found.
   const Op* open_ = nullptr;
 };
 

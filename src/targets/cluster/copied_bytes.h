@@ -6,8 +6,8 @@
 
 namespace kdl::cluster {
 
-/// Returns the number of bytes that the block copies of a launch move, as a formula over the launch's sizes.
-/// If there is no formula, returns the reason.
+/// Returns the number of bytes that the block copies of a launch move, as a formula in the launch's sizes. If
+/// there is no formula, returns the reason.
 std::string CopiedBytes(ir::Module& module, const ir::Function& kernel);
 
 }  // namespace kdl::cluster

@@ -9,9 +9,9 @@
 #include "proofs/proofs.h"
 #include "targets/cluster/passes.h"
 
-// copy-tiles: turns each load or store of a tile that is a rectangular region of a tensor into a block copy.
-// Loads move as early, and stores as late, as their region allows, so that the computation between them stays
-// together. If the source loads a tile twice, it is copied only once.
+// copy-tiles: turns each load or store of a tile into a block copy, if the tile is a rectangular region of a
+// tensor. Loads move as early, and stores as late, as their region allows, so that the computation between
+// them stays together. If the kernel loads the same tile twice, it is copied only once.
 //
 //   %u = add %t, %t                        ->   %v = load %x[%j] {copied = 1}
 //   %v = load %x[%j]                            %u = add %t, %t
@@ -36,8 +36,8 @@ const Value* AccessedTensor(const Op* op) {
                                                 : op->SegmentBegin(ir::StoreOp::at_tensor));
 }
 
-/// Returns the axes that the indices cover, each along its own dimension with a step of 1. Returns an empty
-/// list if the elements do not form such a rectangular region.
+/// Returns the axes that the indices cover, if each is the index of one dimension, with a step of 1. Returns
+/// an empty list if the elements do not form such a rectangular region.
 std::vector<AxisId> CopyAxes(const Op* op) {
   std::vector<AxisId> axes;
   for (const ir::AccessDim& dim : op->attr<AttrKey::Access>().dims) {
@@ -56,9 +56,9 @@ std::vector<AxisId> CopyAxes(const Op* op) {
   return axes;
 }
 
-/// Whether the op accesses, without a mask, only existing elements of memory that all clusters see. A `bool`
-/// that is true may be any nonzero byte in a caller's memory but must be 1 in a tile, so such bytes cannot be
-/// copied unchanged.
+/// Whether the op has no mask and accesses only elements that are in bounds, in memory that all clusters can
+/// access. Tensors of `bool` do not qualify: true may be any nonzero byte in a caller's memory, but must be 1
+/// in a tile, so these bytes cannot be copied unchanged.
 bool IsPlain(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   bool inside = bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven;
@@ -103,7 +103,7 @@ bool Touches(const Op* op, const Value* memory, bool only_changes) {
   return touches;
 }
 
-/// Whether `moved` may be moved past `other`: to before it for a load, to after it for a store.
+/// Whether the op `moved` can be moved past `other`. Loads are moved up, and stores are moved down.
 bool MayPass(const Op* moved, const Op* other) {
   if (!other->regions().empty() || other->info().has(ir::kTerminator) ||
       other->info().has(ir::kSyncs) || other->info().has(ir::kSuspends))

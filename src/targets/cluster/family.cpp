@@ -37,7 +37,7 @@ constexpr std::string_view kOwnText =
 #include "cluster_riscv64.inc"
     ;
 
-/// The kind of the images. The architecture of an image is the machine's name.
+/// The kind of the images for clusters. The architecture of such an image is the name of the machine.
 constexpr std::string_view kImageKind = "cluster";
 
 struct ClusterFacts : simt::SimtFacts {
@@ -45,12 +45,14 @@ struct ClusterFacts : simt::SimtFacts {
   codegen::Processor processor;
 };
 
-/// The instructions that a description may name. Each has the same result on every machine.
+/// The matrix instructions that a machine's description may name. Each of them computes the same result on
+/// every machine.
 constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&targets::kBf16Pairs};
 
-/// Bytes of a product's accumulators per processor: half of 32 float registers. With vectors, half of 32
-/// vector registers of the minimum length that RISC-V allows.
+/// The number of bytes of accumulators that a processor without vectors keeps in registers during a product:
+/// half of 32 float registers.
 constexpr int64_t kHeldBytes = 64;
+/// The same for a processor with vectors: half of 32 vector registers of the minimum length that RISC-V allows.
 constexpr int64_t kHeldInVectors = 256;
 
 codegen::Processor DescribedProcessor(const ClusterDescription& machine) {
@@ -62,7 +64,8 @@ codegen::Processor DescribedProcessor(const ClusterDescription& machine) {
   return processor;
 }
 
-/// Checks key by key that kernelc's LLVM can generate code for the described processor.
+/// Checks, for one key of the description after another, that kernelc's LLVM can generate code for the
+/// described processor.
 Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Processor& processor) {
   static constexpr std::pair<const char*, std::string codegen::Processor::*> kSaid[] = {
       {"triple", &codegen::Processor::triple},
@@ -77,8 +80,8 @@ Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Proce
   return {};
 }
 
-/// Returns the files other than the kernels from which images are made: the boot code and the files whose
-/// paths are in the tools' command lines.
+/// Returns the files on which an image depends, apart from the kernels: the boot code, and the files that the
+/// tools' command lines name.
 std::vector<std::string> ImageFiles(const ClusterDescription& machine) {
   std::vector<std::string> files;
   auto add = [&](const std::string& path) {
@@ -92,7 +95,7 @@ std::vector<std::string> ImageFiles(const ClusterDescription& machine) {
   return files;
 }
 
-/// Compiles one machine's kernels to an object, with kernelc's LLVM, another LLVM or a C compiler.
+/// Compiles one machine's kernels to an object file, with kernelc's LLVM, another LLVM or a C compiler.
 Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels,
                                            const ClusterFacts& facts,
                                            const codegen::CompileOptions& options) {
@@ -130,7 +133,7 @@ Result<std::vector<Target>> DescribedTargets(std::string_view file, std::string_
   const bool has_vectors = codegen::HasRiscvVectors(facts->processor);
   facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
-  facts->walks_blocks = false;  // lets earlier iterations begin copies
+  facts->walks_blocks = false;  // so that copies can start in earlier iterations
   facts->workgroup_bytes = facts->workgroup_limit = facts->machine.launch_scratchpad_bytes();
   facts->global_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.instructions) {

@@ -4,8 +4,8 @@
 
 namespace kdl::cluster {
 
-/// Machines that consist of clusters of small processors, where each cluster has a scratchpad. Each machine
-/// is described by a file.
+/// Machines that consist of clusters of small processors. Each cluster has a scratchpad memory. A file
+/// describes each machine.
 extern const targets::Family kFamily;
 
 }  // namespace kdl::cluster

@@ -10,8 +10,8 @@
 #include "support/io.h"
 #include "support/process.h"
 
-// The boot code of a cluster (runtime/cluster/guest) is compiled when kernelc is built and embedded in
-// kernelc as bytes.
+// The boot code that runs on a cluster (runtime/cluster/guest). It is compiled when kernelc is built, and is
+// embedded in kernelc as bytes.
 asm(R"(
   .section .rodata
   .globl kdl_cluster_boot_object
@@ -33,16 +33,17 @@ std::string_view BootObject() {
           static_cast<size_t>(kdl_cluster_boot_object_end - kdl_cluster_boot_object)};
 }
 
-/// Placeholder words in the machine's commands, each with the files that replace it.
+/// Placeholder words in the machine's commands, each with the files that replace the word.
 using Files = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
 
-/// Runs one of the machine's programs, in `folder` unless that is empty. `does` says, for messages, what the
-/// program does.
+/// Runs one of the tools that the machine's description names, in `folder` if that is not empty. `does` says
+/// what the tool does, for error messages.
 Status RunTool(const ClusterDescription& machine, const std::vector<std::string>& words,
                std::string_view does, const Files& files, const std::string& folder = {}) {
   ProcessRequest request;
   request.folder = folder;
-  // The folder's name changes with each run, and compilers write the name of the current folder into objects.
+  // Compilers write the name of the current folder into object files. That name differs from run to run, so a
+  // fixed name is passed instead.
   if (!folder.empty()) request.environment = {"PWD=/proc/self/cwd"};
   for (const std::string& word : words) {
     auto position = std::ranges::find(files, word, &Files::value_type::first);
@@ -68,7 +69,7 @@ Status RunTool(const ClusterDescription& machine, const std::vector<std::string>
       FailureKind::Environment};
 }
 
-/// Returns the contents of the file `path` that one of the machine's programs has written.
+/// Reads the file `path`, which one of the machine's tools should have written.
 Result<std::string> MadeBy(const ClusterDescription& machine, const std::string& program,
                            std::string_view does, const std::string& path) {
   Result<std::string> bytes = ReadFile(path, kMostOfTool);
@@ -107,7 +108,7 @@ Result<std::string> Link(const ClusterDescription& machine, const std::string& o
     boot = folder->path() + "/boot.o";
     if (Status written = WriteFileWhole(boot, BootObject()); !written) return written.failure();
   } else if (Result<std::string> read = ReadFile(boot, kMostOfTool); !read) {
-    return read.failure();  // a linker would never stop reading an endless file
+    return read.failure();  // a linker would read an endless file, such as a device, forever
   }
   Status linked = RunTool(machine, machine.link, kLinks,
                           {{"{image}", {image}}, {"{objects}", {kernels, boot}}});

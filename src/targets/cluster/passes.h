@@ -2,7 +2,7 @@
 
 #include "targets/simt/passes.h"
 
-// The passes that only cluster machines need. Each is in the file of the same name.
+// The passes that only cluster machines need. Each is implemented in the .cpp file of the same name.
 
 namespace kdl::cluster {
 

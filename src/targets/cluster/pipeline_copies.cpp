@@ -14,9 +14,10 @@
 #include "targets/simt/facts.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// pipeline-copies: a loop begins the copies for an iteration one or more iterations earlier, so that they run
-// while other iterations are computed. The buffer gets a slot for each iteration in flight. Unless the source
-// says otherwise, copies begin one iteration ahead if the scratchpad has room.
+// pipeline-copies: starts the copies for a loop's iteration one or more iterations earlier, so that they
+// overlap with the computation of other iterations. The buffer gets a slot (room for one tile) for each
+// iteration in flight. Unless the source says otherwise, copies start one iteration ahead if the scratchpad
+// has room.
 //
 //   loop %k in 0 .. %K step 16 {
 //     %A = buffer_new : …[64,16]; workgroup
@@ -50,8 +51,8 @@ bool HasKind(const ir::Region* region, std::initializer_list<OpKind> kinds) {
   return has;
 }
 
-/// Finds the tiles that each iteration of a loop copies, each with the workgroup loop that begins and awaits
-/// its copy.
+/// Finds the tiles that each iteration of a loop copies. Each tile is found together with the workgroup loop
+/// that starts its copy and waits for it.
 class LoopStudy {
  public:
   /// `kernel` is the kernel's whole body.
@@ -90,7 +91,7 @@ class LoopStudy {
     return changes;
   }
 
-  /// Whether other stages can run while an iteration waits.
+  /// Whether an iteration can wait for a pipe, during which other stages run.
   static bool Waits(const ir::Region* region) {
     return HasKind(region, {OpKind::Acquire, OpKind::Wait});
   }
@@ -100,7 +101,7 @@ class LoopStudy {
   const ir::Region* changing_;
 };
 
-/// Rewrites one loop so that copies begin earlier.
+/// Rewrites one loop so that its copies start in earlier iterations.
 class LoopRewriter {
  public:
   /// `brief` is true if the launch has grid-wide barriers but none of them is in the loop.
@@ -137,7 +138,7 @@ class LoopRewriter {
     MakeWorkgroupLoop(b_, {zero, one}, [&](Value*) { effect(); });
   }
 
-  /// Emits the copies of iteration `at` into `slot`, at the builder's position.
+  /// Emits the copies for iteration `at`, into `slot` of the buffer, at the builder's insertion point.
   void CopyAt(const Fetched& brought, Value* buffer, Value* at, Value* slot) {
     ir::ValueMap map;
     map[ring_.iteration()] = at;
@@ -173,7 +174,7 @@ int64_t FetchedBytes(const std::vector<Fetched>& all) {
   return bytes;
 }
 
-/// Returns the number of bytes that the slots of pipes will need once they become buffers.
+/// Returns the number of bytes that the kernel's pipes will occupy once their slots have become buffers.
 int64_t PipeBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   for (const Op* pipe : ir::PipesOf(kernel))

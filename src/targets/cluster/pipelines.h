@@ -5,8 +5,8 @@
 #include "targets/cluster/passes.h"
 #include "targets/simt/pipelines.h"
 
-// The passes of the simt family, and those that move tiles by block copies. Their order is checked when
-// kernelc is compiled.
+// The passes for clusters: those of the simt family, and those that move tiles with block copies. The order
+// of the passes is checked at compile time.
 
 namespace kdl::cluster {
 

@@ -31,13 +31,13 @@
 //     yield }
 //   %s = load_tile %h
 //
-// A tile's buffer is chosen where the tile is made. To save copies, it is the buffer in which the tile is
-// needed:
-// - A carried tile uses the buffer of its predecessor.
-// - A branch's tile uses the buffer of the branch's result.
-// - An elementwise loop that keeps most elements of a tile uses that tile's buffer, if nothing else needs the
-//   tile.
-// If a reader needs the tile contiguous along another axis, a copy is made with that layout.
+// The buffer of a tile is chosen at the op that makes the tile. To avoid copies, it is the buffer in which
+// the tile is needed later:
+// - A tile that a loop carries uses the buffer of the previous iteration's tile.
+// - A tile that a branch yields uses the buffer of the branch's result.
+// - An elementwise loop that leaves most elements of a tile unchanged uses that tile's buffer, if nothing
+//   else needs the tile.
+// If an op needs the tile to be contiguous along another axis, it reads a copy with that layout.
 
 namespace kdl::cpu {
 
@@ -49,18 +49,20 @@ bool IsUsedAfter(const Value* tile, const Op* op) {
   });
 }
 
-/// Whether `op` is the last reader of `tile`, so that its result may use the same buffer.
+/// Whether `op` is the last reader of `tile`, so that the result of `op` may use the same buffer.
 bool DiesAt(const Value* tile, const Op* op) {
   return passes::MadeIn(tile) == op->parent_region() && !IsUsedAfter(tile, op);
 }
 
-/// Whether only the loop uses the tile, so that nothing in the loop or after it reads the initial value.
+/// Whether the only use of `init` is as the loop's initial value, so that nothing in the loop or after it
+/// reads `init`.
 bool IsHandedOver(const Value* init, const Op* loop) {
   auto in_loop = [&](const ir::Use& use) { return IsInside(use.user, loop); };
   return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
 }
 
-/// A tile that a loop carries: the position of its init and result, the init, and the parameter in the body.
+/// A tile that a loop carries: its position among the loop's inits and results, its initial value, and its
+/// parameter in the loop's body.
 struct Carried {
   size_t number;
   Value* init;
@@ -107,9 +109,10 @@ class TileAllocator {
     return b_.Make(OpKind::TileBuffer, {}, type);
   }
 
-  /// Rows whose distance is a multiple of many cache lines map to few sets of the cache and evict each other.
-  /// One line of padding per row avoids that. The same is true of panels, since a row is spread over all of
-  /// them; each panel gets one more row.
+  /// Returns the padding between rows or panels. If the distance between rows is a multiple of eight cache
+  /// lines, the rows map to few sets of the cache and evict each other. One cache line of padding per row
+  /// avoids that. If the tile is stored in panels (groups of columns), each row is spread over all of them,
+  /// so each panel is padded instead, by one row.
   int64_t RowPadding(const AxisList& axes, Panel panel, int64_t bytes) const {
     int64_t line = kernel_.facts.cache_line_bytes;
     int64_t columns = panel.columns ? panel.columns : kernel_.Extent(axes.back());
@@ -125,8 +128,8 @@ class TileAllocator {
 
   static AxisId LastAxisOf(const Value* tile_buffer) { return tile_buffer->type()->axes.back(); }
 
-  /// Whether no tile in the buffer is read after `op` in its region. Uses outside the region are those of the
-  /// enclosing loop or branch, which come earlier or read what the region yields.
+  /// Whether no tile in the buffer is read after `op` in the same region. Uses outside the region need no
+  /// check: they are in the enclosing loop or branch, and either come earlier or read what the region yields.
   bool IsFreeAfter(const Value* tile_buffer, const Op* op) const {
     return std::ranges::none_of(tile_buffers_, [&](const auto& entry) {
       return entry.second == tile_buffer && IsUsedAfter(entry.first, op);
@@ -143,8 +146,9 @@ class TileAllocator {
     });
   }
 
-  /// If the tile's only use yields it, returns the buffer of the value that the tile becomes. Returns null
-  /// otherwise, and if that value has no buffer yet or the buffer is in use.
+  /// If the tile's only use is a yield, returns the buffer of the loop parameter or branch result that the
+  /// tile becomes. Returns null if the tile has other uses, or if that value has no buffer yet, or its buffer
+  /// is still in use.
   Value* YieldTarget(const Value* tile, const Op* maker) const {
     if (tile->uses().size() != 1) return nullptr;
     const ir::Use& use = tile->uses()[0];
@@ -186,7 +190,7 @@ class TileAllocator {
     return nullptr;
   }
 
-  /// Returns the buffer of a result. A new buffer is made before the op.
+  /// Returns the buffer for result `i` of the op. If a new buffer is needed, it is created before the op.
   Value* ResultTileBuffer(const Op* op, size_t i) {
     Value* result = op->result(i);
     if (auto chosen = tile_buffers_.find(result); chosen != tile_buffers_.end())
@@ -210,9 +214,9 @@ class TileAllocator {
     return copy;
   }
 
-  // -- Changes to make once everything is decided -----------------------------------------------
+  // -- Planned loads and stores --------------------------------------------------------------------
 
-  /// Plans to load the operand from this buffer, before `at`.
+  /// Plans a load of the operand from this buffer, before the op `at`.
   void Read(Op* at, Op* user, size_t operand, Value* tile_buffer) {
     reads_.push_back({at, user, operand, tile_buffer});
   }
@@ -220,8 +224,8 @@ class TileAllocator {
     Value* tile = user->operand(operand);
     if (IsTileValue(tile)) Read(user, user, operand, tile_buffers_.at(tile));
   }
-  /// Plans to store the tile in this buffer. If it is not the tile's own buffer, the tile is then also copied
-  /// to its own.
+  /// Plans to store the tile in this buffer. If that is not the tile's own buffer, the tile is also copied to
+  /// its own buffer afterwards.
   void Write(Op* maker, Value* tile, Value* tile_buffer) {
     writes_.push_back({maker, tile, tile_buffer});
     Value* own = tile_buffers_.at(tile);
@@ -232,7 +236,7 @@ class TileAllocator {
     b_.SetInsertionPoint(maker->parent_region(), before);
   }
 
-  // -- The ops ----------------------------------------------------------------------------------
+  // -- Decisions for each kind of op ---------------------------------------------------------------
 
   void PlaceRegion(ir::Region* region) {
     for (Op* op : *region) {
@@ -272,14 +276,15 @@ class TileAllocator {
     }
   }
 
-  /// Chooses the layout of a factor whose elements are splat. Keeping the tensor's layout costs nothing, so
-  /// it is kept if L1 can hold the factor's lines for the register blocks. Otherwise the factor is made
-  /// contiguous along the axis of the terms.
+  /// Chooses the layout of a factor whose elements are splat (copied to all lanes of a vector). Keeping the
+  /// tensor's layout costs nothing. It is kept if L1 can hold all cache lines of the factor that the register
+  /// blocks read. Otherwise the factor is made contiguous along the reduced axis.
   void WalkForReaders(Op* elementwise) {
     std::optional<Splat> splat = SplatOf(kernel_, elementwise->result());
     if (!splat) return;
     for (const Op* op : *elementwise->region()) {
-      // The first op that traps must stay first, and reduced axes must stay last.
+      // The axes must not be reordered if an op may trap, since the first trap must stay first. Nor may they
+      // be reordered if an axis is reduced, since reduced axes must stay last.
       if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
         return;
     }
@@ -331,9 +336,9 @@ class TileAllocator {
     b->set_name(name);
   }
 
-  /// Places the tiles of an elementwise loop. A loop that runs on vectors loads and stores chunks that are
-  /// contiguous along its last axis. Because the loop may trap, it has an order of axes of its own, so a tile
-  /// may be contiguous along another axis. In that case a copy of the tile is loaded or stored.
+  /// Assigns buffers to the tiles of an elementwise loop. A vectorized loop loads and stores chunks that are
+  /// contiguous along its last axis. Since the order of the axes is fixed if the loop may trap, a tile may be
+  /// contiguous along an axis other than the last one. The loop then reads or writes a copy of the tile.
   void PlaceElementwiseLoop(Op* elementwise) {
     if (elementwise->results().size() == 1) WalkForReaders(elementwise);
     LastAxis last(elementwise);
@@ -370,8 +375,8 @@ class TileAllocator {
     for (const auto& [tile, tile_buffer] : made) Write(elementwise, tile, tile_buffer);
   }
 
-  /// Register blocks load tiles that have the block's column axis as vectors. If possible, they accumulate in
-  /// the buffer of the result.
+  /// Assigns buffers to the tiles of a reduction that is split into register blocks. The blocks load vectors
+  /// along their column axis. If possible, they accumulate in the result's buffer.
   void PlaceSequence(Op* op) {
     std::optional<AxisId> column = RegisterBlock::ChooseFor(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
@@ -406,7 +411,8 @@ class TileAllocator {
     if (IsTileValue(op->result())) Write(op, op->result(), ResultTileBuffer(op, 0));
   }
 
-  /// Places the tiles of a reduction or scan with a region, whose vectors run along the last kept axis.
+  /// Assigns buffers to the tiles of a reduction or scan with a region, whose vectors run along the last axis
+  /// that is not reduced.
   void PlaceCombined(Op* op) {
     bool by_vectors = CombinedLanes(kernel_, op) > 1;
     AxisList kept = KeptAxes(kernel_, op);
@@ -442,7 +448,8 @@ class TileAllocator {
       Write(sliding_window, result, ResultTileBuffer(sliding_window, 0));
   }
 
-  /// Places the tiles of a gather. Tiles of indices that can be computed are not loaded.
+  /// Assigns buffers to the tiles of a gather. A tile of indices is not loaded if its elements can be
+  /// computed.
   void PlaceGather(Op* take) {
     auto index = take->Segment(ir::GatherOp::at_index);
     size_t first = take->SegmentBegin(ir::GatherOp::at_index);
@@ -453,8 +460,8 @@ class TileAllocator {
     if (IsTileValue(take->result())) Write(take, take->result(), ResultTileBuffer(take, 0));
   }
 
-  /// Places the tiles that a loop carries. A carried tile uses the buffer of its initial value if nothing
-  /// else needs that value; otherwise the value is copied.
+  /// Assigns buffers to the tiles that a loop carries. A carried tile uses the buffer of its initial value if
+  /// nothing else needs that value; otherwise the value is copied.
   void PlaceLoop(Op* loop) {
     std::vector<Carried> tiles = CarriedTiles(loop);
     for (const Carried& tile : tiles) {
@@ -481,8 +488,8 @@ class TileAllocator {
     if (carries) carriers_.push_back(op);
   }
 
-  /// Moves yielded tiles to their destinations as if all were moved at once. If a buffer would be overwritten
-  /// although it is still needed, it is first copied to a temporary buffer.
+  /// Moves yielded tiles to their destinations as if all were moved at once. If one move would overwrite a
+  /// buffer from which another move reads, that buffer is first copied to a temporary one.
   void PlaceYield(Op* yield) {
     struct Pending {
       Value* from;
@@ -509,7 +516,7 @@ class TileAllocator {
     for (const Pending& move : pending) MoveTileBuffer(move.from, move.to);
   }
 
-  // -- The changes ------------------------------------------------------------------------------
+  // -- Execution of the plan -----------------------------------------------------------------------
 
   void StoreAndLoad() {
     std::map<std::tuple<const Op*, const Value*, const Value*>, Value*> got;
@@ -549,7 +556,7 @@ class TileAllocator {
       KeepScalars(region->terminator(), ir::YieldOp::at_values);
   }
 
-  /// Replaces the op by one without the tiles that it carries, which nothing reads any more.
+  /// Replaces the op by one that carries no tiles. Nothing reads these tiles any more.
   void DropTiles(Op* op) {
     std::vector<ir::Type> types;
     for (const Value* result : op->results()) {
@@ -592,7 +599,7 @@ class TileAllocator {
   KernelShape kernel_;
   ir::Builder b_;
   Op* after_ = nullptr;                                    ///< the op after the current one
-  std::unordered_map<const Value*, Value*> tile_buffers_;  ///< tile -> its buffer
+  std::unordered_map<const Value*, Value*> tile_buffers_;  ///< maps each tile to its buffer
   std::vector<PlannedRead> reads_;
   std::vector<PlannedWrite> writes_;
   std::vector<Op*> carriers_;  ///< loops and branches that carry tiles, with inner ones first

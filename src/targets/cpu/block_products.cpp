@@ -15,10 +15,10 @@
 #include "targets/cpu/split_reduction.h"
 
 // block-products: splits reductions in sequential order into blocks whose accumulators stay in registers
-// while the reduced axes are traversed. A block has rows of the result and vectors along its last axis; the
-// loop over columns encloses the loop over rows. Smaller blocks process the remaining rows; the last of them
-// may be only partly filled. Single vectors process the remaining columns, the last one with a mask. Loops
-// process the result's other axes one index at a time.
+// while the code loops over the reduced axes. A block covers some rows of the result, and some vectors along
+// the result's last axis; the loop over columns encloses the loop over rows. Smaller blocks process the
+// remaining rows; the last of them may be only partly filled. Single vectors process the remaining columns,
+// the last one with a mask. The result's other axes are processed one index at a time.
 //
 //   %x = load_tile %a : tile<f32; i k>
 //   %y = load_tile %b : tile<f32; j k>
@@ -33,9 +33,9 @@
 //       %u = contraction %x, %y into %t ; store_tile %u to %h } }
 //
 // If a matrix instruction flushes subnormals but no instruction of the processor does that, the code first
-// checks whether there is anything to flush. It checks each factor, and the values from which a panel's sums
-// start. If there is nothing to flush, ordinary FMAs are used. The flushing code hardly ever runs, so it
-// processes single rows to be small.
+// checks whether there is anything to flush. It checks each factor and the initial values of the sums. If
+// there is nothing to flush, ordinary FMAs are used. The flushing code hardly ever runs, so it processes
+// single rows to be small.
 //
 //   %u = contraction %x, %y into %t ; store_tile %u to %h
 //   ->
@@ -46,17 +46,18 @@ namespace kdl::cpu {
 
 namespace {
 
-// If all factors and sums of an f32 reduction in sequential order are 0 or far above the least normal number,
-// no sum is subnormal. Factors with 8 significant bits that are at least 2^-56 have products that are
-// multiples of 2^-126, the least normal number. All f32 numbers that are at least 2^-103 are such multiples,
-// too, and so is every sum, rounded or not. An instruction that flushes then has nothing to flush.
+// If all factors and sums of an f32 reduction in sequential order are 0 or far from the subnormal range, no
+// sum is subnormal. Factors with 8 significant bits and a magnitude of at least 2^-56 have products that are
+// multiples of 2^-126, the smallest normal number. All f32 numbers with a magnitude of at least 2^-103 are
+// such multiples, too, and so is every sum, rounded or not. An instruction that flushes then has nothing to
+// flush.
 constexpr float kLeastFactor = 0x1p-56F;
 constexpr float kLeastSum = 0x1p-103F;
 
 /// How blocks for the remaining rows are chosen.
 enum class Rest : uint8_t {
-  /// The latency of sums dominates, so a block with too few rows to keep a processor busy takes as long as a
-  /// block with enough rows.
+  /// The latency of additions dominates, so a block with too few rows to keep a processor busy takes as long
+  /// as a block with enough rows.
   Waiting,
   /// Latency hardly matters, so a block with fewer rows takes less time.
   Adding,
@@ -65,9 +66,9 @@ enum class Rest : uint8_t {
 };
 
 /// Returns the heights of the largest blocks and of the blocks for the remaining rows. A few heights suffice,
-/// because a block may be partly filled. A sum takes about four cycles per term, and two sums can begin in
-/// each cycle, or only one if vectors are long. Therefore four rows of two vectors, or two rows, keep a
-/// processor busy.
+/// because a block may be partly filled. Adding a term to a sum has a latency of about four cycles. Two
+/// additions can be issued per cycle, or only one if vectors are long. Therefore four rows of two vectors
+/// keep a processor busy, or two rows if vectors are long.
 ir::NumberList Heights(int64_t largest, Rest rest) {
   ir::NumberList heights = {largest};
   constexpr std::array<int64_t, 4> kLess = {4, 3, 2, 1};
@@ -104,7 +105,7 @@ class ProductBlocker {
   }
 
  private:
-  /// Whether the reduction is in sequential order and its result is read only by the ops that follow it.
+  /// Whether the reduction is in sequential order, and only the ops that directly follow it read its result.
   static bool IsWhole(const Op* fold) {
     if (fold->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return false;
     std::vector<Op*> followers = FollowersOf(fold);
@@ -130,8 +131,8 @@ class ProductBlocker {
     SplitBlocks(fold, block, heights);
   }
 
-  /// Chooses how to process the remaining rows. Matrix tiles are always loaded with all their rows. A
-  /// separate addition takes only one cycle.
+  /// Chooses how to process the remaining rows. Matrix instructions always load all rows of their tiles. If a
+  /// separate instruction performs the additions, it has a latency of only one cycle.
   Rest ChooseRest(const Op* fold) const {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     bool is_native = IsNative(facts_, instruction);
@@ -173,7 +174,7 @@ class ProductBlocker {
     return b_.And(plain, IsNone(SmallStart(fold, contraction.into())));
   }
 
-  /// Emits the condition that nothing was found.
+  /// Emits the condition that the number of small values that were found is 0.
   Value* IsNone(Value* found) { return b_.Lt(found, Constant(1)); }
 
   Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }

@@ -9,18 +9,17 @@
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
-// cache-windows: handles a reduction over a load whose index adds several ranges, as in a convolution. Such a
-// reduction reads each element of a window many times, so the window becomes a tile of its own, which is
-// loaded once. The op `sliding_window` keeps the relation between the window's axes and those of the
-// reduction.
+// cache-windows: improves reductions over a load whose index is a sum of several ranges, as in a convolution.
+// Such a reduction reads each element of a window many times, so the window becomes a tile of its own, which
+// is loaded once. The op `sliding_window` describes how the reduction's axes map to the window's axes.
 //
 //   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_block S*start(i) + start(r) - P, its size, 0
 //   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
 //                                                          %x = sliding_window %w[S*%i + %r - P] over u : tile<f32; i r>
 //
 // The window extends from the least to the greatest index of the blocks, so it is in bounds if these indices
-// are. Along the axis that becomes vectors, the step must be 1; otherwise the elements of a vector would not
-// be contiguous.
+// are. Along the axis that is vectorized, the step must be 1; otherwise the elements of a vector would not be
+// contiguous.
 
 namespace kdl::cpu {
 
@@ -104,7 +103,7 @@ class Sharing {
     return window < seen;
   }
 
-  /// Returns the axes of the dimensions that are not in `shared`.
+  /// Returns the load's axes that index the dimensions not in `shared`.
   static std::vector<AxisId> KeptAxes(ir::LoadOp load, const ir::Access& access,
                                       const std::vector<size_t>& shared) {
     std::vector<AxisId> axes;
@@ -173,7 +172,8 @@ class Sharing {
     SlidingWindow(load, window, relation, window_axes);
   }
 
-  /// Returns the operands that the access uses, each once, and renumbers the access accordingly.
+  /// Returns the operands that the access uses, without duplicates, and renumbers the operands in the access
+  /// accordingly.
   static std::vector<Value*> Compact(ir::Access& access, const std::vector<Value*>& operands) {
     std::vector<Value*> used;
     for (AccessDim& dim : access.dims) {
@@ -199,8 +199,8 @@ class Sharing {
                    {{load.tensor()}, index, OneOrNone(load.otherwise()), {}}, type, attrs);
   }
 
-  /// Inserts the `sliding_window` after any conversions of the elements, so that the window, too, is
-  /// converted only once.
+  /// Inserts the `sliding_window`. Casts of the loaded elements move before it, so that each element of the
+  /// window is also converted only once.
   void SlidingWindow(ir::LoadOp load, Value* window, ir::Access relation,
                      const ir::AxisList& over) {
     std::vector<Value*> operands(load.index().begin(), load.index().end());

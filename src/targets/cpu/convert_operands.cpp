@@ -6,16 +6,16 @@
 #include "targets/cpu/passes.h"
 
 // convert-operands: converts the factors of a contraction to the types that its matrix instruction accepts.
-// This is done once where the factors are made, not at every multiplication. If the processor has no
-// instruction for narrow floats, factors are converted to the accumulator's type, and subnormals are flushed
-// if the instruction flushes them.
+// This is done once, where the factors are made, and not at every multiplication. If the processor has no
+// instruction for narrow floats, factors are converted to the accumulator's type. Their subnormals are
+// flushed if the matrix instruction would flush them.
 //
 //   contraction %a, %b into %c {acc = f32}
 //   ->  %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
 //
-// Integers stay as narrow as an instruction accepts them. The instruction that multiplies u8 by i8 can also
-// multiply two i8: 128 is added to one factor, and 128 times the sum of the other factor's elements is
-// subtracted from the result.
+// Integers are kept in the narrowest type that the instruction accepts. The instruction that multiplies u8 by
+// i8 can also multiply two i8: 128 is added to one factor, and 128 times the sum of the other factor's
+// elements is subtracted from the result.
 //
 //   %x = cast %a : tile<i32; i k>                     %y = cast (xor %b, -128) : tile<u8; j k>
 //   %y = cast %b : tile<i32; j k>                ->   %s = reduce sum (cast %a : tile<i32; i k>) over k
@@ -30,7 +30,8 @@ class IntegerFitter {
   IntegerFitter(ir::Builder& b, Op* op, const ir::MatrixInstruction& instruction)
       : b_(b), op_(op), instruction_(instruction) {}
 
-  /// Returns false if the factors do not reveal that their values are narrow, for example after a pipe.
+  /// Returns false if it is unknown whether the factors' values fit into narrow types, for example if the
+  /// factors come from a pipe.
   bool ConvertFactors() {
     std::optional<ir::FittedFactors> fitted = ir::FitFactors(instruction_, *op_);
     if (!fitted) return false;
@@ -55,8 +56,8 @@ class IntegerFitter {
   /// Returns half of the number of different values that the type has.
   static int64_t HalfOfRange(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
 
-  /// Returns the factor in the type with the other signedness, shifted up or down by half of its type's
-  /// range.
+  /// Returns the factor, converted to the type of the opposite signedness after half of its type's range has
+  /// been added or subtracted.
   Value* Moved(Value* factor, kdl::Scalar to) {
     kdl::Scalar from = Element(factor);
     Value* half = b_.Int(from, IsSigned(from) ? -HalfOfRange(from) : HalfOfRange(from));

@@ -10,8 +10,9 @@
 #include "targets/cpu/walks.h"
 
 // distribute-blocks: replaces blocks by block numbers, and gives each core a consecutive range of them.
-// Adjacent blocks share cache lines, and a core's prefetches are then for the core itself. The binder of the
-// stored tensors' outermost dimension varies slowest. A `for` over blocks becomes a loop over their starts.
+// Adjacent blocks share cache lines, and the data that a core prefetches is then used by the same core. The
+// induction variable that indexes the outermost dimension of the stored tensors varies slowest. A `for` over
+// blocks becomes a loop over their starts.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … }
 //   ->  %count = the number of blocks in lo .. hi
@@ -22,20 +23,21 @@
 //   for %k: block<k> in %lo .. %hi { … }
 //   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// Blocks with dynamic scheduling go to any core that is free: each core gets the number of its next block
-// from a counter of the launch.
+// Blocks with dynamic scheduling are processed by any core that is free: each core gets the number of its
+// next block from a counter of the launch.
 //
 //   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }
 //   ->  loop %n in 0 .. %count step 1 {dynamic_counter = 0} { … }
 //
-// If no result depends on the length of an spmd's blocks, the blocks are made equally long, and there are
-// enough of them for all cores. A block that reads rows several times is made shorter if its rows would
-// otherwise not stay in the nearest cache. If a row takes several iterations of a loop, blocks have one row,
-// so that memory is read in longer runs.
+// If no result depends on the length of an spmd's blocks, the blocks are made equally long, and short enough
+// that there are blocks for all cores. Blocks whose rows are read several times are made shorter if the rows
+// would otherwise not stay in the L1 cache. If a row takes several iterations of a loop, blocks have one row,
+// so that memory is read in longer contiguous runs.
 //
-// If cores without blocks do nothing at all, the kernel states in `busy_cores` how many blocks there can be.
+// If cores without blocks do nothing at all, the kernel's attribute `busy_cores` states how many blocks there
+// can be.
 //
-// All of this is exact for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
+// The computation is correct for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
 
 namespace kdl::cpu {
 
@@ -140,8 +142,8 @@ class Distributor {
     return builder_.Div(last, b);
   }
 
-  /// Returns `size` or, if not that many rows stay in the nearest cache from pass to pass, the number that
-  /// does, but at least 1.
+  /// Returns the number of rows, at most `size` and at least 1, that stay in the L1 cache between two passes
+  /// over them.
   Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again) {
     constexpr int64_t kShare = 2;  // half of the cache, because other data passes through it
     Value* bytes = builder_.I64(0);
@@ -167,9 +169,9 @@ class Distributor {
     return builder_.Select(is_long, one, size);
   }
 
-  /// Returns the size of each binder's blocks. If no result depends on it, the blocks are made equally long.
-  /// They are then shorter than their axis allows if that gives every core work, but not shorter than a
-  /// granule.
+  /// Returns the size of each binder's blocks. If no result depends on the size, the blocks are made equally
+  /// long. They are also made shorter than their axis allows if that gives every core work, but not shorter
+  /// than a granule (the smallest efficient length).
   std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num) {
     const std::vector<Value*>& binders = op->region()->params();
     std::vector<Value*> sizes;

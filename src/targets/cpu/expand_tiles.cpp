@@ -7,8 +7,9 @@
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
 
-// expand-tiles: turns a kernel of elementwise loops, reductions and contractions into loops over scalars and
-// scratch memory. It rebuilds the body; the folder expand/ has a file for each kind of op.
+// expand-tiles: turns elementwise loops, reductions and contractions into loops of scalar and vector ops,
+// which keep tiles in scratch memory. The pass rebuilds the kernel's body; the folder expand/ has a file for
+// each kind of op.
 
 namespace kdl::cpu {
 

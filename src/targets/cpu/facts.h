@@ -9,7 +9,7 @@
 
 namespace kdl::cpu {
 
-// The passes of this family use the shared passes' tools freely.
+// Lets the passes of this family use the shared passes' utilities without a prefix.
 using namespace passes;
 
 /// Describes a processor. A core is one thread with vectors, and its memory is cached.
@@ -31,7 +31,7 @@ struct ProcessorFacts : passes::TargetFacts {
 /// Returns the facts for a pass of this family.
 const ProcessorFacts& ProcessorFactsOf(const passes::PassContext& context);
 
-/// Whether the processor has the matrix instruction. If not, other instructions execute its steps. False if
+/// Whether the processor has the matrix instruction. If not, other instructions emulate it. False if
 /// `instruction` is null.
 bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruction);
 
@@ -40,10 +40,10 @@ bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruct
 inline int64_t BlockRows(const ProcessorFacts& facts, int64_t columns) {
   return (facts.vector_registers - 1 - columns) / columns;
 }
-/// How far a processor's own prefetcher runs ahead at most: to the end of a page.
+/// The size of a page. Hardware prefetchers do not cross page boundaries.
 inline constexpr int64_t kPageBytes = 4096;
-/// The number of rows that are processed together if they are read once and each row is in separate pages.
-/// Their accumulators then move between registers and the nearest cache only once for all of these rows.
+/// The number of rows that are processed together if they are read only once and lie in different pages. The
+/// accumulators are then loaded and stored once for all of these rows.
 inline constexpr int64_t kRowsAtOnce = 4;
 /// The number of columns of a register block, in vectors. With two columns, each splat scalar is used twice,
 /// and the block can still have many rows.

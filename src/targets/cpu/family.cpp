@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::string_view kKeys = "isa engines pipes dot";
 
-/// Makes targets for the interpreter, which runs kernels as they are compiled for the processor's levels.
+/// Makes targets for the interpreter. They have the same instruction-set levels as the processor's targets,
+/// so the interpreter runs the same kernels.
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
   Result<std::vector<targets::Target>> levels = MakeLevels(spec);
   if (!levels) return levels;
@@ -96,7 +97,8 @@ bool RoundsOneOfHalf(const ir::Op* op) {
   });
 }
 
-/// Whether the level has f16 arithmetic that the level it extends does not have, and the kernel can use it.
+/// Whether the level has f16 arithmetic, the level that it extends does not, and the kernel can use such
+/// arithmetic.
 bool Differs(const ir::Function& kernel, const passes::TargetFacts& facts,
              const passes::TargetFacts& extended) {
   auto computes_half = [](const passes::TargetFacts& level) {

@@ -12,9 +12,9 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/passes.h"
 
-// fuse-epilogue: handles an elementwise loop that stores the result of a loop of contractions. It moves the
-// elementwise loop to the end of the contraction in the other loop's last iteration. The elements then come
-// from registers, or from a subtile of the buffer that has just been written.
+// fuse-epilogue: if an elementwise loop stores the result of a loop of contractions, moves it into the last
+// iteration of that loop, directly after the contraction. The elements then come from registers, or from a
+// subtile of the buffer that has just been written.
 //
 //   loop %n in %lo .. %hi {
 //     %t = load_tile %h
@@ -30,14 +30,15 @@
 //     else { store_tile %u to %h } }
 //   if %long { } else { %s = load_tile %h ; elementwise { … } }
 //
-// An elementwise loop with many ops would take registers from the accumulators. Therefore, in the last
-// iteration, it reads the stored tile with %s = load_tile %h.
+// An elementwise loop with many ops would need registers that hold accumulators. In that case, it does not
+// read %u in the last iteration. Instead, it reads the stored tile with %s = load_tile %h.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// An elementwise loop after another loop, which processes the result of one contraction in that loop.
+/// An elementwise loop that comes after another loop and processes the result of one contraction in that
+/// loop.
 struct Epilogue {
   Op* elementwise;
   Op* contraction;
@@ -46,15 +47,15 @@ struct Epilogue {
 
 bool Writes(const Op* op) { return op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move; }
 
-/// Whether `tile_buffer` is the only buffer from outside the loop that the loop writes.
+/// Whether the loop writes to no buffer from outside the loop except `tile_buffer`.
 bool WritesOnly(const Op* loop, const Value* tile_buffer) {
   return !AnyBelow(loop->region(), [&](const Op* op) {
     return Writes(op) && op->operand(1) != tile_buffer && !IsInside(op->operand(1)->def(), loop);
   });
 }
 
-/// If the tile that is loaded from the buffer after the loop is the only use of the buffer there, returns
-/// that tile. Otherwise returns null.
+/// If a `load_tile` is the buffer's only use after the loop, returns the tile that it loads. Otherwise
+/// returns null.
 Value* OnlyReading(const Value* tile_buffer, const Op* loop) {
   if (tile_buffer->def()->parent_region() != loop->parent_region()) return nullptr;
   Value* tile = nullptr;
@@ -82,11 +83,11 @@ Op* OnlyReader(const Value* tile) {
   return reader;
 }
 
-/// Whether the elementwise loop would read the same values before the loop's end as after it, except for
+/// Whether the elementwise loop would read the same values at the end of the loop before it, except for
 /// `tile`.
 bool DependsOnNothingLater(const Op* loop, const Op* elementwise, const Value* tile) {
   std::unordered_set<const Value*> later;
-  std::unordered_set<const Value*> changed;  // tile buffers that are written in between
+  std::unordered_set<const Value*> changed;  // tile buffers that are written between the two loops
   for (const Op* op = loop->next(); op != elementwise; op = op->next()) {
     if (!op || !(op->info().has(ir::kPure) || IsPlacing(op))) return false;
     if (Writes(op)) changed.insert(op->operand(1));
@@ -150,8 +151,8 @@ Value* Distance(ir::Builder& b, Value* from, Value* to) {
   return b.Cast(b.Sub(to, from), kdl::Scalar::U64);
 }
 
-/// Emits the condition that the loop has enough terms to hide the stores of single register blocks to memory.
-/// With fewer terms, the speed of memory matters more, and long rows are faster.
+/// Emits the condition that the loop has enough terms to hide the latency of storing each register block to
+/// memory. With fewer terms, memory bandwidth is the bottleneck, and it is better to store long rows.
 Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   constexpr int64_t kLong = 128;
   Value* terms = Distance(b, loop.lo(), loop.hi());
@@ -165,8 +166,8 @@ Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   return b.Le(left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
-/// Copies the elementwise loop, and the loads that it needs from buffers other than the contraction's. `map`
-/// contains the replacement of the tile.
+/// Copies the elementwise loop, and those of its loads that read from buffers other than the contraction's.
+/// `map` maps the contraction's tile to its replacement.
 void CopyElementwiseLoop(ir::Builder& b, const Op* elementwise, ir::ValueMap map) {
   for (Value* value : passes::OutsideOperands(elementwise)) {
     bool is_got = value->def() && value->def()->kind() == OpKind::LoadTile && !map.contains(value);

@@ -10,17 +10,18 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
-// fuse-reductions: if an elementwise loop makes the operand of a reduction in 64-lane order, that operand
-// need not become a tile. Each point is added to the accumulators as soon as the loop's body has computed it.
-// This is possible if the reduction reads nothing else that is made after the elementwise loop.
+// fuse-reductions: if an elementwise loop makes the operand of a reduction in 64-lane order (with 64 partial
+// results), that operand need not become a tile. Each element is added to the accumulators as soon as the
+// loop's body has computed it. This is possible if the reduction reads no other value that is made after the
+// elementwise loop.
 //
 //   %t = elementwise (%p of %i, %q of %j) { … yield %e }
 //   %s = reduce sum %t over j
 //   ->
 //   %s = elementwise (%p of %i, %q of %j) { … ; %f = reduce_in_loop sum %e over j ; yield %f }
 //
-// All reductions in an elementwise loop reduce the same axes, which are its last ones, and its body must be
-// able to run on vectors.
+// All reductions in an elementwise loop must reduce the same axes, which are the loop's last ones, and the
+// loop's body must be able to run on vectors.
 
 namespace kdl::cpu {
 
@@ -100,7 +101,7 @@ class ReductionFuser {
     return !HasAxis(value, axis) || order_.Sorted(value->type()->axes).back() == axis;
   }
 
-  /// Replaces the elementwise loop by an elementwise loop that contains the reductions.
+  /// Replaces the elementwise loop by one that also computes the reductions.
   void Take(Op* elementwise, const std::vector<Op*>& folds) {
     std::vector<Value*> kept;
     std::vector<ir::Type> types;
@@ -152,7 +153,8 @@ class ReductionFuser {
          ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});
   }
 
-  /// Returns the element, at the elementwise loop's point, of a value from outside the loop.
+  /// Returns the element of `value`, which is from outside the elementwise loop, at the loop's current
+  /// indices.
   static Value* ElementAtPoint(ir::Builder& b, Value* value, const Op* elementwise) {
     if (value->type()->axes.empty()) return value;
     AxisList walked = WalkedAxes(elementwise);

@@ -9,9 +9,9 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// insert-prefetches: makes a block of rows prefetch its share of the next panel and, in the last iteration,
-// the memory to which the block will store. Only the largest blocks of rows and columns do so, because
-// smaller blocks are near the end.
+// insert-prefetches: makes each block of rows prefetch its share of the next panel (a group of packed
+// columns). In the last iteration, it also prefetches the memory to which the block will store. Only the
+// largest blocks of rows and columns prefetch, because smaller blocks occur only near the end.
 //
 //   split %p in %j { if %few { } else { %y = elementwise { load %b[%k, %p] } ; store_tile %y to %h }
 //     split %c in %p { split %r in %i {
@@ -24,7 +24,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Returns those accesses of this kind whose indices do not depend on other ops in the elementwise loop.
+/// Returns the accesses of the given kind whose indices do not depend on other ops in the elementwise loop.
 std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   auto made_here = [&](const Value* index) {
     return index->def() && index->def()->parent_region() == elementwise->region();
@@ -36,8 +36,8 @@ std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   return accesses;
 }
 
-/// Returns the elementwise loop in the region, or null if there is none. Apart from that loop, the region may
-/// only load and store the loop's tiles.
+/// Returns the elementwise loop in the region, or null if there is none. A region with such a loop contains
+/// only that loop, and loads and stores of its tiles.
 const Op* ElementwiseLoopIn(const ir::Region* region) {
   const Op* elementwise = nullptr;
   for (const Op* op : *region) {
@@ -106,7 +106,7 @@ class Prefetcher {
     return b_.Make(OpKind::MakeBlock, {start, size, b_.I64(0)}, b_.types().Block(axis));
   }
 
-  /// Emits prefetches of all elements that these accesses of the elementwise loop touch if it runs over
+  /// Emits prefetches of all elements that these accesses of the elementwise loop would touch if it ran over
   /// `blocks`.
   void Ask(const Op* elementwise, const std::vector<const Op*>& accesses,
            const std::vector<Value*>& blocks, ir::IntentKind intent) {
@@ -128,7 +128,7 @@ class Prefetcher {
     });
   }
 
-  /// Returns the branch, in the `split` into panels, that packs a panel unless there are few rows.
+  /// Returns the branch in the `split` into panels that packs a single panel, unless there are few rows.
   const Op* PackingBranch() const {
     for (const Op* op : *panels_->region()) {
       if (op->kind() == OpKind::If && ElementwiseLoopIn(op->region(1))) return op;
@@ -155,8 +155,8 @@ class Prefetcher {
     });
   }
 
-  /// Emits the number of elements of the block that each row prefetches. The number is such that the rows of
-  /// the largest blocks together prefetch the whole block.
+  /// Emits the number of elements of the block that each row prefetches, such that the rows of the largest
+  /// blocks together prefetch the whole block.
   Value* ShareOfRow(Value* block) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);

@@ -12,7 +12,7 @@
 
 namespace kdl::cpu {
 
-/// The computation of the instruction `vdpbf16ps` of AVX-512 BF16.
+/// The semantics of the instruction `vdpbf16ps` of AVX-512 BF16.
 using targets::kBf16Pairs;
 
 /// An integer instruction. It multiplies exactly and adds with wraparound in 32 bits, so the result does not
@@ -55,8 +55,8 @@ inline constexpr ir::MatrixInstruction kMadd =
     IntegerInstruction("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::MatrixInstruction kMaddU32 =
     IntegerInstruction("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
-/// This instruction is used for tiles of accumulators if the factors have the required layout. Its results
-/// are the same as those of vpdpbusd.
+/// Used for tiles of accumulators if the factors have the required layout. The results are the same as those
+/// of vpdpbusd.
 inline constexpr ir::MatrixInstruction kTileBytes =
     TileInstruction("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::MatrixInstruction kTileBytesU32 =
@@ -69,7 +69,7 @@ inline constexpr ir::MatrixInstruction kTileUnsigned =
     TileInstruction("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kTileUnsignedI32 =
     TileInstruction("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
-/// The computation of TDPBF16PS for tiles with 16 pairs in a row. It accumulates the even and the odd terms
+/// The semantics of TDPBF16PS for tiles with 16 pairs in a row. It accumulates the even and the odd terms
 /// separately, in sequential order, with FMAs that flush subnormals.
 inline constexpr ir::MatrixInstruction kTileBf16{.name = "x86.tdpbf16ps",
                                                  .a = Scalar::BF16,
@@ -93,8 +93,8 @@ inline constexpr ir::MatrixInstruction kUnsignedMatrix =
     BlockInstruction("aarch64.ummla", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::MatrixInstruction kMixedMatrix =
     BlockInstruction("aarch64.usmmla", Scalar::U8, Scalar::I8, Scalar::I32);
-/// The computation of BFDOT if FPCR.EBF is 0. It adds two products, and then adds their sum to the
-/// accumulator. Each result is rounded to odd.
+/// The semantics of BFDOT if FPCR.EBF is 0. It adds two products, and then adds their sum to the accumulator.
+/// Each result is rounded to odd.
 inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
                                                 .a = Scalar::BF16,
                                                 .b = Scalar::BF16,
@@ -104,7 +104,7 @@ inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
                                                 .flushes = true,
                                                 .term = ir::OpKind::Mul,
                                                 .to_odd = true};
-/// The computation of BFMMLA for one row and one column: two BFDOTs, one after another.
+/// The semantics of BFMMLA for one row and one column: two BFDOTs, one after another.
 inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .a = Scalar::BF16,
                                                    .b = Scalar::BF16,
@@ -116,10 +116,10 @@ inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .to_odd = true,
                                                    .tile_groups = 1};
 
-using SumIntrinsics = std::array<std::string_view, 3>;  ///< for 128, 256 and 512 bits
+using SumIntrinsics = std::array<std::string_view, 3>;  ///< one each for vectors of 128, 256 and 512 bits
 
-/// The intrinsics for tiles: the first one if the first factor has the rows, the second one if it has the
-/// columns.
+/// The intrinsics for tiles. The first one is used if the first factor provides the rows of the result, and
+/// the second one if it provides the columns.
 using TileIntrinsics = std::array<std::string_view, 2>;
 
 /// A machine instruction that executes a step of `instruction`. Processors of the architecture `arch` have it
@@ -219,7 +219,7 @@ constexpr bool AddsAlone(const ir::MatrixInstruction* instruction) {
 
 /// The instructions that every processor has or emulates, because the language defines them.
 inline constexpr const ir::MatrixInstruction* kDefined[] = {&kBf16Pairs};
-/// All instructions that some processor may have.
+/// All matrix instructions that some processor has.
 inline constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {
     &kBf16Pairs,    &kBytes,           &kBytesU32,     &kWords,         &kWordsU32,
     &kMadd,         &kMaddU32,         &kSignedBytes,  &kUnsignedBytes, &kMixedBytes,

@@ -47,7 +47,8 @@ constexpr Isa kIsas[] = {
 };
 #undef F
 
-/// Whether the level has these x86 features. Levels of other architectures always have their equivalents.
+/// Whether the instruction-set level has these x86 features. Levels of other architectures always have
+/// equivalent features.
 bool HasAll(const Isa& isa, uint64_t of_x86) {
   return isa.arch != "x86-64" || (isa.required_features & of_x86) == of_x86;
 }
@@ -62,7 +63,7 @@ bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
   return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !is_asked_for;
 }
 
-/// A key that accepts only one value.
+/// A key of a device spec that accepts only one value.
 struct Option {
   std::string_view key;
   std::string_view value;
@@ -78,7 +79,7 @@ struct Wanted {
   std::optional<std::string_view> isa;
   bool split_engines = false;
   bool pipes_on_chip = false;
-  /// Whether instructions may be used that add in orders that other processors do not use.
+  /// Whether instructions may be used that add terms in an order that other processors do not use.
   bool own_orders = true;
 };
 
@@ -99,8 +100,8 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
-/// Returns the last earlier level that has the same LLVM cpu and only features that this level has, too. This
-/// level adds instructions to that level.
+/// Returns the last earlier level that has the same LLVM cpu, and no feature that `isa` lacks. The level
+/// `isa` then only adds instructions to that level.
 std::string ExtendedBy(const Isa& isa) {
   std::string found;
   for (const Isa& other : kIsas) {
@@ -177,7 +178,8 @@ ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   return facts;
 }
 
-/// Returns the spec of one level. All kinds use the host's code.
+/// Returns the spec that names only this level. Its kind is `host`, because all kinds of CPU targets use the
+/// host's code.
 std::string LevelSpec(const Spec& spec, const Isa& isa) {
   Spec of_level;
   of_level.kind = "host";

@@ -12,24 +12,25 @@
 
 namespace kdl::cpu {
 
-// Alternative blocks that a launch uses if they suit its sizes better. The kernel then contains two copies of
-// an `spmd`.
+// Helpers for passes that give an `spmd` alternative blocks. The kernel then contains two copies of the
+// `spmd`, and each launch runs the copy that suits its sizes better.
 
-/// Returns the position of the axis's binder in the spmd, if no result depends on the length of the axis's
-/// blocks.
+/// Returns the position, among the spmd's induction variables, of the one that iterates over blocks of the
+/// axis. Returns nothing if a result depends on the length of these blocks.
 std::optional<size_t> FreeBinderOf(const ir::Function& kernel, const ir::Op* spmd, ir::AxisId axis);
 
 /// Returns an axis like the given one, with blocks of `extent` elements.
 ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axis,
                   std::string_view suffix, int64_t extent);
 
-/// Whether the tiles that the spmd computes, if blocks of these axes have the given extents, stay in the
-/// second-level cache or need no more space than before. Results of the ops in `passing` are not kept.
+/// Whether the tiles that the spmd computes stay in the second-level cache if blocks of these axes have the
+/// given extents. Tiles that need no more space than before are also accepted. Results of the ops in
+/// `passing` are not counted.
 bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
                       const std::map<ir::AxisId, int64_t>& extents,
                       const std::vector<const ir::Op*>& passing = {});
 
-/// Replaces the spmd by `if condition { a copy of the spmd over the other axes } else { the spmd }`. The
+/// Replaces the spmd by `if condition { a copy of the spmd with the axes in others } else { the spmd }`. The
 /// builder must be positioned before the spmd.
 void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others);
 

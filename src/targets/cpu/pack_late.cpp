@@ -10,9 +10,9 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// pack-late: packs a factor that a contraction reads in panels of columns. Each panel is packed right before
-// rows are multiplied with it, so it is then in the nearest cache. All panels use the same memory one after
-// another, and that memory stays in the cache.
+// pack-late: delays the packing of a factor that a contraction reads in panels of columns. Each panel is
+// packed right before rows are multiplied by it, so that it is still in the L1 cache. All panels use the same
+// memory one after another, and that memory stays in the cache.
 //
 //   %y = elementwise { … load %b[%k, %j] … } ; store_tile %y to %h
 //   %b = load_tile %h : tile<f32; j k>
@@ -25,17 +25,17 @@
 //     %b = load_tile %h panel %n : tile<f32; jr k>
 //     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
-// A panel is used for all rows. If there are few rows, packing takes most of the time. Memory delivers long
-// rows faster than chunks of them, so all columns are then packed at once. The same is done if a panel of
-// groups contains less than a cache line of each row. Otherwise the line would be evicted before the next
-// panel needs the rest of it.
+// A packed panel is used for all rows. If there are few rows, packing takes most of the time. Since long rows
+// are read from memory faster than parts of rows, all columns are then packed at once. The same is done if a
+// panel of groups (interleaved rows) contains less than a cache line of each row. Otherwise the line would be
+// evicted before the next panel needs the rest of it.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Whether the elementwise loop gives the same result at any time while the memory that it loads is
-/// unchanged, and cannot trap.
+/// Whether the elementwise loop may run later: it cannot trap, and its result depends only on the memory that
+/// it loads.
 bool CanWait(const Op* elementwise) {
   for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
@@ -45,7 +45,7 @@ bool CanWait(const Op* elementwise) {
   return true;
 }
 
-/// Whether the op changes tensors. An elementwise loop does if it contains other accesses than loads.
+/// Whether the op changes tensors. An elementwise loop does if it contains any access other than a load.
 bool ChangesMemory(const Op* op) {
   if (op->info().has(ir::kPure) || IsPlacing(op)) return false;
   if (op->kind() != OpKind::Elementwise) return true;
@@ -94,7 +94,7 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
   return fits && block.outer.empty() ? put : nullptr;
 }
 
-/// Returns the size of whole panels and the size of the remainder.
+/// Returns the sizes for a split into whole panels and a remainder.
 ir::NumberList Panels(int64_t panel) {
   if (panel == 1) return {panel};
   return {panel, panel - 1};

@@ -17,8 +17,8 @@
 // into two stages, one for each engine. Both stages run the same loops. Each stage computes the scalars that
 // it needs, and loads what it needs from tensors that nothing writes. A tile that one engine computes and the
 // other one uses goes through a pipe: it is pushed right after it is computed, and popped at the same place
-// in the other stage. In the order of the source, a pipe therefore never contains more than one tile, so any
-// depth avoids a deadlock.
+// in the other stage. In source order, a pipe therefore never contains more than one tile, so no depth can
+// cause a deadlock.
 //
 //   spmd (%i, %j) { %s = contraction %a, %b … ; %e = exp %s ; store %e to %y }
 //   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
@@ -31,7 +31,7 @@ namespace {
 using ir::MakeAttr;
 using ir::Region;
 
-constexpr int64_t kDepth = 2;  // lets the engines overlap
+constexpr int64_t kDepth = 2;  // the depth of the pipes; lets the two engines work at the same time
 
 enum class Engine : uint8_t { Either, Matrix, Vector };
 
@@ -62,7 +62,8 @@ class Assignment {
     return found == values_.end() ? Engine::Either : found->second;
   }
 
-  /// Returns the engine that executes an op. Both engines execute ops with regions.
+  /// Returns the engine that executes an op, or `Either` if each engine may do so. Both engines execute loops
+  /// and branches.
   Engine EngineOf(const Op* op) const {
     if (IsWalked(op)) return Engine::Either;
     switch (op->kind()) {
@@ -88,8 +89,8 @@ class Assignment {
   }
 
  private:
-  /// Returns `engine` if no engine computes any of the operands. Otherwise returns the vector engine, even if
-  /// the operands are results of the matrix engine.
+  /// Returns `engine` if none of the operands is assigned to an engine. Otherwise returns the vector engine,
+  /// even if the operands are results of the matrix engine.
   Engine Made(const Op* op, Engine engine) const {
     bool bound =
         std::any_of(op->operands().begin(), op->operands().end(),
@@ -149,13 +150,14 @@ class Assignment {
   }
 
   std::unordered_map<const Value*, Engine> values_;
-  std::unordered_map<const Op*, Engine> stores_;  ///< assigned once the engines of values are known
+  /// Filled in after engines have been assigned to all values.
+  std::unordered_map<const Op*, Engine> stores_;
   std::unordered_set<const Value*> written_;
   bool changed_ = false;
 };
 
-/// Returns the engine that needs a value: the engine of the op that uses it or, for a yield or an init, the
-/// engine of the resulting value.
+/// Returns the engine that needs the value at this use. That is the engine of the op that uses the value or,
+/// if the use is a yield or an initial value, the engine of the resulting value.
 Engine UserEngine(const Assignment& engines, const ir::Use& use) {
   const Op* op = use.user;
   if (op->kind() == OpKind::Yield) {
@@ -191,7 +193,7 @@ class Partition {
     };
     ir::Walk(kernel_.body, [&](const Op* op) {
       works[static_cast<size_t>(engines_.EngineOf(op))] = true;
-      // The two stages end independently, so both must know what ends their loops.
+      // Each stage ends its loops on its own, so both engines must be able to compute the conditions.
       bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
       if (ends_early && engines_.EngineOf(op->result(0)) != Engine::Either) possible = false;
       for (Value* result : op->results()) look(result);
@@ -253,7 +255,7 @@ class Partition {
     DropUnused(stage->region());
   }
 
-  /// Emits one engine's copy of a region, which yields the values that the engine needs.
+  /// Emits one engine's copy of a region. The copy yields only the values that the engine needs.
   void Fill(Region* into, const Region* from, Engine engine) {
     Region* outer = b_.region();
     b_.SetInsertionPoint(into);
@@ -272,7 +274,8 @@ class Partition {
     b_.SetInsertionPoint(outer);
   }
 
-  /// Emits a push, in one stage, of a value that the other engine needs, and a pop in the other stage.
+  /// If one engine computes the value and the other engine needs it, emits a push in the first engine's
+  /// stage, and a pop in the other stage.
   void Hand(Value* value, Engine engine) {
     if (!crossing_.contains(value)) return;
     ir::Attr axes = MakeAttr<AttrKey::Axes>(value->type()->axes);
@@ -296,8 +299,8 @@ class Partition {
     b_.Create(OpKind::Yield, {values}, {});
   }
 
-  /// Gives the spmd a domain, so that both engines get the same blocks in the same order, regardless of what
-  /// each engine does with the blocks.
+  /// Gives the spmd a named domain. All spmds over one domain have the same block order. Both engines
+  /// therefore get the same blocks in the same order, regardless of what they do with the blocks.
   void WalkAlike(Op* spmd) {
     spmd->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
     std::string name = fmt::format("engines.{}", walks_++);
@@ -305,7 +308,7 @@ class Partition {
       spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
   }
 
-  /// Copies a loop or branch. The copy carries only the values that the engine keeps.
+  /// Copies a loop or branch. The copy carries only the values that the engine needs.
   void CopyWalk(const Op* op, Engine engine) {
     size_t carried = op->kind() == OpKind::If ? 0 : op->results().size();
     size_t fixed = op->operands().size() - carried;

@@ -3,7 +3,7 @@
 #include "passes/passes.h"
 #include "targets/cpu/facts.h"
 
-// The passes that only processors need. Each is in the file of the same name.
+// The passes that only the cpu family needs. Each is implemented in the .cpp file of the same name.
 
 namespace kdl::cpu {
 

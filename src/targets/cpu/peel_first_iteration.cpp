@@ -5,9 +5,9 @@
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/passes.h"
 
-// peel-first-iteration: handles a contraction in a loop that accumulates in a buffer which is filled with one
-// value before the loop. The first iteration starts from that value instead. The buffer is filled only if the
-// loop has no iterations.
+// peel-first-iteration: handles loops in which a contraction accumulates in a buffer that is filled with a
+// single value before the loop. The first iteration is changed to start from that value instead. The buffer
+// is then filled only if the loop has no iterations.
 //
 //   %z = elementwise { yield %v } ; store_tile %z to %h
 //   loop %n in %lo .. %hi {
@@ -25,8 +25,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// If the stored tile is made by an elementwise loop that yields a single value, the same at all points,
-/// returns that loop. An index differs between points. Otherwise returns null.
+/// If the stored tile is made by an elementwise loop that only yields one value from outside the loop,
+/// returns that loop. Otherwise returns null.
 Op* FillLoop(const Op* put) {
   Op* elementwise = put->kind() == OpKind::StoreTile ? put->operand(0)->def() : nullptr;
   bool fills = elementwise && elementwise->kind() == OpKind::Elementwise &&
@@ -36,8 +36,8 @@ Op* FillLoop(const Op* put) {
   return fills ? elementwise : nullptr;
 }
 
-/// Returns the op that fills the buffer before the loop, if it is the last op before the loop that accesses
-/// the buffer. Otherwise returns null.
+/// Returns the op that fills the buffer, if that is the last op before the loop that accesses the buffer.
+/// Otherwise returns null.
 Op* FillingStore(const Op* loop, const Value* tile_buffer) {
   Op* before = loop->prev();
   while (before && !Touches(before, tile_buffer)) before = before->prev();

@@ -5,18 +5,18 @@
 #include "passes/pipelines.h"
 #include "targets/cpu/passes.h"
 
-// The passes that lower the source's tiles to loops over vectors. Their order is checked when kernelc is
-// compiled.
+// The passes that lower tiles to loops over vectors. Their order is checked at compile time.
 
 namespace kdl::cpu {
 
-/// Selects instructions and tiles. The interpreter runs the result of these passes as the reference.
+/// The passes that select matrix instructions and tile sizes. As a reference, the interpreter runs the result
+/// of these passes.
 inline constexpr std::array kTilePipeline = {&kSelectInstructions, &kSelectTiles};
-/// Determines which pipes exist and how they are laid out in memory.
+/// The passes that determine which pipes exist and how they are laid out in memory.
 inline constexpr std::array kPipePipeline = {
     &kPartitionByEngine, &kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,
     &kCheckStatics,      &kFuseStages,  &kPrivatizeUpdates,  &kLowerGroupReductions};
-/// Lowers kernels to the form that code generation accepts.
+/// The passes that lower kernels to the form that code generation accepts.
 inline constexpr std::array kLoopPipeline = {
     &kLowerPipes,      &kSplitFewRows,      &kSplitChannels,       &kDistributeBlocks,
     &kConvertOperands, &kCanonicalize,      &kStreamRowReductions, &kCacheWindows,

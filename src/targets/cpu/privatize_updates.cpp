@@ -16,9 +16,9 @@
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/passes.h"
 
-// privatize-updates: each core collects its updates of an integer tensor in private memory while it processes
-// its blocks, and then updates the tensor once. The order of integer updates cannot be observed, so group
-// reductions become such updates, too, unless they are split into tiles.
+// privatize-updates: makes each core collect its updates of an integer tensor in private memory while it
+// processes its blocks. Afterwards, each core updates the tensor once. The order of integer updates does not
+// affect the result, so group reductions become such updates, too, unless they are split into tiles.
 //
 //   spmd (…) { … update %v into %t[%e] {how = add, scope = launch} … }
 //   -> %own = launch_tensor "t" : tensor<i32,[core_num * pays, 2, sizes of t]>
@@ -31,8 +31,8 @@
 //        update %own[%core, 0, …] into %t[…] {how = add, scope = launch} where it is not the identity
 //      }
 //
-// In a domain of core_num blocks, each core has one block: the block with the core's number. `pays` is 1 if
-// there are several updates for each element that is filled and merged, otherwise 0.
+// In a domain of core_num blocks, each core gets the block with its own number. `pays` is 1 if there are
+// several updates for each element that is filled and merged, otherwise 0.
 
 namespace kdl::cpu {
 
@@ -43,7 +43,7 @@ using ir::MakeAttr;
 using ir::ScopeKind;
 using ir::UpdateKind;
 
-/// Returns, as bits, a value whose update has no effect, if there is one.
+/// Returns the bits of a value with which an update has no effect. Returns nothing if there is no such value.
 std::optional<uint64_t> NeutralBits(UpdateKind how, Scalar scalar) {
   bool has = IsInteger(scalar) && how != UpdateKind::Set;
   return has ? std::optional(ir::UpdateIdentity(how, scalar)) : std::nullopt;
@@ -137,8 +137,8 @@ class Privatizer {
     Value* rows = nullptr;  ///< core_num, or 0 if private memory does not save time
   };
 
-  /// Returns the minimum number of updates that the spmd makes with one op: one update for each point of its
-  /// blocks. Returns null if the number does not follow from sizes.
+  /// Returns a lower bound on the number of updates that one op makes in the spmd: one update for each point
+  /// of the spmd's blocks. Returns null if sizes do not determine the number.
   Size LeastUpdates(ir::UpdateOp update) {
     SizeTable& sizes = types_.sizes();
     ir::AxisList axes = PointAxes(update.op);
@@ -154,8 +154,9 @@ class Privatizer {
     return points;
   }
 
-  /// Makes a row for each core. Each row is followed by as much unused memory again, or by a cache line if
-  /// that is more, so that cores share no line.
+  /// Allocates a row of private memory for each core. Each row is followed by unused memory, so that no two
+  /// cores share a cache line. The unused memory has the same size as the row, but at least that of one cache
+  /// line.
   Own MakeOwn(Value* tensor, UpdateKind how, uint64_t neutral, Size points) {
     // Filling and merging an element costs about as much as three updates of memory that other cores may also
     // update.
@@ -199,7 +200,7 @@ class Privatizer {
     return own;
   }
 
-  /// Emits an spmd with one block for each core. `body` handles the elements of the core's row.
+  /// Emits an spmd with one block for each core. `body` emits the code for the elements of the core's row.
   template <typename Body>
   void ForRows(const Own& own, Body body) {
     ir::Region* here = builder_.region();

@@ -12,11 +12,12 @@
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 
-// split-channels: a convolution has vectors along the output's columns, which are contiguous in memory. Image
-// widths are often not a whole number of vectors, but numbers of channels are. If register blocks with
-// vectors of channels take less time, a launch uses such blocks and transposes the output when storing it.
-// That saves time if each element is the sum of many terms, a number that is known at launch. Blocks are then
-// as high as the second-level cache has room for their accumulators.
+// split-channels: gives convolutions a second version with vectors along the channels. Normally, vectors are
+// along the output's columns, which are contiguous in memory. However, image widths are often not a multiple
+// of the vector length, while numbers of channels are. A launch uses the second version if its register
+// blocks take less time, and transposes the output when storing it. That saves time only if each element is
+// the sum of many terms; their number is known at launch. The blocks of the second version have as many rows
+// as the second-level cache has room for their accumulators.
 //
 //   spmd (%o: block<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: block<o.wide> …, %i.1: block<i.high> …, %j.1: …) { … } }
 //   { … contraction … : tile<o i j> }        else { spmd (%o: block<o> …, %i: …, %j: …) { … } }
@@ -25,11 +26,12 @@ namespace kdl::cpu {
 
 namespace {
 
-// The number of panels of register-block columns in a block of channels.
+// The number of panels in a block of channels. A panel is as wide as a register block.
 constexpr int64_t kPanels = 2;
 // The minimum number of terms of an element for which transposing saves time.
 constexpr int64_t kTerms = 128;
-constexpr int64_t kIndependentSums = 8;  // the number of sums in flight that keep a processor busy
+// The number of sums in flight that is needed to keep a processor busy.
+constexpr int64_t kIndependentSums = 8;
 
 struct Convolution {
   const Op* contraction;
@@ -39,14 +41,14 @@ struct Convolution {
   int64_t high = 0;            ///< the height of the higher blocks
 };
 
-/// Returns the op that loads the factor, or null if it is not loaded.
+/// Returns the op that loads the factor, possibly before casts, or null if the factor is not loaded.
 const Op* FindLoad(const Value* factor) {
   while (factor->def() && factor->def()->kind() == OpKind::Cast) factor = factor->def()->operand(0);
   const Op* load = factor->def();
   return load && load->kind() == OpKind::Load ? load : nullptr;
 }
 
-/// Whether a dimension of the load's index adds several ranges.
+/// Whether the factor is loaded with an index that adds several ranges, like the window of a convolution.
 bool LoadsWindow(const Value* factor) {
   const Op* load = FindLoad(factor);
   if (!load) return false;
@@ -90,8 +92,8 @@ class Splitter {
     return b.And(enough, better);
   }
 
-  /// Emits code that estimates the time register blocks take for `rows` rows of `along` elements each, where
-  /// vectors run along the rows. If a block is only one vector wide or has few rows, the latency of the
+  /// Emits code that estimates the time that register blocks need for `rows` rows of `along` elements each,
+  /// if vectors are along the rows. If a block is only one vector wide or has few rows, the latency of the
   /// additions dominates.
   Value* BlockTime(ir::Builder& b, const Convolution& found, Value* rows, Value* along) const {
     int64_t lanes = AccumulatorLanes(found.contraction);
@@ -168,6 +170,7 @@ class Splitter {
   }
 
   /// Returns the ops that make a window, if the window can be a tile that contains each element once.
+  /// Otherwise returns an empty list.
   static std::vector<const Op*> SharedMakers(const Value* window) {
     if (!MayShareWindow(FindLoad(window))) return {};
     std::vector<const Op*> makers;
@@ -190,7 +193,7 @@ class Splitter {
     return bytes;
   }
 
-  /// Returns the maximum number of bytes for accumulators; windows may need as much again.
+  /// Returns the number of bytes that accumulators may occupy. Windows may occupy as many bytes again.
   double MostBytes() const { return static_cast<double>(kernel_.facts.l2_bytes / 2); }
 
   /// Whether the accumulators leave room for the factors in the second-level cache.
@@ -219,14 +222,14 @@ class Splitter {
     return bytes;
   }
 
-  /// Returns the number of rows for whose accumulators there is room. Weights are then transposed once for
-  /// all of these rows, and windows overlap less.
+  /// Returns the number of rows whose accumulators fit into the cache. With blocks of that height, weights
+  /// are transposed once for all of these rows, and the windows of different blocks overlap less.
   int64_t HighExtent(const Op* contraction, AxisId channels, AxisId rows) const {
     double times = MostBytes() / AccumulatorBytes(contraction, channels);
     return static_cast<int64_t>(static_cast<double>(kernel_.Extent(rows)) * times);
   }
 
-  /// Emits the number of terms whose sum an element is.
+  /// Emits the number of terms that are added to compute one element.
   Value* Terms(ir::Builder& b, const Op* contraction) const {
     Value* terms = b.I64(1);
     for (AxisId axis : contraction->attr<AttrKey::Axes>())
@@ -248,7 +251,8 @@ class Splitter {
     return b.I64(kernel_.Extent(axis));
   }
 
-  /// Returns the number as it is available before the spmd, or null if it is computed inside the spmd.
+  /// Returns the number in a form that is available before the spmd, or null if the number is computed inside
+  /// the spmd.
   Value* Known(ir::Builder& b, Value* number) const {
     if (std::optional<int64_t> constant = ConstantOf(number)) return b.I64(*constant);
     return number->parent_region() == function_.body ? number : nullptr;

@@ -11,10 +11,11 @@
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 
-// split-few-rows: a product with few rows uses each element of its second factor only a few times. Packing
-// that factor would then cost more than multiplying, and memory bandwidth is the limit. For launches with few
-// rows, blocks get axes of their own. Such blocks are handled by stream-row-reductions, and along the columns
-// they are as long as a row of accumulators that stays in the nearest cache.
+// split-few-rows: gives products a second version for launches with few rows. Such products use each element
+// of their second factor only a few times. Packing that factor would cost more than multiplying, and memory
+// bandwidth is the bottleneck. The blocks of the second version have axes of their own. The pass
+// stream-row-reductions lowers these blocks. Along the columns, they are as long as a row of accumulators
+// that stays in the L1 cache.
 //
 //   spmd (%i: block<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: block<i.few> in 0 .. %M, %j.1: block<j.few> in …) { … }
 //   { … }                                      } else { spmd (%i: block<i> …) { … } }
@@ -23,7 +24,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The positions of an spmd's binders for the rows and the columns of all its products.
+/// The positions, among the induction variables of an spmd, of those for the rows and the columns of all its
+/// products.
 struct Product {
   size_t rows;
   size_t columns;

@@ -12,7 +12,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Returns the ops that load the tiles which the reduction reads.
+/// Returns the ops that load the tiles that the reduction reads.
 std::vector<Op*> TileLoaders(const Op* fold) {
   std::vector<Op*> bringers;
   for (const Value* operand : fold->operands()) {

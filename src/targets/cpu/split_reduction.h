@@ -11,17 +11,17 @@ namespace kdl::cpu {
 /// move together with the reduction.
 std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
-/// Wraps a reduction between tile buffers in nested `split` ops. Moves the reduction into them, together with
-/// the ops that load its tiles and those that follow it. All of these ops then work on the axes of the
-/// splits.
+/// Wraps a reduction that reads and writes tile buffers in nested `split` ops. Moves the reduction into them,
+/// together with the ops that load its tiles and those that process its result. All of these ops then work on
+/// chunks, whose axes are those of the splits.
 class ReductionSplitter {
  public:
   ReductionSplitter(ir::Module& module, ir::Op* fold);
 
   /// Opens a `split` of the axis's block inside the splits that are already open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);
-  /// Copies the op to the builder's position. The copy's tiles are over the axes of the splits, except for
-  /// the axes in `but`.
+  /// Copies the op to the builder's insertion point. In the tiles of the copy, the axes of chunks replace the
+  /// axes that are split, except for the axes in `but`.
   ir::Op* Copy(const ir::Op* op, const ir::AxisList& but = {});
   /// Moves the reduction into the splits and returns its copy there. The original is erased.
   ir::Op* Move();
@@ -37,7 +37,7 @@ class ReductionSplitter {
   ir::Builder b_;
   ir::Op* fold_;
   ir::Value* block_ = nullptr;
-  std::map<ir::AxisId, ir::AxisId> parts_;  ///< an axis that is split -> the axis of its chunks
+  std::map<ir::AxisId, ir::AxisId> parts_;  ///< maps an axis that is split to the axis of its chunks
   ir::ValueMap map_;
 };
 

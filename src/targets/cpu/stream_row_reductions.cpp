@@ -13,20 +13,21 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/passes.h"
 
-// stream-row-reductions: makes a reduction that reads its terms only once read them row by row, directly from
-// the tensor. The accumulators stay in the nearest cache. The terms are not copied, and memory is read in its
-// own order.
+// stream-row-reductions: if a reduction reads its terms only once, makes it read them row by row, directly
+// from the tensor. The accumulators stay in the L1 cache. The terms are not copied to a tile, and memory is
+// read in the order of its addresses.
 //
 //   %t = load %b[%k, %j] : tile<f32; j k>                 %s = loop %p in start(k) .. end(k) carry(%a = %zero) {
 //   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
 //                                                           %n = fma %e, %r, %a ; yield %n }
 //
-// The loop adds in sequential order. If a factor is a tile with one number for each row, it is indexed by the
-// row.
+// The loop adds in sequential order. If a factor is a tile with only one number per row, each iteration reads
+// the number for its row.
 //
-// A reduction in 64-lane order is fused into the elementwise loop that makes its larger factor
-// (fuse-reductions). The smaller factor is broadcast to the points of that loop, so that it is computed
-// there, too. The smaller factor stays in the nearest cache, and data that is read once needs no copy.
+// A reduction in 64-lane order (with 64 partial results) is later fused into the elementwise loop that makes
+// its larger factor (fuse-reductions). Here, the smaller factor is broadcast to the points of that loop, so
+// that it is computed there, too. The smaller factor stays in the L1 cache, and data that is read once needs
+// no copy.
 //
 //   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k
 //   ->  %y = broadcast %x : tile<f32; i k> ; … %t, %y …
@@ -48,7 +49,7 @@ class RowFolder {
   }
 
  private:
-  /// Whether a row of accumulators stays in the nearest cache.
+  /// Whether a row of accumulators stays in the L1 cache.
   bool StaysInCache(const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
     return kernel_.Extent(last) * Bytes(fold->attr<AttrKey::Acc>()) <=
@@ -75,8 +76,8 @@ class RowFolder {
   }
 
   /// Emits the condition that several rows may be processed together. If rows share a page, memory would be
-  /// read in an order that the processor's prefetcher does not recognize. Returns null if rows are never
-  /// processed together.
+  /// read in an order that hardware prefetchers do not recognize. Returns null if rows are never processed
+  /// together.
   Value* GoTogether(ir::Builder& b, const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
     Value* together = nullptr;
@@ -95,7 +96,7 @@ class RowFolder {
     return together;
   }
 
-  /// Reduces `bounds.step` rows in each iteration, in order.
+  /// Emits a loop that reduces `bounds.step` rows in each iteration, in order.
   passes::Values Rows(ir::Builder& b, const Op* fold, const passes::LoopBounds& bounds,
                       const passes::Values& before) {
     return passes::MakeLoop(b, bounds, before, [&](Value* first, const passes::Values& carried) {
@@ -157,7 +158,7 @@ class RowFolder {
     return at_row[term] = CloneRetyped(def, b, at_row)->result();
   }
 
-  /// Returns the row's element of a tile that has one number for each row.
+  /// Returns the element for this row from a tile that has one number per row.
   static Value* RowElement(ir::Builder& b, Value* tile, Value* row) {
     return MakeOne(b, OpKind::Gather, {{tile}, {row}, {}, {}},
                    b.types().ScalarOf(tile->type()->scalar),
@@ -194,8 +195,9 @@ void SplatFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
-  // One elementwise loop then makes both factors. A loaded factor need not move, because it is loaded where
-  // it is read. An op that may trap must stay before later ops that may trap.
+  // If the larger factor's maker moves next to the reduction, one elementwise loop makes both factors. A load
+  // need not move, because tiles are loaded where they are read. An op that may trap must stay before later
+  // ops that may trap.
   bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
   if (comes_later && may_wait && factors[0]->uses().size() == 1) {
     fold->parent_region()->Remove(maker);

@@ -23,27 +23,28 @@
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/facts.h"
 
-// The model. A kernel's tiles should fit into a cache: L1 if the kernel only streams, L2 if it contains a
-// contraction, because a contraction reads its operands several times. Tiles of consecutive loops are not
-// needed at the same time. Extents grow in turn, each to its next step, until they reach the limit for their
-// role or fill the cache. Extents along contiguous memory grow first, because short runs waste cache lines.
-// The limits in a contraction:
+// Tile extents are chosen as follows. A kernel's tiles should fit into a cache: L1 if the kernel only
+// streams, L2 if it contains a contraction, because a contraction reads its operands several times. Tiles of
+// consecutive loops are not needed at the same time. Extents grow in turn, each to its next step, until they
+// reach the limit for their role or fill the cache. Extents along contiguous memory grow first, because short
+// runs waste cache lines. The limits in a contraction:
 //   reduced axes   stop where a panel of register-block columns fills L1, so that accumulators are rarely
 //                  loaded and stored. If elements of the rows evict the panel, L2 delivers it as fast as it
 //                  is used. Factors that an instruction accepts in a narrow type are stored in that type.
-//                  Terms of 256 floats are enough.
+//                  For f32, 256 terms are enough.
 //   columns        (kept, contiguous) and rows (kept) stop where their operands use their share of L2. Rows
 //                  form whole register blocks.
 // If rows become columns, as in a transposition, extents along contiguous reads grow far, so that the
-// processor prefetches along them. Extents along contiguous stores grow to a few lines. The block stays in
-// L2.
+// processor prefetches along them. Extents along contiguous stores grow to a few cache lines. The block stays
+// in L2.
 //
 // The smallest blocks of a product may already need more than half of the cache, for example if they read a
-// whole factor. Blocks may then need half a cache more than the smallest blocks. If even the smallest blocks
-// do not fit, blocks may need a whole cache more: each block reads the whole factor, so blocks of one row
-// would be the worst choice.
+// whole factor. Blocks may then occupy half a cache more than the smallest blocks. If even the smallest
+// blocks do not fit, blocks may occupy a whole cache more: each block reads the whole factor, so blocks of
+// one row would be the worst choice.
 //
-// All numbers are derived from the kernel alone, so a kernel gets the same tiles in every run.
+// All numbers are computed from the kernel, and none is measured, so a kernel gets the same tiles in every
+// run.
 
 namespace kdl::cpu {
 
@@ -51,21 +52,21 @@ namespace {
 
 constexpr int64_t kFloatBytes = 4;
 
-/// How a kernel uses the axes whose extent is one given generic.
+/// How a kernel uses the axes whose extent is a certain generic parameter.
 struct Role {
-  int64_t factor_bytes = kFloatBytes;  ///< the size of a factor's elements, if contracted
-  bool contracted = false;             ///< reduced by a contraction
-  bool in_blocks = false;              ///< reduced in register blocks
-  bool kept = false;                   ///< in the result of a contraction
-  bool contiguous = false;             ///< the last index of some access
-  bool strided = false;                ///< an earlier index of some access
-  bool read_along = false;             ///< the last of several indices of a load
-  bool written_along = false;          ///< the last index of a store
+  int64_t factor_bytes = kFloatBytes;  ///< the size of a factor's elements, if a contraction reduces the axes
+  bool contracted = false;             ///< whether a contraction reduces the axes
+  bool in_blocks = false;              ///< whether register blocks reduce the axes
+  bool kept = false;                   ///< whether the result of a contraction has the axes
+  bool contiguous = false;             ///< whether the axes are the last index of some access
+  bool strided = false;                ///< whether the axes are an earlier index of some access
+  bool read_along = false;             ///< whether the axes are the last of several indices of a load
+  bool written_along = false;          ///< whether the axes are the last index of a store
 
-  /// Whether rows become columns: contiguous reads are stored far apart.
+  /// Whether rows become columns: elements that are read contiguously are stored far apart.
   bool transposed() const { return read_along && !written_along && strided; }
 
-  /// Whether long runs save time, because elements are contiguous in memory wherever the axis is an index.
+  /// Whether long runs save time, because every access along the axis is contiguous in memory.
   bool runs() const { return contiguous && !strided; }
 };
 
@@ -97,17 +98,18 @@ struct Choice {
 constexpr int64_t kUnknownExtent = 256;  // assumed for sizes that are known only at launch
 // The number of contiguous elements that use whole cache lines.
 constexpr int64_t kRun = 64;
-// The number of elements that make the fixed cost of a row small.
+// If a row has this many elements, its fixed cost is small.
 constexpr int64_t kLongRun = 2048;
-// The number of elements that are read contiguously while as many rows are written, one cache line of each.
+// In a transposition, the number of elements that are read contiguously. Each of them is written to a
+// different row, so as many rows are written, one cache line of each.
 constexpr int64_t kTransposedRun = 1024;
-// The number of bytes of a column's terms for which accumulators are rarely loaded and stored.
+// If a column has this many bytes of terms, accumulators are rarely loaded and stored.
 constexpr int64_t kManyTermBytes = 1024;
-// The number of rows that make the cost of packing a panel small.
+// If a panel is used for this many rows, the cost of packing it is small.
 constexpr int64_t kManyRows = 256;
 
 /// Returns the steps by which an extent grows. If `chained` is true, one product uses the result of another
-/// one, so all rows use what each iteration computes.
+/// product, so all rows use what each iteration computes.
 Steps GrowthSteps(const Role& role, const ProcessorFacts& facts, bool chained) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
   int64_t of_column = facts.l1_bytes / columns;
@@ -123,7 +125,7 @@ Steps GrowthSteps(const Role& role, const ProcessorFacts& facts, bool chained) {
   return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
 }
 
-/// Returns the generic that is an axis's extent, or an empty name.
+/// Returns the name of the generic parameter that is the axis's extent, or an empty name if there is none.
 Name ExtentGeneric(const ir::Function& kernel, AxisId axis) {
   Size extent = kernel.axis(axis).extent;
   return extent && extent->kind == SizeKind::Symbol ? extent->symbol : Name();
@@ -153,8 +155,8 @@ class Selection {
     room_ = RoomOfBlocks();
   }
 
-  /// Describes the decisions made before extents grew: how the kernel uses its constants, and how much memory
-  /// tiles may need.
+  /// Describes the decisions made before extents grew: how the kernel uses its generic parameters, and how
+  /// much memory tiles may need.
   std::string Roles() const {
     std::string text;
     for (const Choice& choice : choices_)
@@ -171,7 +173,7 @@ class Selection {
     return text;
   }
 
-  /// Returns all attempts in their order, as lines of text.
+  /// Returns a text with one line for each attempt to enlarge an extent, in order.
   const std::string& steps_text() const { return trace_; }
 
   std::vector<int64_t> GrowExtents() {
@@ -186,8 +188,8 @@ class Selection {
   }
 
  private:
-  /// Returns the number of bytes that blocks may need. Without a contraction, nothing is read again, so more
-  /// rows gain nothing.
+  /// Returns the number of bytes that blocks may occupy. Without a contraction, no data is read again, so
+  /// blocks with more rows would gain nothing.
   double RoomOfBlocks() const {
     if (!contracts_) return budget_;
     return least_ > budget_ ? least_ + budget_ : std::max(budget_, least_ + budget_ / 2);
@@ -239,8 +241,8 @@ class Selection {
     });
   }
 
-  /// Finds reductions by rows, which do not copy the rows. Extents that grow are still minimal here, but
-  /// fixed extents may already make a row of accumulators too long.
+  /// Finds reductions that read their terms row by row and do not copy the rows. Extents that grow are still
+  /// minimal here, but fixed extents may already make a row of accumulators too long.
   void FindRowFolds() {
     KernelShape kernel{kernel_, facts_, AxisOrder(kernel_)};
     ir::Walk(kernel_.body, [&](const ir::Op* op) {
@@ -252,7 +254,7 @@ class Selection {
     });
   }
 
-  /// Adds the tiles that are made in a region outside of the region's loops, and collects those loops.
+  /// Adds the tiles that are made directly in a region, not inside its loops, and collects these loops.
   void AddTiles(const ir::Region* region, std::set<ir::Type>& tiles,
                 std::vector<const ir::Op*>& loops) const {
     for (const ir::Op* op : *region) {
@@ -406,14 +408,14 @@ class Selection {
   std::set<AxisId> summed_;                 ///< axes that products reduce
   std::set<AxisId> kept_;
   std::set<const ir::Op*> row_folds_;
-  /// The reductions in `row_folds_` whose accumulators may stay in the nearest cache.
+  /// The reductions in `row_folds_` whose accumulators may stay in the L1 cache.
   std::vector<const ir::Op*> cached_folds_;
   std::set<const ir::Value*> passing_;  ///< tiles whose rows are made one by one
   bool contracts_ = false;
   bool transposes_ = false;
   double budget_ = 0;  ///< the number of bytes of tiles that fit into the cache
   double least_ = 0;   ///< the number of bytes that the smallest blocks need
-  double room_ = 0;    ///< the number of bytes that blocks may need
+  double room_ = 0;    ///< the number of bytes that blocks may occupy
   std::string trace_;
 };
 

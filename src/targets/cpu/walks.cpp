@@ -47,8 +47,8 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
 
 namespace {
 
-/// Returns the outermost dimension, among those of the stored tensors, that the binder indexes. Returns
-/// SIZE_MAX if there is none.
+/// Returns the outermost dimension of any stored tensor that the binder (an induction variable of the spmd)
+/// indexes. Returns SIZE_MAX if there is none.
 size_t StoredDimension(Op* op, const Value* binder) {
   size_t least = SIZE_MAX;
   ir::Walk(op->region(), [&](Op* inner) {
@@ -64,7 +64,8 @@ size_t StoredDimension(Op* op, const Value* binder) {
   return least;
 }
 
-/// Whether blocks store short runs, because the binder that indexes the last dimension has short blocks.
+/// Whether blocks store only short contiguous runs, because the binder that indexes the last dimension has
+/// short blocks.
 bool IsNarrow(const ir::Function& kernel, Op* op) {
   constexpr int64_t kRunBytes = 1024;
   const std::vector<Value*>& binders = op->region()->params();
@@ -86,7 +87,8 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
   return narrow;
 }
 
-/// Returns the length of two vectors for the axis that becomes vectors, and a few rows for any other axis.
+/// Returns the smallest efficient length of a block: two vectors along the vectorized axis, and a few rows
+/// along any other axis.
 int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ProcessorFacts& facts) {
   constexpr int64_t kRows = 8;
@@ -108,7 +110,8 @@ bool IsBefore(const Value* value, const Op* spmd) {
   return false;
 }
 
-/// Returns the loops in the spmd whose iterations reduce chunks of the binder's rows in 64-lane order.
+/// Returns the loops in the spmd whose iterations reduce chunks of the binder's rows in 64-lane order, that
+/// is, with 64 partial results.
 std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Block) return {};
   std::vector<Iterations> iterations;
@@ -140,8 +143,8 @@ struct KernelFacts {
   Rereads rereads;
 };
 
-/// Returns the block order of spmds over the same domain. A processor also fetches lines next to those that
-/// its core writes, so cores disturb each other unless they store whole rows.
+/// Returns the common block order of spmds over the same domain. Processors also fetch the cache lines next
+/// to those that a core writes, so cores slow each other down unless they store whole rows.
 Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);

@@ -18,9 +18,10 @@ struct Iterations {
 };
 
 /// Describes how the blocks of an `spmd` may be formed and numbered. All `spmd`s over the same domain have
-/// the same order, so a core gets the same blocks in each of them.
+/// the same block order, so a core gets the same blocks in each of them.
 struct Walk {
-  /// The positions of the binders, in the order of the dimensions of the stored tensors, outermost first.
+  /// The positions of the binders (the induction variables of the `spmd`), sorted by the dimension of the
+  /// stored tensors that each indexes, outermost first.
   std::vector<size_t> order;
   /// For each binder, whether no result depends on the length of its blocks.
   std::vector<bool> free;
@@ -28,9 +29,9 @@ struct Walk {
   std::vector<int64_t> granule;
   /// For each binder, the rows that its blocks read several times.
   std::vector<std::vector<Rereads::Rows>> rereads;
-  /// For each binder, the loops along rows that are reduced in 64-lane order and read only once. With blocks
-  /// of several rows, a core would go to the next row after each iteration, but prefetches are effective only
-  /// along a single row.
+  /// For each binder, the loops along rows that are read only once and are reduced in 64-lane order (with 64
+  /// partial results). With blocks of several rows, a core would go to the next row after each iteration, but
+  /// prefetches are effective only along a single row.
   std::vector<std::vector<Iterations>> row_loops;
   /// Whether blocks store only short runs of memory. Each core should then get its own part of the range of
   /// the outermost binder.
@@ -40,7 +41,7 @@ struct Walk {
 /// The block order of each `spmd` of a kernel.
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
-/// Whether no result depends on the length of a binder's blocks. Nothing may reduce over the binder's axis,
+/// Whether no result depends on the length of a binder's blocks. No op may reduce over the binder's axis or
 /// split it, use a block's start, size or index, or run once per block. Also, no index may access an element
 /// that another index of the same block writes.
 bool IsFree(const ir::Function& kernel, const ir::Value* binder);

@@ -14,7 +14,7 @@ const ir::Use* OnlyUse(const Value* value) {
   return value->uses().size() == 1 ? &value->uses()[0] : nullptr;
 }
 
-/// Returns the contraction that accumulates onto the tile that `get` loads, or null.
+/// Returns the contraction that accumulates into the tile that `get` loads, or null if there is none.
 Op* ContractionFrom(const Op* get) {
   const ir::Use* into = OnlyUse(get->result());
   bool starts = into && into->user->kind() == OpKind::Contraction &&

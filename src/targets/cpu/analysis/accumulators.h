@@ -7,7 +7,7 @@
 
 namespace kdl::cpu {
 
-/// Returns the contraction in the loop's body that accumulates onto the tile in `tile_buffer`, if nothing
+/// Returns the contraction in the loop's body that accumulates into the tile in `tile_buffer`, if nothing
 /// else in the loop accesses that buffer. Otherwise returns null.
 ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* tile_buffer);
 

@@ -25,8 +25,8 @@ int64_t CombinedBytes(const Op* op) {
   int64_t bytes = 0;
   auto count = [&](const Value* value) {
     kdl::Scalar scalar = value->type()->scalar;
-    // As in elementwise loops, indices and conditions adapt to the width of the other values and do not
-    // count.
+    // As in elementwise loops, indices and conditions are ignored, because they adapt to the width of the
+    // other values.
     if (scalar != Scalar::I64 && scalar != Scalar::Bool)
       bytes = std::max<int64_t>(bytes, Bytes(scalar));
   };

@@ -8,7 +8,8 @@ namespace kdl::cpu {
 /// outermost first.
 ir::AxisList KeptAxes(const KernelShape& kernel, const ir::Op* op);
 
-/// Returns how many elements along the last kept axis the region processes at once; 1 if it runs on scalars.
+/// Returns the number of elements along the last of these axes that the region processes at once; 1 if the
+/// region runs on scalars.
 int64_t CombinedLanes(const KernelShape& kernel, const ir::Op* op);
 
 }  // namespace kdl::cpu

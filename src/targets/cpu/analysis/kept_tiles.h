@@ -6,13 +6,13 @@
 
 namespace kdl::cpu {
 
-/// The maximum nesting depth of the choices that are examined.
+/// The maximum nesting depth of the `select` ops that are examined.
 inline constexpr int kDeepestChoice = 8;
 
-/// Whether the value is an element of a tile that the loop's body reads at the elementwise loop's own point.
+/// Whether the value is the element of a tile at the current indices of the elementwise loop.
 bool IsElementHere(const ir::Op* elementwise, const ir::Value* value);
 
-/// Returns the tiles whose elements are kept in result `i` of the elementwise loop unless its conditions
+/// Returns the tiles whose elements result `i` of the elementwise loop keeps, except where its conditions
 /// choose another value.
 std::vector<ir::Value*> KeptTiles(const ir::Op* elementwise, size_t i);
 

@@ -12,7 +12,7 @@ namespace {
 
 using ir::BoundsMode;
 
-/// How the elements of an access are placed along an axis.
+/// How the address of an access changes along an axis.
 enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
@@ -26,8 +26,8 @@ LastAxis::LastAxis(const Op* elementwise)
   }
 }
 
-/// Whether the op must stay in the loop over the axis. That is the case if it may trap, writes or varies, or
-/// if it needs the result of such an op.
+/// Whether the op must stay in the loop over the axis. That is the case if it may trap or write, if its
+/// result varies along the axis, or if it needs such a result.
 bool LastAxis::MustStay(const Op* op) const {
   if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
       op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
@@ -37,8 +37,8 @@ bool LastAxis::MustStay(const Op* op) const {
                              [&](const Value* v) { return staying_.contains(v->def()); });
 }
 
-/// Studies a `while`. A value that it carries varies if the initial value or a later value varies, or if
-/// elements need different numbers of iterations.
+/// Analyzes a `while`. A value that it carries varies along the axis if its initial value or a later value
+/// varies, or if elements need different numbers of iterations.
 void LastAxis::StudyWhile(const Op* op) {
   const ir::Region* region = op->region();
   const Op* yield = region->terminator();
@@ -85,8 +85,8 @@ void LastAxis::Study(const Op* op) {
   }
 }
 
-/// Takes a type into account. Indices and conditions are ignored, because they adapt to the width of the
-/// other values.
+/// Updates the size of the widest type in the body. Indices and conditions are ignored, because they adapt to
+/// the width of the other values.
 void LastAxis::Count(Scalar scalar) {
   if (scalar != Scalar::I64 && scalar != Scalar::Bool)
     bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
@@ -122,10 +122,10 @@ void LastAxis::StudyAccess(const Op* op) {
   }
 }
 
-/// Whether the op's accesses to rows can be transposed. The last dimension must be indexed by just another
-/// axis, and no element may be out of bounds. The indices must be known before the body begins, so that rows
-/// can be loaded before the body or stored after it. The accesses in `Across()` must be either all loads or
-/// all stores.
+/// Whether an op that accesses another row in each iteration can be transposed in registers. Another axis of
+/// the loop must be the only index of the last dimension, and no element may be out of bounds. The indices
+/// must be known before the body begins, so that rows can be loaded before the body or stored after it. The
+/// accesses in `Across()` must be either all loads or all stores.
 bool LastAxis::WalksRows(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;

@@ -9,8 +9,8 @@
 
 namespace kdl::cpu {
 
-/// Whether the value is the result of a reduction in an elementwise loop. Such a value is available after the
-/// loop, not at a point.
+/// Whether the value is the result of a reduction in an elementwise loop. Such a value is available only
+/// after the loop.
 inline bool IsFolded(const ir::Value* value) {
   return value->def() && value->def()->kind() == ir::OpKind::ReduceInLoop;
 }
@@ -52,7 +52,7 @@ class LastAxis {
   const ir::Op* elementwise_;
   const ir::Value* point_;
   ir::AxisId axis_;
-  bool scattered_ = false;  ///< whether something must run element by element
+  bool scattered_ = false;  ///< whether the body must run element by element
   std::vector<const ir::Op*> across_;
   size_t across_axis_ = 0;
   int64_t bytes_ = 0;

@@ -16,13 +16,13 @@ namespace {
 using ir::Effect;
 using proofs::AccessView;
 
-/// An access in a loop, together with the loop's binder.
+/// An access in a loop, together with the loop's binder (its induction variable).
 struct Touch {
   AccessView view;
   const ir::Value* binder;
 };
 
-/// Describes the index `times` * binder + `offset`.
+/// Represents the index `times` * i + `offset`, where i is an index of the binder.
 struct OwnPlace {
   int64_t times;
   int64_t offset;
@@ -39,8 +39,8 @@ std::optional<OwnPlace> PlaceIn(const Touch& touch, size_t dim) {
   return OwnPlace{index.terms[0].coefficient->value, index.offset->value};
 }
 
-/// Whether this dimension suffices to separate the accesses of different indices. For example, 2 * i and 2 *
-/// i + 1 belong to the same index, and 2 * i + 2 to the next one.
+/// Whether the accesses of different indices always differ in this dimension. For example, index i accesses
+/// only the elements 2i and 2i+1, and the next index accesses only 2i+2.
 bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
   std::optional<OwnPlace> first = PlaceIn(touches[0], dim);
   if (!first || first->times < 1) return false;

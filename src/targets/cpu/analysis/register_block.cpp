@@ -46,8 +46,9 @@ RegisterBlock RegisterBlock::ChooseFor(const KernelShape& kernel, const Op& fold
 
 namespace {
 
-/// Returns how many adjacent elements along `along` an instruction reads as a group. The elementwise loop
-/// that makes the tile must be able to store them contiguously. Register blocks read the tile along `column`.
+/// Returns the number of adjacent elements along the axis `along` that an instruction reads as a group. The
+/// elementwise loop that makes the tile must be able to store them contiguously. Register blocks read the
+/// tile along `column`.
 int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instruction,
                   const Op* elementwise, AxisId along, AxisId column) {
   bool by_rows = elementwise && elementwise->kind() == OpKind::Elementwise &&
@@ -61,7 +62,7 @@ int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instru
   return ir::TermsPerGroup(*instruction);
 }
 
-/// Returns the panels that one user of the tile needs.
+/// Returns the panels in which one reduction or contraction reads the tile.
 Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& fold,
                const Value* tile) {
   RegisterBlock block = RegisterBlock::ChooseFor(kernel, fold);
@@ -80,10 +81,11 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   return narrow && panel.group == 1 ? Panel() : panel;
 }
 
-/// Whether L1 can keep the cache lines from which a block's rows read a few elements each, until the next
-/// rows read them. Each term needs one line.
+/// Whether L1 can keep the tile's cache lines until all of their elements have been read. The rows of a
+/// register block read only a few elements of each line, and the next rows read the next elements. Each term
+/// needs one line.
 bool LinesStayInCache(const KernelShape& kernel, const Op& fold, const Value* tile) {
-  constexpr int64_t kShare = 4;  // the columns' panel uses half
+  constexpr int64_t kShare = 4;  // a quarter of L1, because the columns' panel uses half of it
   int64_t lines = 1;
   for (AxisId axis : fold.attr<AttrKey::Axes>()) {
     if (HasAxis(tile, axis)) lines *= kernel.Extent(axis);

@@ -11,7 +11,7 @@ namespace kdl::cpu {
 struct RegisterBlock {
   struct Shape {
     int64_t rows = 1;
-    int64_t columns = 1;  ///< in vectors
+    int64_t columns = 1;  ///< the number of vectors in a row
 
     /// Calls `visit(number, row, column)` row by row.
     template <class Visit>
@@ -34,8 +34,9 @@ struct RegisterBlock {
   static RegisterBlock ChooseFor(const KernelShape& kernel, const ir::Op& fold);
 };
 
-/// The panels in which register blocks read a tile along its last axis. Along the axis before it, blocks read
-/// `group` adjacent elements together (TypeNode::group).
+/// The panels (groups of adjacent columns) in which register blocks read a tile. The columns are along the
+/// tile's last axis. Along the axis before the last one, blocks read `group` adjacent elements together
+/// (TypeNode::group).
 struct Panel {
   int64_t columns = 0;  ///< 0 if there are no panels
   int64_t group = 1;
@@ -47,15 +48,17 @@ struct Panel {
 /// narrower than a vector of the tile.
 Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::Value* tile);
 
-/// Describes how register blocks read a tile whose elements they splat over their columns.
+/// Describes how register blocks read a tile whose elements they splat over their columns, that is, copy to
+/// all lanes.
 struct Splat {
-  ir::AxisId along;  ///< consecutive terms are adjacent along this axis
-  /// Whether the tile can keep the layout of its tensor, because L1 can hold the lines of all terms even if
-  /// each term's elements are in separate lines.
+  ir::AxisId along;  ///< the axis along which consecutive terms are adjacent
+  /// Whether the tile can keep the layout of its tensor. That is the case if L1 can hold the cache lines of
+  /// all terms even if no two elements of a term share a line.
   bool cached_as_it_lies;
 };
 
-/// Returns how register blocks splat the tile's elements; nothing if anything else also reads the tile.
+/// Returns how register blocks splat the tile's elements. Returns nothing if anything else also reads the
+/// tile.
 std::optional<Splat> SplatOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the elementwise loop's body can process the block's vectors one by one.

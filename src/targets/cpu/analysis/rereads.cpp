@@ -14,7 +14,7 @@ namespace kdl::cpu {
 namespace {
 
 /// Returns the block to which an index of a load refers: the index itself or, in an elementwise loop, the
-/// block of the loop's point. Otherwise returns null.
+/// block over which the index runs. Otherwise returns null.
 const Value* IndexedBlock(const Value* index, const Op* load) {
   if (index->type()->kind == ir::TypeKind::Block) return index;
   const Op* elementwise = load->parent_region()->parent();
@@ -40,8 +40,8 @@ bool Exclude(const Op* a, const Op* b) {
   return false;
 }
 
-/// Identifies the rows that a load reads. They are indexed by its outermost dimension, other than the last
-/// one, that only one block indexes.
+/// Identifies the rows that a load reads. They are selected by the outermost dimension that only one block
+/// indexes; the last dimension does not count.
 struct RowIndex {
   size_t operand;
   size_t dim;

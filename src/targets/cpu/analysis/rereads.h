@@ -29,7 +29,7 @@ class Rereads {
   /// Returns the facts about a load in a later pass; null for other loads.
   const Again* FindAgain(const ir::Op* load) const;
 
-  /// Rows of `tensor` that `block` selects as the index of dimension `dim`.
+  /// The rows of `tensor` that are selected if `block` is the index of dimension `dim`.
   struct Rows {
     const ir::Value* block;
     ir::Value* tensor;

@@ -19,8 +19,8 @@ bool IsPlainLoad(const Op* op) {
          !load.mask() && !load.otherwise();
 }
 
-/// Whether the factor that has rows is read only a few times. It is read once for each element of the axes
-/// that it does not have.
+/// Whether the reduction reads the factor with rows only a few times. It reads this factor once for each
+/// element of the axes that the factor does not have.
 bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisId few) {
   if (fold->kind() == OpKind::Reduce) return true;
   std::vector<Value*> terms = TermsOf(fold);
@@ -82,7 +82,8 @@ class Finder {
   const RowFold& found() const { return found_; }
 
  private:
-  /// Collects all ops that compute the term, or none of them if that is not possible.
+  /// Collects all ops that compute the term and returns true. If that is not possible, collects none of them
+  /// and returns false.
   bool Collects(const Value* term) {
     std::set<const Op*> reached = reached_;
     ir::Value* block = found_.block;
@@ -97,9 +98,9 @@ class Finder {
     return fold_->kind() == OpKind::Contraction && term->type()->axes.size() == 1;
   }
 
-  /// Marks the ops that compute the term, back to its loads.
+  /// Records the ops that compute the term, back to its loads. Returns false if that is not possible.
   bool Collect(const Value* term) {
-    // With thousands of ops in a region, each reduction would otherwise reach all of them.
+    // Limits the search. In a region with thousands of ops, each reduction could otherwise reach all of them.
     constexpr size_t kMost = 256;
     if (!HasAxis(term, folded_)) return true;
     const Op* def = term->def();

@@ -8,10 +8,10 @@
 
 namespace kdl::cpu {
 
-/// A reduction in sequential order that reads its terms only once, row by row, directly from memory. Rows run
-/// along the result's last axis. If a factor has an axis of its own, the other factor is read again for each
-/// element of that axis, so that axis must be short. A factor with only one number per row may already have
-/// been computed.
+/// A reduction in sequential order that reads its terms only once, row by row, directly from memory. Rows are
+/// along the result's last axis. If only one factor has a certain axis, the other factor is read again for
+/// each element of that axis. Therefore such an axis must be short. A factor with only one number per row may
+/// be a tile that was computed earlier.
 struct RowFold {
   ir::Value* block = nullptr;  ///< the block along the reduced axis
   /// The ops that compute the terms, starting from their loads, in reverse order.
@@ -28,11 +28,11 @@ bool NothingWritesBetween(const ir::Op* op, const ir::Op* fold);
 /// faster.
 inline constexpr int64_t kFewRows = 4;
 
-/// Returns the largest size of a row of accumulators that stays in the nearest cache.
+/// Returns the largest size of a row of accumulators that stays in the L1 cache.
 inline int64_t MostAccumulatorBytes(const ProcessorFacts& facts) { return facts.l1_bytes / 2; }
 
-/// Returns the reduction's description, or nothing if the op is not such a reduction. If `few` is valid,
-/// blocks of that axis are assumed to have few elements. Extents may still be unknown.
+/// Returns a description of the reduction, or nothing if the op is not such a reduction. If `few` is valid,
+/// blocks of that axis are assumed to have few elements. The extents of axes may still be unknown.
 std::optional<RowFold> RowFoldOf(const ir::Op* op, const KernelShape& kernel, ir::AxisId few = {});
 
 }  // namespace kdl::cpu

@@ -2,7 +2,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// Emits hints to the caches about accesses.
+// Emits prefetches, and computes how far an access is from the next aligned address.
 
 namespace kdl::cpu {
 

@@ -3,7 +3,8 @@
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
 
-// The values that reductions start from and accumulate: elements of a value, or products of two elements.
+// Determines what reductions start from and what they accumulate: elements of a value, or products of two
+// elements.
 
 namespace kdl::cpu {
 

@@ -8,16 +8,16 @@
 
 namespace kdl::cpu {
 
-/// The common part of reductions and contractions: each element of the result starts from a value and
+/// What reductions and contractions have in common: each element of the result starts from a value and
 /// accumulates a term for each point of the reduced axes, one after another.
 struct Accumulation {
   const ir::Op* op;
   ir::AxisList folded;               ///< the reduced axes in loop order, the last one innermost
-  std::vector<ir::Value*> operands;  ///< the old tiles or scalars from which terms are computed
+  std::vector<ir::Value*> operands;  ///< the tiles or scalars, in the old body, from which terms are computed
   kdl::Scalar acc;                   ///< the type of the accumulator
   /// The initial values of the elements; null if they are the identity.
   ir::Value* into;
-  ir::Value* identity;  ///< the initial value of a lane
+  ir::Value* identity;  ///< the identity of the reduction, from which lanes start
   /// Combines the accumulators of two lanes.
   std::function<ir::Value*(ir::Value* acc, ir::Value* other)> combine;
   /// Returns the accumulator after one more term. The factors in `terms` have the types that the instruction
@@ -28,15 +28,15 @@ struct Accumulation {
   ir::Value* plus = nullptr;  ///< a value that is added to each element; null if there is none
 };
 
-/// Returns the accumulation of a reduction or contraction, or of an elementwise loop's reduce_in_loop.
+/// Returns the accumulation of a reduction or contraction, or of a `reduce_in_loop` in an elementwise loop.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
 /// Expands a reduction or contraction whose result is a block that fits into registers, and leaves the result
 /// there. Terms are accumulated in ascending order, with one accumulator for each element.
 void AccumulateBlock(Expander& e, const Accumulation& what);
 
-/// Expands a reduction in 64-lane order. Element n of the last reduced axis's block goes to lane n mod 64.
-/// The lanes are then combined at distances of 32, 16, 8, 4, 2 and 1.
+/// Expands a reduction in 64-lane order. Lane n mod 64 accumulates element n of the last reduced axis's
+/// block. The lanes are then combined at distances of 32, 16, 8, 4, 2 and 1.
 void AccumulateLanes(Expander& e, const Accumulation& what);
 
 }  // namespace kdl::cpu

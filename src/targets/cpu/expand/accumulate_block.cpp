@@ -4,8 +4,8 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/block_steps.h"
 
-// Expands reductions in sequential order with accumulators for all elements at the same time. The pass
-// block-products splits reductions into blocks for which this is possible.
+// Expands reductions in sequential order, with accumulators for all elements in registers at the same time.
+// That is possible because block-products has split the reductions into small blocks.
 
 namespace kdl::cpu {
 
@@ -37,8 +37,8 @@ class RegisterFold {
  private:
   const BlockFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
 
-  /// Whether each row of the block consists of whole vectors or of a single partial vector. Some rows may not
-  /// exist. Reports an error if not.
+  /// Whether the block fits into registers. Each row must consist of whole vectors or of a single partial
+  /// vector; some rows may be missing. Reports an error if the block does not fit.
   bool FitsRegisters() {
     auto& [values, block, shape, chunk, partial] = tile_;
     const BlockFacts& columns = Facts(*block.column);

@@ -2,14 +2,14 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// At loop level, blocks are not values. The facts about a block are scalars.
+// After expansion, blocks are no longer values. The start, size and index of a block are scalars instead.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns the value that `old` has in another iteration of the loop around `block`, for which `shifted`
-/// contains values. Values that depend on the iteration are computed again.
+/// Returns the value that `old` has in another iteration of the loop whose body is `region`. `shifted` maps
+/// values to those in the other iteration. Values that depend on the iteration are computed again.
 Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap& shifted) {
   if (auto known = shifted.find(old); known != shifted.end()) return known->second;
   Op* def = old->def();

@@ -82,7 +82,7 @@ class BlockSteps {
   // The maximum number of unrolled steps, to limit code size.
   static constexpr int64_t kMostSteps = 48;
 
-  /// Moves the position to a vector of the block.
+  /// Sets the position to that of a vector of the block.
   void Place(int64_t row, int64_t column) {
     if (row_) position_[*row_] = RowNumber(row);
     if (column_) position_[*column_] = e_.b.I64(column * lanes_);
@@ -94,8 +94,8 @@ class BlockSteps {
   }
 
   /// Returns the number of terms along the last reduced axis if it is small and the same in every block, as
-  /// for a window. The terms are then unrolled, because a loop over, for example, three terms of twelve
-  /// accumulators would need a third more instructions. Returns 0 if a loop is needed.
+  /// for the window of a convolution. The loop is then unrolled, because a loop over, for example, three
+  /// terms for twelve accumulators would need a third more instructions. Returns 0 if a loop is needed.
   int64_t TermsTogether(Shape shape) const {
     Window window = e_.WindowOf(what_.op, what_.folded.back());
     int64_t terms = ConstantOf(window.size).value_or(0);
@@ -136,7 +136,7 @@ class BlockSteps {
   }
 
   /// Applies `after` to the accumulators of each row. The code is kept small because it hardly ever runs:
-  /// each iteration processes the first row and moves that row after the others.
+  /// each iteration of a loop processes the first row and then moves it to the end.
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after) {
     if (shape.rows == 1) return after(shape, starts);
@@ -152,8 +152,7 @@ class BlockSteps {
                     });
   }
 
-  /// Returns the accumulators after all steps of the matrix instruction. The last step of a row may have
-  /// fewer terms.
+  /// Returns the accumulators after all steps of the matrix instruction. The last step may have fewer terms.
   Values AfterSteps(Shape shape, const Values& starts) {
     AxisId along = what_.folded.back();
     ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
@@ -184,13 +183,13 @@ class BlockSteps {
         });
   }
 
-  /// Returns the accumulators after adding the terms that are left over from the full steps.
+  /// Returns the accumulators after adding the terms that are left over after the full steps.
   Values AfterRest(Shape shape, const Stretch& rest, const Values& accs) {
     auto step = [&](Shape rows, const Values& before) { return AfterStep(rows, rest, before); };
     Values after = MakeIf(
         e_.b, e_.b.Ge(rest.begin, rest.end), TypesOf(accs), [&] { return accs; },
         [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
-    // Keeps the accumulators in registers if nothing is left.
+    // Marks this case as likely, so that the accumulators stay in registers if no terms are left over.
     after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
     return after;
   }
@@ -198,7 +197,7 @@ class BlockSteps {
   /// Whether the instruction accepts tiles of accumulators as large as the block, and the factors have the
   /// layout that it loads.
   bool FitTiles(Shape shape) const {
-    // With fewer rows, there is no gain if a single step is only one or two instructions.
+    // If a single step is only one or two machine instructions, tiles with fewer than four rows save no time.
     int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoSequences ? 1 : 4;
     int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.instruction->acc));
     AxisId along = what_.folded.back();
@@ -221,7 +220,7 @@ class BlockSteps {
     return are_rows && columns.panel && are_columns;
   }
 
-  /// Returns the accumulators after `terms` terms, starting at index `lo`, that are computed with tiles.
+  /// Returns the accumulators after tile instructions have added `terms` terms, starting at index `lo`.
   Values AfterTiles(Shape shape, Value* lo, Value* terms, const Values& accs) {
     size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
     Place(0, 0);
@@ -248,7 +247,7 @@ class BlockSteps {
     return MakeIf(e_.b, some, types, steps, [&] { return accs; });
   }
 
-  /// Whether steps may run past the block's end, because +0 is stored after it.
+  /// Whether steps may run past the end of the block, because the buffers contain +0 there.
   bool AreFilled() const {
     AxisId along = what_.folded.back();
     return is_native_ && std::ranges::all_of(tile_buffers_, [&](const TileBuffer& tile_buffer) {
@@ -261,7 +260,8 @@ class BlockSteps {
   /// Whether the code that executes the steps must flush subnormals.
   bool Flushes() const { return what_.instruction->flushes && !is_native_ && !is_plain_; }
 
-  /// Returns the accumulators as the instruction reads them, if it executes any steps at all.
+  /// Returns the initial accumulators as the instruction reads them: with subnormals flushed, if the
+  /// instruction does that and there is at least one step.
   Values Taken(const Values& starts) {
     if (!Flushes()) return starts;
     Value* steps = e_.b.Bool(true);
@@ -277,8 +277,8 @@ class BlockSteps {
     return taken;
   }
 
-  /// Returns the accumulators after a step whose terms begin at `terms.begin`. If an end is given, the
-  /// factors after it are +0.
+  /// Returns the accumulators after a step whose terms begin at `terms.begin`. If `terms.end` is set, the
+  /// factors from there on are +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
     if (is_native_ && what_.instruction->order == ir::StepOrder::TwoSequences)
       return AfterSequences(shape, terms, accs);
@@ -297,13 +297,13 @@ class BlockSteps {
     return accs;
   }
 
-  /// Adds terms of +0, which turns -0 into +0.
+  /// Adds a term of +0 to each accumulator, which turns -0 into +0.
   void AddZeros(Values& accs) {
     for (Value*& acc : accs)
       acc = e_.b.Add(acc, e_.b.Splat(what_.identity, ir::Lanes(acc->type())));
   }
 
-  /// Moves the position to a term of a step whose first term exists.
+  /// Sets the position to term `number` of a step. Only the first term of a step certainly exists.
   void MoveTo(const Stretch& terms, int64_t number) {
     Value* index = e_.b.Add(terms.begin, e_.b.I64(number));
     exists_ = nullptr;
@@ -329,8 +329,9 @@ class BlockSteps {
     return next;
   }
 
-  /// Returns the accumulators after a step of an instruction with two sequences, pair by pair and row by row,
-  /// because this needs two more registers for each accumulator.
+  /// Returns the accumulators after a step of an instruction that accumulates even and odd terms separately,
+  /// in two sequences. This is done pair by pair and row by row, because it needs two more registers for each
+  /// accumulator.
   Values AfterSequences(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
@@ -351,7 +352,8 @@ class BlockSteps {
     });
   }
 
-  /// Returns the sequences' accumulators, two for each of the block's, after a pair of terms.
+  /// Returns the accumulators of the two sequences after a pair of terms. There are two for each accumulator
+  /// of the block.
   Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -378,8 +380,8 @@ class BlockSteps {
     return filled;
   }
 
-  /// Returns the cached value that this iteration has read of an operand. The row and column select it as far
-  /// as the operand depends on them.
+  /// Returns the cache entry for the value that this iteration reads from an operand. The row or the column
+  /// is ignored if the operand does not depend on it.
   Value*& Read(size_t operand, int64_t row, int64_t column) {
     const Value* value = what_.operands[operand];
     return read_[{operand, row_ && HasAxis(value, *row_) ? row : 0,
@@ -432,7 +434,7 @@ class BlockSteps {
     return starts;
   }
 
-  /// Returns the accumulators from which a block starts.
+  /// Returns the initial accumulators of a block.
   Values Starts(Shape shape) {
     auto same = [&](Value* value) {
       auto count = static_cast<size_t>(shape.rows * shape.columns);
@@ -458,8 +460,8 @@ class BlockSteps {
     return loads;
   }
 
-  /// Whether rows of different terms share elements. If so, LLVM would keep these elements in registers that
-  /// accumulators need.
+  /// Whether the rows of different terms share elements, because a sliding window moves along the rows. If
+  /// so, LLVM would keep these elements in registers that accumulators need.
   bool WindowsSlidingWindowAlongRows() const {
     for (size_t i = 0; row_ && i < sliding_windows_.size(); ++i)
       if (sliding_windows_[i] && HasAxis(what_.operands[i], *row_)) return true;
@@ -507,7 +509,7 @@ class BlockSteps {
   std::optional<AxisId> column_;
   int64_t lanes_;
   bool is_native_;
-  bool is_plain_;  ///< whether no term has anything to flush
+  bool is_plain_;  ///< whether there are no subnormals to flush
   /// The buffer of each operand; empty for operands without a buffer.
   std::vector<TileBuffer> tile_buffers_;
   std::vector<std::optional<Sliding>>
@@ -517,7 +519,7 @@ class BlockSteps {
   Position position_;
   Chunk chunk_;
   PartialRows rows_;
-  int64_t term_ = 0;                ///< the number of the current term among unrolled ones
+  int64_t term_ = 0;                ///< the number of the current term if the loop over terms is unrolled
   Value* iteration_row_ = nullptr;  ///< the row in a loop over rows; null if rows are unrolled
   /// Whether the term at the position exists; null if it certainly does.
   Value* exists_ = nullptr;

@@ -2,7 +2,7 @@
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/expand/expander.h"
 
-// Expands reductions and scans with a region.
+// Expands reductions and scans that have a region.
 //
 //   %s = scan carry(%a = %z) (%x in %t) {axes = (k)} { … yield %n }
 //   -> for each row of the other axes, a vector of the last one at a time:
@@ -14,8 +14,8 @@ namespace {
 
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
 
-/// Returns the values from outside that the region reads, which are constants that other passes have moved
-/// out of it.
+/// Maps the values from outside that the region reads to their new values. They are constants that other
+/// passes have moved out of the region.
 ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   ir::ValueMap map;
   auto look = [&](const Op* op) {

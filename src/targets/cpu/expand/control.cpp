@@ -3,7 +3,7 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Expands loops and branches, which carry only scalars.
+// Expands loops and branches. After allocate-tiles, they carry only scalars.
 
 namespace kdl::cpu {
 
@@ -16,8 +16,8 @@ void ExpandRegion(Expander& e, const ir::Region* from, ir::Region* to) {
   });
 }
 
-/// Copies a loop or stage around its expanded body. The condition of a `while` is a scalar here; a condition
-/// that differs between elements is in an elementwise loop.
+/// Copies a loop or stage around its expanded body. The condition of a `while` is a scalar here; conditions
+/// that differ between elements occur only inside elementwise loops.
 void ExpandAround(Expander& e, const Op* op) {
   auto segments = SegmentsOf(op, [&](Value* old) { return e.Scalar(old); });
   Op* copy = e.b.Create(op->kind(), segments, TypesOf(op->results()), op->attrs());
@@ -34,8 +34,8 @@ std::optional<bool> HasSize(const Expander& e, const Value* block, int64_t size)
   return facts.most && size > facts.most ? std::optional(false) : std::nullopt;
 }
 
-/// Returns the value of a condition on the sizes of blocks, if it is known. It may be known in only one copy
-/// of a split's body.
+/// Returns the value of a condition on the sizes of blocks, or nothing if it is unknown. It may be known in
+/// only one of the copies of a split's body.
 std::optional<bool> Known(const Expander& e, const Value* condition) {
   const Op* def = condition->def();
   if (!def) return std::nullopt;
@@ -67,7 +67,7 @@ void ExpandIf(Expander& e, Op* op) {
   for (size_t r = 0; r < 2; ++r) ExpandRegion(e, op->region(r), copy->region(r));
 }
 
-/// Expands an op on scalars outside elementwise loops.
+/// Expands an op on scalars that is not in an elementwise loop.
 void ExpandScalarOp(Expander& e, Op* op) {
   auto access = [&] {
     return ElementAccessOf(op, [&](Value* operand) { return e.Scalar(operand); });
@@ -83,8 +83,8 @@ void ExpandScalarOp(Expander& e, Op* op) {
   }
 }
 
-/// Returns the tile in a buffer whose dimensions are the tile's axes in the order of their numbers, which is
-/// also their order in text.
+/// Returns the tile in a buffer for printing. The buffer's dimensions are the tile's axes, ordered by their
+/// numbers, as in printed text.
 Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   ir::AxisList axes = tile->type()->axes;
   std::vector<int64_t> extents;

@@ -43,7 +43,7 @@ bool ElementwiseLoopBody::IsKept(const Value* result) const {
          !IsFolded(elementwise_->region()->terminator()->operand(result->index()));
 }
 
-/// Returns the number of elements in a chunk. If the body only prefetches lines, a chunk is one line.
+/// Returns the number of elements in a chunk. If the body only prefetches, a chunk is one cache line.
 int64_t ElementwiseLoopBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
   int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
@@ -136,20 +136,22 @@ void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   ExpandStore(e_.b, access, Lane(store.value()));
 }
 
-/// Whether the chunk begins a pair of lines, counted from the start of its iteration.
+/// Whether the chunk begins a pair of adjacent cache lines, if lines are counted from the start of the
+/// chunk's iteration.
 bool ElementwiseLoopBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
-/// Whether the chunk starts in the same line as the previous one, with lines counted from the start of its
-/// row or iteration.
+/// Whether the chunk starts in the same cache line as the previous one, if lines are counted from the start
+/// of the chunk's row or iteration.
 bool ElementwiseLoopBody::GoesOnInLine(const ElementAccess& access) const {
   if (last_.Transposes()) return false;
   int64_t before = ConstantOf(position_.at(axes_.back())).value_or(before_);
   return before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
 }
 
-/// Prefetches for an access. Only full vectors prefetch, because a row ends soon after a partial one.
+/// Emits the prefetches for an access. Only full vectors prefetch, because partial vectors are near the end
+/// of a row.
 void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.chunk.lanes == 1 || access.chunk.mask) return;
   if (GoesOnInLine(access)) return;
@@ -167,8 +169,8 @@ void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   }
 }
 
-/// Prefetches the line of the chunk's last element. If chunks share lines, the line of the first element also
-/// belongs to the previous chunk.
+/// Prefetches the cache line of the chunk's last element. The line of the first element also belongs to the
+/// previous chunk if chunks share lines.
 void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
   ElementAccess access = AccessHere(op, {});
   auto index = IndexOf(op);

@@ -34,7 +34,8 @@ class ElementwiseLoopBody {
   ir::Value* InRow(ir::Value* old) { return At(old); }
   /// Stores the results in the buffers of another body whose elementwise loop has the same results.
   void StoreLike(const ElementwiseLoopBody& other) { tile_buffers_ = other.tile_buffers_; }
-  /// Calls `run` inside loops over all axes but `a` and `b`, with the body at the point of these loops.
+  /// Emits loops over all axes but `a` and `b`. Inside them, calls `run` with the body at the indices of
+  /// these loops.
   void Around(ir::AxisId a, ir::AxisId b, const std::function<void()>& run);
 
   /// Expands the ops for which `wanted` returns true, for a chunk of the last axis.
@@ -58,15 +59,16 @@ class ElementwiseLoopBody {
   ir::Value* Term(ir::Value* term) { return Lane(term); }
   void Bind(const ir::Value* old, ir::Value* value) { map_[old] = value; }
 
-  /// From now on, uses `value` for the elements of `tile` and emits no prefetches.
+  /// Makes the body use `value` for the elements of `tile` from now on, and emit no prefetches.
   void Give(const ir::Value* tile, ir::Value* value);
-  /// Sets the number of elements that precede the next chunk in its iteration.
+  /// Sets the number of elements that the current iteration processes before the next chunk.
   void ComeTo(int64_t before) { before_ = before; }
 
-  /// From now on, these stores bypass the caches if they store a full vector. If empty, no store does.
+  /// Makes these stores bypass the caches from now on if they store a full vector. If `stores` is empty, no
+  /// store bypasses the caches.
   void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
-  /// Returns the access of a load or store at the body's current position, without its value, `else` and
-  /// mask.
+  /// Returns the access of a load or store at the body's current position. The value, `else` and mask of the
+  /// access are not set.
   ElementAccess AccessHere(const ir::Op* op, const Chunk& chunk);
 
  private:
@@ -121,8 +123,9 @@ struct Streaming {
 ir::Value* AreLarge(Expander& e, const std::vector<const ir::Op*>& accesses);
 /// Returns the streaming stores of an elementwise loop that runs on vectors of `lanes` elements.
 Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes);
-/// The number of elements that precede the first vector that may bypass the caches, and whether that number
-/// is the same for all stores. The body must be at the start of a row.
+/// Describes where streaming stores begin in a row: the number of elements before the first vector that may
+/// bypass the caches, and whether that number is the same for all stores. The body must be at the start of a
+/// row.
 struct RowStart {
   ir::Value* gap;
   ir::Value* agrees;
@@ -130,10 +133,10 @@ struct RowStart {
 RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming);
 
 // groups.cpp
-/// Whether the result of the elementwise loop is stored in groups of rows.
+/// Whether the result of the elementwise loop is stored in groups, which interleave several rows.
 bool MakesGroups(const ElementwiseLoopBody& body);
 void RunGroups(ElementwiseLoopBody& body);
-/// Fills the incomplete last groups of the rows that the elementwise loop makes with zeros.
+/// Fills with zeros the incomplete last groups of the rows that the elementwise loop makes.
 void FillGroups(ElementwiseLoopBody& body);
 
 // register_transposes.cpp

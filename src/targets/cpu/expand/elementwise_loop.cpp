@@ -7,9 +7,9 @@
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
 
-// Expands an elementwise loop to loops whose body runs once for each chunk of the last axis. Ops that do not
-// vary along that axis run before the innermost loop. The loops carry the accumulators of reductions. A body
-// that cannot run on vectors, because it gathers, runs element by element.
+// Expands an elementwise loop into loops whose body runs once for each chunk of the last axis. Ops that do
+// not vary along that axis run before the innermost loop. The loops carry the accumulators of reductions. A
+// body that cannot run on vectors, for example because it gathers, runs element by element.
 
 namespace kdl::cpu {
 
@@ -125,9 +125,10 @@ class Rows {
     FoldAllInLanes(e_, walk);
   }
 
-  /// Returns, as a bool, whether rows come from memory and the body has few ops. In that case a processor
-  /// prefetches better along several rows than along one. Returns null if the answer is always no, for
-  /// example if another pass left the rows in a cache, or if this pass should.
+  /// Emits the condition that rows come from memory rather than from a cache, and that the body has few ops.
+  /// In that case, hardware prefetchers work better along several rows than along one. Returns null if the
+  /// condition is never true, for example if an earlier loop has left the rows in a cache, or if a later loop
+  /// reads the same rows.
   Value* ComeFromMemory() {
     constexpr size_t kMostOps = 8;
     if (e_.facts.asks_for_reads) return nullptr;
@@ -144,7 +145,7 @@ class Rows {
     return loads.empty() || again ? nullptr : AreLarge(e_, loads);
   }
 
-  /// Returns those of the elementwise loop's results that its reductions compute, in their order.
+  /// Returns the results of the elementwise loop that its reductions compute, in the order of the reductions.
   std::vector<const Value*> FoldResults() const {
     std::vector<const Value*> all;
     for (const Accumulation& fold : body_.folds()) {
@@ -164,8 +165,8 @@ class Rows {
     return terms;
   }
 
-  /// Emits the full vectors and then the rest of the row. From the first aligned vector on, the full vectors
-  /// either bypass the caches or do not.
+  /// Emits code for the full vectors and then for the rest of the row. If the outputs are too large for the
+  /// caches, the full vectors bypass them, from the first aligned vector on.
   void RunStreamed(const Window& row) {
     RowStart start;
     body_.Locally([&] {

@@ -33,7 +33,7 @@ struct TileBuffer {
   ir::Value* place = nullptr;  ///< the number of the panel, if the tile is in only one
 };
 
-/// The facts about a block, as scalars.
+/// The properties of a block, as scalars.
 struct BlockFacts {
   ir::Value* start = nullptr;
   ir::Value* size = nullptr;
@@ -48,7 +48,7 @@ struct BlockFacts {
   int64_t most = 0;
 };
 
-/// A position in the blocks of some axes, counted from their starts.
+/// A position along several axes, counted from the starts of their blocks.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
 
 /// The rows of a register block, some of which may not exist. The last existing row is read in place of a
@@ -62,7 +62,8 @@ struct PartialRows {
   }
 };
 
-/// A tile in registers: vectors in rows, stored row by row, with one element along each of the other axes.
+/// A tile in registers: rows of vectors, stored row by row. Along each of the other axes, the tile has only
+/// one element.
 struct RegisterTile {
   Values values;
   RegisterBlock block;
@@ -83,20 +84,20 @@ struct Expander : KernelShape {
   PassContext& context;
   ir::Module& module;
   ir::Builder b;
-  ir::ValueMap scalars;                                           ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, TileBuffer> tile_buffers;  ///< old tile buffer -> its memory
-  /// Old tile -> its registers, for results of reductions.
+  ir::ValueMap scalars;  ///< maps old scalars and tensors to new ones
+  std::unordered_map<const ir::Value*, TileBuffer> tile_buffers;  ///< maps old tile buffers to their memory
+  /// Maps old tiles that are results of reductions to registers.
   std::unordered_map<const ir::Value*, RegisterTile> registers;
-  std::unordered_map<const ir::Value*, BlockFacts> blocks;  ///< old block -> its facts
+  std::unordered_map<const ir::Value*, BlockFacts> blocks;  ///< maps old blocks to their properties
   /// Buffers for which an unsuitable layout has been reported.
   std::unordered_set<const ir::Value*> refused = {};
-  /// Reductions for which it has been reported that they do not fit into registers.
+  /// Reductions that have been reported because they do not fit into registers.
   std::unordered_set<const ir::Op*> unblocked = {};
   Rereads rereads;  ///< the rows that the old body reads several times
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlockFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
-  /// Returns the range of the axis's elements that exist.
+  /// Returns the range of positions along the axis at which elements exist.
   Window WindowOf(const ir::Op* at, ir::AxisId axis);
   ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
   ir::Type VectorType(kdl::Scalar scalar, int64_t lanes) {
@@ -105,7 +106,7 @@ struct Expander : KernelShape {
 };
 
 // tile_buffers.cpp
-/// Returns the part of `tile_buffer` that contains the tile, where `at` loads or stores it.
+/// Returns the part of `tile_buffer` that the op `at` accesses when it loads or stores the tile.
 TileBuffer SubtileOf(Expander& e, const ir::Op* at, const ir::Value* tile_buffer,
                      const ir::Value* tile);
 /// Allocates the memory of a tile buffer.
@@ -134,7 +135,7 @@ void StoreChunk(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
                 const Position& position, const Chunk& chunk = {});
 /// Returns a scalar, or the element of a tile at `position`.
 ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Chunk& chunk = {});
-/// Returns +0 in as many lanes as the type has.
+/// Returns +0, splat to all lanes of the type.
 ir::Value* ZeroOf(Expander& e, ir::Type type);
 
 // loops.cpp
@@ -151,8 +152,8 @@ void MakeElementwiseLoop(Expander& e, const std::function<Window(ir::AxisId)>& w
 /// The maximum number of full chunks that are emitted without a loop.
 inline constexpr int64_t kFewChunks = 4;
 /// Emits a loop over the window of one axis in chunks of `lanes` elements: full chunks, and then one with a
-/// mask. A few chunks that are all full need no loop. If the body accesses only scratch memory, an axis that
-/// is too short for a full chunk is processed element by element.
+/// mask. A few chunks that are all full need no loop. If the body accesses only scratch memory
+/// (`in_scratch`), an axis that is too short for a full chunk is processed element by element.
 void MakeChunks(Expander& e, ir::AxisId axis, const Window& window, int64_t lanes,
                 Position& position, const std::function<void(const Chunk&)>& body, bool in_scratch);
 /// Emits chunks along the last axis inside loops over the other axes, for a body that accesses only scratch
@@ -179,7 +180,8 @@ ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
 // access.cpp
 /// Emits a hint that the element will be accessed soon. The element may be out of bounds.
 void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind intent);
-/// Emits the number of elements before the next one at which a chunk of the access would be aligned.
+/// Emits the number of elements from the current one to the next one at which a chunk of the access is
+/// aligned.
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
 // elementwise_loop.cpp, accumulate.cpp
@@ -202,7 +204,7 @@ void ExpandCombine(Expander& e, const ir::Op* op);
 void StoreRegisters(Expander& e, const ir::Op* put);
 /// Returns the tile in registers that the elementwise loop reads, or null if there is none.
 const ir::Value* RegisterTileOf(const Expander& e, const ir::Op* elementwise);
-/// Expands the elementwise loop for each vector of the tile.
+/// Expands the elementwise loop, once for each vector of the tile.
 void ExpandElementwiseLoopOnRegisters(Expander& e, const ir::Op* elementwise,
                                       const ir::Value* tile);
 
@@ -215,7 +217,7 @@ void ExpandSlidingWindow(Expander& e, const ir::Op* op);
 void ExpandGather(Expander& e, const ir::Op* op);
 
 // block_facts.cpp
-/// Records the facts about the block that a `make_block` makes.
+/// Records the properties of the block that a `make_block` creates.
 void NoteBlock(Expander& e, ir::Op* op);
 /// Returns the offset of the block of `axis` in the block of `whole` that contains it; null if both start at
 /// the same place. If `panel` is not 0, returns the offset from the start of the panel.

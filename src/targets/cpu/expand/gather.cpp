@@ -5,8 +5,8 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
 
-// Gathers from a tile, one element of the result at a time. If the indices do not vary along the last axis,
-// or if one of them is the index of that axis, a whole vector is gathered at a time.
+// Expands gathers from a tile, one element of the result at a time. A whole vector is gathered at a time if
+// the indices do not vary along the last axis, or if one of them is the index of that axis.
 
 namespace kdl::cpu {
 
@@ -36,8 +36,8 @@ class Taking {
   }
 
  private:
-  /// Whether adjacent elements along the axis are also contiguous in the tile and have the same index and
-  /// mask.
+  /// Whether adjacent elements of the result along the axis are also contiguous in the tile, and have the
+  /// same indices and mask.
   bool RunsAlong(AxisId last) const {
     bool masked = take_.mask() && HasAxis(take_.mask(), last);
     if (along_) return !masked && !take_.otherwise();
@@ -48,8 +48,8 @@ class Taking {
            AlongOrStill(take_.otherwise(), last);
   }
 
-  /// Returns the position of the only index that varies along the last axis, if that index counts the axis's
-  /// positions and selects contiguous elements of the tile.
+  /// Returns the position of the only index that varies along the last axis. That index must equal the
+  /// position along the axis and select contiguous elements of the tile; otherwise returns nothing.
   std::optional<size_t> IndexAlong(AxisId last) const {
     if (HasAxis(take_.tile(), last)) return std::nullopt;
     std::optional<size_t> along;
@@ -74,7 +74,7 @@ class Taking {
     return ReadAt(e_, value, position_, varies ? chunk : Chunk{});
   }
 
-  /// Returns the absolute value of index `i` at the current position.
+  /// Returns the value of index `i` at the current position. It is not relative to the start of a block.
   Value* Index(size_t i) {
     Value* index = take_.index()[i];
     if (!IsTileValue(index) || !IsIndices(index)) return Read(index, {});
@@ -153,7 +153,8 @@ class Taking {
   ir::GatherOp take_;
   ir::AxisList over_;
   TileBuffer tile_;
-  std::optional<size_t> along_;  ///< the position of the index that follows the last axis
+  /// the position of the index that increases along the last axis, if there is one
+  std::optional<size_t> along_;
   Position position_;
 };
 

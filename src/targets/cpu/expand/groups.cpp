@@ -4,10 +4,11 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Some matrix instructions read groups of adjacent terms. The rows of a step are adjacent along the axis
-// before the last one. They are computed together and interleaved (`zip`), one chunk of the last axis at a
-// time. Rows after the block's end are +0. If the steps run along the last axis, the elements of groups are
-// contiguous anyway, and only the last group of each row is filled.
+// Some matrix instructions read groups of adjacent terms in each step. The terms of a group may be in
+// different rows, along the axis before the last one. These rows are then computed together and interleaved
+// (`zip`), one chunk of the last axis at a time. Rows after the block's end are +0. If the terms are along
+// the last axis instead, the elements of groups are contiguous anyway, and only the last group of each row is
+// filled.
 
 namespace kdl::cpu {
 
@@ -34,7 +35,7 @@ class Groups {
     MakeIf(e_.b, e_.b.Lt(full, rows.hi), [&] { RunGroup(full, rows.hi); });
   }
 
-  /// Emits the group of rows that begins with `row`. If `end` is given, the rows after it are +0.
+  /// Emits the group of rows that begins with `row`. If `end` is set, the rows from `end` on are +0.
   void RunGroup(Value* row, Value* end) {
     AxisId last = body_.axes().back();
     int64_t lanes = std::min(tile_buffer_.panel, body_.Lanes());

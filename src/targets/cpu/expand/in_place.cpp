@@ -18,7 +18,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether skipping an element has no effect but to omit a store of the value that is already there.
+/// Whether the only effect of skipping an element is that the value already in place is not stored again.
 bool OnlyComputes(const Op* elementwise) {
   bool only = true;
   for (const Op* op : *elementwise->region())
@@ -96,7 +96,7 @@ Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
   return ir::IsComparison(def->kind()) ? OfComparison(def, holds) : Reach{Reach::Kind::All};
 }
 
-/// Returns the new value if it is available where the loop begins, otherwise null.
+/// Returns the value in the new body if it is available where the loop begins, otherwise null.
 Value* Changes::Known(Value* value) {
   if (!value->def() || value->def()->parent_region() != body_.elementwise()->region()) {
     const auto& points = body_.elementwise()->region()->params();
@@ -110,8 +110,8 @@ Value* Changes::Known(Value* value) {
   return nullptr;
 }
 
-/// Returns the positions at which a comparison of the point with a number has the result `holds`. The number
-/// may have any value.
+/// Returns the positions at which a comparison of the loop's index with a number has the result `holds`. The
+/// number may have any value.
 Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   const Value* point = body_.elementwise()->region()->param(axis_);
   bool mirrored = op->operand(1) == point;
@@ -147,7 +147,8 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   }
 }
 
-/// Whether narrowing saves time. A few chunks without a loop are as fast as a loop with variable bounds.
+/// Whether it saves time to narrow the range of the loop. A few chunks without a loop are as fast as a loop
+/// with variable bounds.
 bool Changes::IsWorthwhile(const Reach& reach) const {
   if (reach.kind != Reach::Kind::Part) return false;
   bool is_last = axis_ + 1 == body_.axes().size();
@@ -171,8 +172,8 @@ void Changes::Narrow(size_t i, size_t mapped) {
   windows_[axis] = is_one_chunk ? OneChunk(reach, known, lanes) : WholeChunks(reach, size, lanes);
 }
 
-/// Returns the chunk that contains the only position. If the position does not exist, any chunk will do,
-/// because nothing changes there.
+/// Returns the chunk that contains the only position at which something may change. If that position is out
+/// of bounds, any chunk will do, because nothing changes.
 Window Changes::OneChunk(const Reach& reach, int64_t size, int64_t lanes) {
   Value* at = e_.b.Min(reach.lo, e_.b.I64(size - 1));
   Value* lo = lanes > 1 ? RoundDown(e_, at, lanes) : at;
@@ -180,8 +181,8 @@ Window Changes::OneChunk(const Reach& reach, int64_t size, int64_t lanes) {
   return {lo, e_.b.Add(lo, count), count};
 }
 
-/// Returns whole chunks, aligned like those of the whole axis, that contain the positions. A processor
-/// forwards a store to a load without delay only if both access the same address.
+/// Returns whole chunks, aligned like those of the whole axis, that contain all positions at which something
+/// may change. Store-to-load forwarding is fast only if the store and the load access the same address.
 Window Changes::WholeChunks(const Reach& reach, Value* size, int64_t lanes) {
   Value* lo = reach.lo;
   Value* hi = reach.hi;

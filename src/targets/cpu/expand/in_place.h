@@ -14,9 +14,9 @@ class Changes {
  public:
   explicit Changes(ElementwiseLoopBody& body);
 
-  /// Narrows the window of axis `i` of the elementwise loop to the positions for which the conditions on it
-  /// can be true. Where the loop over that axis begins, the points of the first `mapped` axes are already
-  /// known.
+  /// Narrows the range of axis `i` of the elementwise loop to the positions at which the conditions on that
+  /// axis can be true. Where the loop over that axis begins, the indices of the first `mapped` axes are
+  /// already known.
   void Narrow(size_t i, size_t mapped);
   /// Returns the positions of the axis over which the loop runs. If they have not been narrowed, these are
   /// all positions.
@@ -48,7 +48,7 @@ class Changes {
   std::vector<ir::Value*> kept_;
   std::unordered_map<ir::AxisId, Window> windows_;  ///< windows of the axes that have been narrowed
   size_t axis_ = 0;                                 ///< the axis that is being narrowed
-  size_t mapped_ = 0;  ///< the number of outer axes whose points are known
+  size_t mapped_ = 0;  ///< the number of outer axes whose indices are known
 };
 
 }  // namespace kdl::cpu

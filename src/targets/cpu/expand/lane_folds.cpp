@@ -15,28 +15,29 @@
 //     if rest: vector 0 accumulates its elements, under a mask
 //     if more than L: vector 1, …                       the elements after a multiple of 64
 //
-// The results for adjacent elements are collected in a vector before they are stored. The reason is that
-// their readers load vectors, and a processor forwards a recent store to a load only if the load needs no
-// more than that store has written.
+// The results for adjacent elements are collected in a vector before they are stored, because their readers
+// load vectors. Store-to-load forwarding works only if a load needs no more bytes than the recent store has
+// written.
 //
 //   loop %base in 0 .. size step L
 //     %v = loop %n in %base .. min(%base + L, size) carry(%v): select (lane < %n - %base), %v, fold of %n
 //     store %v at %base
 //
-// Some processors do not prefetch as far ahead as software does, but follow several rows by themselves. On
-// those processors, rows that come from memory are processed together, some elements of each at a time. Most
-// accumulators of these rows pass through the nearest cache, which takes less time than access to memory.
+// Some hardware prefetchers do not run as far ahead as software prefetches do, but can follow several rows at
+// once. On such processors, rows that come from memory are processed together, some elements of each at a
+// time. Most accumulators of these rows pass through the L1 cache, which takes less time than access to
+// memory.
 
 namespace kdl::cpu {
 
 namespace {
 
 constexpr int64_t kLanes = 64;
-// The maximum number of vectors of accumulators of all rows that are processed together.
+// The maximum number of vectors for the accumulators of all rows that are processed together.
 constexpr int64_t kMostVectors = 32;
 // The minimum number of rows to process together; two are slower than one.
 constexpr int64_t kFewestRows = 4;
-// The number of elements of a row above which the cost of starting the row is small.
+// If a row has at least this many elements, the cost of starting the row is small.
 constexpr int64_t kShortestRun = 512;
 
 class LaneFolds {
@@ -58,8 +59,8 @@ class LaneFolds {
     return Finished(lanes);
   }
 
-  /// Reduces for each element of the kept axes, and stores the result of each reduction in that reduction's
-  /// buffer.
+  /// Computes the reductions for each element of the axes that are kept, and stores the result of each
+  /// reduction in that reduction's buffer.
   void FoldAll() {
     ir::AxisId axis = walk_.kept.back();
     int64_t bytes = 1;
@@ -90,7 +91,7 @@ class LaneFolds {
   }
 
  private:
-  /// Elements of an axis whose rows are processed together.
+  /// Consecutive elements of an axis whose rows are processed together.
   struct Rows {
     ir::AxisId axis;
     Value* first;
@@ -102,8 +103,8 @@ class LaneFolds {
       StoreChunk(e_, folded[i], walk_.tile_buffers[i], walk_.position, chunk);
   }
 
-  /// Emits vectors of reduced values along the axis. Processes `rows` rows at a time while that many are
-  /// left.
+  /// Emits vectors of reduced values along the axis. Processes `rows` rows at a time while at least that many
+  /// rows are left.
   void FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows) {
     Window row = e_.WindowOf(walk_.folds[0].op, axis);
     MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
@@ -133,7 +134,8 @@ class LaneFolds {
         return put(before, index, Fold());
       });
       walk_.position[axis] = base;
-      // If the row's last vector fits into the buffer, nobody reads the excess elements.
+      // If the row's last vector fits into the buffer, it is stored whole, because nothing reads the excess
+      // elements.
       bool fits = e_.Extent(axis) % lanes == 0;
       Store(vectors, fits ? Chunk{lanes} : ChunkOf(e_, count, lanes));
     });
@@ -258,7 +260,7 @@ class LaneFolds {
   }
 
   /// Reduces the elements from `full` on. Vectors without such elements are skipped, so that nothing is
-  /// computed for them and nothing can trap. If the size is known, this needs no checks.
+  /// computed for them and nothing can trap. If the size is a constant, no run-time checks are needed.
   Values Rest(const Values& carried, Value* full) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
     std::optional<int64_t> known = ConstantOf(size);
@@ -323,7 +325,7 @@ class LaneFolds {
   Expander& e_;
   const LaneWalk& walk_;
   ir::AxisId last_;
-  int64_t width_;   ///< lanes of a vector
+  int64_t width_;   ///< the number of lanes in a vector
   size_t vectors_;  ///< the number of vectors for the lanes of one reduction
 };
 

@@ -12,14 +12,14 @@ struct LaneWalk {
   std::vector<Accumulation> folds;
   int64_t bytes = 0;   ///< the size of the widest scalar in a vector
   Position& position;  ///< the position of the element and of the current chunk
-  /// The result's axes.
+  /// The axes of the results.
   ir::AxisList kept = {};
   /// The buffers for the results of the reductions, which have the axes `kept` in the same order.
   std::vector<TileBuffer> tile_buffers = {};
   /// Called at the start of each row of the last axis; may be empty.
   std::function<void()> row = {};
-  /// Returns the terms of each reduction for the chunk at the position. In its iteration, the chunk begins
-  /// after `before` elements.
+  /// Returns the terms of each reduction for the chunk at the position. `before` is the number of elements
+  /// that precede the chunk in its iteration.
   std::function<std::vector<Values>(const Chunk&, int64_t before)> terms = {};
   /// A bool that says whether several rows are processed together; null if they never are.
   ir::Value* together = nullptr;
@@ -28,7 +28,7 @@ struct LaneWalk {
 /// Returns the reduced values of the element at the position, one for each reduction.
 Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk);
 
-/// Reduces for each element of the kept axes and stores the results.
+/// Computes the reductions for each element of the axes in `kept`, and stores the results.
 void FoldAllInLanes(Expander& e, const LaneWalk& walk);
 
 }  // namespace kdl::cpu

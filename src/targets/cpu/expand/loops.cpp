@@ -82,10 +82,11 @@ void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 
 namespace {
 
-/// Emits the remaining elements, of which there are fewer than `lanes`.
+/// Emits code for the remaining elements, of which there are fewer than `lanes`.
 void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, Position& position,
               const std::function<void(const Chunk&)>& body) {
-  // A processor does not forward a store that has a mask.
+  // Store-to-load forwarding does not work for masked stores, so a short axis in scratch memory is processed
+  // element by element.
   bool one_by_one = in_scratch && e.Extent(rest.axis) <= lanes;
   if (!one_by_one) return MakeRestOfChunks(e, rest, lanes, position, body);
   MakeLoop(e.b, {rest.begin, rest.end}, [&](Value* index) {

@@ -84,7 +84,7 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
   }
 }
 
-/// Whether the load reads the same elements for all rows.
+/// Whether several rows of the loop read the same elements, which are then in a cache.
 bool Prefetching::IsInCache(const Op* load) const {
   const auto& points = elementwise_->region()->params();
   auto index = IndexOf(load);
@@ -95,10 +95,10 @@ bool Prefetching::IsInCache(const Op* load) const {
                               [&](const Value* point) { return !Contains(index, point); });
 }
 
-/// Plans the prefetches of a load. Rows that the block has loaded before are in a cache, and memory is idle,
-/// so the next block's rows are prefetched. In the first later pass, small rows are brought into the nearest
-/// cache, and larger ones into the second-level cache. Processors that need few hints get one hint for both
-/// cases. If the last pass bypasses the caches with its stores, it also brings the rows from memory.
+/// Plans the prefetches of a load. If the block has loaded these rows before, they are in a cache and memory
+/// is idle, so the next block's rows are prefetched. The first later loop over the rows brings small rows
+/// into L1, and larger ones into the second-level cache. Processors that need few hints get one hint for both
+/// cases. The last loop also brings the rows from memory if its stores bypass the caches.
 void Prefetching::Study(Expander& e, const Op* load) {
   const Rereads::Again* again = e.rereads.FindAgain(load);
   if (!again) {
@@ -115,7 +115,7 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->first && !e.facts.asks_for_reads) {
     requests.push_back({point, distance});
   } else if (again->first) {
-    // A quarter of the nearest cache for each of two blocks; the rest is for data that is written.
+    // A quarter of L1 for each of two blocks; the rest is for data that is written.
     constexpr int64_t kShare = 4;
     Value* tensor = e.Scalar(TensorOf(load));
     Value* bytes = e.b.Mul(rows.size, BytesPerIndex(e.b, tensor, again->dim));
@@ -128,9 +128,10 @@ void Prefetching::Study(Expander& e, const Op* load) {
 }
 
 /// Plans prefetches of data that only a reduction reads. They bring the data from memory into the
-/// second-level cache, because requests to that cache do not delay loads from the nearest one. If the whole
-/// tensor fits into the second-level cache, it needs no prefetches, and the hint refers to nearby data. There
-/// are no hints if the processor itself prefetches better, unless it must also widen narrow numbers.
+/// second-level cache, because requests to that cache do not delay loads from L1. If the whole tensor fits
+/// into the second-level cache, it needs no prefetches, and the hints refer to data that has already been
+/// processed. There are no hints if the hardware prefetcher works better than hints, unless the loop must
+/// also widen narrow numbers.
 void Prefetching::BringOnce(Expander& e, const Op* load) {
   constexpr int64_t kFloatBytes = 4;
   const Value* tensor = TensorOf(load);
@@ -164,8 +165,8 @@ const Value* Prefetching::PrefetchPoint(const Op* access) const {
   return point_ && Contains(IndexOf(access), point_) ? point_ : nullptr;
 }
 
-/// Determines how far ahead to prefetch. Register transposes follow the lines to which they store, and
-/// prefetch the next line. Other loops prefetch some rows ahead or, if a row is long, along the row.
+/// Determines how far ahead to prefetch. Register transposes go along the cache lines to which they store,
+/// and prefetch the next line. Other loops prefetch some rows ahead or, if a row is long, along the row.
 void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;

@@ -12,24 +12,26 @@ namespace kdl::cpu {
 
 struct Expander;
 
-/// Determines what an elementwise loop prefetches. A processor's own prefetcher stays within one page and
-/// does not run ahead through much arithmetic.
+/// Determines what an elementwise loop prefetches. Hardware prefetchers stay within one page, and do not run
+/// far ahead of a loop with much arithmetic.
 class Prefetching {
  public:
   /// Emits the code that the prefetches need before the elementwise loop.
   Prefetching(Expander& e, const ir::Op* elementwise, bool transposes);
 
-  /// A request to prefetch the element that is `distance` further along one point of the elementwise loop.
+  /// A request to prefetch the element that is `distance` further along one index of the elementwise loop.
   struct Request {
     const ir::Value* point;
     ir::Value* distance = nullptr;  ///< null if the distance is the constant `elements`
     int64_t elements = 0;
     ir::IntentKind intent = ir::IntentKind::Read;
     bool is_streaming = false;  ///< whether to prefetch only while stores bypass the caches
-    /// Whether one hint serves two lines, because the processor also fetches the other line of the pair.
+    /// Whether one hint serves two adjacent cache lines, because the processor also fetches the other line of
+    /// a pair.
     bool in_pairs = false;
   };
-  /// Returns what to prefetch at a load or store; empty if another access prefetches its line.
+  /// Returns what to prefetch at a load or store. Returns an empty list if another access prefetches its
+  /// cache line.
   std::vector<Request> RequestsFor(const ir::Op* access) const;
 
  private:

@@ -5,24 +5,26 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// If loads go from row to row along an elementwise loop's last axis, square blocks of their elements are
-// transposed in registers. The axis along which the loads are contiguous is called the side axis. Rows are
-// loaded along the side axis and transposed. Then the body runs once for each point of the side axis, with a
-// vector along the last axis. If stores go from row to row, they are transposed after the body instead.
+// If loads access another row for each index along an elementwise loop's last axis, square blocks of their
+// elements are transposed in registers. The axis along which the loads are contiguous is called the side
+// axis. Rows are loaded along the side axis and transposed. Then the body runs once for each point of the
+// side axis, with a vector along the last axis. If stores access the rows in this way, they are transposed
+// after the body instead.
 //
-// If stores go to the caches, one square follows another along the last axis, along which the stores go. A
-// line must come from the next cache before it is stored to, and adjacent lines come together. Stores that
-// bypass the caches read nothing, so the squares then follow the loads along the side axis.
+// If stores go to the caches, squares are processed one after another along the last axis, along which stores
+// are contiguous. A cache line must be fetched from the next cache before it is stored to, and adjacent lines
+// are fetched together. Stores that bypass the caches fetch nothing. In that case, squares are processed
+// along the side axis, along which loads are contiguous.
 //
-// If a side axis always has fewer points than a square, as for a window of three, there is only one square
+// If the side axis always has fewer points than a square, as for a window of three, there is only one square
 // along that axis. Only those points are computed, and all of them exist.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// A square block of `lanes` points along both axes, with its first point at `side` and `last`. Of its
-/// points, `side_points` and `last_points` exist along the two axes.
+/// A square block of `lanes` points along both axes, with its first point at `side` and `last`. Only the
+/// first `side_points` by `last_points` of its points exist.
 struct RegisterTranspose {
   Value* side;
   Value* last;
@@ -97,8 +99,8 @@ class RegisterTransposes {
     return std::max(lanes_, e_.facts.cache_line_bytes / body_.last().Bytes());
   }
 
-  /// Processes a block line by line, because half a line that is stored past the caches is a separate write
-  /// to memory.
+  /// Processes a block one cache line at a time, because a store of half a line past the caches is a separate
+  /// write to memory.
   void AlongSide(const Block& block) {
     int64_t of_line = LineLanes();
     LoopBounds lines{block.last.lo, block.last.hi, of_line};
@@ -113,8 +115,8 @@ class RegisterTransposes {
     });
   }
 
-  /// Whether the outputs are large and every line of the block is aligned. The lines are aligned if those of
-  /// the first two rows are, because the other rows follow at the same distance.
+  /// Emits the condition that the outputs are large and all cache lines of the block are aligned. It suffices
+  /// to check the first two rows, because the distance between rows is constant.
   Value* PassesCaches(const Block& block) {
     Value* zero = e_.b.I64(0);
     Value* one = e_.b.I64(1);
@@ -224,7 +226,7 @@ class RegisterTransposes {
     return e_.b.Min(point, e_.b.Sub(transpose.side_points, e_.b.I64(1)));
   }
 
-  /// Moves the body to the point at this distance from the square's first point.
+  /// Positions the body at this distance from the square's first point.
   void MoveTo(const RegisterTranspose& transpose, Value* side, Value* last) {
     body_.position()[SideAxis()] = e_.b.Add(transpose.side, side);
     body_.position()[LastAxis()] = e_.b.Add(transpose.last, last);
@@ -245,7 +247,7 @@ class RegisterTransposes {
   size_t side_;
   int64_t lanes_;
   int64_t points_ = 0;  ///< the maximum number of points along the side axis in a square
-  bool stores_;         ///< whether stores, and not loads, go from row to row
+  bool stores_;         ///< whether stores, rather than loads, are transposed
   Streaming streaming_;
 };
 

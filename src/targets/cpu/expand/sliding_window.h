@@ -13,7 +13,7 @@ struct Sliding {
   struct Axis {
     ir::AxisId axis;
     ir::Value* base;  ///< the position in the window if the positions of all terms are 0
-    /// Each axis with the factor by which its position is multiplied.
+    /// The axes whose positions are added up, each with the factor by which its position is multiplied.
     std::vector<std::pair<ir::AxisId, int64_t>> terms;
   };
   TileBuffer window;

@@ -3,8 +3,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// Expands a `split` to a loop over the blocks of each size, with a copy of its body. If no block of a size
-// can be shorter, the size is a constant. Sizes of which the original block certainly has no blocks are
+// Expands a `split` to one loop for each size of blocks, with a copy of the body in each loop. If no block of
+// a loop can be shorter than that size, the size is a constant. A loop that certainly has no iterations is
 // omitted.
 
 namespace kdl::cpu {
@@ -33,7 +33,7 @@ class Cutting {
   }
 
  private:
-  /// Emits the blocks of `most` elements. The last block may have up to `lacking` fewer elements.
+  /// Emits code for the blocks of `most` elements. The last block may have up to `lacking` fewer elements.
   void RunBlocks(int64_t most, int64_t lacking) {
     may_lack_ = lacking > 0;
     if (left_ == most || (may_lack_ && left_.value_or(most) < most)) {
@@ -61,7 +61,7 @@ class Cutting {
     if (left_.value_or(0) >= most - lacking) left_ = 0;
   }
 
-  /// Emits the block at `offset`, counted from the start of the original block.
+  /// Emits code for the block at `offset`, counted from the start of the original block.
   void RunBlock(int64_t most, Value* offset, Value* size) {
     Value* before = e_.b.Sub(offset, first_);
     Value* before_it = e_.b.Div(before, e_.b.I64(most));

@@ -7,13 +7,14 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Gives tile buffers memory, and turns accesses to elements of tiles into loads and stores.
+// Allocates the memory of tile buffers, and turns accesses to elements of tiles into loads and stores.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns the index of an element, or the index of the first element of its group.
+/// Converts an index to the layout with groups. Returns the index of the element itself or, if `whole` is
+/// true, that of the first element of its group.
 Values InGroup(Expander& e, const TileBuffer& tile_buffer, Values index, bool whole) {
   if (tile_buffer.group == 1 || !tile_buffer.panel) return index;
   Value*& row = index[index.size() - 2];
@@ -52,8 +53,8 @@ void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const i
                                tile_buffer.buffer->name().text());
 }
 
-/// Reports an error for a chunk of grouped elements, because adjacent elements along the last axis are then
-/// not contiguous.
+/// Reports an error if a chunk is accessed in a buffer with groups, because adjacent elements along the last
+/// axis are then not contiguous.
 void RefuseGroups(Expander& e, const TileBuffer& tile_buffer, const Chunk& chunk) {
   if (tile_buffer.group > 1 && tile_buffer.panel && chunk.lanes > 1)
     Refuse(e, tile_buffer, tile_buffer.axes.back(), e.b.loc());
