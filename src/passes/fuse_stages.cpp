@@ -346,7 +346,7 @@ void ReportNotInStep(PassContext& context, const ir::Function& kernel, const Op*
                                                   kernel.base_name(), stage_of(stuck[0]));
   for (size_t i = 1; i < stuck.size(); ++i) {
     report.Note(context.SpanOf(stuck[i]->loc()),
-                fmt::format("stage '{}' cannot get past this", stage_of(stuck[i])));
+                fmt::format("stage '{}' cannot continue past this point", stage_of(stuck[i])));
   }
   report.Help("push and pop in loops over one domain and outside branches, or omit --pipes=fused");
 }

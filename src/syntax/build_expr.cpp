@@ -258,7 +258,7 @@ const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
     BinaryOp op = FindSpelled(builder.Text(op_span), BinaryOp::Or);
     if (previous && IsComparison(*previous) && IsComparison(op)) {
       builder.diagnostics.Report(diag::ComparisonChain, op_span, Spelling(op), Spelling(*previous))
-          .Help("write a < b && b < c for a < b < c");
+          .Help("write a < b && b < c instead of a < b < c");
     }
     const Expr* rhs =
         BuildOperation(builder, static_cast<ParserRuleContext*>(spine[i]->children[2]));
@@ -413,7 +413,7 @@ void CheckDefines(Builder& builder, const Equation& equation) {
   if (!equation.compared && !defines) {
     builder.diagnostics
         .Report(diag::BadEquation, equation.lhs->span, builder.Text(equation.lhs->span))
-        .Help("use ~ to compare both sides");
+        .Help("use `~` to compare the two sides");
   }
 }
 

@@ -148,9 +148,11 @@ Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
   if (node->type() != nullptr) {
     item->result = BuildType(builder, node->type());
     if (item->function_kind != FunctionKind::Fn) {
+      std::string_view type = builder.Text(item->result->span);
       builder.diagnostics
           .Report(diag::ResultOfKernel, item->result->span, Word(item->function_kind))
-          .Help(fmt::format("write a parameter: result: out {}", builder.Text(item->result->span)));
+          .Help(fmt::format("declare a parameter for it: result: out {}{}", type,
+                            type.ends_with(']') ? "" : "[1]"));
     }
   }
   if (node->whereClause() != nullptr) {

@@ -57,7 +57,8 @@ void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
   std::string_view first = text.substr(0, CodePointBytes(text));
   uint32_t code = FirstCodePoint(first);
   Span span{file, offset, offset + static_cast<uint32_t>(text.size())};
-  std::string shown = code < 0x20 || code == 0x7F ? std::string() : fmt::format("'{}' ", first);
+  std::string shown =
+      code < 0x20 || code == 0x7F ? "control character" : fmt::format("character '{}'", first);
   diagnostics.Report(diag::UnknownCharacter, span, shown, code).Help(HelpForUnknown(first));
 }
 

@@ -197,10 +197,10 @@ class Tuning {
     return has_some ? found : std::nullopt;
   }
 
-  /// Handles a kernel that has no constant to tune. That is an error only if it is the only kernel.
+  /// Handles a kernel that has no integer parameter to tune. That is an error only if it is the only kernel.
   int NothingToTune(const std::string& name, bool among_several) {
     if (among_several) {
-      bool prints = driver::PrintOutput(fmt::format("{} has no constant to tune\n", name));
+      bool prints = driver::PrintOutput(fmt::format("{} has no integer parameter to tune\n", name));
       return prints ? driver::kExitDone : driver::kExitEnvironment;
     }
     session_.diagnostics.Report(driver::diag::NothingToTune, {}, name);

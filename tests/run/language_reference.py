@@ -28,7 +28,7 @@ DIAGNOSTIC = re.compile(r"([A-Z]\d{4}): (\w+): (.*)")
 HEAD = """# Diagnostics
 
 The diagnostics of `kernelc`, grouped by phase. `…` is a name, a number or another part of the text that depends on the
-source. `kernelc explain E0302` explains one of them, `kernelc explain --all` all of them.
+source. `kernelc explain E0302` explains one of them, and `kernelc explain --all` explains all of them.
 
 <!-- Written by tests/run/language_reference.py --update from the tables of the compiler; do not edit. -->
 """

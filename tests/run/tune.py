@@ -122,7 +122,7 @@ def check_several(folder):
     source = folder / "several.kdl"
     source.write_text(SEVERAL)
     run = kernelc("tune", source, "--set", "N=100", "--set", "M=1000", *QUICK)
-    checks.expect("all kernels are tuned", run.returncode == 0 and "plain has no constant to tune" in run.stdout
+    checks.expect("all kernels are tuned", run.returncode == 0 and "plain has no integer parameter to tune" in run.stdout
                   and "\nscale on " in run.stdout, run.stdout + run.stderr)
 
 

@@ -424,8 +424,9 @@ TEST_CASE("what does not read is told where and why") {
                   "2:12: error: value %b is not defined before this use");
   CheckFirstError(InKernel("  %a = const 1 : i8\n  %a = const 1 : i8"), "%a is defined twice");
   CheckFirstError(InKernel("  %a, %b = const 1 : i8"),
-                  "'const' has 1 results, but 2 names are given");
-  CheckFirstError(InKernel("  const 1"), "'const' has 1 results, but 0 names are given");
+                  "the number of results of 'const' is 1, but 2 names are given");
+  CheckFirstError(InKernel("  const 1"),
+                  "the number of results of 'const' is 1, but 0 names are given");
   CheckFirstError(InKernel("  %a = const 300 : i8"), "'300' is not a constant of type i8");
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
   CheckFirstError(InKernel("  %a = neg 1.5_f99 : f32"),
@@ -443,7 +444,7 @@ TEST_CASE("what does not read is told where and why") {
   CheckFirstError(InKernel("  %t = broadcast %N : tile<i64; q>"), "the function has no axis 'q'");
   CheckFirstError(InKernel("  check %N in %N {dimension = 99999999999999999999, text = \"\"}"),
                   "expected an integer");
-  CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "has 1 results");
+  CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "the number of results");
   CheckFirstError(InKernel("  %c = core_id : i64 loc(\"f\":1:4294967296+1)"),
                   "expected a 32-bit number");
 }

@@ -82,7 +82,7 @@ TEST_CASE("a dynamically scheduled loop counts from 0 in steps of 1 and has its 
 }
 
 TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
-  CheckFault("%r = add %f, %n : f32", "operands of f32 and i32");
+  CheckFault("%r = add %f, %n : f32", "its operands are of types f32 and i32");
   CheckFault("%r = add %t, %u : tile<f32; i>", "not the union");
   CheckFault("%r = add %t, %t : tile<f32; i j>", "not the union");
   CheckFault("%r = add %t, %t : tile<i32; i>", "the result is i32, not f32");
@@ -124,7 +124,8 @@ TEST_CASE("calls, blocks and constants") {
 }
 
 TEST_CASE("accesses") {
-  CheckFault("%r = load %x[%i] {bounds = clip} : tile<f32; i>", "1 indices for 2 dimensions");
+  CheckFault("%r = load %x[%i] {bounds = clip} : tile<f32; i>",
+             "the number of indices is 1, but the number of dimensions is 2");
   CheckFault("%r = load %f[%i] {bounds = clip} : tile<f32; i>", "the operand is not a tensor");
   CheckFault("%r = load %x[%i, %f] {bounds = clip} : tile<f32; i>",
              "neither a block nor an integer");
@@ -187,7 +188,8 @@ TEST_CASE("control flow") {
              "two blocks have the same axis");
   CheckFault("%r = elementwise (%p in %i) {\nyield %t\n} : tile<f32; i>",
              "that the yielded value and the blocks determine");
-  CheckFault("%r = element %u at (%zero) : f32", "1 indices for 2 axes");
+  CheckFault("%r = element %u at (%zero) : f32",
+             "the number of indices is 1, but the number of axes is 2");
   CheckFault("%e = alloc \"h\" on @cpu : tensor<f32,[M]>", "outside a program");
 }
 
@@ -195,7 +197,7 @@ TEST_CASE("scratch") {
   CheckFault("%s = buffer_new : f32", "not a buffer");
   CheckFault("%s = buffer_new : buffer<f32,[99999999,99999999]>", "too large");
   CheckFault("%s = buffer_new : buffer<f32,[4]>\n%r = buffer_load %s[%zero, %zero] : f32",
-             "2 indices for 1 dimensions");
+             "the number of indices is 2, but the number of dimensions is 1");
   CheckFault("%s = buffer_new : buffer<f32,[4]>\nbuffer_store %n to %s[%zero]",
              "does not have the element type of the buffer");
 }
@@ -213,7 +215,7 @@ TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for a
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %t : vec<f32 x 8>",
              "neither scalar nor vector");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %n : vec<f32 x 8>",
-             "operands of f32 and i32");
+             "its operands are of types f32 and i32");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = add %v, %v : vec<f64 x 8>",
              "the result is f64, not f32");
   CheckFault("%v = splat %f : vec<f32 x 8>\n%r = snapshot %v : vec<f32 x 8>",
@@ -284,7 +286,8 @@ TEST_CASE(
   CheckFault("%g = align_gap %x[%n, %zero] {lanes = 3} : i64", "3 lanes are not a power of two");
   CheckFault("%g = align_gap %x[%n, %zero] {lanes = 0} : i64", "0 lanes are not a power of two");
   CheckFault("%g = align_gap %x[%n, %zero] {lanes = 4} : i32", "the result is not an i64");
-  CheckFault("%g = align_gap %x[%n] {lanes = 4} : i64", "1 indices for 2 dimensions");
+  CheckFault("%g = align_gap %x[%n] {lanes = 4} : i64",
+             "the number of indices is 1, but the number of dimensions is 2");
 }
 
 TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as many lanes") {
@@ -322,7 +325,8 @@ TEST_CASE("vectors in scratch") {
   CheckSound(s +
              "buffer_store %v to %s[%zero, %zero] where %k\n"
              "%r = buffer_load %s[%zero, %zero] where %k : vec<f32 x 4>");
-  CheckFault(s + "%r = buffer_load %s[%zero] : vec<f32 x 4>", "1 indices for 2 dimensions");
+  CheckFault(s + "%r = buffer_load %s[%zero] : vec<f32 x 4>",
+             "the number of indices is 1, but the number of dimensions is 2");
   CheckFault(s + "%r = buffer_load %s[%zero, %zero] : vec<f64 x 4>",
              "does not have the element type of the buffer");
   CheckFault(s + "%r = buffer_load %s[%zero, %zero] where %k : f32",

@@ -79,7 +79,8 @@ std::optional<std::vector<WantedTarget>> TargetsOfDevices(Session& s, const ir::
   if (!targets->empty() || !NeedsCode(emits)) return targets;
   const std::string& promise = devices.at_run[0].begin()->first;
   s.diagnostics.Report(diag::UnboundDevice, {}, promise, s.options.files[0])
-      .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`", promise));
+      .Help(fmt::format(
+          "bind it with --device {}=host, or with another spec from `kernelc targets`", promise));
   return std::nullopt;
 }
 

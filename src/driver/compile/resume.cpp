@@ -40,9 +40,7 @@ bool CheckStanding(Session& s, ir::Module& module) {
   std::string where =
       module.target.empty() ? "for all targets" : fmt::format("for '{}'", module.target);
   s.diagnostics.Report(diag::TextOfNowhere, {}, module.after, where)
-      .Help(
-          "print KIR after a pass for one target with a single --target, which its first lines "
-          "then name");
+      .Help("to print KIR after a pass for one target, give only one --target");
   return false;
 }
 

@@ -134,8 +134,8 @@ class Collector {
     }
     if (!has_any)
       session_.diagnostics.Report(diag::NoDeviceText, {}, text)
-          .Help(fmt::format("use it with such a target: --target {} --emit {}", LoadingKind(text),
-                            text));
+          .Help(fmt::format("use a target that has this output: --target {} --emit {}",
+                            LoadingKind(text), text));
   }
 
   /// Returns the first kind of device that loads code in this text format and needs no description

@@ -349,7 +349,7 @@ void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed)
     }
     KDL_UNREACHABLE("unknown kind of assumption {}", static_cast<int>(assumed.what));
   };
-  report().Help("use --trust-ir if the text was printed by kernelc: it trusts these attributes");
+  report().Help("if kernelc printed this text, compile it with --trust-ir, which trusts it");
 }
 
 void ModuleReader::PlaceOps(const SourceManager& sources) {

@@ -165,7 +165,7 @@ std::string SpmdFault(const Op& op, const Module&) {
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   const std::vector<Value*>& params = op.region()->params();
   if (params.empty() || op.operands().size() != 2 * params.size())
-    return "requires two bounds for each binder";
+    return "it requires two bounds for each binder";
   for (const Value* param : params) {
     if (!IsBlock(param) && !IsI64(param)) return "a binder is neither a block nor an i64";
   }
@@ -226,7 +226,8 @@ std::string PrintFault(const Op& op, const Module&) {
       return "a value is neither a scalar, a tile nor a buffer";
     }
   }
-  if (op.Segment(PrintOp::at_sizes).size() != dims) return "requires one size for each dimension";
+  if (op.Segment(PrintOp::at_sizes).size() != dims)
+    return "it requires one size for each dimension";
   return AllI64(op.Segment(PrintOp::at_sizes));
 }
 

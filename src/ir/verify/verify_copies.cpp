@@ -26,7 +26,8 @@ std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Va
   if (buffer->type()->scalar != tensor->type()->scalar)
     return "tensor and buffer have different element types";
   if (place.size() != buffer->type()->dims.size())
-    return fmt::format("{} indices for {} dimensions", place.size(), buffer->type()->dims.size());
+    return fmt::format("the number of indices is {}, but the number of dimensions is {}",
+                       place.size(), buffer->type()->dims.size());
   const NumberList along = op.attr<AttrKey::Along>();
   if (along.empty() || along.size() > 2 || along.size() > place.size())
     return "a copy must have one or two dimensions";
@@ -34,7 +35,7 @@ std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Va
   bool ascends = std::ranges::is_sorted(along) && along.front() != along.back();
   if ((along.size() == 2 && !ascends) || along.front() < 0 || along.back() >= rank)
     return "'along' does not list dimensions of the tensor in ascending order";
-  if (sizes.size() != along.size()) return "requires one size for each dimension";
+  if (sizes.size() != along.size()) return "it requires one size for each dimension";
   std::string fault = AllI64(place);
   return fault.empty() ? AllI64(sizes) : fault;
 }

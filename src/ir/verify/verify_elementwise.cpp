@@ -67,7 +67,7 @@ std::string ElementwiseFault(const Op& op, const Module&) {
     if (IsSeparate(op.kind(), i)) {
       if (other != Scalar::Bool) return "the condition is not a bool";
     } else if (other != scalar) {
-      return fmt::format("operands of {} and {}", Spelling(other), Spelling(scalar));
+      return fmt::format("its operands are of types {} and {}", Spelling(other), Spelling(scalar));
     }
   }
   if (!FindEval(op.kind(), scalar, result->scalar))

@@ -105,7 +105,7 @@ std::string FoldedFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);
   if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
-    return "requires one init and one result for each value";
+    return "it requires one init and one result for each value";
   std::vector<Type> params;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!IsTile(values[i]->type())) return "a value is not a tile";
@@ -118,7 +118,7 @@ std::string FoldedFault(const Op& op) {
       !fault.empty())
     return fault;
   const std::vector<Value*>& all = op.region()->params();
-  if (all.size() != 2 * values.size()) return "requires two parameters for each value";
+  if (all.size() != 2 * values.size()) return "it requires two parameters for each value";
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i]->type() != inits[i % inits.size()]->type())
       return "a parameter does not have the element type of its value";
@@ -143,7 +143,7 @@ std::string FoldFault(const Op& op, const Module&) {
 
 std::string ScanFault(const Op& op, const Module&) {
   if (std::string fault = FoldedFault(op); !fault.empty()) return fault;
-  if (op.attr<AttrKey::Axes>().size() != 1) return "scans more than one axis";
+  if (op.attr<AttrKey::Axes>().size() != 1) return "it scans more than one axis";
   return FoldResultsFault(op, op.operand(0)->type()->axes);
 }
 
@@ -154,7 +154,8 @@ std::string GatherFault(const Op& op, const Module&) {
   if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
   Values index = op.Segment(GatherOp::at_index);
   if (index.size() != over.size())
-    return fmt::format("{} indices for {} axes", index.size(), over.size());
+    return fmt::format("the number of indices is {}, but the number of axes is {}", index.size(),
+                       over.size());
   for (const Value* value : index) {
     if (!IsTile(value->type()) || value->type()->scalar != Scalar::I64)
       return "an index is neither an i64 nor a tile of i64";
@@ -189,7 +190,8 @@ std::string SlidingWindowFault(const Op& op, const Module&) {
   }
   Access access = op.attr<AttrKey::Access>();
   if (access.dims.size() != over.size())
-    return fmt::format("{} indices for {} axes", access.dims.size(), over.size());
+    return fmt::format("the number of indices is {}, but the number of axes is {}",
+                       access.dims.size(), over.size());
   for (const AccessDim& dim : access.dims) {
     for (const AccessTerm& term : dim.terms) {
       if (term.operand >= index.size())

@@ -19,7 +19,7 @@ std::string ElementwiseLoopFault(const Op& op, const Module&) {
   if (axes.size() != op.operands().size()) return "two blocks have the same axis";
   const std::vector<Value*>& params = op.region()->params();
   if (params.size() != op.operands().size() || !AllI64(params).empty())
-    return "requires one i64 for each block";
+    return "it requires one i64 for each block";
   Values yielded = Yielded(op.region());
   if (yielded.size() != op.results().size()) return "must yield one value for each result";
   for (size_t i = 0; i < yielded.size(); ++i) {
@@ -41,7 +41,8 @@ std::string ElementFault(const Op& op, const Module&) {
   if (!IsTile(tile)) return "the operand is not a tile";
   Values point = op.Segment(ElementOp::at_point);
   if (point.size() != tile->axes.size())
-    return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
+    return fmt::format("the number of indices is {}, but the number of axes is {}", point.size(),
+                       tile->axes.size());
   bool fits = IsScalar(op.result()->type()) && op.result()->type()->scalar == tile->scalar;
   return fits ? AllI64(point) : "the result does not have the element type of the tile";
 }
@@ -51,7 +52,7 @@ std::string FoldedTermsFault(const Op& op) {
   Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();
   if (terms.empty() || terms.size() > 2)
-    return "requires one value, or two whose products are reduced";
+    return "it requires one value, or two whose products are reduced";
   for (const Value* term : terms) {
     if (!IsScalar(term->type())) return "a term is not a scalar";
     if (term->type()->scalar != terms[0]->type()->scalar) return "the factors differ in type";
@@ -75,7 +76,7 @@ std::string ReduceInLoopFault(const Op& op, const Module&) {
   if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
   const Op* elementwise = op.parent_region()->parent();
   if (!elementwise || elementwise->kind() != OpKind::Elementwise)
-    return "is not in an elementwise loop";
+    return "it is not in an elementwise loop";
   AxisList walked;
   for (const Value* block : elementwise->operands()) walked.push_back(block->type()->axes[0]);
   if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not 'lanes64'";
@@ -124,7 +125,8 @@ std::string AsyncCopyFault(const Op& op, const Module&) {
   bool is_workgroup = buffer->kind == TypeKind::Buffer && buffer->space == Space::Workgroup;
   if (!is_workgroup) return "the buffer is not in workgroup memory";
   if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
-    return fmt::format("{} indices for {} dimensions", copy.place().size(), buffer->dims.size());
+    return fmt::format("the number of indices is {}, but the number of dimensions is {}",
+                       copy.place().size(), buffer->dims.size());
   if (copy.tensor()->type()->scalar != buffer->scalar)
     return "the buffer does not have the element type of the tensor";
   if (std::string fault = AllI64(copy.place()); !fault.empty()) return fault;
@@ -178,7 +180,8 @@ std::string BufferFault(const Value* buffer, Values index, const Value* element,
   Type type = buffer->type();
   if (type->kind != TypeKind::Buffer) return "the operand is not a buffer";
   if (index.size() != type->dims.size())
-    return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
+    return fmt::format("the number of indices is {}, but the number of dimensions is {}",
+                       index.size(), type->dims.size());
   bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
   if (!fits || element->type()->scalar != type->scalar)
     return "the element does not have the element type of the buffer";
@@ -231,7 +234,7 @@ std::string HalfFault(const Op& op, const Module&) {
 }
 
 std::string ZipFault(const Op& op, const Module&) {
-  if (op.operands().size() < 2) return "requires two rows or more";
+  if (op.operands().size() < 2) return "it requires two rows or more";
   Type row = op.operand(0)->type();
   auto is_row = [&](const Value* value) { return value->type() == row; };
   if (!(IsScalar(row) || IsVector(row)) || !std::ranges::all_of(op.operands(), is_row))
@@ -269,7 +272,7 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
 /// Checks the buffers from which an mma step reads its factors.
 std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
   NumberList folded = op.attr<AttrKey::Folded>();
-  if (folded.size() != 2) return "requires one reduced dimension for each factor";
+  if (folded.size() != 2) return "it requires one reduced dimension for each factor";
   for (size_t i = 0; i < 2; ++i) {
     Type type = op.operand(i)->type();
     bool is_factor = type->kind == TypeKind::Buffer &&
@@ -300,7 +303,7 @@ std::string MmaFault(const Op& op, const Module& module) {
   auto has_slots = [](const Value* factor) { return factor->type()->dims.size() == 3; };
   int rings = (has_slots(step.a()) ? 1 : 0) + (has_slots(step.b()) ? 1 : 0);
   if (std::ssize(step.slots()) != rings)
-    return "requires one slot number for each factor with slots";
+    return "it requires one slot number for each factor with slots";
   if (std::string fault = AllI64(step.slots()); !fault.empty()) return fault;
   NumberList numbers = op.attr<AttrKey::Map>();
   if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1; }))
@@ -309,8 +312,8 @@ std::string MmaFault(const Op& op, const Module& module) {
   Values accs = step.accs();
   bool fits = map.size() == 2 && (numbers.size() == 8 || numbers.size() == 10) &&
               static_cast<size_t>(map[0].held() * map[1].held()) == accs.size();
-  if (!fits) return "requires one accumulator for each element of the thread";
-  if (op.results().size() != accs.size()) return "requires one result for each accumulator";
+  if (!fits) return "it requires one accumulator for each element of the thread";
+  if (op.results().size() != accs.size()) return "it requires one result for each accumulator";
   for (size_t i = 0; i < accs.size(); ++i) {
     bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == instruction->acc &&
                   op.result(i)->type() == accs[i]->type();
@@ -343,7 +346,7 @@ std::string TileMmaFault(const Op& op, const Module& module) {
   Values accs = step.accs();
   bool fits = sizes.size() == 2 && sizes[0] >= 1 && sizes[1] >= 1 &&
               sizes[0] * sizes[1] == std::ssize(accs) && op.results().size() == accs.size();
-  if (!fits) return "requires one accumulator and one result for each vector of the rows";
+  if (!fits) return "it requires one accumulator and one result for each vector of the rows";
   for (size_t i = 0; i < accs.size(); ++i) {
     Type type = accs[i]->type();
     bool is_acc = IsVector(type) && type->scalar == instruction->acc && type == accs[0]->type() &&
@@ -362,7 +365,7 @@ std::string TransposeFault(const Op& op, const Module&) {
   if (!std::has_single_bit(rows)) return fmt::format("{} rows are not a power of two", rows);
   if (static_cast<size_t>(Lanes(result)) != rows ||
       op.operands().size() * static_cast<size_t>(Lanes(part)) != rows * rows)
-    return fmt::format("requires {} rows and results", Lanes(result));
+    return fmt::format("it requires {} rows and results", Lanes(result));
   auto are = [](Values values, Type type) {
     return std::all_of(values.begin(), values.end(),
                        [&](const Value* value) { return value->type() == type; });

@@ -61,7 +61,7 @@ std::string TileCopyFault(const Op& op, const Module&) {
     return fault;
   if (std::string fault = MbarriersFault(copy.mbarriers()); !fault.empty()) return fault;
   if (copy.mbarriers()->type()->dims[0] != copy.buffer()->type()->dims[0])
-    return "requires one mbarrier for each slot";
+    return "it requires one mbarrier for each slot";
   if (std::string fault = AllI64(op.Segment(TileCopyOp::at_slot)); !fault.empty()) return fault;
   return AccessFault(op, copy.tensor());
 }

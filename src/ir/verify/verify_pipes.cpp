@@ -124,7 +124,7 @@ std::string AcquireFault(const Op& op, const Module&) {
 
 std::string SizesFault(Values sizes, const Value* pipe) {
   bool fits = sizes.size() == pipe->type()->dims.size() && AllI64(sizes).empty();
-  return fits ? "" : "requires one i64 size for each position";
+  return fits ? "" : "it requires one i64 size for each position";
 }
 
 std::string CommitFault(const Op& op, const Module&) {

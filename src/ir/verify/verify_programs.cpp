@@ -114,7 +114,8 @@ std::string BindSizeFault(const Op& op, const Module&) {
 std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
   if (!IsTensor(tensor)) return "a tensor is missing";
   if (index.size() != tensor->type()->dims.size())
-    return fmt::format("{} indices for {} dimensions", index.size(), tensor->type()->dims.size());
+    return fmt::format("the number of indices is {}, but the number of dimensions is {}",
+                       index.size(), tensor->type()->dims.size());
   if (std::string fault = AllI64(index); !fault.empty()) return fault;
   if (!IsScalar(element->type()) || element->type()->scalar != tensor->type()->scalar)
     return "the element does not have the element type of the tensor";

@@ -91,7 +91,8 @@ std::string AccessFault(const Op& op, const Value* tensor) {
   Access access = op.attr<AttrKey::Access>();
   size_t rank = tensor->type()->dims.size();
   if (access.dims.size() != rank)
-    return fmt::format("{} indices for {} dimensions", access.dims.size(), rank);
+    return fmt::format("the number of indices is {}, but the number of dimensions is {}",
+                       access.dims.size(), rank);
   std::vector<bool> used(index.size());
   for (const AccessDim& dim : access.dims) {
     for (const AccessTerm& term : dim.terms) {

@@ -89,11 +89,9 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
     for (const ReductionRow& row : AllReductions()) names.push_back(row.spelling);
     std::string_view nearest = NearestName(op, names);
     state.diagnostics.Report(diag::UnknownReduction, reduce.op.span, op)
-        .Help(
-            nearest.empty()
-                ? "the reductions are sum, prod, max, min, any, all, mean, argmax, argmin and dot, "
-                  "the scans cumsum, cumprod and cummax"
-                : fmt::format("did you mean '{}'?", nearest));
+        .Help(nearest.empty() ? "the reductions are sum, prod, max, min, any, all, mean, argmax, "
+                                "argmin and dot; the scans are cumsum, cumprod and cummax"
+                              : fmt::format("did you mean '{}'?", nearest));
     return nullptr;
   }
   const ReductionRow& row = ReductionRowOf(*kind);

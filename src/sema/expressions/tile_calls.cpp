@@ -209,7 +209,7 @@ bool CallBinder::CheckNamedExtents() {
     state_.diagnostics
         .Report(diag::CallRangeExtent, call_.span, to->name.text(), found, range->name.text(),
                 SizeText(InCaller(range->range.extent)))
-        .Note(range->span, fmt::format("'{}' is a position of a pipe", range->name.text()));
+        .Note(range->span, fmt::format("'{}' is a dimension of a pipe", range->name.text()));
     return false;
   }
   return true;

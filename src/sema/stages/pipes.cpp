@@ -126,7 +126,7 @@ std::optional<Ranges> CheckPositions(FunctionState& state, const CallExpr& call,
   if (given == 0 && rank > 0) return Infer(state, call, pipe, candidates, first == 1);
   if (given != rank) {
     state.diagnostics
-        .Report(diag::PipePositions, call.span, pipe->name.text(), Counted(rank, "position"),
+        .Report(diag::PipePositions, call.span, pipe->name.text(), Counted(rank, "dimension"),
                 Counted(given, "range"))
         .Note(pipe->span, fmt::format("'{}' carries {}", pipe->name.text(), ToString(pipe->type)));
     return std::nullopt;
@@ -176,7 +176,7 @@ Type CheckPush(FunctionState& state, const CallExpr& call, const Entity* pipe, P
   state.diagnostics
       .Report(diag::PushRanges, info.tile->span, RangesText(missing), pipe->name.text())
       .Note(pipe->span, fmt::format("'{}' carries {}", pipe->name.text(), ToString(pipe->type)))
-      .Help(fmt::format("reduce over it, for example sum({} over {})", Quote(state, info.tile),
+      .Help(fmt::format("reduce the tile, for example sum({} over {})", Quote(state, info.tile),
                         Joined(missing)));
   return type;
 }

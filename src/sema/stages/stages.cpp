@@ -101,8 +101,7 @@ bool IsAtTop(FunctionState& state, std::string_view what, Span head) {
   bool in_stage = state.stages.current != nullptr;
   if (!in_stage && state.block_depth == 1) return true;
   Diagnostic& report = state.diagnostics.Report(
-      diag::StagePlace, head, what,
-      in_stage ? "inside a stage" : "inside another statement of the kernel");
+      diag::StagePlace, head, what, in_stage ? "a stage" : "another statement of the kernel");
   if (in_stage) report.Note(state.stages.current->span, "the stage");
   report.Help("move it to the top level of the kernel's body");
   return false;

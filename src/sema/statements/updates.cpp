@@ -39,7 +39,7 @@ bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
   head.end = loop.body->span.begin;
   state.diagnostics
       .Report(diag::ReduceInStage, assign.span,
-              named ? "must not be in a loop or a branch" : "must iterate over a named domain")
+              named ? "not be in a loop or a branch" : "iterate over a named domain")
       .Note(head, "the `spmd for`")
       .Help(named ? "move the `spmd for` to the top level of the stage"
                   : "declare the domain before the stages, domain blocks = (…); and iterate over "

@@ -54,7 +54,7 @@ std::string ArgumentsText(const Form& form) {
                           ? "one number"
                           : fmt::format("{} to {} numbers", form.least_args, form.most_args);
   return fmt::format("{}{} from 1 to {}", count,
-                     form.arg.empty() ? "" : fmt::format(" '{}'", form.arg), form.most);
+                     form.arg.empty() ? "" : fmt::format(" named '{}'", form.arg), form.most);
 }
 
 std::optional<int64_t> Number(FunctionState& state, const Form& form, const syntax::Arg& arg) {

@@ -116,7 +116,7 @@ Type ResolveTuple(FunctionState& state, const syntax::TypeRef& ref) {
   for (const syntax::TypeRef* element : ref.elements) {
     if (!element->elements.empty() || !element->dims.empty()) {
       state.diagnostics.Report(diag::TuplePart, element->span, state.Text(element->span))
-          .Help("use a scalar type: a fn that is mapped over tiles returns a tuple of tiles");
+          .Help("use a scalar type: a fn that is applied to tiles returns a tuple of tiles");
       return Type{};
     }
     std::optional<Scalar> scalar = ResolveScalar(state, element->name);

@@ -26,8 +26,8 @@ void SortByNumber(std::vector<DiagnosticRow>& rows) {
 
 Table DiagnosticsTable() {
   Table table{"diagnostics",
-              "Diagnostics. `kernelc explain ID` explains one of them, "
-              "`kernelc explain --all` all of them.",
+              "Diagnostics. `kernelc explain ID` explains one of them, and "
+              "`kernelc explain --all` explains all of them.",
               {}};
   for (const DiagnosticRow& row : AllDiagnostics())
     table.rows.push_back({std::string(row.id), WithoutPlaceholders(row.text)});
@@ -79,7 +79,7 @@ std::string WithoutPlaceholders(std::string_view text) {
       shown += text[i++];
     } else if (text[i] == '{') {
       i = text.find('}', i);
-      shown += "…";
+      if (!shown.ends_with("…")) shown += "…";
     } else {
       shown += text[i];
     }

@@ -101,7 +101,9 @@ class KernelTest {
       Draw(*first_undrawn_, InputClass::Ordinary, report_);
     } else if (row.shapes > 0) {
       report_.Report(driver::diag::NoElements, {}, kernel_.contract().contract->function)
-          .Help("it contradicts itself for every shape with elements; --set tries a given shape");
+          .Help(
+              "the conditions contradict each other for every shape that has elements; --set tries "
+              "a given shape");
     } else {
       row.empty = true;
       report_.Report(driver::diag::NoShapes, {}, kernel_.contract().contract->function);
