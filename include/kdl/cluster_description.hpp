@@ -56,8 +56,8 @@ struct ClusterDescription {
   // Command lines, in which {words} are replaced by file names. Some paths are relative to the folder of the
   // description: the path of `boot`, a program's path if it contains a `/`, and words that begin with ./ or
   // ../.
-  std::vector<std::string>
-      compile;       // {source}: IR or C; {object}: its output; needed for some values of `code`
+  // {source}: IR or C; {object}: its output; needed for some values of `code`
+  std::vector<std::string> compile;
   std::string boot;  // linked with the kernels; if empty, the object inside kernelc is used
   std::vector<std::string> link;   // {image}: its output; {objects}: its inputs
   std::vector<std::string> run;    // {image}: the linked file

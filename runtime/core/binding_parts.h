@@ -26,7 +26,8 @@ struct Binding {
   std::int64_t instances = 0;
   std::int64_t slice_bytes = 0;
   std::int64_t shared_bytes = 0;
-  std::int64_t workspace_bytes = 0;  // size of the shared tensors plus the per-core slices after them
+  // size of the shared tensors plus the per-core slices after them
+  std::int64_t workspace_bytes = 0;
 
   Binding() = default;
   ~Binding() { DropBuffers(); }

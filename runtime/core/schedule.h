@@ -58,8 +58,9 @@ class Queue {
   Operation* begun_ = nullptr;  // the last operation that has started and is still in the queue
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
-  bool busy_ = false;          // an operation is ready, runs on a thread, or is being submitted
-  std::int64_t ended_ns_ = 0;  // when the queue's last operation ended; set only if there is a trace
+  bool busy_ = false;  // an operation is ready, runs on a thread, or is being submitted
+  // when the queue's last operation ended; set only if there is a trace
+  std::int64_t ended_ns_ = 0;
 };
 
 class Scheduler final : private ReadyWork {

@@ -62,8 +62,8 @@ class Timeline : public Counted {
   std::uint64_t value_;
   Queue* queue_ = nullptr;  // null for a caller's timeline, and after the queue is destroyed
   Clock clock_;             // for a queue's timeline: the clock of the last operation that started
-  std::map<std::uint64_t, Clock>
-      signals_;                     // for a caller's timeline: what was known at each signal
+  // for a caller's timeline: what was known at each signal
+  std::map<std::uint64_t, Clock> signals_;
   std::vector<FailedSpan> failed_;  // in ascending order; no value exceeds `value_`
   // If set, all points above value_ have failed with this cause.
   FailurePtr broken_;

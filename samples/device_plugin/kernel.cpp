@@ -66,7 +66,8 @@ std::int32_t CallCore(const kdl_launch_request& request, const Bound& bound, std
   core->version = KDL_ABI_VERSION;
   core->core_id = id;
   core->core_num = request.core_num;
-  core->slot = request.instances >= request.busy_cores ? id : 0;  // otherwise cores run one at a time
+  core->slot =
+      request.instances >= request.busy_cores ? id : 0;  // otherwise cores run one at a time
   core->launch = request.launch;
   if (variant.scratch_bytes > 0) core->scratch = bound.scratch.get();
   if (variant.frame_bytes > 0) core->frame = bound.frames.get() + id * bound.frame_bytes;

@@ -13,9 +13,8 @@ namespace kdl::interp {
 
 namespace {
 
-constexpr int64_t kMostStepsOfWhile =
-    int64_t{1} << 27;  ///< the maximum number of steps for one value, because a `while` might not
-                       ///< end
+/// The maximum number of steps for one value, because a `while` might not end.
+constexpr int64_t kMostStepsOfWhile = int64_t{1} << 27;
 
 int64_t KnownSize(Size size, const ContractData& data) {
   std::optional<int64_t> value = Evaluate(size, data.size);

@@ -35,8 +35,8 @@ struct ContractFailure {
   /// outside a tensor.
   bool malformed = false;
   ir::Loc loc = {};  ///< where evaluation failed
-  std::vector<ContractElement> elements =
-      {};  ///< for a requirement: the elements that its condition has read
+  /// For a requirement: the elements that its condition has read.
+  std::vector<ContractElement> elements = {};
 };
 
 }  // namespace kdl::interp

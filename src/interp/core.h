@@ -109,8 +109,8 @@ struct CombineState {
 /// a later execution.
 struct DynamicState {
   int64_t before = 0;  ///< how many numbers belonged to finished executions
-  std::optional<int64_t>
-      taken;  ///< a number that was drawn from the whole sequence but is not used yet
+  /// A number that was drawn from the whole sequence but is not used yet.
+  std::optional<int64_t> taken;
 };
 
 /// A copy that the GPU thread has started: the future contents of a workgroup's buffer, from `offset` on.
@@ -175,8 +175,8 @@ class Core {
   std::optional<Failure> failure;
   std::string fault;
   std::vector<uint64_t> results;  ///< the results, if the machine runs a fn or contract
-  std::vector<ElementRead>* reads =
-      nullptr;  ///< receives each element that a scalar load reads; may be null
+  /// Receives each element that a scalar load reads; may be null.
+  std::vector<ElementRead>* reads = nullptr;
 
  private:
   void StopStuck();

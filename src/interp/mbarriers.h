@@ -74,15 +74,15 @@ class WorkgroupMbarriers {
     int64_t opener = 0;
     /// The number of the interval between barriers in which the mbarrier was initialized.
     uint64_t interval = 0;
-    std::map<int64_t, uint64_t>
-        visits;  ///< for each thread, the interval in which it last used the mbarrier
+    /// For each thread, the interval in which it last used the mbarrier.
+    std::map<int64_t, uint64_t> visits;
   };
   struct Slot {
     int64_t tensor_tile = 0;             ///< the number of the last tile copy into the slot
     bool is_tensor_tile = false;         ///< whether the slot's contents come from a tile copy
     std::map<int64_t, int64_t> readers;  ///< the threads that have read the slot, and when
-    std::map<int64_t, int64_t>
-        before;  ///< the threads that have read the previous contents, and when
+    /// The threads that have read the previous contents, and when.
+    std::map<int64_t, int64_t> before;
     std::map<int64_t, int64_t> writers;
     std::set<int64_t> hidden;              ///< writers that have not made their writes visible yet
     std::map<int64_t, int64_t> under_way;  ///< for each thread, the number of its pending mma steps

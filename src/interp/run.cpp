@@ -29,11 +29,11 @@ constexpr int64_t kStepsBetweenLooks = 64;
 
 /// The bound parameters of a function, which can be applied to any number of machines.
 struct BoundParams {
-  std::vector<std::pair<size_t, uint64_t>>
-      scalars;  ///< each with the index of its parameter in the function's body
+  /// Each with the index of its parameter in the function's body.
+  std::vector<std::pair<size_t, uint64_t>> scalars;
   std::vector<std::pair<size_t, TensorValue>> tensors;
-  std::optional<std::pair<size_t, int64_t>>
-      workspace;  ///< the index of the parameter, and the bytes of the workspace
+  /// The index of the parameter, and the bytes of the workspace.
+  std::optional<std::pair<size_t, int64_t>> workspace;
 
   void ApplyTo(Machine& machine) const {
     for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);

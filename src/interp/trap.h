@@ -27,8 +27,8 @@ struct Trap {
   int64_t bound = 0;
   std::string text{};  ///< text that the message quotes instead of the op's text; may be empty
   FindingKind finding = FindingKind::None;
-  const ir::Op* other =
-      nullptr;  ///< for a race: the op of the other access, if it is a different op
+  /// For a race: the op of the other access, if it is a different op.
+  const ir::Op* other = nullptr;
   const ir::Loc* place = nullptr;  ///< the location of the error if there is no op for it
 };
 

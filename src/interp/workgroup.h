@@ -78,8 +78,8 @@ class Workgroup {
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;
-  std::unordered_multiset<const std::byte*>
-      sources_;  ///< the sources of elements that are being copied
+  /// The sources of elements that are being copied.
+  std::unordered_multiset<const std::byte*> sources_;
 };
 
 }  // namespace kdl::interp

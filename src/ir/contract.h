@@ -38,8 +38,8 @@ inline constexpr int64_t kMostKept = int64_t{1} << 24;
 struct ContractParam {
   ContractInput input = ContractInput::Argument;
   uint32_t number = 0;
-  bool bound =
-      false;  ///< for Auxiliary: the parameter gets the bounds of the elements, not their values
+  /// For Auxiliary: the parameter gets the bounds of the elements, not their values.
+  bool bound = false;
 };
 
 /// One condition or equation.
@@ -49,9 +49,11 @@ struct Clause {
   std::vector<ContractParam> params;  ///< the function's parameters, in order
   /// The index names. The clause is evaluated for each combination of their values.
   std::vector<ContractIndex> free;
-  std::optional<uint32_t> defines;   ///< for an equation `name[free] = …`: the number of the auxiliary
-  std::optional<uint32_t> compares;  ///< for another equation: the number of the argument on its left side
-  Name compared;                     ///< the name of that argument
+  /// For an equation `name[free] = …`: the number of the auxiliary.
+  std::optional<uint32_t> defines;
+  /// For another equation: the number of the argument on its left side.
+  std::optional<uint32_t> compares;
+  Name compared;  ///< the name of that argument
   bool has_rtol = false;
   bool has_atol = false;
 

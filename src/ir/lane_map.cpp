@@ -10,8 +10,8 @@ namespace kdl::ir {
 
 namespace {
 
-constexpr size_t kNumbers =
-    4;  // for each axis; there is one more number if an axis of the map has a span
+// for each axis; there is one more number if an axis of the map has a span
+constexpr size_t kNumbers = 4;
 
 bool HasSpans(const NumberList& numbers, size_t axes) {
   return axes > 0 && numbers.size() == (kNumbers + 1) * axes;

@@ -40,8 +40,8 @@ struct MatrixInstruction {
   /// block. Terms beyond the end of the block have +0 for both factors.
   int depth;
   StepOrder order;
-  bool
-      flushes;  ///< whether a subnormal factor or accumulator is replaced by a zero of the same sign
+  /// Whether a subnormal factor or accumulator is replaced by a zero of the same sign.
+  bool flushes;
   /// The op that computes the accumulator after one term from (a, b, acc), where a and b have the type of
   /// acc. It is mul for Pairs and Any.
   OpKind term;

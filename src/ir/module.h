@@ -35,8 +35,8 @@ inline constexpr std::string_view kCoreNum = "core_num";
 /// value, which replaces its name in all sizes.
 struct Generic {
   Name name;
-  std::vector<int64_t>
-      values;            ///< several: one variant of the function for each; none: not known yet
+  /// Several: one variant of the function for each; none: not known yet.
+  std::vector<int64_t> values;
   bool is_auto = false;  ///< whether the target's selector chooses the value if nothing else does
   std::vector<int64_t> choices;  ///< the values that it may have; empty: any
 };
@@ -90,16 +90,18 @@ struct Function {
 /// A device that the source declares, or the default device.
 struct Device {
   Name name;
-  std::string spec;       ///< such as `host` or `cuda?arch=sm_90,host`; empty if the device is only declared
-  bool is_given = false;  ///< whether it comes from the command line instead of a declaration in the source
+  /// Such as `host` or `cuda?arch=sm_90,host`; empty if the device is only declared.
+  std::string spec;
+  /// Whether it comes from the command line instead of a declaration in the source.
+  bool is_given = false;
 };
 
 /// The names, types and instructions that all modules of one compilation share.
 struct Context {
   Names& names;
   TypeTable types;
-  std::span<const MatrixInstruction* const>
-      instructions;  ///< the matrix instructions that contractions may name
+  /// The matrix instructions that contractions may name.
+  std::span<const MatrixInstruction* const> instructions;
   explicit Context(Names& n, std::span<const MatrixInstruction* const> u = {})
       : names(n), instructions(u) {}
 };

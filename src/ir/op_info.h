@@ -31,9 +31,9 @@ enum Place : uint32_t {
 
 enum Trait : uint32_t {
   // The first three traits describe the effect of the op; each op has exactly one of them.
-  kPure = 1 << 0,     ///< no effect: may be removed if unused, and merged with an equal op
-  kRepeats = 1 << 1,  ///< a core may execute it again without other cores noticing
-  kActs = 1 << 2,     ///< has an effect that others, such as other cores, can observe
+  kPure = 1 << 0,         ///< no effect: may be removed if unused, and merged with an equal op
+  kRepeats = 1 << 1,      ///< a core may execute it again without other cores noticing
+  kActs = 1 << 2,         ///< has an effect that others, such as other cores, can observe
   kElementwise = 1 << 3,  ///< maps scalars; the result has the union of the operands' axes
   kTraps = 1 << 4,        ///< may stop the core
   kTerminator = 1 << 5,   ///< ends a region

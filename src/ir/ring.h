@@ -24,11 +24,10 @@ struct Ring {
   int64_t bytes() const { return header + depth * slot; }
 };
 
-inline constexpr int64_t kRingHeaderBytes =
-    64;  ///< a cache line, so that the header shares no cache line with a slot
-inline constexpr int64_t kRingPushed =
-    0;  ///< the byte offset of the counter of pushed tiles in the
-        ///< header
+/// The size of a cache line, so that the header and the first slot are in different lines.
+inline constexpr int64_t kRingHeaderBytes = 64;
+/// The byte offset of the counter of pushed tiles in the header.
+inline constexpr int64_t kRingPushed = 0;
 inline constexpr int64_t kRingPopped = 8;
 inline constexpr int64_t kSlotSizesBytes = 64;
 

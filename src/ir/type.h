@@ -21,14 +21,14 @@ using kdl::SizeKind;
 
 enum class TypeKind : uint8_t {
   Tile,  ///< a value on a core, with one element for each point of its axes; a scalar if it has no axes
-  Tensor,      ///< device memory, row-major, innermost stride 1
-  Block,       ///< the run-time properties of one block of an axis: start, size, index
+  Tensor,  ///< device memory, row-major, innermost stride 1
+  Block,   ///< the run-time properties of one block of an axis: start, size, index
   TileBuffer,  ///< between tile and loop level: scratch memory of a core that stores tiles over its axes
-  Buffer,      ///< loop level: scratch memory, row-major, with constant extents
-  Vector,      ///< loop level: a fixed number of lanes, each a scalar
-  Event,       ///< programs: the completion of a launch or a transfer
-  Pipe,        ///< a queue of tiles between two stages of a core
-  Workspace,   ///< the memory of one instance of a kernel, which contains the ring buffers of its pipes
+  Buffer,     ///< loop level: scratch memory, row-major, with constant extents
+  Vector,     ///< loop level: a fixed number of lanes, each a scalar
+  Event,      ///< programs: the completion of a launch or a transfer
+  Pipe,       ///< a queue of tiles between two stages of a core
+  Workspace,  ///< the memory of one instance of a kernel, which contains the ring buffers of its pipes
 };
 
 /// Says which threads can access a buffer.

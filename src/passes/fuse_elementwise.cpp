@@ -70,8 +70,8 @@ bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
 struct Group {
   AxisList axes;
   std::vector<Op*> members;
-  std::vector<Op*> followers;         ///< reductions of members' results, placed after the loop
-  size_t overtaken = 0;               ///< number of followers that precede the last member in the source
+  std::vector<Op*> followers;  ///< reductions of members' results, placed after the loop
+  size_t overtaken = 0;        ///< number of followers that precede the last member in the source
   std::unordered_set<const Op*> set;  ///< members and followers
 
   bool Accepts(const Op* op) const {

@@ -265,8 +265,8 @@ class Inliner {
       const Value* param = from->param(i);
       map_[param] = builder_.AddParam(to, types[first + i], param->name());
     }
-    Value* around =
-        std::exchange(mask_, nullptr);  // the loop's condition already masks ops that may trap
+    // the loop's condition already masks ops that may trap
+    Value* around = std::exchange(mask_, nullptr);
     CopyBody(from);
     mask_ = around;
     std::vector<Value*> yielded;

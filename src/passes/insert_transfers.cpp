@@ -246,7 +246,8 @@ class Inserter {
       auto need = std::ranges::find(needs, root, &Need::root);
       if (need == needs.end()) need = needs.insert(need, {root});
       need->writes = need->writes || touch.writes;
-      need->reads = need->reads || touch.reads || touch.tensor != root;  // a part: the rest must be kept
+      need->reads =
+          need->reads || touch.reads || touch.tensor != root;  // a part: the rest must be kept
     }
     return needs;
   }

@@ -361,11 +361,12 @@ class Instantiation {
   ir::Module& module_;
   std::vector<Function*> instantiated_;
   std::vector<Function*> dead_;
-  std::vector<std::pair<Function*, const Generic*>>
-      unbound_;                  ///< kernels, each with a generic without a value
-  std::vector<Function*> open_;  ///< kernels launched without a value that they need; already reported
-  std::map<const ir::Op*, Name>
-      handed_on_;  ///< for each launch, a constant for which the program has no value
+  /// Kernels, each with a generic without a value.
+  std::vector<std::pair<Function*, const Generic*>> unbound_;
+  /// Kernels launched without a value that they need; already reported.
+  std::vector<Function*> open_;
+  /// For each launch, a constant for which the program has no value.
+  std::map<const ir::Op*, Name> handed_on_;
 };
 
 }  // namespace

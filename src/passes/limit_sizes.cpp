@@ -34,7 +34,8 @@ using proofs::LaunchProduct;
 using proofs::Magnitude;
 using proofs::Wraps;
 
-constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< the maximum number of indices of one `spmd for`
+constexpr int64_t kMostIndices = int64_t{1}
+                                 << 62;  ///< the maximum number of indices of one `spmd for`
 
 /// Collects the products of sizes that bound the magnitudes of values, each with the largest constant factor.
 class Products {

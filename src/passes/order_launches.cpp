@@ -72,8 +72,9 @@ bool Knows(const Clock& clock, const Access& access) {
 struct Reached {
   /// For each tensor, the accesses that may still be running: its last writer, and the readers since then.
   std::unordered_map<const Value*, std::vector<Access>> tensors;
-  std::map<Queue, Clock> queues;  ///< for each queue, the ops that are complete when its last op is complete
-  Clock host;                     ///< the ops that are complete when the host continues
+  /// For each queue, the ops that are complete when its last op is complete.
+  std::map<Queue, Clock> queues;
+  Clock host;  ///< the ops that are complete when the host continues
 };
 
 /// How an op accesses a tensor's memory.
@@ -301,7 +302,8 @@ class Ordering {
 
   ir::Module& module_;
   SwapClasses classes_;
-  std::unordered_map<const Value*, Clock> clocks_;  ///< for each event, the ops that are complete after it
+  /// For each event, the ops that are complete after it.
+  std::unordered_map<const Value*, Clock> clocks_;
   int time_ = 0;
 };
 

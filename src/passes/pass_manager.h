@@ -49,8 +49,9 @@ struct PassOptions {
   std::string_view stop_after;  ///< the name of a pass, or empty
   bool locs = false;
   bool verify = true;
-  std::function<void(std::string_view text)> print;  ///< receives the text that --print-after prints
-  std::vector<PassRun>* times = nullptr;             ///< if not null, each pass appends its run time
+  /// Receives the text that --print-after prints.
+  std::function<void(std::string_view text)> print;
+  std::vector<PassRun>* times = nullptr;  ///< if not null, each pass appends its run time
 };
 
 enum class PipelineEnd { Done, Stopped, Failed };

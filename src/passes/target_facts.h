@@ -22,13 +22,15 @@ struct TargetFacts {
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;
   int64_t scratch_bytes = int64_t{1} << 30;  ///< limit on the total size of one core's live buffers
-  int64_t workgroup_limit = 0;  ///< limit on the total size of all buffers in a workgroup; 0: no limit
-  bool split_engines = false;   ///< whether contractions run on one engine and everything else on another
-  bool pipes_on_chip = false;   ///< whether pipes need no memory from the program
-  std::vector<const ir::MatrixInstruction*>
-      instructions;  ///< matrix instructions for contractions, best first
-  std::vector<const ir::MatrixInstruction*>
-      native;  ///< those of `instructions` that are machine instructions
+  /// Limit on the total size of all buffers in a workgroup; 0: no limit.
+  int64_t workgroup_limit = 0;
+  /// Whether contractions run on one engine and everything else on another.
+  bool split_engines = false;
+  bool pipes_on_chip = false;  ///< whether pipes need no memory from the program
+  /// Matrix instructions for contractions, best first.
+  std::vector<const ir::MatrixInstruction*> instructions;
+  /// Those of `instructions` that are machine instructions.
+  std::vector<const ir::MatrixInstruction*> native;
   /// A lower level of the same architecture, whose code also runs on this target and is equally good for
   /// kernels without native instructions. Empty if there is none.
   std::string extends;

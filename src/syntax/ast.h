@@ -61,8 +61,8 @@ struct FunctionItem : ItemOf<ItemKind::Function> {
   const BlockStmt* body = nullptr;
   std::vector<const Expr*> requirements;
   std::vector<Equation> ensures;
-  const TestItem* test =
-      nullptr;  ///< if the program was made from a test, that test; otherwise null
+  /// If the program was made from a test, that test; otherwise null.
+  const TestItem* test = nullptr;
 };
 struct DeviceItem : ItemOf<ItemKind::Device> {
   const Expr* value = nullptr;  ///< null if the device is only declared, as in `device d;`

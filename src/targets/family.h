@@ -91,8 +91,8 @@ struct Family {
   /// wrong on the machine that compiles, not in the kernel.
   Result<codegen::CompiledModule> (*generate)(std::span<const TargetKernels> kernels,
                                               const codegen::CompileOptions& options);
-  std::span<const ir::MatrixInstruction* const> instructions =
-      {};  ///< matrix instructions that contractions may name
+  /// Matrix instructions that contractions may name.
+  std::span<const ir::MatrixInstruction* const> instructions = {};
   /// Returns the number of bytes that block copies move in one launch, as a formula in the launch's sizes.
   /// Must be called after the passes in `pipes`. Null if the family has no block copies.
   std::string (*copied_bytes)(ir::Module& module, const ir::Function& kernel) = nullptr;

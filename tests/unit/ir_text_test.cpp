@@ -534,4 +534,27 @@ TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
   CHECK(accepted > 10);
 }
 
+TEST_CASE("every op has a location, even if the text does not contain it") {
+  ReadText text{""};
+  FileId file = text.sources.Add("k.kir", R"(kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {
+  axis i = N by 8
+  spmd (%i: block<i> in 0 .. %N) {
+    %t = load %x[%i] {bounds = guard, text = "x[i]"} : tile<f32; i>
+    %u = add %t, 1.0_f32 : tile<f32; i>
+    store %u to %x[%i] {bounds = guard, text = "x[i]"}
+  }
+  return
+}
+)");
+  std::unique_ptr<Module> module =
+      Parse(text.sources, file, text.context, text.diagnostics, Trust::Nothing);
+  REQUIRE_MESSAGE(module, text.Errors());
+  size_t ops = 0;
+  Walk(module->functions()[0]->body, [&](const Op* op) {
+    ++ops;
+    CHECK_MESSAGE(op->loc().line != 0, op->info().spelling);
+  });
+  CHECK(ops == 8);  // two constants and a `yield` are not written as ops
+}
+
 }  // namespace kdl::ir

@@ -78,8 +78,8 @@ class CDialect final : public opencl::Dialect {
   int64_t scratchpad_bytes = 0;  ///< scratchpad bytes that the kernel uses
 
  private:
-  static constexpr int kFirstTensor =
-      4;  // after the memories that every kernel has: memory, shared, record, prints
+  // after the memories that every kernel has: memory, shared, record, prints
+  static constexpr int kFirstTensor = 4;
 
   struct CopyEnds {
     const ir::Value* tensor;

@@ -24,7 +24,7 @@ struct Memory {
   std::vector<llvm::Value*> strides;
   llvm::MDNode* alias_scope = nullptr;
   llvm::MDNode* noalias = nullptr;  ///< null if nothing is known
-  int64_t panel = 0;                ///< elements in a row of a swizzled panel; 0 if the layout has no panels
+  int64_t panel = 0;  ///< elements in a row of a swizzled panel; 0 if the layout has no panels
 };
 
 /// The ring buffer of a pipe, in the core's workspace. `base` is the start of the ring. `slots` describes the
@@ -47,16 +47,15 @@ struct Coroutine {
 enum class Ending : int32_t { Done = 0, Trapped = -1, Stopped = -2 };
 
 /// The state of a dynamically scheduled loop. `counter` is the counter that all cores of the launch share.
-/// `before` and `taken` are on the core's stack: the total number of iterations of the loop's earlier runs,
-/// and the iteration number that the core has claimed.
+/// The core's stack has `before`, the number of iterations of the loop's earlier runs, and `taken`, the
+/// iteration that the core has claimed.
 struct DynamicState {
   llvm::Value* counter = nullptr;
   llvm::Value* before = nullptr;
   llvm::Value* taken = nullptr;
 };
 
-/// Size of the header at the start of a core's frame. The buffers that live across a barrier follow the
-/// header.
+/// Size of the header of a core's frame. Buffers that live across a barrier follow it.
 inline constexpr int64_t kFrameHeaderBytes = 64;
 
 /// The block through which all traps leave a kernel. Each trap adds its values to the phi nodes.
@@ -68,8 +67,8 @@ struct TrapExit {
   llvm::PHINode* bound = nullptr;
 };
 
-/// The state while the code for one kernel, or for its launch check, is emitted; the functions below emit the
-/// code. This class is for cores that are a single thread. Other emitters derive from it.
+/// The state while the code for one kernel, or for its launch check, is emitted. This class is for cores that
+/// are a single thread. Other emitters derive from it.
 struct Emitter {
   llvm::Module& module;
   const AbiTypes& abi;
@@ -83,18 +82,17 @@ struct Emitter {
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
   llvm::Value* stop = nullptr;  ///< address of kdl_launch.stop; null if loops do not poll it
-  llvm::Value* dynamic_counters =
-      nullptr;  ///< kdl_launch.dynamic_counters, if any loop is dynamically scheduled
-  llvm::Value* frame = nullptr;         ///< kdl_core.frame, if the kernel has barriers
-  llvm::Value* core_slot = nullptr;     ///< address in `frame` of the pointer to the current kdl_core
-  llvm::Value* scratch = nullptr;       ///< the core's scratch memory; null if it may change between calls
-  llvm::BasicBlock* stopped = nullptr;  ///< block that leaves the kernel early; the first poll creates it
+  llvm::Value* dynamic_counters = nullptr;  ///< address of kdl_launch.dynamic_counters, if used
+  llvm::Value* frame = nullptr;             ///< kdl_core.frame, if the kernel has barriers
+  llvm::Value* core_slot = nullptr;  ///< address in `frame` of the pointer to the current kdl_core
+  llvm::Value* scratch = nullptr;    ///< the core's scratch memory; null if its address may change
+  llvm::BasicBlock* stopped = nullptr;  ///< leaves the kernel early; the first poll creates it
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
   bool stores_past_caches = false;
   class SourceLines* lines = nullptr;  ///< null if no line table is wanted
   int loop_depth = 0;
-  llvm::BasicBlock* iteration = nullptr;  ///< start of an iteration of the innermost loop, or null (see AddIndex)
+  llvm::BasicBlock* iteration = nullptr;  ///< start of the innermost loop's body (see AddIndex)
   std::optional<Coroutine> coroutine;     ///< set while a stage is emitted
   std::vector<llvm::Value*> stages;       ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
@@ -123,8 +121,7 @@ struct Emitter {
 llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);
-/// Returns a vector type of `scalar` with as many lanes as `like`, or `scalar` itself if `like` is not a
-/// vector.
+/// Returns a vector of `scalar` with as many lanes as `like`, or `scalar` if `like` is not a vector.
 llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar);
 
 /// Emits the instructions of one op. Each op that remains after lowering to loops has a specialization; if
@@ -188,7 +185,7 @@ struct Region {
   RegionKind kind;
   Memory* memory;
   bool read_only = false;
-  const BufferPlace* place = nullptr;  ///< where the buffer is placed; null if it overlaps no other buffer
+  const BufferPlace* place = nullptr;  ///< null if the buffer overlaps no other buffer
   llvm::MDNode* scope = nullptr;
 };
 /// Tells LLVM which areas never overlap. An `out` or `inout` tensor overlaps no other parameter. Tensors,

@@ -128,7 +128,8 @@ Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   llvm::Value* stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // innermost dimension first, each inserted before the previous one
+  for (size_t i = dims.to;
+       i-- > 0;) {  // innermost dimension first, each inserted before the previous one
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     Size size = view->result()->type()->dims[dims.dimension + i];

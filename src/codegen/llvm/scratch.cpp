@@ -17,7 +17,8 @@ namespace kdl::codegen {
 namespace {
 
 constexpr int64_t kStackBytes = 4096;  // limit on the total size of a kernel's stack buffers
-constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // limit on the size of one stack buffer: 64 lanes
+// limit on the size of one stack buffer: 64 lanes
+constexpr int64_t kStackBufferBytes = int64_t{64} * 8;
 
 int64_t BufferBytes(ir::Type type) {
   int64_t bytes = Bytes(type->scalar);

@@ -146,7 +146,8 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
 std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants) {
   std::vector<FaceParam> params;
   CppNames names;
-  names.Pick(kDevicesType);  // reserved for the type of the last parameter, which chooses the devices
+  names.Pick(
+      kDevicesType);  // reserved for the type of the last parameter, which chooses the devices
   for (size_t p = 0; p < variants[0]->params.size(); ++p) {
     FaceParam face;
     face.param = &variants[0]->params[p];

@@ -16,8 +16,8 @@ struct FaceParam {
   const ir::Param* param = nullptr;
   std::string name;      ///< a valid identifier in C++
   std::string declared;  ///< declaration in the source: "in T[M, K]", "f32"
-  std::string
-      owner;  ///< for a program's tensor that may be on any device: the device that first uses it
+  /// For a program's tensor that may be on any device: the device that first uses it.
+  std::string owner;
   bool is_tensor = false;
   bool any_scalar = false;  ///< a scalar whose type depends on the variant
 
@@ -41,12 +41,13 @@ struct FaceFunction {
   std::string c_name;
   std::string launch_name;  ///< for a kernel: the function that only submits it to a queue
   std::string doc;
-  std::string note;  ///< additional documentation: the possible types of T, the possible values of constants
+  /// Additional documentation: the possible types of T, the possible values of constants.
+  std::string note;
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
-  bool is_variant =
-      false;  ///< one of several functions for the element types of a program; private to its file
+  /// One of several functions for the element types of a program; private to its file.
+  bool is_variant = false;
 };
 
 /// One instance of an exported kernel, as a function that takes pointers and sizes.
@@ -88,8 +89,9 @@ struct ModuleFace {
   std::string c_devices;      ///< the C struct that states where programs run
   std::string images;         ///< name of the compiled images in C and C++
   std::string images_symbol;  ///< name of the compiled images for the linker
-  std::string calls_symbol;   ///< linker symbol defined in NAME.c, named after the module's contents (kdl/link.h)
-  std::string orch_symbol;    ///< linker symbol defined in NAME.orch.cpp, named in the same way
+  /// Linker symbol defined in NAME.c, named after the module's contents (kdl/link.h).
+  std::string calls_symbol;
+  std::string orch_symbol;  ///< linker symbol defined in NAME.orch.cpp, named in the same way
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;

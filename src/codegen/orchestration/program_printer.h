@@ -203,7 +203,7 @@ class ProgramPrinter {
   CppNames names_;
   std::unordered_map<const ir::Value*, std::string> variables_;
   std::set<const ir::Value*> part_variables_;  ///< parts and views of tensors that have variables
-  std::vector<std::vector<Owned>> owned_;      ///< objects to free at the end of each enclosing block
+  std::vector<std::vector<Owned>> owned_;  ///< objects to free at the end of each enclosing block
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::vector<std::pair<Name, int64_t>> queues_;

@@ -337,7 +337,8 @@ Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& reque
     }
     launch.args.push_back(arg);
   }
-  if (request.core_num == KDL_CORES_AUTO) {  // the program computed this number, so it does not mean `auto`
+  if (request.core_num ==
+      KDL_CORES_AUTO) {  // the program computed this number, so it does not mean `auto`
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
                                name, *request.core_num),
                    FailureKind::User};

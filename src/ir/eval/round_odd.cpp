@@ -8,8 +8,8 @@ namespace kdl::ir {
 
 namespace {
 
-constexpr uint64_t kDropped =
-    (uint64_t{1} << 29) - 1;  // the mantissa bits of an f64 that an f32 does not have
+// the mantissa bits of an f64 that an f32 does not have
+constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1;
 constexpr uint64_t kLastKept = kDropped + 1;
 
 double At(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }

@@ -52,6 +52,7 @@ Value* ReadInlineConstant(TextReader& reader, Region* region) {
     Attr attr{AttrKey::Bits, static_cast<int64_t>(*bits)};
     made = Builder(reader.module, region, before)
                .Make(OpKind::Const, {}, reader.types().ScalarOf(*scalar), {std::move(attr)});
+    reader.spans[made->def()] = cursor.From(begin);
   }
   return made;
 }

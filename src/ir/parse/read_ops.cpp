@@ -568,7 +568,10 @@ bool ReadOps(TextReader& reader, Region* region, size_t depth) {
     if (!OpReader(reader, region, depth).Read()) return false;
   }
   bool is_open = !region->last() || !region->last()->info().has(kTerminator);
-  if (region->parent() && is_open) Builder(reader.module, region).Create(OpKind::Yield, {{}}, {});
+  if (region->parent() && is_open) {
+    Op* yield = Builder(reader.module, region).Create(OpKind::Yield, {{}}, {});
+    reader.spans[yield] = reader.cursor.From(reader.cursor.Here());
+  }
   return true;
 }
 

@@ -173,8 +173,9 @@ class Carrier {
   }
 
   void CopyRegions(const Op* op) {
-    size_t own =
-        op->kind() == OpKind::Loop ? 1 : 0;  // number of region parameters that are not carried values
+    size_t own = op->kind() == OpKind::Loop
+                     ? 1
+                     : 0;  // number of region parameters that are not carried values
     size_t inits = op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits} : 0;
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {

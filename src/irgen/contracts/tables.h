@@ -15,8 +15,8 @@ namespace kdl::irgen {
 /// The tables for the value of one expression: one table for each part of a tuple, otherwise a single one.
 struct Kept {
   IndexNames names;
-  ir::Value* known =
-      nullptr;  ///< tells which elements have been stored; null if readers know that themselves
+  /// Tells which elements have been stored; null if readers know that themselves.
+  ir::Value* known = nullptr;
   std::vector<ir::Value*> tables;
 };
 

@@ -124,7 +124,8 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
     bool is_checked =
         !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (is_checked) continue;
-    if (candidates.empty()) {  // there are no variants until the program's integer parameter has a value
+    if (candidates
+            .empty()) {  // there are no variants until the program's integer parameter has a value
       constants.known = WithConstant(constants.known, name, ToString(value));
       continue;
     }

@@ -38,8 +38,7 @@ struct FunctionGen {
   std::unordered_map<const sema::Entity*, ir::Value*> values;
   /// The current values of the parts of variables and parameters that are tuples.
   std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
-  std::unordered_map<const sema::Entity*, ir::Value*>
-      blocks;  ///< blocks of the ranges in scope
+  std::unordered_map<const sema::Entity*, ir::Value*> blocks;  ///< blocks of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
   /// The bounds of each dimension of a domain (an index space). They are computed where the domain is
   /// declared.
@@ -52,8 +51,8 @@ struct FunctionGen {
     ir::Value* condition;
     bool negated;
     bool of_loop = false;
-    ir::Value* mask =
-        nullptr;  ///< conjunction of this guard and all outer guards; created when first needed
+    /// Conjunction of this guard and all outer guards; created when first needed.
+    ir::Value* mask = nullptr;
     ir::Value* inside = nullptr;  ///< like `mask`, but without the guard of the loop
   };
   std::vector<Guard> guards;
@@ -67,8 +66,8 @@ struct FunctionGen {
   /// The bools of a loop that `break` or `continue` may leave. They guard the statements after a jump, and
   /// are carried like the vars of the source.
   struct LoopFlow {
-    const sema::Entity* stays =
-        nullptr;  ///< true until a `break` is executed; null if there is none
+    /// True until a `break` is executed; null if there is none.
+    const sema::Entity* stays = nullptr;
     /// True until a `break` or `continue` is executed in this iteration; null if the loop has no `continue`.
     const sema::Entity* live = nullptr;
     const sema::Entity* AfterJump() const { return live ? live : stays; }
@@ -82,8 +81,7 @@ struct FunctionGen {
   const sema::ExprInfo& Info(const syntax::Expr* expr) const { return checked.Info(expr); }
   ir::Loc LocOf(Span span) const;
   Name QuotedSource(Span span) const;
-  Size Bound(
-      Size size) const;  ///< replaces each name in `size` with the size that it represents
+  Size Bound(Size size) const;  ///< replaces each name in `size` with the size that it represents
   ir::AxisId RangeAxis(const sema::Entity* range);
   std::vector<ir::AxisId> RangeAxes(const std::vector<const sema::Entity*>& ranges);
   ir::Value* Mask();  ///< returns null if there is no guard

@@ -39,8 +39,8 @@ class AxisOrder {
 
   ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }
 
-  std::vector<ir::AxisId>
-      whole_;  ///< by AxisId: the axis that was split into this axis, or the axis itself
+  /// By AxisId: the axis that was split into this axis, or the axis itself.
+  std::vector<ir::AxisId> whole_;
   std::vector<int> weight_;  ///< by AxisId: axes with a larger weight are further inside
 };
 

@@ -11,7 +11,7 @@ using Kind = TrafficItem::Kind;
 
 constexpr int64_t kMostIterations = 64;  ///< the maximum number of iterations of an unrolled loop
 constexpr size_t kMostItems = 1 << 14;   ///< the maximum number of items of a stage after unrolling
-constexpr int kMostForks = 256;          ///< the maximum number of branches of which both sides are tried
+constexpr int kMostForks = 256;  ///< the maximum number of branches of which both sides are tried
 
 /// A stage during simulation. `rest` contains the items that the stage still has to run, in reverse order.
 struct Walker {
@@ -252,8 +252,8 @@ class Scheduler {
 
   Schedule& schedule_;
   std::map<const Value*, int64_t> tiles_;
-  std::map<std::string, bool>
-      decided_;  ///< the values assumed for conditions, while the branches on them are followed
+  /// The values assumed for conditions, while the branches on them are followed.
+  std::map<std::string, bool> decided_;
   int forks_ = 0;
   bool unrolled_ = false;  ///< if set, equal names may refer to different iterations
 };

@@ -21,7 +21,7 @@ struct Schedule {
   bool ends = false;
   std::map<const ir::Value*, int64_t> depth;  ///< the maximum number of tiles in each pipe
   std::vector<const ir::Op*> stuck;  ///< for each stage that does not end, the op at which it stops
-  bool waiting = false;              ///< whether all stuck stages wait for tiles; deeper pipes do not help
+  bool waiting = false;  ///< whether all stuck stages wait for tiles; deeper pipes do not help
   bool guesses = false;  ///< the simulation assumed combinations of branches that may never occur
 };
 

@@ -22,7 +22,8 @@ class Reloads {
   ir::Op* KeptTwin(const ir::Op* load) const;
 
  private:
-  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< maps each repeated load to its twin or to null
+  /// Maps each repeated load to its twin or to null.
+  std::unordered_map<const ir::Op*, ir::Op*> twins_;
 };
 
 }  // namespace kdl::passes

@@ -43,8 +43,8 @@ class SwapClasses {
   const ir::Value* RepresentativeOf(const ir::Value* tensor) const { return MembersOf(tensor)[0]; }
 
  private:
-  std::map<const ir::Value*, std::vector<const ir::Value*>>
-      members_;  ///< classes of swapped tensors
+  /// Classes of swapped tensors.
+  std::map<const ir::Value*, std::vector<const ir::Value*>> members_;
 };
 
 }  // namespace kdl::passes

@@ -37,8 +37,8 @@ class GroupBlocks {
   ir::Value* groups_ = nullptr;
   ir::Value* divisor_ = nullptr;  ///< the number of groups, or 1 if there are none
   ir::Value* share_ = nullptr;    ///< the smallest number of blocks in a group
-  ir::Value* more_ =
-      nullptr;  ///< the number of blocks that remain if each group has `share_` blocks
+  /// The number of blocks that remain if each group has `share_` blocks.
+  ir::Value* more_ = nullptr;
   Size most_groups_ = nullptr;
 };
 

@@ -79,11 +79,13 @@ class GroupParts {
   ir::Value* tensor_;
   ir::UpdateKind how_;
   bool at_once_;
-  std::vector<std::optional<size_t>> tiled_;  ///< for each dimension, the loop variable that splits it
-  size_t first_ = 0;                          ///< the first of the loop variables that form tiles
-  size_t last_ = 0;                           ///< one past the last of these loop variables
+  /// For each dimension, the loop variable that splits it.
+  std::vector<std::optional<size_t>> tiled_;
+  size_t first_ = 0;  ///< the first of the loop variables that form tiles
+  size_t last_ = 0;   ///< one past the last of these loop variables
   Size tiles_size_ = nullptr;
-  Size most_steps_ = nullptr;  ///< the maximum number of steps of a group, if groups share all of their tiles
+  /// The maximum number of steps of a group, if groups share all of their tiles.
+  Size most_steps_ = nullptr;
   ir::Value* memory_ = nullptr;
   ir::Value* rounds_ = nullptr;
   ir::Value* tiles_ = nullptr;

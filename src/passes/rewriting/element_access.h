@@ -28,7 +28,8 @@ struct ElementAccess {
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
   Chunk chunk = {};
-  bool past_caches = false;  ///< whether to bypass caches; only for an aligned store of a full vector
+  /// Whether to bypass caches; only for an aligned store of a full vector.
+  bool past_caches = false;
 };
 
 /// Returns the access of an op, with each operand replaced by what `value` returns for it.

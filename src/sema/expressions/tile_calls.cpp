@@ -66,8 +66,8 @@ class CallBinder {
   const CheckedFunction& callee_;
   const std::vector<const Expr*>& args_;
   CallInfo& bound_;
-  std::vector<Ranges>
-      found_;  ///< the search stops when it has found two, because the call is then ambiguous
+  /// The search stops when it has found two, because the call is then ambiguous.
+  std::vector<Ranges> found_;
 };
 
 std::vector<const Entity*> CallBinder::Symbols() const {

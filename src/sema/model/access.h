@@ -53,9 +53,9 @@ struct SliceInfo {
 /// A subtile `tile[k = e, …]`, which is read or assigned. If it is assigned, each index is a single
 /// element, or one range with the coefficient 1 or -1, plus scalars.
 struct PartInfo {
-  std::vector<const Entity*>
-      ranges;                  ///< the ranges of the tile that are indexed, without duplicates
-  std::vector<IndexDim> dims;  ///< one for each of `ranges`
+  /// The ranges of the tile that are indexed, without duplicates.
+  std::vector<const Entity*> ranges;
+  std::vector<IndexDim> dims;               ///< one for each of `ranges`
   const syntax::Expr* otherwise = nullptr;  ///< the value after `else`; may be null
 };
 

@@ -57,8 +57,8 @@ std::string_view Spelling(ReduceKind kind);
 /// argmax and argmin. A reduction removes `ranges` from the type; a scan has only one range and keeps it.
 struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
-  std::vector<const Entity*>
-      ranges;  ///< in the order of the `over` list; the last one varies fastest
+  /// In the order of the `over` list; the last one varies fastest.
+  std::vector<const Entity*> ranges;
   Scalar accumulator = Scalar::F32;
   /// Whether this is the whole value of `v += dot(…)`, where v is a var and the result has at least two
   /// ranges. The products are then added directly to v, one fma after another.
@@ -74,8 +74,7 @@ struct PipeInfo {
   bool pushes = false;
   const Entity* pipe = nullptr;
   const syntax::Expr* tile = nullptr;  ///< the tile that is pushed
-  std::vector<const Entity*> ranges;   ///< the range for each dimension of the pipe; no range
-                                       ///< occurs twice
+  std::vector<const Entity*> ranges;   ///< the range for each dimension of the pipe, all different
 };
 
 /// What a call of a fn binds in addition to the fn's parameters.
@@ -117,9 +116,8 @@ struct ExprInfo {
   const PipeInfo* pipe = nullptr;
   const CallInfo* call = nullptr;  ///< only for a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
-  Scalar pattern =
-      Scalar::F64;  ///< in contracts: the operand's type (`bits`, `from_bits`) or the target type
-                    ///< (`as`) outside the contract
+  /// In contracts: the operand's type (`bits`, `from_bits`) or the target type (`as`) outside the contract.
+  Scalar pattern = Scalar::F64;
 };
 
 /// Returns whether the cast is `as tf32`.
@@ -165,11 +163,11 @@ struct ExpectInfo;
 /// Name with a Var, or an Index. The value is broadcast to the type of this expression.
 struct StmtInfo {
   std::vector<const Entity*> entities;
-  bool is_dynamic =
-      false;  ///< `spmd for` with dynamic scheduling: a core that is idle starts the next block
+  /// `spmd for` with dynamic scheduling: a core that is idle starts the next block.
+  bool is_dynamic = false;
   bool is_grouped = false;  ///< `spmd for` in which each core runs whole groups of blocks
-  int64_t ahead =
-      0;  ///< `for`: the number of iterations by which copies start ahead; 0 if not specified
+  /// `for`: the number of iterations by which copies start ahead; 0 if not specified.
+  int64_t ahead = 0;
   const LaunchInfo* launch = nullptr;
   const syntax::Expr* seed = nullptr;  ///< the seed in `let x = random(f32[N], seed);`
   const syntax::Expr* fill = nullptr;  ///< the value of each element, as in `let h: f32[N] = 0.0;`
@@ -201,9 +199,9 @@ struct TypeBinding {
 };
 struct IntGenericInfo {
   const Entity* entity = nullptr;
-  std::vector<int64_t>
-      values;            ///< from -D (each value makes a variant), or the default; may be empty
-  bool is_auto = false;  ///< the default is `auto`, and -D does not give a value
+  /// From -D (each value makes a variant), or the default; may be empty.
+  std::vector<int64_t> values;
+  bool is_auto = false;          ///< the default is `auto`, and -D does not give a value
   std::vector<int64_t> choices;  ///< the values of `in {…}`; empty if all values are allowed
   bool is_faulty = false;        ///< -D gives an invalid value, which has been reported
   bool in_type = false;  ///< it is used in a tensor's type, so arguments determine it unless the
@@ -221,8 +219,8 @@ struct ParamInfo {
 struct EquationInfo {
   const syntax::Equation* equation = nullptr;
   const Entity* defined = nullptr;  ///< an Auxiliary, or null if the equation compares
-  std::vector<const Entity*>
-      indices;  ///< for an Auxiliary: the indices on the left side, by dimension
+  /// For an Auxiliary: the indices on the left side, by dimension.
+  std::vector<const Entity*> indices;
   std::vector<const Entity*> free;  ///< all free names, without the names of `over` lists
 };
 struct RequirementInfo {
@@ -244,8 +242,8 @@ struct CheckedFunction {
   std::vector<IntGenericInfo> generics;
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
-  std::vector<const Entity*>
-      ranges;   ///< only for a fn: the ranges of its tiles, in the order of first use
+  /// Only for a fn: the ranges of its tiles, in the order of first use.
+  std::vector<const Entity*> ranges;
   Type result;  ///< only for a fn; Nothing if it has no result
   std::vector<WhereInfo> where;
   std::vector<RequirementInfo> requirements;
@@ -259,8 +257,8 @@ struct CheckedFunction {
   bool left_out = false;     ///< -D excludes it; it is kept only if something launches it
   bool is_launched = false;  ///< something launches it; only set if it is left out
   bool is_checked = false;   ///< its body has been checked
-  std::string_view
-      prefix;  ///< the prefix of its file, such as `std::nn::`; empty for the compiled file
+  /// The prefix of its file, such as `std::nn::`; empty for the compiled file.
+  std::string_view prefix;
   const Entity* device = nullptr;  ///< the only device that an imported file declares, or null
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;

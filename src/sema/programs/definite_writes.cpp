@@ -140,8 +140,8 @@ class Walk {
   struct Jumps {
     Flow breaks;
     Flow continues;
-    int branches =
-        0;  ///< the number of branches inside the loop that enclose the current statement
+    /// The number of branches inside the loop that enclose the current statement.
+    int branches = 0;
     std::vector<const TensorRead*> unsettled;
   };
 
@@ -321,8 +321,8 @@ class Walk {
     if (!now_ || !StartsUndefined(state_, *memory) || !now_->partial.contains(memory)) return;
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     if (!part || !part->is_all()) return;
-    SomeWrite writer =
-        now_->partial.extract(memory).mapped();  // one report for the tensor is enough
+    // one report for the tensor is enough
+    SomeWrite writer = now_->partial.extract(memory).mapped();
     if (!partly_read_.insert(tensor).second) return;
     std::string_view name = memory->name.text();
     state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
@@ -439,8 +439,8 @@ class Walk {
   Flow now_ = Known{};
   std::vector<Jumps> jumps_;  ///< one for each enclosing loop
   std::map<const Entity*, SomeWrite> first_;
-  std::multimap<uint32_t, const TensorRead*>
-      reads_;  ///< by the source position at which the read begins
+  /// By the source position at which the read begins.
+  std::multimap<uint32_t, const TensorRead*> reads_;
   std::set<const TensorRead*> reported_;
   std::set<const syntax::Expr*> partly_read_;
   Sources sources_;

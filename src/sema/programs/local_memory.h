@@ -26,9 +26,8 @@ class LocalMemory {
 
  private:
   std::set<const Entity*> written_;  ///< tensors that every path has written
-  std::map<const Entity*, Span>
-      unwritten_by_;  ///< tensors that have unwritten memory after a swap on some
-                      ///< path
+  /// Tensors that have unwritten memory after a swap on some path.
+  std::map<const Entity*, Span> unwritten_by_;
 };
 
 }  // namespace kdl::sema

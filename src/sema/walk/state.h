@@ -17,8 +17,8 @@ namespace kdl::sema {
 /// The items of a file. The file is the compiled file, an imported file, or the whole library of
 /// elementary functions.
 struct FileState {
-  std::string
-      prefix;  ///< the prefix of its functions' names, such as `std::nn::`; empty for the compiled file
+  /// The prefix of its functions' names, such as `std::nn::`; empty for the compiled file.
+  std::string prefix;
   Scope items;
 };
 
@@ -57,9 +57,8 @@ struct ModuleState {
   std::unordered_map<const SourceFile*, FileState*> imported;
   std::unordered_map<std::string_view, const Entity*> library_by_text;
   std::unordered_map<const Entity*, ConstSource> const_items;
-  std::unordered_map<const Entity*, Literal>
-      const_values;                              ///< the values of the constants that have been
-                                                 ///< evaluated so far
+  /// The values of the constants that have been evaluated so far.
+  std::unordered_map<const Entity*, Literal> const_values;
   std::unordered_set<const Entity*> const_seen;  ///< the constants whose evaluation has begun
   /// The constants that have no value because of an error.
   std::unordered_set<const Entity*> const_failed;
@@ -94,8 +93,8 @@ struct LoopState {
   /// The number of conditions that enclose the loop's body, including the loop's own bounds.
   size_t conditions = 0;
   size_t influences = 0;  ///< the number of influences that were recorded before the loop
-  std::vector<const syntax::Expr*>
-      jumps;                         ///< conditions inside the loop that enclose a jump of the loop
+  /// Conditions inside the loop that enclose a jump of the loop.
+  std::vector<const syntax::Expr*> jumps;
   std::vector<UniformPlace> places;  ///< places inside the loop that all cores must reach
 };
 
@@ -172,8 +171,8 @@ struct FunctionState {
   std::unordered_map<const syntax::Expr*, Literal> literals;
   /// The operands of the `dot` reductions that have been checked.
   std::unordered_set<const syntax::Expr*> dot_operands;
-  std::unordered_set<const Entity*>
-      core_dependent;                           ///< lets and vars whose values differ between cores
+  /// Lets and vars whose values differ between cores.
+  std::unordered_set<const Entity*> core_dependent;
   std::vector<Influence> influences;            ///< dependences of the lets and vars of a kernel
   std::vector<const syntax::Expr*> conditions;  ///< enclosing conditions and loop bounds
   /// Lets and vars whose values differ between cores, or come from memory that other cores may write.
@@ -196,8 +195,8 @@ struct FunctionState {
   std::vector<LoopState> loops;       ///< enclosing loops, innermost last
   ContractState* contract = nullptr;  ///< null outside contracts
   StageState stages;
-  size_t block_depth =
-      0;  ///< the number of enclosing blocks; 1 in the outermost block of the function
+  /// The number of enclosing blocks; 1 in the outermost block of the function.
+  size_t block_depth = 0;
   int range_values = 0;  ///< if above 0, the name of a range means its absolute indices
   /// Parts of the current index that have been checked as values. When an expression that contains such a
   /// part is checked, the part is not checked again.
@@ -206,11 +205,11 @@ struct FunctionState {
   Size indexed = nullptr;
   int loop_depth = 0;
   bool has_stopped = false;  ///< the check has stopped because there were too many errors
-  int divergent =
-      0;  ///< the number of enclosing ifs and loops whose conditions differ between cores
+  /// The number of enclosing ifs and loops whose conditions differ between cores.
+  int divergent = 0;
   int core_zero = 0;  ///< the number of enclosing ifs whose conditions are true only on core 0
-  size_t spmd_depth =
-      0;  ///< the number of scopes that enclose the body of the enclosing `spmd for`; 0 outside
+  /// The number of scopes that enclose the body of the enclosing `spmd for`; 0 outside.
+  size_t spmd_depth = 0;
   bool in_const = false;
   bool in_signature = false;  ///< true while the sizes of the signature are being bound
 

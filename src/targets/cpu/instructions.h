@@ -116,7 +116,8 @@ inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .to_odd = true,
                                                    .tile_groups = 1};
 
-using SumIntrinsics = std::array<std::string_view, 3>;  ///< one each for vectors of 128, 256 and 512 bits
+/// One each for vectors of 128, 256 and 512 bits.
+using SumIntrinsics = std::array<std::string_view, 3>;
 
 /// The intrinsics for tiles. The first one is used if the first factor provides the rows of the result, and
 /// the second one if it provides the columns.

@@ -37,7 +37,8 @@ class ReductionSplitter {
   ir::Builder b_;
   ir::Op* fold_;
   ir::Value* block_ = nullptr;
-  std::map<ir::AxisId, ir::AxisId> parts_;  ///< maps an axis that is split to the axis of its chunks
+  /// Maps an axis that is split to the axis of its chunks.
+  std::map<ir::AxisId, ir::AxisId> parts_;
   ir::ValueMap map_;
 };
 

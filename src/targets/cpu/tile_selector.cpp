@@ -54,14 +54,15 @@ constexpr int64_t kFloatBytes = 4;
 
 /// How a kernel uses the axes whose extent is a certain generic parameter.
 struct Role {
-  int64_t factor_bytes = kFloatBytes;  ///< the size of a factor's elements, if a contraction reduces the axes
-  bool contracted = false;             ///< whether a contraction reduces the axes
-  bool in_blocks = false;              ///< whether register blocks reduce the axes
-  bool kept = false;                   ///< whether the result of a contraction has the axes
-  bool contiguous = false;             ///< whether the axes are the last index of some access
-  bool strided = false;                ///< whether the axes are an earlier index of some access
-  bool read_along = false;             ///< whether the axes are the last of several indices of a load
-  bool written_along = false;          ///< whether the axes are the last index of a store
+  /// The size of a factor's elements, if a contraction reduces the axes.
+  int64_t factor_bytes = kFloatBytes;
+  bool contracted = false;     ///< whether a contraction reduces the axes
+  bool in_blocks = false;      ///< whether register blocks reduce the axes
+  bool kept = false;           ///< whether the result of a contraction has the axes
+  bool contiguous = false;     ///< whether the axes are the last index of some access
+  bool strided = false;        ///< whether the axes are an earlier index of some access
+  bool read_along = false;     ///< whether the axes are the last of several indices of a load
+  bool written_along = false;  ///< whether the axes are the last index of a store
 
   /// Whether rows become columns: elements that are read contiguously are stored far apart.
   bool transposed() const { return read_along && !written_along && strided; }

@@ -35,8 +35,8 @@ struct SimtFacts : passes::TargetFacts {
   /// Whether cores share a cache. Blocks of a product are then ordered so that the rows and columns that
   /// several cores read at the same time stay in the cache.
   bool groups_blocks = false;
-  bool global_pipes =
-      false;  ///< whether the tiles in pipes are in global memory instead of workgroup memory
+  /// Whether the tiles in pipes are in global memory instead of workgroup memory.
+  bool global_pipes = false;
   /// The number of bytes of workgroup memory that every such machine has.
   int64_t workgroup_bytes = 32 << 10;
   /// The number of bytes of workgroup memory that a workgroup may use to leave room for a second workgroup,

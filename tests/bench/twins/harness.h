@@ -26,27 +26,29 @@ static uint32_t Random(uint64_t* state) {
 
 // Floats are in [-1, 1), integers have random bits. Integers of 32 bits and more stay small, so that sums and
 // products do not overflow.
-#define FILL(data, count, seed)                                                   \
-  do {                                                                            \
-    uint64_t state = seed;                                                        \
-    for (int64_t n = 0; n < (count); ++n)                                         \
-      (data)[n] = _Generic((data)[0], float: Random(&state) / 1073741824.0 - 1.0, \
-          double: Random(&state) / 1073741824.0 - 1.0,                            \
-          int32_t: (int32_t)(Random(&state) % 1000),                              \
-          int64_t: (int64_t)(Random(&state) % 1000), default: Random(&state));    \
+#define FILL(data, count, seed)                        \
+  do {                                                 \
+    uint64_t state = seed;                             \
+    for (int64_t n = 0; n < (count); ++n)              \
+      (data)[n] = _Generic((data)[0],                  \
+          float: Random(&state) / 1073741824.0 - 1.0,  \
+          double: Random(&state) / 1073741824.0 - 1.0, \
+          int32_t: (int32_t)(Random(&state) % 1000),   \
+          int64_t: (int64_t)(Random(&state) % 1000),   \
+          default: Random(&state));                    \
   } while (0)
 
 // Integers must be equal. Floats may differ as much as another order of a sum changes them.
-#define COMPARE(ours, twin, count, name)                                                       \
-  do {                                                                                         \
-    for (int64_t n = 0; n < (count); ++n) {                                                    \
-      double difference = fabs((double)(ours)[n] - (double)(twin)[n]);                         \
-      double allowed = _Generic((ours)[0], float: 1e-4, double: 1e-11, default: 0.0);          \
-      if (difference <= allowed * (1 + fabs((double)(twin)[n]))) continue;                     \
-      fprintf(stderr, "%s differs at element %lld: %.9g, %.9g\n", name, (long long)n,          \
-              (double)(ours)[n], (double)(twin)[n]);                                           \
-      exit(1);                                                                                 \
-    }                                                                                          \
+#define COMPARE(ours, twin, count, name)                                              \
+  do {                                                                                \
+    for (int64_t n = 0; n < (count); ++n) {                                           \
+      double difference = fabs((double)(ours)[n] - (double)(twin)[n]);                \
+      double allowed = _Generic((ours)[0], float: 1e-4, double: 1e-11, default: 0.0); \
+      if (difference <= allowed * (1 + fabs((double)(twin)[n]))) continue;            \
+      fprintf(stderr, "%s differs at element %lld: %.9g, %.9g\n", name, (long long)n, \
+              (double)(ours)[n], (double)(twin)[n]);                                  \
+      exit(1);                                                                        \
+    }                                                                                 \
   } while (0)
 
 // With one thread, the time is processor time, which other programs on the machine disturb less.
@@ -77,7 +79,8 @@ static void Print(const char* name, const double* times, int trials) {
   printf("]");
 }
 
-static void Measure(int threads, int trials, void (*ours)(void), void (*gcc)(void), void (*clang)(void)) {
+static void Measure(int threads, int trials, void (*ours)(void), void (*gcc)(void),
+                    void (*clang)(void)) {
   void (*const runs[3])(void) = {ours, gcc, clang};
   const char* const names[3] = {"ours", "gcc", "clang"};
   double* times[3];

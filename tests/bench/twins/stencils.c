@@ -100,7 +100,8 @@ void sobel(int64_t M, int64_t N, const uint8_t* restrict x, uint8_t* restrict y)
     const uint8_t* down = x + (i + 1) * N;
     y[i * N] = SobelAt(M, N, x, i, 0);
     for (int64_t j = 1; j < N - 1; ++j) {
-      int gx = up[j + 1] + 2 * row[j + 1] + down[j + 1] - (up[j - 1] + 2 * row[j - 1] + down[j - 1]);
+      int gx =
+          up[j + 1] + 2 * row[j + 1] + down[j + 1] - (up[j - 1] + 2 * row[j - 1] + down[j - 1]);
       int gy = down[j - 1] + 2 * down[j] + down[j + 1] - (up[j - 1] + 2 * up[j] + up[j + 1]);
       y[i * N + j] = Magnitude(gx, gy);
     }

@@ -40,7 +40,8 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   llvm::Value* lhs = EmitSaturating(emitter, size->lhs, overflow);
   llvm::Value* rhs = EmitSaturating(emitter, size->rhs, overflow);
   bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
-  if (divides && !IsConstant(size->rhs)) {  // a division by 0 counts as overflow; the cores will trap on it
+  if (divides &&
+      !IsConstant(size->rhs)) {  // a division by 0 counts as overflow; the cores will trap on it
     llvm::Value* is_zero = builder.CreateIsNull(rhs);
     overflow = builder.CreateOr(overflow, is_zero);
     rhs = builder.CreateSelect(is_zero, builder.getInt64(1), rhs);

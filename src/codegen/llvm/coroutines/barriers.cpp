@@ -22,7 +22,8 @@ namespace {
 
 constexpr uint64_t kHandleAt = 0;
 constexpr uint64_t kCoreAt = 8;
-constexpr uint32_t kAtBarrier = KDL_BARRIER;  // state of a coroutine at a barrier; a state above 0 means waiting
+// state of a coroutine at a barrier; a state above 0 means waiting
+constexpr uint32_t kAtBarrier = KDL_BARRIER;
 
 llvm::Value* InFrame(Emitter& emitter, uint64_t offset, const char* name) {
   return emitter.builder.CreateConstInBoundsGEP1_64(emitter.builder.getInt8Ty(), emitter.frame,
@@ -50,8 +51,8 @@ llvm::Function* EmitBody(Emitter& entry) {
   RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  entry.stores_past_caches |=
-      emitter.stores_past_caches;  // if set, the kernel fences before it returns
+  // if set, the kernel fences before it returns
+  entry.stores_past_caches |= emitter.stores_past_caches;
   entry.code.resumable = symbol;
   return emitter.function;
 }

@@ -97,8 +97,8 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   EmitRegion(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  kernel.stores_past_caches |=
-      emitter.stores_past_caches;  // if set, the kernel fences before it returns
+  // if set, the kernel fences before it returns
+  kernel.stores_past_caches |= emitter.stores_past_caches;
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(
       kernel.builder.CreateCall(emitter.function, {kernel.args, PresentCore(kernel)}));

@@ -47,8 +47,9 @@ struct Element {
   std::vector<llvm::Value*> index;
   llvm::Value* mask = nullptr;  ///< selects the lanes to access; null: all
   bool in_bounds = true;        ///< lane 0 is in bounds of the tensor or buffer
-  bool past_caches = false;     ///< non-temporal; the address must be aligned to the size of the whole vector
-  int64_t again = 0;            ///< the op's `again` attribute (see Apart); 0: none
+  /// Non-temporal; the address must be aligned to the size of the whole vector.
+  bool past_caches = false;
+  int64_t again = 0;  ///< the op's `again` attribute (see Apart); 0: none
 
   llvm::Align align() const {
     auto lanes = static_cast<uint64_t>(past_caches ? ir::Lanes(type) : 1);

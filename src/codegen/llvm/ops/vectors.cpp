@@ -24,7 +24,8 @@ namespace kdl::codegen {
 namespace {
 
 using ir::OpKind;
-using LaneList = llvm::SmallVector<int, 64>;  // shuffle mask: lanes of b are numbered after those of a
+// shuffle mask: lanes of b are numbered after those of a
+using LaneList = llvm::SmallVector<int, 64>;
 
 void EmitSplat(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(),

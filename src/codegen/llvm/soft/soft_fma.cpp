@@ -50,7 +50,8 @@ Value* RoundedToOdd(Builder& b, const TwoSum& exact) {
   Value* is_off = b.CreateFCmpONE(exact.lacking, llvm::ConstantFP::get(f64, 0.0));
   Value* is_even = b.CreateICmpEQ(b.CreateAnd(bits, constant(1)), constant(0));
   Value* signs = b.CreateXor(bits, b.CreateBitCast(exact.lacking, i64));
-  Value* step = b.CreateOr(b.CreateAShr(signs, constant(63)), constant(1));  // -1 moves towards zero, 1 away from it
+  Value* step = b.CreateOr(b.CreateAShr(signs, constant(63)),
+                           constant(1));  // -1 moves towards zero, 1 away from it
   Value* odd = b.CreateSelect(b.CreateAnd(is_off, is_even), b.CreateAdd(bits, step), bits);
   return b.CreateBitCast(odd, f64);
 }

@@ -8,7 +8,8 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kFractionBits = 13;  // number of fraction bits that float has in addition to those of f16
+// number of fraction bits that float has in addition to those of f16
+constexpr int kFractionBits = 13;
 
 struct Lanes {
   llvm::IRBuilder<>& b;

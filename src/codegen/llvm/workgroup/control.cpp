@@ -20,9 +20,11 @@ namespace {
 
 using ir::OpKind;
 
-constexpr uint64_t kPart = 1;      // index of the launch's number for the current part, that is, call of the kernel
+// index of the launch's number for the current part, that is, call of the kernel
+constexpr uint64_t kPart = 1;
 constexpr uint64_t kLastPart = 4;  // index of the record's number for the last part so far
-constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // indices of the record's numbers after the trap code
+constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5,
+                                     6};  // indices of the record's numbers after the trap code
 
 llvm::Value* RecordNumber(WorkgroupEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;

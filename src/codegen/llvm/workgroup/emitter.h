@@ -55,15 +55,15 @@ struct WorkgroupEmitter : Emitter {
   virtual void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes);
 
   WorkgroupLayout* places = nullptr;
-  llvm::BinaryOperator* scratch_start =
-      nullptr;                    ///< offset of the core's scratch; the size of scratch is filled in last
+  /// Offset of the core's scratch; the size of scratch is filled in last.
+  llvm::BinaryOperator* scratch_start = nullptr;
   llvm::Value* launch = nullptr;  ///< the numbers that a launch passes (workgroup_abi.h)
   llvm::Value* shared = nullptr;
   llvm::Value* record = nullptr;
   llvm::Value* prints = nullptr;
   llvm::Value* thread = nullptr;
-  llvm::Value* live =
-      nullptr;  ///< address of a bool, false once this thread has trapped; null: trapping threads leave
+  /// Address of a bool, false once this thread has trapped; null: trapping threads leave.
+  llvm::Value* live = nullptr;
   /// If set, no values are kept in registers across the iterations of a loop, since accumulators fill the
   /// registers.
   bool keeps_blocks = false;
@@ -75,8 +75,9 @@ llvm::BasicBlock* NewBlock(WorkgroupEmitter& emitter, const char* name);
 // compile.cpp
 /// What CompileWorkgroups must know about a machine whose cores are workgroups.
 struct WorkgroupMachine {
-  FileType file;             ///< format of the payload
-  std::string layout = {};   ///< data layout, if the payload is LLVM IR; empty if this LLVM compiles it
+  FileType file;  ///< format of the payload
+  /// Data layout, if the payload is LLVM IR; empty if this LLVM compiles it.
+  std::string layout = {};
   bool has_vectors = false;  ///< whether LLVM vectorizes, since KIR has no vectors in workgroups
   /// Emits a kernel with EmitWorkgroupKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>

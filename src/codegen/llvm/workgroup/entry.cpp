@@ -62,7 +62,8 @@ void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   for (const ir::Param& param : emitter.kernel.params) {
     ir::Type type = param.value->type();
     std::string name = param.value->name().str();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // unused, since passes have turned pipes into buffers
+    if (type->kind == ir::TypeKind::Workspace)
+      continue;  // unused, since passes have turned pipes into buffers
     if (type->kind != ir::TypeKind::Tensor) {
       emitter.Set(param.value,
                   DecodeScalar(emitter, LaunchNumber(emitter, at++, name), type->scalar));

@@ -12,9 +12,10 @@ namespace kdl::cpu {
 /// accumulates a term for each point of the reduced axes, one after another.
 struct Accumulation {
   const ir::Op* op;
-  ir::AxisList folded;               ///< the reduced axes in loop order, the last one innermost
-  std::vector<ir::Value*> operands;  ///< the tiles or scalars, in the old body, from which terms are computed
-  kdl::Scalar acc;                   ///< the type of the accumulator
+  ir::AxisList folded;  ///< the reduced axes in loop order, the last one innermost
+  /// The tiles or scalars, in the old body, from which terms are computed.
+  std::vector<ir::Value*> operands;
+  kdl::Scalar acc;  ///< the type of the accumulator
   /// The initial values of the elements; null if they are the identity.
   ir::Value* into;
   ir::Value* identity;  ///< the identity of the reduction, from which lanes start

@@ -512,14 +512,14 @@ class BlockSteps {
   bool is_plain_;  ///< whether there are no subnormals to flush
   /// The buffer of each operand; empty for operands without a buffer.
   std::vector<TileBuffer> tile_buffers_;
-  std::vector<std::optional<Sliding>>
-      sliding_windows_;  ///< set for operands that are read from a window
-  TileBuffer start_;     ///< the buffer of `into`
+  /// Set for operands that are read from a window.
+  std::vector<std::optional<Sliding>> sliding_windows_;
+  TileBuffer start_;  ///< the buffer of `into`
   TileBuffer plus_;
   Position position_;
   Chunk chunk_;
   PartialRows rows_;
-  int64_t term_ = 0;                ///< the number of the current term if the loop over terms is unrolled
+  int64_t term_ = 0;  ///< the number of the current term if the loop over terms is unrolled
   Value* iteration_row_ = nullptr;  ///< the row in a loop over rows; null if rows are unrolled
   /// Whether the term at the position exists; null if it certainly does.
   Value* exists_ = nullptr;

@@ -96,8 +96,8 @@ class ElementwiseLoopBody {
   LastAxis last_;
   Prefetching prefetching_;
   std::vector<Accumulation> folds_;
-  std::vector<TileBuffer>
-      tile_buffers_;  ///< buffers of the results; empty for reductions and unused results
+  /// Buffers of the results; empty for reductions and unused results.
+  std::vector<TileBuffer> tile_buffers_;
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;

@@ -70,7 +70,8 @@ class Rows {
   /// full chunk of the part may compute some elements again.
   void RunWithoutMasks(const Window& window) {
     if (streaming_.large) return RunStreamed(window);
-    Value* end = MakeFullChunks(e_, {axis_, window.lo, window.hi}, lanes_, body_.position(), Body());
+    Value* end =
+        MakeFullChunks(e_, {axis_, window.lo, window.hi}, lanes_, body_.position(), Body());
     MakeIf(e_.b, e_.b.Lt(end, window.hi), [&] {
       body_.position()[axis_] = e_.b.Sub(window.hi, e_.b.I64(lanes_));
       Body()({lanes_});
@@ -182,14 +183,13 @@ class Rows {
           Value* aligned = e_.b.Add(row.lo, gap);
           MakeRestOfChunks(e_, {axis_, row.lo, aligned}, lanes_, body_.position(), Body());
           body_.StorePastCaches(streaming_.stores);
-          Values end = {MakeFullChunks(e_, {axis_, aligned, row.hi}, lanes_,
-                                       body_.position(), Body())};
+          Values end = {
+              MakeFullChunks(e_, {axis_, aligned, row.hi}, lanes_, body_.position(), Body())};
           body_.StorePastCaches({});
           return end;
         },
         [&]() -> Values {
-          return {
-              MakeFullChunks(e_, {axis_, row.lo, row.hi}, lanes_, body_.position(), Body())};
+          return {MakeFullChunks(e_, {axis_, row.lo, row.hi}, lanes_, body_.position(), Body())};
         })[0];
     MakeRestOfChunks(e_, {axis_, end, row.hi}, lanes_, body_.position(), Body());
   }

@@ -85,7 +85,8 @@ struct Expander : KernelShape {
   ir::Module& module;
   ir::Builder b;
   ir::ValueMap scalars;  ///< maps old scalars and tensors to new ones
-  std::unordered_map<const ir::Value*, TileBuffer> tile_buffers;  ///< maps old tile buffers to their memory
+  /// Maps old tile buffers to their memory.
+  std::unordered_map<const ir::Value*, TileBuffer> tile_buffers;
   /// Maps old tiles that are results of reductions to registers.
   std::unordered_map<const ir::Value*, RegisterTile> registers;
   std::unordered_map<const ir::Value*, BlockFacts> blocks;  ///< maps old blocks to their properties
