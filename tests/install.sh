@@ -4,16 +4,17 @@
 # nothing if all packages are installed.
 set -eu
 
-# g++, cmake and ninja build the project, and clang the code for devices; LLVM generates code and lld links it; ANTLR 4 is the
-# parser generator (it needs Java, only during the build), and its runtime links uuid; isl is used by the proofs, jemalloc is the
-# allocator; the others are small libraries.
+# g++, cmake and ninja build the project, and clang compiles code for devices. LLVM generates code and lld
+# links it. ANTLR 4 is the parser generator. It needs Java, but only during the build, and its runtime links
+# uuid. The proofs use isl, and jemalloc is the allocator. The others are small libraries.
 build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
        libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev nlohmann-json3-dev"
-# For reading the results of the runs.
+# Python and NumPy read the results of the samples' runs.
 samples="$build python3 python3-numpy"
-# Unit tests; exact values of functions; a second compiler, which must accept the generated C++ and which provides the
-# sanitizers and the fuzzer; the format check; code for aarch64 and its emulator; OpenCL on the processor; pip for packages that
-# Debian does not have (tests/ptxas.py); pkgconf for the metadata of the installed package.
+# For unit tests, for exact values of functions, and for the format check. The second compiler must accept the
+# generated C++, and provides the sanitizers and the fuzzer. Also for aarch64 code and its emulator, for
+# OpenCL on the processor, for pip packages that Debian does not have (tests/ptxas.py), and for the metadata
+# of the installed package (pkgconf).
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 pkgconf python3-venv"
 # The libraries that the benchmark compares with, and the compiler whose compile time it compares with.

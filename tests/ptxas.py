@@ -1,8 +1,8 @@
 """NVIDIA's PTX assembler, which needs no GPU. `ptxas.path()` returns its path. The version is fixed, so that
 its output is stable. `ptxas.disassembler()` returns the tool that disassembles its machine code.
 
-They are downloaded from PyPI when they are first needed, into a folder next to the builds; KDL_PTXAS and
-KDL_NVDISASM override them.
+Both tools are downloaded from PyPI when they are first needed, into a folder next to the builds. KDL_PTXAS
+and KDL_NVDISASM override their paths.
 """
 
 import fcntl

@@ -2,10 +2,10 @@
 """Runs what pages tell their readers to type: tests/readme.py [--update] PAGE.md...
 
 Every ```sh block is one script. It runs in a scratch folder with links to the README's own folder and its
-neighbours, so nothing is written next to the sources; `kernelc` is the one on PATH. The output is printed
-and, if the next block is ```text, must end with it; `--update` writes the whole output there. Every ```kdl
-block is a whole file, example.kdl for the scripts that follow, and must compile. Exits with 1 at the first
-block that fails.
+neighbours, so nothing is written next to the sources. `kernelc` is the program on PATH. The output is
+printed. If the next block is ```text, the output must end with that block; `--update` writes the whole output
+there. Every ```kdl block is a whole file, which must compile. The scripts that follow use it as example.kdl.
+Exits with 1 at the first block that fails.
 """
 
 import pathlib

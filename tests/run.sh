@@ -7,6 +7,6 @@ cd "$(dirname "$0")/.."
 export PATH=/usr/bin:$PATH
 start=$SECONDS
 tests/install.sh tests
-export PATH=/usr/bin:$PATH  # Debian's Python first
+export PATH=/usr/bin:$PATH  # use Debian's Python first
 echo "install: $((SECONDS - start)) s"
 exec python3 tests/stages.py "$@"

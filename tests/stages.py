@@ -30,15 +30,15 @@ SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "allocator_may_return_null=1",
 }
 NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0"}
-# Builds with sanitizers check the memory and threads of the runtime, and a compiler that reads all kinds of
-# input, also wrong input. Contracts of the samples and the library, random kernels, guard pages and calls
-# from C++ run in the plain build, which takes a tenth of the time: compiled kernels contain no sanitizer
-# checks.
+# Builds with sanitizers check the memory and threads of the runtime. They also check the compiler with all
+# kinds of input, including wrong input. Contracts of the samples and the library, random kernels, guard pages
+# and calls from C++ run in the plain build, which takes a tenth of the time: compiled kernels contain no
+# sanitizer checks.
 ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
 ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py"]
-ENDLESS = ["contract_endless.kdl"]  # only ends at its limit of steps, which takes minutes there
-# The interpreter as a device is not built: it has no threads and no locks, and building it takes half of this
-# build's time.
+ENDLESS = ["contract_endless.kdl"]  # only ends at its limit of steps, which takes minutes with sanitizers
+# The device that runs the interpreter is not built: it has no threads and no locks, and building it would
+# take half of this build's time.
 THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda"]
 SKIPPED = 77
 # These start first, slowest first, so that none of them is the only one left at the end of a stage.
@@ -99,8 +99,8 @@ def run(command, env, limit=LIMIT_S):
 
 
 def stage(name, commands, env=None, jobs=JOBS, total=None, limit=LIMIT_S):
-    """Runs commands in parallel, and prints those that failed or were skipped and a summary line. Returns
-    whether all went well."""
+    """Runs commands in parallel. Prints the commands that failed or were skipped, and a summary line. Returns
+    whether no command failed."""
     begin = time.monotonic()
     counts = Counts()
     slow = []
@@ -124,7 +124,7 @@ def stage(name, commands, env=None, jobs=JOBS, total=None, limit=LIMIT_S):
 
 
 def slowest_first(commands):
-    """Sorts SLOW commands first; the others keep their order."""
+    """Sorts the commands in SLOW first; the others keep their order."""
     return sorted(commands, key=lambda command: (SLOW + [name := pathlib.Path(command[-1]).name]).index(name))
 
 

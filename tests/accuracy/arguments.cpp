@@ -50,7 +50,7 @@ std::vector<double> Special(const Format& format) {
           NAN};
 }
 
-// Arguments at which functions overflow, underflow, become 1 or switch to another formula.
+// Returns arguments at which functions overflow, underflow, become 1 or switch to another formula.
 std::vector<double> Thresholds(const Format& format) {
   const double digits = format.digits;
   const double ln2 = std::numbers::ln2;
@@ -67,8 +67,8 @@ std::vector<double> Thresholds(const Format& format) {
   return list;
 }
 
-// For each e, adds numbers x = m 2^e that are close to multiples of pi / 2. The convergents of 2^e / (pi / 2)
-// give m.
+// For every exponent e, adds numbers x = m * 2^e that are close to multiples of pi / 2. The values m come
+// from the convergents of 2^e / (pi / 2).
 void AddNearQuarterTurns(std::vector<double>& list, const Format& format) {
   mpfr_t ratio, whole;
   mpfr_inits2(2400, ratio, whole, mpfr_ptr{});
@@ -121,7 +121,8 @@ std::vector<double> Arguments(const Format& format) {
     AddWithNeighbours(list, std::ldexp(std::sqrt(2.0), e), 1, format);
     for (int i = 0; i < 12; ++i) list.push_back(std::ldexp(random.Uniform(1, 2), e));
   }
-  for (int n = 0; n < format.exponent + format.digits; ++n) {  // results of 2^(n + 1/2) and 2^n
+  // Arguments whose results are 2^(n + 1/2) or 2^n, and their neighbours.
+  for (int n = 0; n < format.exponent + format.digits; ++n) {
     AddWithNeighbours(list, n + 0.5, 1, format);
     AddWithNeighbours(list, (n + 0.5) * std::numbers::ln2, 1, format);
     AddWithNeighbours(list, n * std::numbers::ln2, 1, format);
@@ -157,14 +158,15 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     if (i % 8 == 0) list.emplace_back(x, Rounded(random.Uniform(-20, 20), format));
     if (i % 8 == 1) list.emplace_back(std::round(x), i % 64 * 0.5);
   }
-  // Pairs whose quotients have every magnitude or are around 1/2, 1 and 2; the numbers have every magnitude.
+  // Adds pairs whose quotients have every magnitude or are around 1/2, 1 and 2. The numbers have every
+  // magnitude.
   for (int i = 0; i < 20000; ++i) {
     const double x = std::exp2(random.Uniform(lowest, highest));
     const double to = i % 2 == 0 ? random.Uniform(-4, 4) : random.Uniform(lowest, highest);
     const double y = x * std::exp2(to);
     list.emplace_back(y, i % 4 < 2 ? x : -x);
   }
-  // Pairs whose results are near the smallest normal number or near the largest number.
+  // Adds pairs whose results are near the smallest normal number or near the largest number.
   for (int i = 0; i < 4000; ++i) {
     const double x = Rounded(random.Uniform(0, 1000), format);
     const double to = i % 2 == 0 ? highest : 3 - highest - i % 4 / 2;

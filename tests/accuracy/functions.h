@@ -1,4 +1,4 @@
-// The functions under test, their exact values by MPFR, and the bounds that stdlib/math promises.
+// The functions under test, their exact values computed with MPFR, and the bounds that stdlib/math promises.
 #pragma once
 
 #include <mpfr.h>
@@ -11,8 +11,8 @@
 
 namespace accuracy {
 
-// Sets the first argument to the function of the other two. The last argument is only used by functions of
-// two arguments.
+// Sets the first argument to the exact value of the function for the other arguments. Functions of one
+// argument ignore the last argument.
 using Exact = void (*)(mpfr_t, mpfr_t, mpfr_t);
 
 struct Function {

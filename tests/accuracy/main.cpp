@@ -20,7 +20,7 @@ namespace accuracy {
 namespace {
 
 constexpr std::uint64_t kBatch = 1 << 18;
-constexpr std::uint64_t kStride = 251;  // a prime, to get all exponents and low bits
+constexpr std::uint64_t kStride = 251;  // a prime, so that all exponents and low bits occur
 
 template <class T>
 constexpr Format kFormat = kF64;
@@ -102,7 +102,8 @@ class Session {
     Report(function, kF32, narrow, Stated(function, kF32));
     Report(function, kF64, wide, Stated(function, kF64));
     if (function.two_arguments) return;
-    // Results are computed in f32 and then rounded: half a unit plus the error of the f32 result.
+    // These results are computed in f32 and then rounded, so the bound is half a unit plus the error of the
+    // f32 result.
     const double unit = Stated(function, kF32);
     Report(function, kF16, Every<kdl::F16>(function), 0.5 + unit * 0x1p-12);
     Report(function, kBf16, Every<kdl::Bf16>(function), 0.5 + unit * 0x1p-15);
@@ -114,7 +115,7 @@ class Session {
  private:
   double Stated(const Function& function, const Format& format) const {
     const auto found = bounds_.find(function.name + std::string("_") + format.name);
-    return found == bounds_.end() ? -1 : found->second;  // no stated bound: always fails
+    return found == bounds_.end() ? -1 : found->second;  // no stated bound, so all results fail
   }
 
   void Count(bool good) { ++(good ? passed_ : failed_); }
@@ -193,8 +194,8 @@ class Session {
     return Measured(function, x, y);
   }
 
-  // Compares f32 results for arguments that are `stride_` apart with the f64 kernel, and the worst of each
-  // batch with MPFR.
+  // Compares f32 results for arguments that are `stride_` apart with the f64 kernel, and the worst result of
+  // each batch with MPFR.
   void Sweep(const Function& function, Worst& worst) {
     std::vector<float> suspects, none;
     std::vector<double> no_wide;

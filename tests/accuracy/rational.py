@@ -55,8 +55,8 @@ def erf(x, coefficients):
 
 
 class Judge:
-    """Computes a score from the largest error in ulps and from a higher mean of the errors. It is worse if
-    the result exceeds 1 anywhere, or does not reach 1."""
+    """Computes a score from the largest error in ulps and from the 8th-power mean of the errors. A higher
+    score is worse. Results above 1 are penalized, and so are polynomials that never reach 1."""
 
     def __init__(self):
         first, last = np.array([0.05, LIMIT], np.float32).view(np.int32)
@@ -74,7 +74,7 @@ class Judge:
 def annealed(coefficients):
     random = np.random.RandomState(5)
     judge = Judge()
-    moves = [i for i in range(len(coefficients)) if i != DEGREE + 1]  # q starts with 1
+    moves = [i for i in range(len(coefficients)) if i != DEGREE + 1]  # the constant term of q stays 1
     now, score = coefficients, judge(coefficients)
     best, best_score = now, score
     for step in range(STEPS):

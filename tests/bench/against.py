@@ -3,10 +3,10 @@
 
 against.py OLD NEW [--filter TEXT] [--threads N]
 
-Each round starts both programs anew for one row (memory differs from process to process), and alternates
-between their kernels. Prints for each row the old time divided by the new time (more is better): the median
-of all quotients, their interquartile range divided by this median, and the median of each round. The exit
-code is 1 if a result is wrong.
+Each round starts both programs anew for one row of the benchmark (memory differs from process to process),
+and alternates between their kernels. Prints for each row the old time divided by the new time (higher is
+better): the median of all quotients, their interquartile range divided by this median, and the median of each
+round. The exit code is 1 if a result is wrong.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Server:
 
 
 def quotients(row, options, old_first):
-    """Returns the quotients of one round, or an error text if the result of a side is wrong."""
+    """Returns the quotients of one round, or an error message if one program's result is wrong."""
     programs = [options.old, options.new]
     sides = {program: Server(program, row, options.threads) for program in (programs if old_first else programs[::-1])}
     old, new = (sides[program] for program in programs)

@@ -1,4 +1,5 @@
-// Aligned memory for operands. All sides share the inputs, and their outputs have the same layout.
+// Aligned memory for operands. All compared implementations read the same inputs, and their outputs have the
+// same layout.
 #pragma once
 
 #include <sys/mman.h>
@@ -71,7 +72,7 @@ class Array {
  public:
   explicit Array(std::vector<std::int64_t> sizes) : sizes_(std::move(sizes)) {
     for (std::int64_t size : sizes_) count_ *= size;
-    // Large arrays use large pages, so that address translation does not slow down any side.
+    // Large arrays use large pages, so that address translation does not slow down any implementation.
     const std::size_t alignment = bytes() >= kLargePage ? kLargePage : 4096;
     const std::size_t rounded = (bytes() + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);

@@ -1,4 +1,5 @@
-// The parts of the benchmark. Cases make tasks, and the sides of a task take turns.
+// The data types of the benchmark. A case creates tasks. The sides of a task, our kernel and its peers in
+// other libraries, run alternately.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@ namespace bench {
 struct Work {
   double read_bytes = 0;
   double written_bytes = 0;
-  // Counted in f32 lanes of the instructions that compete with fused multiply-adds: M * N * K for an f32
-  // matmul, twice that for f64. Matrix instructions are not counted.
+  // The number of f32 lanes of vector instructions that compete with fused multiply-adds: M * N * K for an
+  // f32 matmul, and twice that for f64. Matrix instructions are not counted.
   double slots = 0;
   double divisions = 0;  // additional f32 divisions
 };
@@ -23,14 +24,15 @@ struct Work {
 // One of several implementations of the same work.
 using kdl::measure::Side;
 
-// What is wrong with our result, and with a peer's result; "" means nothing. An inexact peer is still timed.
+// Says what is wrong with our result and with a peer's result. An empty string means that the result is
+// right. A peer with an inexact result is still timed.
 struct Verdict {
   std::string wrong;
   std::string inexact;
 };
 
 struct Task {
-  std::function<void()> ours;  // keeps alive the operands that the peers share
+  std::function<void()> ours;  // runs our kernel; owns the operands, which the peers share
   std::vector<Side> peers;
   // Called after our side and one peer have run.
   std::function<Verdict()> judge;
@@ -49,7 +51,7 @@ struct Case {
   std::string dtype;
   std::string size;
   Work work;
-  std::function<Task(const Host&)> make;  // allocates and fills; the tasks own their memory
+  std::function<Task(const Host&)> make;  // allocates and fills the operands; the task owns them
 };
 
 std::vector<Case> MatmulCases();

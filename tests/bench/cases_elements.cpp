@@ -1,4 +1,4 @@
-// Kernels that move or map elements.
+// Benchmarks of kernels that copy elements or apply a function to each of them.
 #include <cblas.h>
 
 #include <cstring>

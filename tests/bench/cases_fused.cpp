@@ -1,5 +1,5 @@
-// A layer as one kernel, compared with oneDNN: once with a pass for each step, once with as much fused as
-// oneDNN can.
+// A layer as one fused kernel, compared with oneDNN in two ways: with one pass for each step, and with as
+// many steps fused as oneDNN supports.
 #include "exact.h"
 #include "fused.h"
 #include "onednn.h"
@@ -27,7 +27,7 @@ struct Layer {
         theirs({s.m, s.n}) {
     x.Fill(1);
     w.Fill(2);
-    // Makes the arguments of the activation small, where it is nonlinear.
+    // Keeps the arguments of the activation function small, in the range where it is nonlinear.
     for (std::int64_t i = 0; i < w.count(); ++i) w[i] *= 0.0625f;
     b.Fill(3);
     r.Fill(4);

@@ -33,7 +33,7 @@ Task Beside(std::function<void()> ours, std::vector<Side> peers) {
   return {std::move(ours), std::move(peers), [] { return Verdict(); }};
 }
 
-// The minimum cost of any call: a C function that does nothing and is opaque to the compiler.
+// A C function that does nothing and is opaque to the compiler. Its time is the minimum cost of any call.
 [[gnu::noinline]] void EmptyFunction(std::int64_t size, const float* x) {
   asm volatile("" : : "r"(size), "r"(x) : "memory");
 }
@@ -110,8 +110,8 @@ std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
           EmptyOpenMp(host)};
 }
 
-// Uses the C++20 tensors, on the calling thread. With few elements only this thread works; with many, the
-// pool does.
+// Runs the kernel with C++20 tensors, on the calling thread. For few elements, this thread does all the work;
+// for many, the thread pool helps.
 Task MakeRun(const Host& host, std::int64_t size) {
   const Array<float> x = Ones(size);
   return Beside(
@@ -135,7 +135,7 @@ Task MakeProgram(const Host& host) {
       PeersOfCalls(host, x));
 }
 
-// Uses the class for C++17, with pointers.
+// Calls the kernel through the class for C++17, with pointers as arguments.
 Task MakeKernels(const Host& host) {
   const Array<float> x = Ones(kLittle);
   auto kernels = std::make_shared<elements::Kernels>();
@@ -144,7 +144,7 @@ Task MakeKernels(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
-// Uses the C header, with pointers.
+// Calls the kernel through the C header, with pointers as arguments.
 Task MakeCall(const Host& host) {
   const Array<float> x = Ones(kLittle);
   return Beside([kernels = OpenKernels(host),
@@ -164,14 +164,14 @@ Task MakeCallAsync(const Host& host) {
       PeersOfCalls(host, x));
 }
 
-// Returns the number of iterations of `work` that take one millisecond.
+// Returns how many iterations of `work` take one millisecond.
 template <class Work>
 std::int64_t TurnsOfMillisecond(Work work) {
   using Clock = std::chrono::steady_clock;
   std::int64_t turns = 64;
   for (;;) {
     double seconds = 1;
-    for (int i = 0; i < 5; ++i) {  // the minimum, because other load only adds time
+    for (int i = 0; i < 5; ++i) {  // takes the minimum, because other load only adds time
       const Clock::time_point begin = Clock::now();
       work(turns);
       seconds = std::min(seconds, std::chrono::duration<double>(Clock::now() - begin).count());
@@ -181,8 +181,8 @@ std::int64_t TurnsOfMillisecond(Work work) {
   }
 }
 
-// Alternates kernels and OpenMP regions of a millisecond each. The peer runs as many of both, but grouped by
-// kind.
+// Alternates between kernels and OpenMP regions of a millisecond each. The peer runs the same number of
+// kernels and regions, but grouped by kind.
 Task MakeAlternating(const Host& host) {
   const Array<float> x = Ones(kBlock * host.threads);
   const Array<float> y = Ones(kBlock * host.threads);

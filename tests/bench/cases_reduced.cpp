@@ -1,5 +1,5 @@
-// Results that all blocks share: a product split along k compared with a loop that sums it, and histograms
-// compared with plain C++.
+// Benchmarks of results to which all blocks contribute: a product split along k, compared with a loop that
+// sums it, and histograms, compared with plain C++.
 #include <algorithm>
 #include <vector>
 

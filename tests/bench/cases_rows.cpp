@@ -128,13 +128,13 @@ struct Kernel {
   Run run;
   Task (*make)(const Host&, Run, const Shape&);
   bool writes_all;  // the result is as large as the operand
-  double slots;     // slots per element: see Work
+  double slots;     // slots per element: see Work::slots
 };
 
 constexpr Kernel kKernels[] = {
-    // Two exponentials of differences from the maximum, their sum, and a product.
+    // Counts two exponentials of differences from the maximum, their sum, and a product.
     {"softmax", rows::softmax, MakeSoftmax, true, 2 * kExpSlots + 5},
-    // The mean, two differences, a square, two products, and the shift.
+    // Counts the mean, two differences, a square, two products, and the shift.
     {"layernorm", nullptr, MakeLayernorm, true, 6},
     {"row-sum", rows::row_sum, MakeRowSum, false, 1},
     {"column-sum", rows::column_sum, MakeColumnSum, false, 1},

@@ -1,4 +1,5 @@
-// Work inside one tile, of which each iteration changes a part. Compared with plain C++.
+// Benchmarks of kernels that work inside one tile and change part of it in each iteration, compared with
+// plain C++.
 #include <cmath>
 #include <vector>
 
@@ -88,7 +89,8 @@ struct Kernel {
 }  // namespace
 
 std::vector<Case> TileCases() {
-  // The first kernel works by rows, with vectors; the second works element by element.
+  // The first kernel processes whole rows with vector instructions; the second processes one element at a
+  // time.
   const Kernel kernels[] = {
       {"cholesky", tiles::cholesky, BestPlainLoops().cholesky},
       {"cholesky-elements", tiles::cholesky_elements, BestPlainLoops().cholesky_elements}};

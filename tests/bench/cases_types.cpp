@@ -70,7 +70,7 @@ Array<float> AsFloats(const Array<T>& array) {
   return floats;
 }
 
-// If oneDNN has no such products for this processor, it multiplies the same numbers as f32 instead.
+// If oneDNN does not support products of this type on this processor, it multiplies the same numbers as f32.
 template <class T>
 Task MakeHalf(const Host& host, const Shape& s, double absolute) {
   const Product<T, T, float> product(s);
@@ -126,7 +126,7 @@ Task MakeVector(const Host& host, std::int64_t n, double absolute) {
 struct Type {
   const char* name;
   double bytes;        // size of an element of a and b
-  double slots;        // slots per multiplication: see Work
+  double slots;        // slots per multiplication: see Work::slots
   double sum_epsilon;  // epsilon of the type of the sums
   double result_bytes;
   Task (*make)(const Host&, const Shape&, double absolute);

@@ -1,4 +1,5 @@
-// The current limits of this machine: arithmetic, and memory at a given size.
+// Measures the current limits of this machine: arithmetic throughput, and memory bandwidth for arrays of a
+// given size.
 #pragma once
 
 #include <memory>

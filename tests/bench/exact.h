@@ -1,4 +1,5 @@
-// Exact results, computed from the operands in f64 or in integers. They show which of two sides is wrong.
+// Exact results, computed from the operands in f64 or in integers. They show which of two different results
+// is wrong.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct Tolerance {
   double absolute = 0;
   double relative = 0;
 
-  // Returns false for NaN.
+  // Returns whether the value is within the tolerance. This is false for NaN.
   bool Allows(double value, double right) const {
     return std::abs(value - right) <= absolute + relative * std::abs(right);
   }
@@ -33,12 +34,13 @@ inline std::string OffText(std::int64_t element, double value, double right) {
          std::to_string(right);
 }
 
-// Compares about a thousand of our elements with the exact ones, and also every element in which the two
-// sides differ.
+// Compares about a thousand of our elements with the exact elements, and also every element in which the two
+// results differ.
 template <class T>
 Verdict Judge(const Array<T>& ours, const Array<T>& theirs, Tolerance tolerance,
               const Exact& exact) {
-  const std::int64_t stride = ours.count() / 1000 | 1;  // odd, to reach different columns
+  // The stride is odd, so that the compared elements are in different columns.
+  const std::int64_t stride = ours.count() / 1000 | 1;
   Verdict verdict;
   for (std::int64_t i = 0; i < ours.count(); ++i) {
     const double value = ToDouble(ours[i]);
@@ -76,7 +78,8 @@ Exact ExactProduct(const Matrix<A>& a, const Matrix<B>& b, std::int64_t depth,
   };
 }
 
-// Does the same for integers, but computes all elements at once, because a peer may be wrong in most of them.
+// Like ExactProduct, but for integers. Computes all elements at once, because a peer may be wrong in most of
+// them.
 template <class A, class B>
 Exact ExactIntegers(const Array<A>& a, const Array<B>& b) {
   const std::int64_t depth = b.sizes()[0];

@@ -28,7 +28,7 @@
 
 namespace bench {
 
-using namespace kdl::measure;  // NOLINT: all of it
+using namespace kdl::measure;  // NOLINT: uses most of its names
 
 namespace {
 
@@ -115,8 +115,8 @@ Host MakeHost(int threads) {
   return host;
 }
 
-// Returns the ceiling of `work` for each trial. The sides for ceilings start at `first`: two for arithmetic,
-// then streams.
+// Returns, for each trial, the ceiling of `work`: the time that the machine's limits allow at best. In
+// `series`, the ceilings' own timings start at `first`: two for arithmetic, then those for memory streams.
 Series Bound(const std::vector<Series>& series, std::size_t first, const Work& work, int threads) {
   Series bound;
   for (std::size_t trial = 0; trial < series[first].size(); ++trial) {
@@ -185,7 +185,7 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
 void Prepare(int threads) {
   if (threads == 1) return;
   PinThreads(threads);
-  // Waits until the threads of the previous side have stopped spinning.
+  // Waits until the threads of the previous implementation have stopped spinning.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 

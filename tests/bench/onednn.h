@@ -1,5 +1,5 @@
-// oneDNN's primitives as sides: created by these functions, executed in the runs. Operands are row-major,
-// like ours.
+// oneDNN's primitives as peers in the benchmark. These functions create the primitives, and the timed runs
+// execute them. Operands are row-major, like ours.
 #pragma once
 
 #include <dnnl.hpp>
@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// Return the engine and the stream of this process.
+// Returns the oneDNN engine of this process.
 const dnnl::engine& DnnlEngine();
 
 template <class T>
@@ -26,8 +26,8 @@ constexpr dnnl::memory::data_type DnnlType() {
   if constexpr (std::is_same_v<T, std::int32_t>) return Type::s32;
 }
 
-// Makes a oneDNN memory from an array. It has the array's sizes unless `sizes` is given; `strides` are only
-// needed if it is not row-major.
+// Makes a oneDNN memory object from an array. It has the array's sizes unless `sizes` is given. `strides` are
+// only needed if it is not row-major.
 template <class T>
 dnnl::memory DnnlMemory(const Array<T>& array, std::vector<std::int64_t> sizes = {},
                         std::vector<std::int64_t> strides = {}) {
@@ -48,14 +48,14 @@ struct DnnlStep {
 };
 std::function<void()> DnnlRun(std::vector<DnnlStep> steps);
 
-// c = a * b, plus the operations that the attributes fuse into it.
+// Computes c = a * b, plus the operations that the attributes fuse into the product.
 DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c,
                     const dnnl::primitive_attr& attributes = {});
-// Returns whether oneDNN supports such operands on this processor.
+// Returns whether oneDNN supports a product of these operands on this processor.
 bool DnnlHasMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
-// c = a + b; each size of b is that of a, or 1.
+// Computes c = a + b. Each size of b is either the same as in a, or 1.
 DnnlStep DnnlAdd(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
-// y = x times the distribution function of the standard normal distribution at x.
+// Computes y = x * Phi(x), where Phi is the distribution function of the standard normal distribution.
 DnnlStep DnnlGelu(const dnnl::memory& x, const dnnl::memory& y);
 DnnlStep DnnlSoftmax(const dnnl::memory& x, const dnnl::memory& y);
 DnnlStep DnnlLayernorm(const dnnl::memory& x, const dnnl::memory& scale, const dnnl::memory& shift,

@@ -100,7 +100,7 @@ void MultiplyBlock(float* c, Size stride, const float* a, const float* b, Size r
 
 }  // namespace
 
-// Returns the number of floats in `scratch`, which must be aligned to 64 bytes.
+// Returns the number of floats that `scratch` must have room for. `scratch` must be aligned to 64 bytes.
 extern "C" Size MatmulScratch() { return (kBlockM + kBlockN) * kBlockK; }
 
 extern "C" void Matmul(float* c, const float* a, const float* b, Size m, Size n, Size k,

@@ -52,8 +52,8 @@ bool RaisePriority() {
 
 void SetEnvironment(char** arguments) {
   bool changed = RaisePriority();
-  // Threads that keep spinning after their side has run would take processors from the next side. Spinning
-  // for a fraction of a millisecond is enough to keep them awake within a trial.
+  // Threads that keep spinning after their library's turn would take processors from the next library.
+  // Spinning for a fraction of a millisecond is enough to keep them awake within a trial.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr)
     changed |= SetWhereUnset("GOMP_SPINCOUNT", "20000");
   changed |= SetWhereUnset("OPENBLAS_THREAD_TIMEOUT", "20");  // 2^20 cycles

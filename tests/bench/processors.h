@@ -1,4 +1,4 @@
-// Limits the number of threads of all sides.
+// Limits the number of threads of all compared implementations.
 #pragma once
 
 namespace bench {

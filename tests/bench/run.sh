@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds, compares the kernels with other libraries, and prints a table; a second table compares
-# with PyTorch and IREE if the caller's python3 can import them.
-# `tests/bench/run.sh --help` lists the options. `--target SPEC`, as the first option, compiles the kernels for another
-# target than host: --target 'host?isa=x86-64-v3'.
+# Installs missing packages, builds, compares the kernels with other libraries, and prints a table. A second
+# table compares with PyTorch and IREE if the caller's python3 can import them.
+# `tests/bench/run.sh --help` lists the options. `--target SPEC`, as the first option, compiles the kernels
+# for a target other than the default, `host`: --target 'host?isa=x86-64-v3'.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$(command -v python3 || true)  # the caller's, which may have PyTorch and IREE

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the blocks that the selector chooses for a product with the best of many random schedules.
 
-Each schedule sets the constants that `kernelc explain --tiles` lists as open to other numbers. All schedules
+Each schedule gives other values to the constants that `kernelc explain --tiles` lists as free. All schedules
 are compiled into one library and timed in turn, on shapes that were not used to develop the selector, on one
 thread, in processor time. The few fastest schedules then alternate with the selector's choice until the
 result is clear. Prints a line for each shape with the selector's speed relative to the best (1 is the best),
@@ -21,11 +21,11 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-STEPS = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1, 3 / 2, 2)  # factors for the selector's number
+STEPS = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1, 3 / 2, 2)  # factors for the selector's choice
 
 
 class Type:
-    """The type of a kernel's operands, with the bytes of an element. Values do not affect the time unless
+    """The element type of a kernel's operands, and its size in bytes. Values do not affect the time unless
     they are subnormal."""
 
     def __init__(self, source, kernel, bytes_in, bytes_out, one):
@@ -47,7 +47,7 @@ def run(command):
 
 
 def chosen(kernelc, source, kernel, target):
-    """Returns the selector's numbers for the constants that do not affect results."""
+    """Returns the values that the selector chooses for the constants that do not affect results."""
     text = run([kernelc, "explain", "--tiles", source, "--kernel", kernel, "--target", target])
     found = re.search(rf"^kernel {re.escape(kernel)} on \S+: (.*)\n  no result depends on (.*)$", text, re.MULTILINE)
     tiles = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", found[1])}
@@ -135,8 +135,8 @@ def judged(calls, options):
 
 
 def shapes_of(options, rng):
-    """Draws shapes whose logarithms are uniform, like the sizes of users. A run takes at most some
-    milliseconds."""
+    """Draws shapes whose logarithms are uniformly distributed, like the sizes in real programs. A run takes
+    at most a few milliseconds."""
     found = []
     while len(found) < options.shapes:
         shape = tuple(int(2 ** rng.uniform(0 if dim == 0 else 4, 12)) for dim in range(3))

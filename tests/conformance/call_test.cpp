@@ -160,7 +160,7 @@ CONFORMANCE_TEST(CallsOfEventsFollowEachOther) {
   CHECK(done == nullptr);
 }
 
-TEST_CASE("Calls: a handle has a context of its own, and says what it cannot open") {
+TEST_CASE("Calls: a handle has its own context and reports what it cannot open") {
   kdl_kernels* kernels = nullptr;
   const auto refusal = [&](const char* device, const char* name) {
     const Status status(kdl_kernels_open(nullptr, kNoMore, device, &name, 1, &kernels));
@@ -175,7 +175,7 @@ TEST_CASE("Calls: a handle has a context of its own, and says what it cannot ope
   kdl_kernels_close(nullptr);
 }
 
-TEST_CASE("Calls: kernels may be closed after their context has gone") {
+TEST_CASE("Calls: kernels may be closed after their context is destroyed") {
   kdl_context* context = nullptr;
   Check(kdl_context_create(&context));
   kdl_kernels* kernels = nullptr;

@@ -10,7 +10,7 @@
 namespace kdl::conformance {
 namespace {
 
-// Returns the message of a launch that must be rejected as a mistake of the caller.
+// Returns the error message of a launch that must be rejected as the caller's mistake.
 std::string Refusal(const Bench& bench, const char* kernel, std::initializer_list<Argument> args) {
   std::string message;
   const std::int64_t launches = bench.device.statistics().launches;
@@ -85,7 +85,7 @@ CONFORMANCE_TEST(TheKernelsOwnChecksRunFirst) {
 CONFORMANCE_TEST(TensorsMustLiveOnTheDevice) {
   const Tensor x = bench.context.Allocate(bench.sibling(), f32, {4}, "weights");
   const Tensor y = Make(bench, f32, {4}, "y");
-  if (bench.device.facts().host_visible != 0) {  // it shares memory with the host: nothing to copy
+  if (bench.device.facts().host_visible != 0) {  // the device shares memory with the host
     bench.queue.Fill(x, 2.0f);
     bench.queue.Fill(y, 1.0f);
     bench.queue.Launch("saxpy", 1, {3.0f, x, y}).Wait();
@@ -231,7 +231,7 @@ CONFORMANCE_TEST(ModulesHaveAnyNameOfAFile) {
 }
 
 CONFORMANCE_TEST(StaleImagesAreRefused) {
-  // If an image has another version, nothing after the compiler's name may be read.
+  // If an image has an unsupported version, the fields after the compiler's name must not be read.
   for (const bool is_old : {false, true}) {
     alignas(kdl_image) char stale[sizeof(kdl_image)];
     std::memset(stale, 0xff, sizeof stale);

@@ -1,5 +1,5 @@
-// Runs the suite on cluster machines. Also checks the errors if a cluster ends, or if an image or a
-// description is wrong.
+// Runs the suite on cluster machines. Also checks the errors for clusters that fail, and for wrong images and
+// descriptions.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -51,7 +51,7 @@ void PrepareOfAnotherAbi(Context& context) {
   context.Register(kAll);
 }
 
-// Replaces the kernel `spin` with one that accesses memory beyond the scratchpad.
+// Replaces the kernel `spin` with one that accesses memory outside the scratchpad.
 void PrepareOfStrays(Context& context) {
   static const WorkgroupImage kImage = [] {
     WorkgroupImage image("cluster", ImageBytes());
@@ -99,7 +99,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   return kDevices;
 }
 
-TEST_CASE("clusters: one that hangs is given up, and the device is of use again") {
+TEST_CASE("clusters: a cluster that hangs is abandoned, and the device can be used again") {
   const DeviceUnderTest device{kSpec, kSpec, Prepare, {}};
   const Bench bench(device);
   const std::string message = LaunchError(bench, "spin", KDL_ERROR_TIMEOUT);
@@ -107,7 +107,8 @@ TEST_CASE("clusters: one that hangs is given up, and the device is of use again"
   CheckUse(bench);
 }
 
-TEST_CASE("clusters: one that leaves its scratchpad says so, and the device is of use again") {
+TEST_CASE(
+    "clusters: accesses outside the scratchpad are errors, and the device can be used again") {
   const DeviceUnderTest device{kSpec, kSpec, PrepareOfStrays, {}};
   const Bench bench(device);
   const std::string message = LaunchError(bench, "spin", KDL_ERROR_DEVICE);
@@ -116,14 +117,14 @@ TEST_CASE("clusters: one that leaves its scratchpad says so, and the device is o
   CheckUse(bench);
 }
 
-TEST_CASE("clusters: an image of another ABI") {
+TEST_CASE("clusters: an image of another ABI version is rejected") {
   const DeviceUnderTest device{kSpec, kSpec, PrepareOfAnotherAbi, {}};
   const Bench bench(device);
   const std::string message = LaunchError(bench, "mark", KDL_ERROR_INVALID_ARGUMENT);
   CHECK(Has(message, "was built for another version of the runtime"));
 }
 
-TEST_CASE("clusters: descriptions are told where they are wrong") {
+TEST_CASE("clusters: errors in descriptions are reported") {
   CHECK(DescriptionError("name: a\n\nname: b") == "m.yaml:3: key 'name' is given twice");
   CHECK(DescriptionError("# a machine\nclusters: 0  # none") ==
         "m.yaml:2: clusters must be a number from 1 to 256, not '0'");

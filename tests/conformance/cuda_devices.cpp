@@ -47,6 +47,6 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   return kDevices;
 }
 
-TEST_CASE("which CUDA device is tested") { REQUIRE_FALSE(DevicesUnderTest().empty()); }
+TEST_CASE("CUDA: there is a device to test") { REQUIRE_FALSE(DevicesUnderTest().empty()); }
 
 }  // namespace kdl::conformance

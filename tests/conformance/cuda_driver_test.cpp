@@ -17,7 +17,8 @@ void Prepare(Context& context) {
   context.Register(CudaImages());
 }
 
-// Makes the driver's function fail once. Returns the error of a launch, or of the selection of its device.
+// Makes the driver's function fail once. Returns the error message of a launch, or of the selection of its
+// device.
 std::string Failure(const char* function, int status, kdl_code code) {
   std::string message;
   {
@@ -39,7 +40,7 @@ std::string Failure(const char* function, int status, kdl_code code) {
 
 }  // namespace
 
-TEST_CASE("CUDA: nothing is left when contexts are gone") {
+TEST_CASE("CUDA: no resources remain after contexts are destroyed") {
   for (const char* spec : {"cuda", "cuda[1]"}) {
     const DeviceUnderTest device{spec, spec, Prepare, {}};
     const Bench bench(device);
@@ -49,7 +50,7 @@ TEST_CASE("CUDA: nothing is left when contexts are gone") {
   CHECK(fake_cuda_live() == 0);
 }
 
-TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing is left after") {
+TEST_CASE("CUDA: each failure of the driver is reported, and nothing leaks") {
   struct Row {
     const char* function;
     int status;
@@ -83,7 +84,7 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
   }
 }
 
-TEST_CASE("CUDA: a device that is lost says so, and says the same from then on") {
+TEST_CASE("CUDA: a lost device is reported, also by all later calls") {
   constexpr int kContextIsDestroyed = 709;
   struct Row {
     const char* function;
@@ -124,9 +125,7 @@ TEST_CASE("CUDA: a device that is lost says so, and says the same from then on")
   }
 }
 
-TEST_CASE(
-    "CUDA: launches take what those before them gave back, and memory that is short takes it from "
-    "them") {
+TEST_CASE("CUDA: launches reuse memory that earlier launches returned") {
   constexpr int kOutOfMemory = 2;
   for (const bool has_pools : {true, false}) {
     fake_cuda_pools(has_pools);
@@ -147,7 +146,7 @@ TEST_CASE(
   CHECK(fake_cuda_live() == 0);
 }
 
-TEST_CASE("CUDA: where no pool can be made memory comes the driver's old way") {
+TEST_CASE("CUDA: without memory pools, the driver's older functions allocate memory") {
   constexpr int kOutOfMemory = 2;
   {
     Context context;
@@ -166,8 +165,8 @@ TEST_CASE("CUDA: where no pool can be made memory comes the driver's old way") {
 
 namespace {
 
-// Checks that data is unchanged after copies to the device and back, for a tensor with more rows than the
-// staging memory holds at once, and for longer rows.
+// Checks that data is unchanged after copies to the device and back. One tensor has more rows than the
+// staging memory can hold at once, and another has longer rows.
 void CheckCopies() {
   const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
   const Bench bench(device);
@@ -198,15 +197,14 @@ void CheckCopies() {
 
 }  // namespace
 
-TEST_CASE(
-    "CUDA: copies, and what launches take and give, go through memory that the device reaches") {
+TEST_CASE("CUDA: copies go through pinned memory") {
   const std::size_t before = fake_cuda_unpinned_copies();
   CheckCopies();
   CHECK(fake_cuda_unpinned_copies() == before);
   CHECK(fake_cuda_live() == 0);
 }
 
-TEST_CASE("CUDA: where the system has no such memory, the driver copies from any") {
+TEST_CASE("CUDA: without pinned memory, the driver copies from ordinary memory") {
   constexpr int kOutOfMemory = 2;
   for (const char* function : {"cuMemHostAlloc", "cuEventCreate"}) {
     const std::size_t before = fake_cuda_unpinned_copies();
@@ -217,7 +215,7 @@ TEST_CASE("CUDA: where the system has no such memory, the driver copies from any
   }
 }
 
-TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is whole") {
+TEST_CASE("CUDA: a copy that fails midway is an error, and the next copy is complete") {
   constexpr int kInvalidValue = 1;
   for (const char* function :
        {"cuEventRecord", "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"}) {
@@ -237,9 +235,7 @@ TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is w
   CHECK(fake_cuda_live() == 0);
 }
 
-TEST_CASE(
-    "CUDA: cores that need more memory than there is are an error that says so; the next launch "
-    "runs") {
+TEST_CASE("CUDA: a launch that needs too much memory is an error, and the next launch works") {
   const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
   const Bench bench(device);
   const Tensor x = bench.Upload<std::int64_t>({1, 2, 3});
@@ -254,7 +250,7 @@ TEST_CASE(
   bench.queue.Launch("exchange", 3, {x, y}).Wait();
 }
 
-TEST_CASE("CUDA: what one GPU has goes to another without the host between them") {
+TEST_CASE("CUDA: data is copied between two GPUs without the host") {
   constexpr int kInvalidValue = 1;
   {
     const DeviceUnderTest device{"cuda", "cuda[1]", Prepare, {}};
@@ -291,7 +287,7 @@ TEST_CASE("CUDA: what one GPU has goes to another without the host between them"
   CHECK(fake_cuda_live() == 0);
 }
 
-TEST_CASE("CUDA: the rows of a copy go at once") {
+TEST_CASE("CUDA: all rows of a copy are transferred at once") {
   const Context context;
   const Device device = context.Select("cuda");
   const Tensor from = context.Allocate(device, ElementOf<std::int64_t>(), {8, 8}, "from");
@@ -308,7 +304,7 @@ TEST_CASE("CUDA: the rows of a copy go at once") {
   CHECK(told == KDL_ERROR_DEVICE);
 }
 
-TEST_CASE("CUDA: what the driver's compiler says stands in the error") {
+TEST_CASE("CUDA: errors contain the messages of the driver's compiler") {
   kdl_image broken = *CudaImages()[0];
   const std::string text = "no PTX";
   broken.payload = text.data();
@@ -324,7 +320,7 @@ TEST_CASE("CUDA: what the driver's compiler says stands in the error") {
   CHECK(message.find("ptxas fatal   : no .version") != std::string::npos);
 }
 
-TEST_CASE("CUDA: code for the best level that the device has is taken") {
+TEST_CASE("CUDA: code for the highest level that the device supports is selected") {
   const Context context;
   CHECK(std::string(context.Select("cuda").facts().arch) == "sm_90a sm_90 sm_80");
 }

@@ -41,12 +41,12 @@ class ByHand {
     return device_.queue(queue).Fill(x_, std::int64_t{1}, after);
   }
 
-  // Returns the number of operations that the device has and that have not ended.
+  // Returns the number of operations that the device has received but not completed.
   std::size_t count() const {
     const std::lock_guard lock(mutex_);
     return taken_.size();
   }
-  // Ends the oldest operation of the device. Returns false if there is none.
+  // Completes the oldest operation of the device. Returns false if there is none.
   bool End(kdl_error* error = nullptr) {
     kdl_completion done = {};
     {
@@ -59,7 +59,7 @@ class ByHand {
     return true;
   }
   bool Fail() { return End(kdl_error_create(KDL_ERROR_DEVICE, "the device failed")); }
-  // Ends all operations that arrive, until the event has completed.
+  // Completes all operations that arrive, until the event has completed.
   void EndUntil(const Event& event) {
     while (!event.is_done()) {
       if (!End()) std::this_thread::yield();
@@ -94,7 +94,7 @@ class ByHand {
   bool knows_all_points_ = true;
 };
 
-TEST_CASE("Early: what is given after the report does not wait for what fails in front of it") {
+TEST_CASE("Early: operations enqueued after an error report do not wait for earlier failures") {
   Context context;
   ByHand device(context);
   const Event failed = device.Give(0);
@@ -103,7 +103,7 @@ TEST_CASE("Early: what is given after the report does not wait for what fails in
   device.Fail();
   CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
   const Event fresh = device.Give(0);
-  CHECK(device.count() == 1);  // otherwise the device would let `fresh` fail, too
+  CHECK(device.count() == 1);  // otherwise the device would make `fresh` fail, too
   device.Fail();
   device.EndUntil(fresh);
   fresh.Wait();
@@ -112,7 +112,7 @@ TEST_CASE("Early: what is given after the report does not wait for what fails in
 
 // If an operation is cancelled before it has started, the device receives neither this operation nor any
 // operation that waits for it.
-TEST_CASE("Early: nothing waits for an operation that the device was not given") {
+TEST_CASE("Early: nothing waits for an operation that the device has never received") {
   for (int round = 0; round < 20; ++round) {
     Context context;
     ByHand device(context);
@@ -134,7 +134,7 @@ TEST_CASE("Early: nothing waits for an operation that the device was not given")
   }
 }
 
-TEST_CASE("Early: a wait runs nothing that comes after what it waits for") {
+TEST_CASE("Early: a wait does not run operations that come after its event") {
   Context context;
   ByHand device(context);
   const Queue host = context.Select("host").queue();

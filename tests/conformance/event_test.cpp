@@ -148,8 +148,8 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   CHECK(journal.notes() == std::vector<int>{2, 4});
 }
 
-// A wait for an event of another queue reports that event's failure. It does not count as a report of this
-// queue's own failure, even if that occurs later.
+// A wait for an event of another queue reports that event's failure. This does not count as a report of the
+// waiting queue's own failure, even if its own failure occurs later.
 CONFORMANCE_TEST(EachQueueTellsOfItsOwnFailures) {
   for (const bool is_late : {true, false}) {
     CAPTURE(is_late);
@@ -197,8 +197,8 @@ CONFORMANCE_TEST(WhatIsGivenAfterTheReportRuns) {
   }
 }
 
-// The operations of two callers are ordered together, but neither caller fails because of the other, or gets
-// the other's errors.
+// The operations of two callers are ordered together. But no caller fails because of the other caller, or
+// receives the other caller's errors.
 CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
   Journal journal;
   const Timeline gate = bench.context.MakeTimeline();
@@ -225,7 +225,7 @@ CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 4));
 }
 
-// Once one of its events has failed, neither an enqueued operation nor a run waits any longer.
+// As soon as one of its events has failed, an enqueued operation or a run stops waiting.
 CONFORMANCE_TEST(AFailedEventEndsAllWaiting) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   const Timeline never = bench.context.MakeTimeline();
@@ -374,7 +374,7 @@ CONFORMANCE_TEST(CancelEndsWhatRuns) {
   for (const std::int64_t cores : {1, 3}) {
     const Event running = bench.queue.Launch("spin", cores, {y});
     const Event after = bench.queue.Launch("mark", 3, {y});
-    // This is long enough for the kernel to start even on a busy machine.
+    // This timeout is long enough for the kernel to start even on a busy machine.
     CHECK(CodeOf([&] { Check(kdl_event_wait(running.get(), 50000000)); }) == KDL_ERROR_TIMEOUT);
     running.Cancel();
     CHECK(CodeOf([&] { running.Wait(); }) == KDL_ERROR_CANCELLED);

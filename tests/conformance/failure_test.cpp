@@ -1,4 +1,4 @@
-// Tests failures around a device: each device call that can fail does so in turn, and the process forks.
+// Tests failures of device calls: each call that can fail does so in turn. Also tests forks of the process.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,8 +30,8 @@ class Calls {
   std::atomic<int> made_ = 0;
 };
 
-// Wraps the device under test as a device of another kind. It behaves the same, except for the call that
-// fails.
+// Wraps the device under test as a device of another kind. The wrapper behaves like that device, except that
+// one call fails.
 class Failing {
  public:
   Failing(const runtime::Device& device, Calls& calls)
@@ -98,7 +98,7 @@ class Failing {
   static void Release(void* self, kdl_memory memory) {
     FromHandle(self).inner_.memory_ops().release(FromHandle(self).state(), memory);
   }
-  // write, read, copy and fill report their end through their completion.
+  // Wraps write, read, copy and fill, which report their end through a completion argument.
   template <auto function, class... Arguments>
   static void Move(void* self, Arguments... arguments, kdl_completion done) {
     Failing& it = FromHandle(self);
@@ -191,7 +191,9 @@ CONFORMANCE_TEST(EachCallFailsInTurn) {
       CHECK(failing > 3);
       return;
     }
-    if (code != KDL_ERROR_OUT_OF_MEMORY) {  // that code is for the application's memory
+    // KDL_ERROR_OUT_OF_MEMORY means that the application's memory is exhausted. All other errors come from
+    // the device.
+    if (code != KDL_ERROR_OUT_OF_MEMORY) {
       CHECK(code == KDL_ERROR_DEVICE);
       CHECK(message.find(calls.cause()) != std::string::npos);
       CHECK(message.find(calls.cause()) == message.rfind(calls.cause()));  // occurs only once
@@ -299,7 +301,7 @@ CONFORMANCE_TEST(ForkedChildrenGetClearErrors) {
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   Check(kdl_buffer_unmap(x.array().buffer));
-  bench.queue.Launch("mark", 3, {x}).Wait();  // the parent is not affected
+  bench.queue.Launch("mark", 3, {x}).Wait();  // the fork does not affect the parent
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 7));
 }
 

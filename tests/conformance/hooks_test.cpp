@@ -50,7 +50,7 @@ struct Lender {
   }
 };
 
-TEST_CASE("Hooks: a device works in memory and on threads that are lent, and gives both back") {
+TEST_CASE("Hooks: a device uses memory and threads of the application, and returns both") {
   for (const auto& run : {Lender::RunOnThreads, Lender::RunInTurn}) {
     Lender lender;
     {
@@ -72,7 +72,7 @@ TEST_CASE("Hooks: a device works in memory and on threads that are lent, and giv
       host.queue().Launch("exchange", 7, {y, z}).Wait();
       CHECK(lender.runs > 2);  // one run for each barrier
       host.queue().Copy(away, x, "out").Wait();
-      const auto there = Bench::Download<std::int64_t>(away);  // staged in the application's memory
+      const auto there = Bench::Download<std::int64_t>(away);  // copied through application memory
       CHECK(there.back() == kMany + 1);
       CHECK(lender.allocations >= 3);
     }
@@ -80,7 +80,7 @@ TEST_CASE("Hooks: a device works in memory and on threads that are lent, and giv
   }
 }
 
-TEST_CASE("Hooks: threads that are lent compute in the default floating-point state") {
+TEST_CASE("Hooks: threads of the application compute in the default floating-point state") {
   Lender lender;
   kdl_hooks hooks = lender.Hooks();
   hooks.run = [](void* user, std::int32_t workers, void (*work)(void*, std::int32_t),
@@ -106,9 +106,7 @@ TEST_CASE("Hooks: threads that are lent compute in the default floating-point st
   for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // ties round to even
 }
 
-TEST_CASE(
-    "Hooks: a function of the application's may change the floating-point state, but for itself "
-    "alone") {
+TEST_CASE("Hooks: a hook may change the floating-point state, but only for itself") {
   Context context;
   context.Register(kImages);
   const Device host = context.Select("host?threads=1");
@@ -119,7 +117,8 @@ TEST_CASE(
     std::fesetround(FE_UPWARD);
     return nullptr;
   };
-  // With the first timeout the waiting thread runs the call, with the second a thread of the runtime does.
+  // With the first timeout, the waiting thread runs the call; with the second, a thread of the runtime runs
+  // it.
   for (const std::int64_t timeout : {std::int64_t{-1}, std::int64_t{1'000'000'000}}) {
     host.queue().Fill(y, 0x1p-24f).Wait();
     kdl_event* changed = nullptr;
@@ -207,7 +206,8 @@ class FloatWatcher {
   std::vector<std::string> wrong_;
 };
 
-TEST_CASE("Hooks: what frees and what only asks works in the default floating-point state, too") {
+TEST_CASE(
+    "Hooks: functions that free or query objects run in the default floating-point state, too") {
   FloatWatcher watcher;
   std::fesetround(FE_UPWARD);
   kdl_context* context = nullptr;
@@ -240,7 +240,7 @@ TEST_CASE("Hooks: what frees and what only asks works in the default floating-po
   CHECK(watcher.wrong() == std::vector<std::string>());
 }
 
-TEST_CASE("Hooks: memory that the application has not is an error") {
+TEST_CASE("Hooks: memory that the application cannot provide is an error") {
   Lender lender;
   const Context context(lender.Hooks());
   const Device host = context.Select("host");
@@ -265,7 +265,7 @@ TEST_CASE("Hooks: a buffer may outlive its context") {
   CHECK(lender.bytes == 0);
 }
 
-TEST_CASE("Hooks: tables of other sizes, and half of a pair") {
+TEST_CASE("Hooks: tables of other sizes, and tables with only one hook of a pair") {
   Lender lender;
   kdl_context* context = nullptr;
   const auto refusal = [&](const kdl_hooks& hooks) {

@@ -400,7 +400,8 @@ constexpr kdl_variant kWorkspace[] = {
     Variant("workspace", Workspace, kI64Out, kN,
             {.footprint_bytes = kSliceBytes, .shared_bytes = SharedBytes})};
 
-/// Fills the core's slice with the number of its slot, and stores that number in y.
+/// Fills this core's slice of the workspace with the number of its workspace slot, and stores that number in
+/// y.
 std::int32_t Slices(const kdl_args* args, kdl_core* core) {
   std::memset(core->workspace, static_cast<int>(core->slot % 100), kSliceBytes);
   if (core->core_id < args->dims[0]) Elements<std::int64_t>(args, 0)[core->core_id] = core->slot;

@@ -1,5 +1,5 @@
-// The kernels of the suite, written by hand with the ABI of compiled kernels. For a device that runs another
-// kind of image, the same kernels exist in that kind.
+// The kernels of the suite, written by hand with the ABI of compiled kernels. Devices that run other kinds of
+// images have the same kernels in images of those kinds.
 #pragma once
 
 #include "kdl/kernel_abi.h"

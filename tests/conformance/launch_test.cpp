@@ -1,5 +1,5 @@
-// Tests launches: numbers of cores, kinds of arguments, what cores receive, and that results never depend on
-// how the cores run.
+// Tests launches: numbers of cores, kinds of arguments, and the data that cores receive. Also tests that
+// results never depend on how the cores run.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ CONFORMANCE_TEST(Saxpy) {
   }
 }
 
-// Returns the device's count with this name, or nullopt if there is none.
+// Returns the value of the device's counter with this name, or nullopt if there is none.
 std::optional<std::int64_t> FindCount(const Device& device, std::string_view name) {
   std::vector<kdl_count> counts(
       static_cast<std::size_t>(kdl_device_get_counts(device.get(), nullptr, 0)));
@@ -52,7 +52,8 @@ std::optional<std::int64_t> FindCount(const Device& device, std::string_view nam
   return std::nullopt;
 }
 
-// Devices with their own clock measure from the first query on, even if a launch fails.
+// Devices that have their own clock measure the time in kernels from the first query on, even if a launch
+// fails.
 CONFORMANCE_TEST(TimeInKernels) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(64, 0), "y");
   bench.queue.Launch("mark", 64, {y}).Wait();
@@ -184,7 +185,7 @@ CONFORMANCE_TEST(OuterStridesAreFree) {
     expected.push_back(sum);
   }
   CHECK(launch() == expected);
-  rows.view.stride[0] = 0;  // stride 0: an input may repeat a row
+  rows.view.stride[0] = 0;  // with stride 0, an input repeats one row
   CHECK(launch() == std::vector<float>(5, expected[0]));
 }
 

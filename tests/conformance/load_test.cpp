@@ -4,7 +4,7 @@
 namespace kdl::conformance {
 namespace {
 
-TEST_CASE("Load: a shared object's kernels run like linked ones") {
+TEST_CASE("Load: kernels of a shared object run like linked kernels") {
   Context context;
   context.Load(KDL_CONFORMANCE_MODULE);
   context.Load(KDL_CONFORMANCE_MODULE);  // loads the same images again, which has no effect
@@ -15,7 +15,7 @@ TEST_CASE("Load: a shared object's kernels run like linked ones") {
   CHECK(values == std::vector<std::int64_t>{4, 4, 4});
 }
 
-TEST_CASE("Load: what cannot be loaded is named") {
+TEST_CASE("Load: errors name the object that cannot be loaded") {
   Context context;
   std::string message;
   CHECK(CodeOf([&] { context.Load("/nowhere/kernels.so"); }, &message) == KDL_ERROR_NOT_FOUND);

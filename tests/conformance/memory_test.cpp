@@ -154,7 +154,7 @@ CONFORMANCE_TEST(CopiesBetweenDevices) {
   bench.queue.Copy(back, at_host, "back");
   bench.queue.Wait();
   CHECK(Bench::Download<std::uint8_t>(back) == source);
-  // Copies columns of one tensor to rows of the other, between the two memories.
+  // Copies columns of one tensor to rows of a tensor in the other memory.
   CopyNow(bench, Part(there, 0, {10, 10}, {10, 1}), Part(here, 0, {10, 10}, {1, 10}));
   const std::vector<std::uint8_t> turned = Bench::Download<std::uint8_t>(there);
   for (int i = 0; i < 100; ++i) REQUIRE(turned[i] == source[i % 10 * 10 + i / 10]);
@@ -202,7 +202,7 @@ CONFORMANCE_TEST(ImpossibleCopiesAreErrors) {
   CHECK(copy(Part(a, 0, {4, 2}, {4, 1}), Part(a, 2, {4, 2}, {4, 1})) == KDL_OK);
 }
 
-TEST_CASE("Copies: host devices work in one memory, where source and target do not overlap") {
+TEST_CASE("Copies: host devices share one memory, so source and target must not overlap") {
   const Context context;
   const Device one = context.Select("host?threads=1");
   const Device two = context.Select("host?threads=2");
@@ -225,7 +225,7 @@ TEST_CASE("Copies: host devices work in one memory, where source and target do n
   kdl_array_free(&to);
 }
 
-TEST_CASE("Copies: one of nothing tells the host nothing of what ran before it") {
+TEST_CASE("Copies: a copy of no elements does not make earlier results visible to the host") {
   const Context context;
   const Device debug = context.Select("debug");
   const Tensor x = context.Allocate(debug, f32, {100}, "x");
@@ -235,7 +235,7 @@ TEST_CASE("Copies: one of nothing tells the host nothing of what ran before it")
   queue.Fill(x, 1.0f);
   queue.Copy(empty, other, "of nothing");
   std::this_thread::sleep_for(
-      std::chrono::milliseconds(100));  // sleeps: a query would count as a wait
+      std::chrono::milliseconds(100));  // not a query, which would count as a wait
   std::string message;
   CHECK(CodeOf([&] { x.Map<float>(KDL_MAP_READ); }, &message) == KDL_ERROR_INVALID_ARGUMENT);
   CHECK(message.find("the host must wait") != std::string::npos);

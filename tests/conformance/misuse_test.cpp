@@ -1,12 +1,12 @@
-// Tests invalid handles, arrays and memory. Each use gives an error that names the invalid object, before any
-// effect.
+// Tests invalid handles, arrays and memory. Each use must fail with an error that names the invalid object,
+// before it has any effect.
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 
 namespace kdl::conformance {
 namespace {
 
-// Returns the message of a call that must be rejected as a mistake of the caller.
+// Returns the error message of a call that must be rejected as the caller's mistake.
 std::string RefusalOf(kdl_error* error) {
   REQUIRE(error != nullptr);
   CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
@@ -169,7 +169,8 @@ CONFORMANCE_TEST(WorkspacesHoldNoArgument) {
     return kdl_launch_kernel(bench.queue.get(), Find(bench, kernel), 2, &arg, 1, workspace, nullptr,
                              0, nullptr);
   };
-  // This also applies to a kernel that needs no workspace, because the need differs between targets.
+  // A kernel that needs no workspace is rejected, too, because the need for a workspace differs between
+  // targets.
   for (const char* kernel : {"slices", "mark"}) {
     CHECK(RefusalOf(launch(kernel, slots, memory.array().buffer)) ==
           "launch of '" + std::string(kernel) + "': its workspace, 'memory' on " +

@@ -51,7 +51,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   return kDevices;
 }
 
-TEST_CASE("a child of a process that used OpenCL is told so") {
+TEST_CASE("OpenCL: a child of a process that used OpenCL gets an error") {
   if (DevicesUnderTest().empty()) return;
   const pid_t child = fork();
   if (child == 0) {
@@ -64,7 +64,7 @@ TEST_CASE("a child of a process that used OpenCL is told so") {
   CHECK(status == 0);
 }
 
-TEST_CASE("which OpenCL device is tested") {
+TEST_CASE("OpenCL: a message says if there is no device") {
   if (DevicesUnderTest().empty()) MESSAGE("no OpenCL device");
 }
 

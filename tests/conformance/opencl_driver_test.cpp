@@ -8,7 +8,7 @@
 
 namespace kdl::conformance {
 
-// This executable does not run the suite.
+// This executable does not run the suite, so its list of devices is empty.
 const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   static const std::vector<DeviceUnderTest> kNone;
   return kNone;
@@ -51,7 +51,7 @@ bool Says(const std::string& text, const char* part) {
 
 }  // namespace
 
-TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on") {
+TEST_CASE("OpenCL: a lost device is reported, also by all later calls") {
   if (!IsThere()) return;
   struct Row {
     const char* function;
@@ -90,7 +90,7 @@ TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on
   }
 }
 
-TEST_CASE("OpenCL: what one launch alone has no resources for the next one may have") {
+TEST_CASE("OpenCL: after a launch fails for lack of resources, the next launch may work") {
   if (!IsThere()) return;
   const Place place;
   std::string text;
@@ -101,7 +101,8 @@ TEST_CASE("OpenCL: what one launch alone has no resources for the next one may h
   place.Launch();
 }
 
-TEST_CASE("OpenCL: a kernel whose tiles a device has no local memory for says what would fit") {
+TEST_CASE(
+    "OpenCL: a kernel that needs too much local memory is an error that says what would fit") {
   if (!IsThere()) return;
   const Place place;
   std::string text;
@@ -115,11 +116,11 @@ TEST_CASE("OpenCL: a kernel whose tiles a device has no local memory for says wh
 }
 
 TEST_CASE(
-    "OpenCL: between the host and a device with memory of its own all goes by pinned memory") {
+    "OpenCL: all copies between the host and a device with its own memory use pinned memory") {
   if (!IsThere()) return;
   constexpr std::int64_t kRows = 63;
   constexpr std::int64_t kColumns = 3001;
-  constexpr int kPieces = 3;  // chunks of 512 KiB
+  constexpr int kPieces = 3;  // number of chunks of 512 KiB
   struct Row {
     std::int64_t columns;
     const char* writes;

@@ -1,5 +1,5 @@
-// Tests two devices at once: a pipeline on both gives the results of a single device, reports which data was
-// moved, and overlaps work.
+// Tests two devices at once. A pipeline on both devices must give the results of a single device, report
+// which data was moved, and overlap work.
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -33,7 +33,8 @@ std::vector<float> Numbers(std::int64_t seed) {
   return numbers;
 }
 
-// Runs layer 1 of all batches on one device and layer 2 on the other. Each layer starts as soon as possible.
+// Runs layer 1 of all batches on one device and layer 2 on the other device. Each layer starts as soon as
+// possible.
 class Pipeline {
  public:
   Pipeline(const Context& context, const Device& first, const Device& second)
@@ -74,7 +75,8 @@ class Pipeline {
   Device second_;
 };
 
-TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names what it moves") {
+TEST_CASE(
+    "Pair: a pipeline on two devices gives the same bits as on one, and reports what it moves") {
   std::vector<std::vector<float>> expected;
   {
     Context context;
@@ -106,7 +108,7 @@ TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names wh
   }
 }
 
-// Each of two kernels ends after the other has started, or traps after a long time.
+// Each of two kernels ends after the other kernel has started, or traps after a long time.
 std::atomic<int> g_begun = 0;
 
 std::int32_t Meet(const kdl_args*, kdl_core* core) {
@@ -130,7 +132,7 @@ constexpr kdl_variant kMeetVariant = [] {
 constexpr kdl_kernel kMeet = {"meet", &kMeetVariant, 1, 0};
 
 TEST_CASE("Pair: launches on two devices run at the same time") {
-  kdl_image image = *kImages[0];  // adapted to this architecture
+  kdl_image image = *kImages[0];  // a copy, so that the architecture is right
   image.module = "pair";
   image.kernels = &kMeet;
   image.kernel_count = 1;

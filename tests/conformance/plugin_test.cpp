@@ -1,4 +1,4 @@
-// Tests plugin devices, and structs of other sizes and versions.
+// Tests plugin devices, and structs with other sizes and versions.
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kSpec = "plugin:" KDL_SAMPLE_DEVICE;
 
-TEST_CASE("Plugin: what cannot be loaded is named") {
+TEST_CASE("Plugin: errors name what cannot be loaded") {
   Context context;
   std::string message;
   const auto select = [&](const char* spec) {
@@ -30,7 +30,7 @@ TEST_CASE("Plugin: what cannot be loaded is named") {
   CHECK(context.Select("plugin:/nowhere/device.so,host").uri() == "host");
 }
 
-TEST_CASE("Plugin: its table says which images its devices take") {
+TEST_CASE("Plugin: the plugin's table says which images its devices accept") {
   const Context context;
   const char* kind = nullptr;
   Check(kdl_context_plugin_image_kind(context.get(), KDL_SAMPLE_DEVICE, &kind));
@@ -42,7 +42,7 @@ TEST_CASE("Plugin: its table says which images its devices take") {
           &message) == KDL_ERROR_NOT_FOUND);
 }
 
-TEST_CASE("Plugin: operations go to the device before what they wait for has ended") {
+TEST_CASE("Plugin: operations reach the device before the operations they wait for have ended") {
   Context context;
   context.Register(kImages);
   const Device device = context.Select(kSpec);
@@ -61,9 +61,9 @@ TEST_CASE("Plugin: operations go to the device before what they wait for has end
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 1 + 3 * 101));
 }
 
-// Makes the device fail at each site in turn. There must be one error that contains the cause, nothing may
-// hang, all memory must be released, and other devices must work.
-TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
+// Makes each operation of the device fail in turn. There must be exactly one error, and it must contain the
+// cause. Nothing may hang, all memory must be released, and other devices must work.
+TEST_CASE("Plugin: a failing device blocks nothing and does not affect other devices") {
   for (const char* site : {"allocate", "write", "read", "copy", "fill", "load", "launch"}) {
     CAPTURE(site);
     Context context;
@@ -100,7 +100,7 @@ TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
   }
 }
 
-TEST_CASE("Plugin: a launch with the device is cancelled, and what comes after it with it") {
+TEST_CASE("Plugin: cancelling a launch also ends the operations that wait for it") {
   Context context;
   context.Register(kImages);
   const Device device = context.Select(kSpec);
@@ -114,7 +114,7 @@ TEST_CASE("Plugin: a launch with the device is cancelled, and what comes after i
   device.queue().Launch("mark", 3, {x}).Wait();
 }
 
-// Provides only the facts that an older plugin knows; the runtime must fill in the others.
+// Provides only the facts that an older plugin knows; the runtime must fill in the other facts.
 void FewFacts(void*, kdl_device_facts* facts) {
   facts->cores = 3;
   facts->image_kind = "host";
@@ -130,7 +130,7 @@ void Launch(void*, const kdl_launch_request*, kdl_completion done) {
   done.call(done.context, nullptr);
 }
 
-TEST_CASE("Plugin: tables of an older and of a newer version") {
+TEST_CASE("Plugin: tables of older and newer versions") {
   kdl_device_ops ops = {};
   ops.size = offsetof(kdl_device_ops, submit);  // an older plugin
   ops.version = 2;

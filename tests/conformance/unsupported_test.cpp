@@ -54,7 +54,7 @@ bool Passes(const std::string& test, const std::string& spec) {
   return true;
 }
 
-TEST_CASE("Unsupported: what a device's list says it cannot pass, it does not pass") {
+TEST_CASE("Unsupported: tests that a device's list says it cannot pass do not pass") {
   for (const DeviceUnderTest& device : DevicesUnderTest()) {
     for (const auto& [test, reason] : device.unsupported) {
       INFO(test, " passes on ", device.spec, ", whose list says: ", reason);

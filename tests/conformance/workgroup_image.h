@@ -1,4 +1,4 @@
-// The suite's tables for devices whose kernels come from a text (kdl/workgroup_abi.h).
+// The suite's tables for devices that receive their kernels as text (kdl/workgroup_abi.h).
 #pragma once
 
 #include <deque>
@@ -9,8 +9,8 @@
 
 namespace kdl::conformance {
 
-// An image with the host's kernels but without their code. A text contains the code, under the symbols of the
-// variants.
+// An image that describes the same kernels as the host's image, but without host code. The code is in a text,
+// under the symbols of the variants.
 struct WorkgroupImage {
   std::string text;
   std::deque<std::string> symbols;

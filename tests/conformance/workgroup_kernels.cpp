@@ -130,7 +130,7 @@ KERNEL(endless, 14, TENSOR(x)) {
   if (CORE == 0 && PART == 2) Trap(record, 4, 0, 0, CORE);
 }
 
-// Nothing stops this kernel.
+// An endless loop. Nothing stops this kernel.
 KERNEL(spin, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(volatile long, y, 5);
@@ -138,7 +138,7 @@ KERNEL(spin, 14, TENSOR(y)) {
   }
 }
 
-// It is unspecified which core gets a number; here it is always the same core.
+// Any core may get a number from the counter; here the same core gets all of them.
 KERNEL(dynamic_counter, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(long, y, 5);

@@ -23,7 +23,7 @@ static inline void Enter(void (*body)(const long*, long, char*, char*, long*, lo
   Call(body, numbers, memories, worker, __make_integer_seq<Sequence, int, sizeof...(T)>());
 }
 
-// The entries in a section are contiguous, in the order of this file.
+// The entries are contiguous in their section, in the order of this file.
 #define ENTRY [[gnu::used, gnu::section("kdl_entries")]] static const kdl_cluster_entry
 #define KERNEL(NAME, NUMBERS, ...)                                                    \
   static void NAME##_body(const long* launch, long block, char* memory, char* shared, \

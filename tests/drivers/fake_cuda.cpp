@@ -60,7 +60,7 @@ struct Stream {
 struct Event {
   Context* context;
   Stream* stream = nullptr;  // null if the event is not recorded
-  std::size_t place = 0;     // the event comes after this number of the stream's work items
+  std::size_t place = 0;     // the number of the stream's work items before the event
   bool is_timed = true;
 };
 constexpr int kHostMemory = 1;
@@ -169,7 +169,7 @@ Status Later(Stream* stream, Address address, std::size_t bytes, std::function<v
   return kSuccess;
 }
 
-// Runs the stream's work until `count` items of it have been done in all.
+// Runs the stream's work until a total of `count` items are done.
 void RunUntil(Stream& stream, std::size_t count) {
   while (stream.done < count) {
     const std::function<void()> work = std::move(stream.waiting.front());
@@ -217,8 +217,9 @@ void Free(Context& context, Address address) {
   blocks.erase(block);
 }
 
-// FAKE_CUDA_DROP is the number of a barrier, from 0. Removes this barrier from the PTX, so that tests can
-// check that its absence is noticed. FAKE_CUDA_DROPPED names another instruction to remove instead.
+// Removes one barrier from the PTX, so that tests can check that its absence is noticed. The environment
+// variable FAKE_CUDA_DROP is the barrier's number, counted from 0. If FAKE_CUDA_DROPPED names another
+// instruction, that instruction is removed instead.
 void DropBarrier(std::string& text) {
   const char* number = std::getenv("FAKE_CUDA_DROP");
   if (number == nullptr) return;

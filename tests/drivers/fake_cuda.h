@@ -1,8 +1,8 @@
 // A CUDA driver library that needs no GPU. It uses host memory and interprets the kernels' PTX
 // (ptx_machine.h). Misuse (a dead handle, a range beyond its memory, a thread without a context) ends the
-// process. A stream's work only runs when the stream, or an event after the work, is waited for. The
-// environment variable FAKE_CUDA_DROP=N removes a barrier from the PTX, or an instruction that contains TEXT
-// if FAKE_CUDA_DROPPED=TEXT is set.
+// process. A stream's work only runs when a caller waits for the stream, or for an event after the work. The
+// environment variable FAKE_CUDA_DROP=N removes barrier number N from the PTX. If FAKE_CUDA_DROPPED=TEXT is
+// also set, the instruction that contains the N-th TEXT is removed instead.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ void fake_cuda_fail(const char* function, int status);
 // Returns the number of live allocations, streams, events, modules and contexts.
 std::size_t fake_cuda_live();
 
-// Sets whether devices that are opened from now on have stream-ordered memory pools. By default they have.
+// Sets whether devices that are opened from now on have stream-ordered memory pools. By default, they do.
 void fake_cuda_pools(bool has);
 
 // Returns the number of copies so far to or from unpinned host memory.

@@ -42,7 +42,7 @@ void Count(const char* name) {
   ++counted[name];
 }
 
-// Returns whether the call fails. If so, stores its status.
+// Returns whether this call of the function must fail. If so, stores the status that it returns.
 bool Fails(const char* name, std::int32_t* status) {
   const std::lock_guard lock(mutex);
   const auto found = failing.find(name);
@@ -77,7 +77,7 @@ struct Stub<name, Result(Arguments...)> {
     Count(kFunctionNames[static_cast<int>(name)]);
     if constexpr (std::is_same_v<Result, std::int32_t>) {
       if (Fails(kFunctionNames[static_cast<int>(name)], &status)) {
-        if constexpr (name == Name::Finish) own(arguments...);  // so that nothing still runs
+        if constexpr (name == Name::Finish) own(arguments...);  // so that no work is still running
         return status;
       }
     }

@@ -11,6 +11,6 @@ extern "C" {
 void fake_opencl_fail(const char* function, std::int32_t status, int times);
 // Returns how many times a function has been called.
 int fake_opencl_calls(const char* function);
-// Sets how much local memory kernels report; 0 restores the true value.
+// Sets how much local memory the driver reports for kernels; 0 restores the true value.
 void fake_opencl_workgroup(std::uint64_t bytes);
 }

@@ -91,15 +91,15 @@ struct Instruction {
   Op op = Op::Ret;
   Type type;             // the type of the operands
   Type result;           // the type of the result, if it differs
-  std::string_view how;  // a rounding or an update; for warpgroups both factors' types, `s8.u8`
+  std::string_view how;  // a rounding mode or an update; in warpgroup ops, factor types: `s8.u8`
   Space space = Space::Global;
   Compare compare = Compare::None;
   bool unordered = false;     // the comparison is true if an operand is NaN
-  Compute compute = nullptr;  // set for ops that only compute
-  Operand to;                 // the destination; in a store the value
+  Compute compute = nullptr;  // set for ops that only compute a value
+  Operand to;                 // the destination; for a store, the value
   Operand a, b, c;
   std::int64_t offset = 0;    // offset from the address in `a`
-  std::size_t aligned = 1;    // required; for a vector's first element, that of the vector
+  std::size_t aligned = 1;    // required alignment; that of the whole vector for its first element
   std::vector<Operand> many;  // the registers of a warp-wide instruction
   bool transposed = false;
   int guard = -1;  // number of a predicate register; -1: none

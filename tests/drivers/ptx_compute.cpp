@@ -6,7 +6,7 @@
 #include "drivers/ptx_machine.h"
 #include "drivers/ptx_values.h"
 
-// The instructions that only compute.
+// Implements the instructions that only compute a value.
 
 namespace ptx {
 
@@ -163,7 +163,7 @@ bool Compared(const Instruction& i, T a, T b) {
   }
 }
 
-// Rounds to an integer, or to a float of the same width, in the way that the `how` of a conversion says.
+// Rounds to an integer, or to a float of the same width. `how` is the rounding mode of the conversion.
 double Rounded(const Instruction& i, double value) {
   if (i.how == "rni") return std::nearbyint(value);
   if (i.how == "rzi") return std::trunc(value);

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned kGroup = 128;
 constexpr unsigned kGroupRows = 64;
 constexpr std::uint64_t kRowBytes = 128;
-constexpr unsigned kStepBytes = 32;  // bytes of one row's terms in one instruction
+constexpr unsigned kStepBytes = 32;  // bytes of each row that one instruction multiplies
 
 // XORs bits 4 to 6 of an address with bits 7 to 9.
 std::uint64_t Swizzled(std::uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
@@ -24,7 +24,7 @@ struct Descriptor {
   std::uint64_t start;
   std::uint64_t leading;
   std::uint64_t stride;
-  bool turned;  // contiguous elements are in the kept dimension, not in the terms
+  bool turned;  // contiguous elements are along M or N, not along K
   std::uint64_t bytes;
 
   Descriptor(std::uint64_t bits, bool is_turned, unsigned element_bytes)
@@ -77,7 +77,7 @@ namespace {
 
 bool IsInteger(std::string_view type) { return type == "s8" || type == "u8"; }
 
-// Returns the value of an integer, or the bits of a float that has been converted to f32.
+// Returns the value of an integer, or the bits of a float converted to f32.
 std::uint32_t Taken(std::string_view type, std::uint64_t bits) {
   const auto byte = static_cast<std::uint8_t>(bits);
   if (type == "u8") return byte;

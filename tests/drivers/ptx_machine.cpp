@@ -59,7 +59,7 @@ struct Thread {
   // here in its upper 32 bits. The register's value is undefined until the result arrives.
   std::vector<std::uint32_t> coming;
   std::vector<std::size_t> ends;    // the size of `coming` when each group was committed
-  std::vector<std::size_t> stored;  // ranges of shared memory stored without a fence since
+  std::vector<std::size_t> stored;  // ranges of shared memory that were stored since the last fence
   std::size_t at = 0;
   State state = State::Runs;
 };
@@ -184,7 +184,8 @@ class BlockRun {
     }
   }
 
-  // Returns whether the phase has completed for which the thread waits, given by its parity.
+  // Returns whether the phase that the thread waits for has completed. The instruction gives the parity of
+  // this phase.
   bool IsOver(const Thread& thread) {
     const Instruction& i = kernel_.code[thread.at];
     const Gate& gate = GateOf(thread, Value(thread, i.a) + static_cast<std::uint64_t>(i.offset));
@@ -221,7 +222,7 @@ class BlockRun {
     boxes_.push_back(std::move(box));
   }
 
-  // Delivers the tile copy that was started last. Called when all threads only wait for such copies.
+  // Completes the tile copy that was started last. Called when all threads only wait for such copies.
   bool Deliver() {
     if (boxes_.empty()) return false;
     const Box box = std::move(boxes_.back());
@@ -293,7 +294,7 @@ class BlockRun {
     thread.ends.erase(thread.ends.begin(), thread.ends.end() - static_cast<std::ptrdiff_t>(ahead));
   }
 
-  // Marks a thread's store as not visible to asynchronous operations until a fence.
+  // Marks a thread's store as not visible to asynchronous operations until the next fence.
   void Hide(Thread& thread, const Instruction& i) {
     const std::uint64_t first = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
     for (std::size_t byte = first; byte < first + static_cast<std::size_t>(i.type.bits) / 8;
@@ -309,7 +310,8 @@ class BlockRun {
     thread.stored.clear();
   }
 
-  // Returns false if not all threads have reached the same barrier, or if all have exited.
+  // Lets all threads continue after the barrier that they have reached. Returns false if all threads have
+  // exited. Throws if they are at different barriers.
   bool Meet() {
     std::uint64_t any = 0;
     for (const Thread& thread : threads_) {

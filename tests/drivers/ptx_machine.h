@@ -1,7 +1,7 @@
-// Interprets PTX on the host thread by thread, to the extent that LLVM uses it for our kernels. Reports
-// errors that a GPU would ignore: threads of a block that wait at different barriers, or after others have
-// exited; data races in shared memory between two barriers; threads of a warp that reach different warp-wide
-// instructions.
+// Interprets PTX on the host, one GPU thread at a time. Only supports the instructions that LLVM generates
+// for our kernels. Reports errors that a GPU would ignore: threads of a block that wait at different
+// barriers, or after others have exited; data races in shared memory between two barriers; threads of a warp
+// that reach different warp-wide instructions.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ using WarpRow = std::function<std::vector<std::uint16_t>(unsigned lane)>;
 void LoadMatrices(const Instruction& instruction, const WarpRegister& at, const WarpRow& row);
 void MultiplyMatrices(const Instruction& instruction, const WarpRegister& at);
 
-// `type` is a type name as in instructions: bf16, f16, tf32, e4m3, e5m2.
+// `type` is a type name as in PTX instructions: bf16, f16, tf32, e4m3, e5m2.
 float WidenedElement(std::string_view type, std::uint64_t bits);
 float MatrixStep(float sum, const float* a, const float* b, unsigned terms);
 
-// The result of the tests' cuTensorMapEncodeTiled. Dimensions start with the innermost dimension.
+// A tensor map as the fake driver's cuTensorMapEncodeTiled creates it. The innermost dimension is first.
 struct alignas(64) TensorMap {
   std::uint64_t address;
   std::uint64_t strides[4];  // in bytes
@@ -48,7 +48,7 @@ void MultiplyOfGroup(const Instruction& instruction, std::uint64_t a, std::uint6
 // If the instruction only computes, finds the function that computes it.
 void Resolve(Instruction& instruction);
 
-// The caller provides this function, which returns the host memory for a device address.
+// Returns the host memory for a device address. The caller of RunBlock provides this function.
 using HostOf = std::function<char*(std::uint64_t address, std::size_t bytes)>;
 
 std::uint64_t TileBytes(const TensorMap& map);

@@ -445,9 +445,8 @@ class Reader {
         instruction.op = Op::MaxNan;
       else if (instruction.op == Op::Cvt && i + 2 == words.size())
         instruction.result = TypeOf(word);
-      // nothing to do: no integer is that close to zero
       else if (word == "ftz" && words[i - 1] == "approx" && instruction.op == Op::Rcp)
-        continue;
+        continue;  // has no effect, because the operand is never subnormal
       else if (word == "ftz" || word == "sat" || (word == "approx" && instruction.op != Op::Rcp))
         Unknown(word);
       else if (word == "wrap" && instruction.op == Op::Shf)

@@ -4,7 +4,7 @@
 
 #include "drivers/ptx_machine.h"
 
-// The warp-wide instructions on matrices. The registers of the threads contain parts of the matrices.
+// The warp-wide matrix instructions. The registers of each thread contain part of the matrices.
 
 namespace ptx {
 
@@ -54,8 +54,8 @@ std::uint64_t RawBits(float value) {
 
 }  // namespace
 
-// This is a model, because the order in which real machines add is not documented. The compiler's table of
-// instructions uses the same model.
+// This is a model of the hardware, which does not document the order of its additions. The compiler's table
+// of instructions uses the same model.
 float MatrixStep(float sum, const float* a, const float* b, unsigned count) {
   float terms[kByteTerms];
   for (unsigned k = 0; k < count; ++k) terms[k] = a[k] * b[k];

@@ -1,6 +1,6 @@
 // Tests truncated and corrupted mailboxes of clusters. Whatever a cluster writes to its mailbox, and however
 // it ends, the host must report at most one error. The next clusters that the host starts must work, with
-// both transports. This program also plays the cluster.
+// both transports. This program also acts as the cluster.
 //
 //   fuzz_cluster_mailbox [seconds] [seed] [most mutations] [the one mutation to repeat]
 #include <sys/mman.h>
@@ -69,7 +69,7 @@ void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
   for (const std::size_t word : order) __atomic_store_n(at + word, words[word], __ATOMIC_SEQ_CST);
 }
 
-// Used instead of a function that announces the answer.
+// Used in place of a function that announces the answer.
 void SayNothing() {}
 
 // Serves one call. If `call` is 0, the answer is correct; otherwise `call` is the seed of a wrong answer.
@@ -95,7 +95,7 @@ void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
       ::close(kBell);
       std::exit(0);
     case 2:
-      Answer();  // announces a second time, or for the first time
+      Answer();  // announces the answer a second time, or for the first time
       break;
     case 3:
       if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would then lose its memory, too
@@ -179,7 +179,7 @@ class Host {
     const kdl::runtime::Error error = ClusterProcess::Start(description_, *memory_, kImage, 0,
                                                             kMostEvents, &clusters_.emplace_back());
     if (error) Wrong(0, "it does not start");
-    // A cluster that is late also has a deadline for each call.
+    // A cluster that starts late is not an error here, because each call has its own deadline.
     if (const kdl::runtime::Error late = ClusterProcess::WaitForAll(clusters_, "booted")) {
       if (kdl_error_code(late.get()) != KDL_ERROR_TIMEOUT) Wrong(0, kdl_error_message(late.get()));
       clusters_.clear();

@@ -9,7 +9,7 @@ from names import Range, Scope, Tensor, Value
 from stages import Stages
 from tree import statements, text
 
-MOST_TERMS = 150000  # limit on the sum over all elements
+MOST_TERMS = 150000  # limit on the number of terms in the sums of all elements
 CHANNELS = [1, 3, 16, 17, 32, 33, 64]
 COLUMNS = [1, 2, 5, 7, 9, 14, 17, 33]
 FOLDED = [0, 1, 3, 8, 16, 31, 48]

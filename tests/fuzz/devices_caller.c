@@ -29,7 +29,7 @@ static void Exchange(const kdl_array* array, const char* name, const char* endin
   char path[64];
   snprintf(path, sizeof path, "%s%s.npy", name, ending);
   FILE* file = fopen(path, writes ? "wb" : "rb");
-  if (file == NULL) return;  // if the parameter is only written
+  if (file == NULL) return;  // the parameter is only written, so it has no input file
   void* data;
   Check(kdl_buffer_map(array->buffer, writes ? KDL_MAP_READ : KDL_MAP_WRITE, &data));
   static const char kMagic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, kHeader - 10, 0};

@@ -11,7 +11,7 @@ ROWS = pathlib.Path(__file__).resolve().parents[2] / "include/kdl/scalars.def"
 class Format:
     bytes: int
     is_narrow: bool
-    exponent: int  # number of bits
+    exponent: int  # number of exponent bits
     fraction: int
     has_infinity: bool
     has_nan: bool

@@ -60,7 +60,7 @@ int main(void) {{
 
 
 def kernel_of(seed):
-    """Returns the first of a seed's files that contains only a kernel."""
+    """Returns the first file generated from the seed that contains only a kernel."""
     for number in itertools.count():
         kernel = File(seed + number * 1000003)
         if not kernel.callees and "core_num" not in str(kernel.tree) and "print(" not in str(kernel.tree):

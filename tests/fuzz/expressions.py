@@ -174,8 +174,8 @@ class Expressions(Reductions):
         return expr(type_, allowed, "(if ", parts[0], " then ", parts[1], " else ", parts[2], ")")
 
     def least(self, type_, allowed, scope, depth):
-        """Draws a choice between two compared values, perhaps converted, or with a zero of the other sign.
-        Compilers turn such code into minima."""
+        """Draws an expression that chooses one of two values by comparing them. The values may be converted,
+        or be zeros of different signs. Compilers turn such code into minima."""
         from_ = self.pick([type_, type_, self.pick(NUMBERS)])
         self.choices += 1
         one = self.expression(from_, allowed, scope, depth)

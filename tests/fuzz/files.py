@@ -25,7 +25,7 @@ class File(Programs):
         self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
         self.helpers = statements([])
         self.helpers.parts += self.functions()
-        self.alone = not self.chance(0.2)  # the dimensions of a program's tensors are sizes
+        self.alone = not self.chance(0.2)  # in a file with programs, tensors only have named sizes
         if not self.alone:
             self.tree = text(self.devices(), self.helpers, *self.with_programs())
             return

@@ -5,7 +5,7 @@ from tree import statements, text
 
 
 class Functions:
-    """For a file: `fns` and `tile_fns` are the functions that its kernels may call."""
+    """Draws the functions of a file. `fns` and `tile_fns` are the functions that its kernels may call."""
 
     def functions(self):
         ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function]
@@ -46,7 +46,7 @@ class Functions:
                   for _ in range(self.random.randint(0, 1))]
         params.insert(0, (self.pick(NUMBERS), frozenset(ranges)))
         result = (self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
-        if self.chance(0.3):  # as `reduce` needs
+        if self.chance(0.3):  # a function that `reduce` accepts
             ranges, params, result = ("i",), [params[0][:1] + (frozenset("i"),)] * 2, params[0][:1] + (frozenset("i"),)
         fn = TileFn(self.fresh("g"), ranges, tuple(params), result)
         scope = Scope()
@@ -80,8 +80,8 @@ class Functions:
         return text(*parts, " else {\n", self.steps(scope, depth), "}\n") if self.chance(0.5) else text(*parts, "\n")
 
     def fn_loop(self, scope, depth):
-        """Draws a loop of a few iterations. Their number depends on the element; sometimes there are break
-        and continue."""
+        """Draws a loop of a few iterations. The number of iterations depends on the element. The loop
+        sometimes contains `break` and `continue`."""
         name = self.fresh("n")
         inner = Scope(scope)
         turns = text("(", self.expression("i64", frozenset(), scope, 2), " % 6)")

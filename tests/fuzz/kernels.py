@@ -113,7 +113,8 @@ class Kernels(Layers):
             self.shows["for around sync"] += 1
             return text(f"for {turn} in 0..{turns} {{\n", statements(parts), "}\n")
         self.shows["while around sync"] += 1
-        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]  # the loop may not run
+        # The loop may run zero times, so the tensors may keep their previous contents.
+        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]
         return text(f"var {turn}: i64 = 0;\nwhile {turn} < {turns} {{\n{turn} += 1;\n", statements(parts), "}\nsync;\n")
 
     def sync(self, scope):

@@ -1,5 +1,5 @@
-"""Random kernels whose blocks have their own layers. A block loads, stores and updates its layers in any
-order and at any place. A loaded value must not change with later stores."""
+"""Random kernels in which each block has its own layers of a tensor. A block loads, stores and updates its
+layers in any order and at any place. A loaded value must not change with later stores."""
 
 from names import FLOATS, NUMBERS, Range, Scope, Tensor, Value
 from products import Products

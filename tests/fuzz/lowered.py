@@ -19,7 +19,7 @@ from names import FLOATS  # noqa: E402
 
 TARGET = "opencl"
 LIMIT_S = 120
-REFUSED = ("[E0418]", "[E0422]")  # kernels that the proofs refuse for every target
+REFUSED = ("[E0418]", "[E0422]")  # errors for kernels that the proofs refuse for every target
 
 
 def run(arguments):
@@ -54,8 +54,8 @@ def outputs(file, kernel, cores, inputs, folder):
     words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
         words += ["--arg", f"{tensor.name}={inputs}:{seed}"]
-    # Give all inputs. Missing inputs would be drawn to suit the kernel's loops, which the two texts write
-    # differently.
+    # Give all inputs. Missing inputs would be drawn to suit the kernel's loops, which differ between the
+    # original and the lowered text.
     for seed, scalar in enumerate(kernel.scalars, len(tensors)):
         words += ["--arg", f"{scalar.name}=random:{seed}"]
     written = [t.name for t in tensors if t.direction != "in"]
@@ -67,8 +67,8 @@ def outputs(file, kernel, cores, inputs, folder):
 
 
 def drawn(seed):
-    """Returns the first of a seed's files that contains only a kernel and whose lowered text the interpreter
-    can run: no prints."""
+    """Returns the first file generated from the seed that contains only a kernel without prints, so that the
+    interpreter can run its lowered text."""
     for number in itertools.count():
         kernel = File(seed + number * 1000003)
         if not kernel.callees and "print(" not in str(kernel.tree):

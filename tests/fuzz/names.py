@@ -12,14 +12,14 @@ SUMS = {**{float_: "f32" for float_ in NARROW_FLOATS}, "i8": "i32", "i16": "i32"
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """The binder of a loop: blocks of a dimension (or of a part of it), or single indices of it."""
+    """The variable of a loop over blocks of a dimension (or of a part of it), or over its single indices."""
     name: str
     size: str  # '' for a range of a fn
     blocked: bool
     part_of: str = ""
     extent: str = ""  # the size of a block
     whole: bool = True  # ranges over the whole dimension
-    room: int = 0  # distance from its last index to the last index of the dimension
+    room: int = 0  # distance from the range's last index to the dimension's last index
     with_whole: bool = False  # tiles may have both this part and the range that contains it
 
 
@@ -48,7 +48,8 @@ class Fn:
 
 @dataclasses.dataclass(frozen=True)
 class TileFn:
-    """A function on tiles. Each parameter, and the result, is (type, names of the fn's own ranges)."""
+    """A function on tiles. Each parameter, and the result, is a pair (type, names of the function's own
+    ranges)."""
     name: str
     ranges: tuple
     params: tuple
@@ -63,7 +64,7 @@ class Scope:
         self.lets = list(outer.lets) if outer else []
         self.vars = list(outer.vars) if outer else []
         self.tensors = list(outer.tensors) if outer else []  # tensors that may be read at any index
-        self.split = list(outer.split) if outer else []  # (variable, range, part of it that a loop uses)
+        self.split = list(outer.split) if outer else []  # (variable, range, subrange that a loop uses)
         self.in_loop = outer.in_loop if outer else False  # whether `break` is allowed
         self.launch = list(outer.launch) if outer else []  # which of core_num and core_id may be read
 

@@ -87,7 +87,7 @@ class Products(Convolutions):
         elif way == "back":
             dims[0] = (f"{m} + K", f"{i} - d + K")
         elif way == "apart":
-            at = self.pick([0, 1]) if name == "a" else 0  # one dimension is only K
+            at = self.pick([0, 1]) if name == "a" else 0  # one dimension must be just K
             dims[at] = (f"2 * {dims[at][0]}", f"2 * {dims[at][1]}")
         elif way == "shifted":
             at = self.pick([0, 1])

@@ -34,12 +34,12 @@ LIMIT_S = 60  # processor time, so that a busy machine causes no failures; STUCK
 STUCK_S = 600
 SKIPPED = 77
 INPUTS = ["random", "special"]
-LISTED = 8  # one of this many kernels also prints its KIR after the passes below
+LISTED = 8  # one in this many kernels also prints its KIR after the passes below
 LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "cache-windows", "fuse-elementwise",
                 "expand-tiles"]
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
-# Results that are not compared on a GPU, whose matrix instructions add in another order; the tests' driver
-# uses the interpreter's order.
+# Results with this message are not compared on a GPU, because its matrix instructions add in another order.
+# The tests' own driver uses the interpreter's order.
 UNCOMPARED = None if os.environ.get("KDL_CUDA") else "matrix units add in an order of their own"
 TOO_LARGE = re.compile(r"\[E0437\]|not enough device memory for \d+ bytes")  # on a machine with little memory
 EDGE = re.compile(r"edge = (\w+)")
@@ -101,8 +101,8 @@ class Way:
 
 
 def ways(seed, is_program, target, only_build):
-    """Returns two ways; if the file is a program, one of them is C++. For a given target, returns one way,
-    because the target's driver chooses how to compile."""
+    """Returns two ways; if the file is a program, one of them is compiling it to C++. For a given target,
+    returns one way, because the target's driver chooses how to compile."""
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
@@ -121,7 +121,7 @@ def ways(seed, is_program, target, only_build):
 
 
 def driver_lines(source, way):
-    """Returns the number of lines of OpenCL C that a driver gets."""
+    """Returns the number of lines of OpenCL C that the driver compiles."""
     folder = source.with_suffix(".cl")
     run(["kernelc", "build", str(source), *way.pipes, *way.target, "--emit", "ocl", "-o", str(folder)])
     lines = sum(len(text.read_text().splitlines()) for text in folder.glob("*.cl"))

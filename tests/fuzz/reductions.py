@@ -1,4 +1,4 @@
-"""Random reductions, scans, and tiles indexed by name."""
+"""Random reductions, scans, and tiles whose ranges are indexed by name."""
 
 from names import NARROW_FLOATS, NUMBERS, SUMS
 from tree import Reduced, expr
@@ -30,7 +30,7 @@ class Reductions:
         return Reduced(type_, allowed, [f"{op}(", value, f" over {', '.join(over)})"], over)
 
     def over(self, ranges, type_, value):
-        """Returns the value extended to all of the ranges."""
+        """Returns the value extended to all of the ranges in `ranges`."""
         for name in sorted(set(ranges) - value.has()):
             if type_ == "bool":
                 value = expr(type_, value.ranges, "(", value, " != (", self.iota(name, value.ranges), " == 2))")
@@ -92,7 +92,8 @@ class Reductions:
         return expr(type_, allowed, f"{op}(", value, f" over {over}{words}", *fold, ")")
 
     def taken(self, type_, allowed, scope, depth):
-        """Draws a tile indexed by name: at a number, through a tile of indices, renamed or shifted."""
+        """Draws a tile whose range is indexed by name: with a number, with a tile of indices, renamed, or
+        shifted."""
         value = self.pick([v for v in scope.values() if v.type == type_ and v.ranges])
         over = self.pick(sorted(value.ranges))
         rest = value.ranges - {over}
@@ -114,7 +115,7 @@ class Reductions:
         if of == "f32" and self.chance(0.2):
             self.shows["dot of tf32"] += 1
             a, b = (expr(of, ranges, "(", operand, ") as tf32") for operand in (a, b))
-        if of in NARROW_FLOATS and self.chance(0.7):  # otherwise a computed operand makes both operands f32
+        if of in NARROW_FLOATS and self.chance(0.7):  # otherwise a computed operand would make both operands f32
             self.shows[f"dot of rounded {of}"] += 1
             a, b = (expr(of, ranges, "(", operand, f") as {of}") for operand in (a, b))
         return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)

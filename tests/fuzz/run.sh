@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzing: source files and KIR files under libFuzzer with sanitizers, and random kernels, all at the same time, for a
-# minute each. `--long`: for an hour. `--seconds N`: for N seconds. Inputs that fail are kept in build-asan/found.
+# Fuzzes source files and KIR files with libFuzzer and sanitizers, and tests random kernels, all at the same
+# time, for a minute each. `--long` takes an hour, and `--seconds N` takes N seconds. Inputs that fail are
+# kept in build-asan/found.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -12,7 +13,7 @@ case "${1:-}" in
   *) echo "usage: $0 [--long | --seconds N]" >&2; exit 2 ;;
 esac
 
-export PATH=/usr/bin:$PATH  # Debian's Python first
+export PATH=/usr/bin:$PATH  # use Debian's Python first
 tests/install.sh tests
 cmake --preset asan
 cmake --build --preset asan --target fuzz_source fuzz_kir

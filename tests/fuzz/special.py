@@ -10,7 +10,7 @@ SHARE = 0.25
 
 
 def memory_type(type_):
-    """Returns NumPy's type for an element in files."""
+    """Returns the NumPy type that stores elements of this type in files."""
     return np.dtype(STORED.get(type_) or f"{type_[0]}{int(type_[1:]) // 8}")
 
 

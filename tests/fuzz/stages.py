@@ -11,8 +11,8 @@ from tree import statements, text
 
 @dataclasses.dataclass(frozen=True)
 class Pipe:
-    """A pipe. Its dimensions are `places` of the plan: binders of the domain and of enclosing loops, by
-    number."""
+    """A pipe. `places` are its dimensions, as numbers of the plan's loop variables: those of the domain and
+    of enclosing loops."""
     name: str
     type: str
     places: tuple
@@ -25,8 +25,8 @@ class Pipe:
 
 @dataclasses.dataclass(frozen=True)
 class Walk:
-    """A loop, or with a condition a branch, around a part of the plan. It occurs in each stage that has an
-    end of one of its pipes."""
+    """A loop around a part of the plan, or a branch if it has a condition. It occurs in each stage that
+    pushes to or pops from one of the part's pipes."""
     head: str
     place: int
     items: tuple
@@ -37,8 +37,8 @@ class Walk:
 
 
 class Stages(Stores):
-    """Draws stages. `helpers` are the functions of the file. `places` has (size, extent; '' for a scalar) for
-    each binder of a kernel's plan."""
+    """Draws stages. `helpers` are the functions of the file. `places` contains (size, extent) for each loop
+    variable of a kernel's plan; the extent of a scalar is ''."""
 
     def staged_body(self, scope):
         count = self.pick([2, 2, 2, 3])
@@ -46,7 +46,7 @@ class Stages(Stores):
         self.places = list(dims)
         self.pipes = []
         plan = self.plan(tuple(range(len(dims))), count, 0)
-        for number in range(1, count):  # each stage must have an end of some pipe
+        for number in range(1, count):  # each stage must push to or pop from some pipe
             if number not in set().union(*(item.ends() for item in plan)):
                 plan.append(self.pipe(tuple(range(len(dims))), number - 1, number))
         if 0 not in set().union(*(item.ends() for item in plan)):
@@ -136,7 +136,7 @@ class Stages(Stores):
         return range_.name
 
     def walked(self, items, number, scope, names):
-        """Writes a stage's part of the plan, with statements between the transfers."""
+        """Writes one stage's part of the plan, with statements between the transfers."""
         parts = []
         for item in items:
             if self.chance(0.3):

@@ -1,4 +1,4 @@
-"""Random statements of a block: values, loops, branches; no stores."""
+"""Random statements of a block: values, loops and branches, but no stores."""
 
 import math
 
@@ -7,8 +7,8 @@ from names import FLOATS, NARROW_FLOATS, NUMBERS, Range, Scope, Value
 from expressions import Expressions
 from tree import Reduced, expr, statements, text
 
-MOST_POINTS = 40000  # limit on the points of the loops around a statement
-MOST_POINTS_OF_SQUARES = 4000  # the same limit if tiles have both a range and a part of it
+MOST_POINTS = 40000  # limit on the number of iterations of all loops around a statement
+MOST_POINTS_OF_SQUARES = 4000  # the limit if tiles have both a range and a part of it
 BLOCKS = [1, 3, 4, 8, 16, 17, 32, 64]
 LONG = "200"  # number of terms of a product: too many to keep a cache line for each in L1
 MOST_DEPTH = 2
@@ -140,7 +140,7 @@ class Statements(Expressions, Functions):
         value = self.expression(var.type, (var.ranges - {whole}) | {part}, scope, 1)
         return text(f"{var.name}[{whole} = {part}] {self.pick(['=', '+=', '*='])} ", value, ";\n")
 
-    # Statements that must be true.
+    # Assertions and prints.
 
     def claim(self, scope):
         """Draws an assertion that holds, or a short print."""
@@ -157,7 +157,8 @@ class Statements(Expressions, Functions):
     # Loops and branches.
 
     def binder(self, scope, dim, blocked, parts=False):
-        """Draws a binder for the dimension. With `parts`, it may be for a part of the dimension."""
+        """Draws a loop variable for the dimension. With `parts`, it may cover only a part of the
+        dimension."""
         extent = self.block_size() if blocked else ""
         if blocked and parts and self.chance(0.08) and all(r.extent != LONG for r in scope.blocked()):
             self.shows["long block"] += 1
@@ -165,7 +166,7 @@ class Statements(Expressions, Functions):
         range_ = Range(self.fresh("n" if blocked else "r"), dim, blocked, extent=extent)
         step = ""
         bounds = f"{dim}" if blocked else f"0..{dim}"
-        constant = not any(letter.isalpha() for letter in dim)  # 0..1 - 2 is an error
+        constant = not any(letter.isalpha() for letter in dim)  # bounds such as 0..1 - 2 would be an error
         if parts and not constant and self.chance(0.25):
             inside = [r.name for r in scope.scalars() if r.size == dim]
             low = self.pick(["0", "1", f"{dim} / 2"] + inside)
@@ -191,7 +192,8 @@ class Statements(Expressions, Functions):
         return f" {hint}"
 
     def extent_names(self, scope):
-        """Returns the extents over which a loop may range: sizes, and terms of the dimensions of views."""
+        """Returns the extents over which a loop may range: sizes, and dimensions of views, which may be
+        expressions."""
         return list(self.sizes) * 2 + [dim for t in scope.tensors if t.direction == "view" for dim in t.dims]
 
     def block_size(self):

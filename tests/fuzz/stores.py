@@ -45,7 +45,7 @@ class Stores(Statements):
 
     def spread(self, scope, dealt):
         """Draws stores whose indices are sums: shifted, reversed, or with a step. With a step, there are
-        enough stores to cover everything. They write one row, or several rows, each of which is selected by
+        enough stores to cover all elements. The stores write one row, or several rows that are selected by
         number."""
         dims, forms, steps = [], [""], 1
         if self.chance(0.3):

@@ -24,7 +24,7 @@ def seeds(kind):
 
 
 def sample(texts, most):
-    """Returns at most about `most` texts, evenly spread; all of them if `most` is None."""
+    """Returns about `most` texts, evenly spread, or all texts if `most` is None."""
     step = max(1, len(texts) // most) if most else 1
     return texts[::step]
 

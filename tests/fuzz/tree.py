@@ -12,7 +12,7 @@ class Node:
     kind: str = "text"  # text, expr, list
     type: str = ""
     ranges: frozenset = frozenset()
-    own: frozenset = frozenset()  # the ranges that an expression has apart from its parts
+    own: frozenset = frozenset()  # ranges that the expression has in addition to those of its parts
 
     def has(self):
         """Returns the ranges of the expression's value."""
@@ -41,7 +41,7 @@ class Reduced(Node):
     def __init__(self, type_, ranges, parts, over, own=()):
         super().__init__(list(parts), "expr", type_, frozenset(ranges))
         self.over = frozenset(over)
-        self.result = frozenset(own)  # ranges that it has regardless of its parts
+        self.result = frozenset(own)  # ranges that the value has in any case
 
     def has(self):
         return (super().has() - self.over) | self.result

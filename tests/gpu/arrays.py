@@ -1,8 +1,8 @@
-"""Tensors on the GPU. They use torch, which provides memory and reference kernels, or only NumPy and the
-driver.
+"""Tensors on the GPU. TorchArrays uses torch, which provides memory and reference kernels. NumpyArrays uses
+only NumPy and the driver.
 
-Both have the same methods. `wide` returns f64 arrays, on which references are computed with functions that
-torch and NumPy both have.
+Both classes have the same methods. `wide` returns f64 arrays, on which references are computed with functions
+that torch and NumPy both have.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ SEED = 1
 
 
 class TorchArrays:
-    """`xp` is torch."""
+    """Arrays of torch; `xp` is the torch module."""
 
     def __init__(self, driver):
         import torch  # only needed with a GPU
@@ -54,7 +54,7 @@ class TorchArrays:
         return self.xp.tensor([[[[0, .25, 0], [.25, 0, .25], [0, .25, 0]]]], device="cuda")
 
     def place(self, tensor):
-        """Returns (address, bytes of an element)."""
+        """Returns (address, size of an element in bytes)."""
         return tensor.data_ptr(), tensor.element_size()
 
     def wide(self, tensor):
@@ -79,7 +79,7 @@ class DeviceTensor:
 
 
 class NumpyArrays:
-    """`xp` is NumPy; memory, copies and the stream come from the driver."""
+    """Arrays whose memory, copies and stream come from the driver; `xp` is NumPy."""
 
     xp = numpy
     STORED = {"bf16": numpy.uint16, "f32": numpy.float32, "i8": numpy.int8, "i32": numpy.int32, "f8e4m3": numpy.uint8,

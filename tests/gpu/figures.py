@@ -4,7 +4,7 @@ with the fraction of a machine's peak that they allow. They are copied into NOTE
 measurements replace them.
 
 The prediction ignores latency. It is the highest fraction of the peak that the counted instructions and bytes
-allow if each pipe is busy whenever it has work (see `product` and `stream`).
+allow if each execution pipe is busy whenever it has work (see `product` and `stream`).
 """
 
 import collections
@@ -161,7 +161,7 @@ def read_code(text):
 
 
 def runs_of(code):
-    """Returns the runs of instructions without a branch."""
+    """Returns the ranges of instructions between branches."""
     cuts = [-1, *(i for i, (op, _) in enumerate(code.ops) if op.split(".")[0] in ("BRA", "BSSY", "BSYNC", "EXIT", "CALL")), len(code.ops)]
     return [(a + 1, b - 1) for a, b in zip(cuts, cuts[1:]) if b - a > 1]
 
@@ -173,7 +173,7 @@ def straight_run(code, name):
 def product(machine, code, workers, blocks, tile, shape):
     """Returns the fraction of time that the matrix engine is busy. It is limited by the engine itself, by
     instruction issue, by the code after a block's loop, and by incomplete waves of blocks. Memory also limits
-    it, if everything is read and written once."""
+    it; the estimate assumes that everything is read and written once."""
     m, k, n = shape
     unit = tile.rate * machine.matrix or 2 * machine.fma
     run = straight_run(code, tile.step)
@@ -203,7 +203,7 @@ def product(machine, code, workers, blocks, tile, shape):
 
 def attention(machine, code, workers, blocks, *_):
     """Returns the fraction of an iteration's time that the matrix engine or instruction issue takes,
-    whichever is longer. Other blocks multiply while one block computes exponentials."""
+    whichever is larger. Other blocks multiply while one block computes exponentials."""
     name = "HGMMA" if machine.level == "sm_90a" else "HMMA"
     loop = min((each for each in code.loops if code.count(*each)[name] == code.count(0, len(code.ops) - 1)[name]),
                key=lambda each: each[1] - each[0])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures kernels on a GPU, in a kit's folder.
+"""Measures kernels on a GPU. Runs in the folder of a kit that pack.sh has built.
 
 Launches each row of rows.py using only the driver, compares it with a reference in f64, then times it with
 several numbers of blocks next to torch's own function. Writes a line of JSON for each row, to the output and
@@ -8,7 +8,7 @@ to first.jsonl.
 python3 first.py 200            # needs the GPU for itself; ends after 200 seconds
 python3 first.py --small 60     # tiny sizes, NumPy instead of torch, no times
 
-Each row runs in its own process, so one that hangs or breaks the context affects only itself.
+Each row runs in its own process, so a row that hangs or breaks the context affects only itself.
 """
 
 import argparse
@@ -29,11 +29,11 @@ BLOCKS = [132, 264, 528, 1056, 2112]
 SMALL_BLOCKS = 2
 RECORD_BYTES = 8 * RECORD_NUMBERS
 TRIES = 5
-LEAST_S = 0.06  # minimum for one trial
+LEAST_S = 0.06  # minimum time of one trial
 
 
 def clock(torch, function):
-    """Returns how many seconds a call takes by the device's clock: the median of several trials."""
+    """Returns the seconds that a call takes by the device's clock: the median of several trials."""
     function()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     count, found = 1, []
@@ -77,7 +77,7 @@ def measure(a, row, result, bind, kernel):
 
 
 def run_row(number, is_small, results):
-    """Runs in its own process and puts the row's result into the queue."""
+    """Runs a row and puts its result into the queue. This function runs in a process of its own."""
     driver = Driver()
     a = arrays.NumpyArrays(driver) if is_small else arrays.TorchArrays(driver)
     row = list(rows.makers(a, rows.SMALL if is_small else rows.FULL))[number]()

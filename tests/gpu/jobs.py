@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the runtime and the compiled kernels on a GPU, in a kit's folder.
+"""Tests the runtime and the compiled kernels on a GPU. Runs in the folder of a kit that pack.sh has built.
 
 Conformance runs first, alone; then contracts, checks, sanitizers and random kernels run several at a time.
 Writes a line of JSON for each job, to the output and to jobs.jsonl.
@@ -7,7 +7,7 @@ Writes a line of JSON for each job, to the output and to jobs.jsonl.
 python3 jobs.py 230                      # ends after 230 seconds; JOBS=4 sets how many run at once
 python3 jobs.py 60 --only 'devices|groups'
 
-More jobs at once need more memory than a GPU has: of 22 concurrent jobs, none could create a context.
+More concurrent jobs need more memory than a GPU has: of 22 concurrent jobs, none could create a context.
 """
 
 import argparse
@@ -32,9 +32,9 @@ LEVELS = ["sm_90a", "sm_80"]
 PARTS = ["devices", "interpreter", "programs", "groups"]  # parts of tests/run/cuda.py
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 RANDOM_JOBS, RANDOM_S = 10, 60
-LAST_S = 6     # before the end; jobs still running then are killed
+LAST_S = 6     # seconds before the end at which running jobs are killed
 LEAST_S = 8    # with less time left, no job is started
-KEPT_GOOD, KEPT_BAD = 500, 3000  # characters of a job's output
+KEPT_GOOD, KEPT_BAD = 500, 3000  # how many characters of a job's output are kept
 SKIPPED = 77
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds a kit for a machine with an NVIDIA GPU, its driver and Python with torch, on which nothing can be built or installed:
+# Builds a kit for a machine with an NVIDIA GPU, its driver and Python with torch, on which nothing can be
+# built or installed:
 #   tests/gpu/pack.sh FOLDER             everything (README.md lists the contents)
 #   tests/gpu/pack.sh --numbers FOLDER   only the files that first.py needs
 # Uses the kernelc on PATH and the programs next to it, and builds them if there is none.
@@ -37,8 +38,9 @@ done
 cp tests/gpu/{README.md,first.py,rows.py,arrays.py,ptx_kernel.py,jobs.py} "$kit"
 [ -z "$numbers_only" ] || exit 0
 
-# Libraries that LLVM links, but whose functions are never called here, are replaced by stubs that end the process when they are
-# called: with their dependencies, these libraries would be a third of the kit.
+# Some libraries are linked by LLVM, but their functions are never called here. They are replaced by stubs
+# that end the process when they are called. With their dependencies, these libraries would be a third of the
+# kit.
 stub() {  # NAME PATTERN: the functions that LLVM uses
   nm -D --undefined-only "$llvm" | awk '{sub(/@+/, " "); print $2, $3}' | grep -E "$2" >"$work/functions"
   awk '{print "void " $1 "(void) { __builtin_trap(); }"}' "$work/functions" >"$work/stub.c"

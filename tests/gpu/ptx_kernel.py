@@ -70,8 +70,8 @@ def size_names(params):
 
 @dataclasses.dataclass
 class MapNeed:
-    """A tensor map that a launch needs: the tensor, the dimension of a tile's rows, their number, and the
-    elements of a row."""
+    """A tensor map that a launch needs: the tensor, the dimension along which a tile has its rows, the number
+    of rows, and the elements of a row."""
     tensor: int
     row_dimension: int
     rows: int
@@ -106,8 +106,8 @@ class Kernel:
         self.function = self.load(path, text)
 
     def check_body(self, body):
-        """Checks that the kernel does not need what this launcher lacks: memory that cores share, memory for
-        prints, or numbers that `bind` does not pass."""
+        """Checks that the kernel does not need anything that this launcher cannot provide: memory that cores
+        share, memory for prints, or numbers that `bind` does not pass."""
         for number, what in [(2, "memory that cores share"), (4, "room for prints")]:
             if re.search(rf"ld\.param\.u64\s+%rd\d+, \[{self.entry}_param_{number}\]", body):
                 raise ValueError(f"{self.entry} needs {what}, which only the runtime gives")
@@ -133,9 +133,9 @@ class Kernel:
         return function
 
     def bind(self, sizes, given, workspace, record, cores):
-        """Prepares launches. `sizes` maps names to sizes. `given` maps names to the (address, bytes of an
-        element) of a dense tensor, or to a number. `workspace` is the address of `core_bytes` for each core,
-        and `record` the address of RECORD_NUMBERS zeros. Returns how many tensor maps could be made."""
+        """Prepares launches. `sizes` maps names to sizes. `given` maps each name to a number, or to the
+        (address, bytes of an element) of a dense tensor. `workspace` is the address of `core_bytes` for each
+        core, and `record` the address of RECORD_NUMBERS zeros. Returns how many tensor maps could be made."""
         numbers = [cores, 0, 0, 0] + [sizes[name] for name in size_names(self.params)]
         memories, tensors = [workspace, record, record, record], []
         for param in self.params:

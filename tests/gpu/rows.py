@@ -4,7 +4,7 @@ same work."""
 import dataclasses
 import typing
 
-HEAD = 128  # columns of attention
+HEAD = 128  # size of an attention head
 
 
 @dataclasses.dataclass
@@ -19,9 +19,9 @@ class Row:
     tensors: dict
     out: str
     reference: typing.Callable  # returns f64, for all of `out` or for its first part along dimension 1
-    baseline: typing.Callable   # torch's version; only called if torch is used
+    baseline: typing.Callable   # torch's own function; only called if torch is used
     most_error: float
-    operations: float = 0       # used for the rate; 0: the rate counts bytes
+    operations: float = 0       # used to compute the rate; if 0, the rate counts bytes
     bytes: float = 0
     scalars: dict = dataclasses.field(default_factory=dict)
     entry: str = ""             # the kernel's name in PTX, if it contains the values of generics

@@ -10,8 +10,8 @@ import re
 import sys
 
 FAMILIES = "src/targets"
-ALLOWED = ("src/passes/resolve_devices.cpp",)  # a module that declares no device gets a device
-# A row of the table of a family's kinds.
+ALLOWED = ("src/passes/resolve_devices.cpp",)  # gives a device to modules that declare none
+# Matches a row of the table of a family's kinds.
 ROW = re.compile(r'^\s*\{"([\w-]+)", [^,]+, [^,]+, \w+,?$', re.MULTILINE)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if a C or C++ file is not formatted by clang-format; `format.py --fix` rewrites them."""
+"""Fails if a C or C++ file is not formatted by clang-format; `format.py --fix` formats such files."""
 
 import pathlib
 import shutil

@@ -27,7 +27,7 @@ ROOMS = {
     "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api"],
 }
 
-# Known knots. This list may only shrink: an entry that is no longer a knot is reported.
+# Known knots (cycles of includes). This list may only shrink: an entry that is no longer a knot is reported.
 KNOWN = []
 
 

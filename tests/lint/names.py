@@ -42,7 +42,7 @@ def library_of(file, root):
 
 
 def complaints(root):
-    owners = collections.defaultdict(dict)  # for each name: its identity in each file
+    owners = collections.defaultdict(dict)  # for each name, its identity in each file
     for file in sorted([*root.glob("src/**/*.[ch]*"), *root.glob("runtime/**/*.[ch]*"), *root.glob("tests/unit/*.[ch]*")]):
         library = library_of(file, root)
         alone = " ".join(ALONE.findall((library / "CMakeLists.txt").read_text()))

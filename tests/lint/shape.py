@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on files and golden files that are too long for one idea, and on folders without a README.
+"""Fails on source files and golden files that are too long, and on folders without a README.
 
 `shape.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """

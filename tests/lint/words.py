@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if words come back that this project replaced with standard terms, or with common words in their common
-order: in comments and identifiers of src/, runtime/ and include/.
+"""Fails if comments or identifiers of src/, runtime/ and include/ contain words that this project has
+replaced with standard terms, or with common words in their usual order.
 
 `words.py [ROOT]` checks the tree at ROOT, by default the project's own. `words.py --counts` prints what is there.
 """
@@ -11,7 +11,7 @@ import re
 import sys
 
 FOLDERS = ["src", "runtime", "include"]
-# In comments: what to write instead.
+# Words in comments, and what to write instead.
 PROSE = {
     r"(?<!left )(?<!leaves )\bbehind\b": "after",
     r"\bin front of\b": "before",
@@ -20,7 +20,7 @@ PROSE = {
     r"(?<![Tt]here )\bis no (?!more|longer)": "is not a",
     r"^Of ": "a sentence about the thing that is documented",
 }
-# As a component of an identifier: the term to use.
+# Words in identifiers, and the term to use instead.
 NAMES = {
     "home": "tile_buffer, or the owner of a tensor", "nest": "elementwise", "turn": "iteration", "deal": "distribute",
     "dealt": "distributed", "blk": "block", "gate": "mbarrier", "box": "tensor_tile", "square": "register_transpose",
@@ -28,7 +28,7 @@ NAMES = {
     "team": "workgroup", "slide": "sliding_window", "edge": "bounds_mode", "unit": "instruction, or engine",
     "claim": "dynamic_counter", "cut": "split", "behind": "after", "stands": "is", "beside": "next_to",
 }
-# Identifiers that mean something else by such a word.
+# Identifiers in which such a word has another meaning.
 HOMONYMS = {
     "the user's folder": ["home"],
     "a stage's turn on its core": ["turn", "NoteTurn", "kdl_turn_fn", "TurnFunction", "TellTurn", "GiveTurn"],
@@ -43,7 +43,7 @@ HOMONYMS = {
     "names of OpenCL and LLVM": ["kComputeUnits", "DICompileUnit", "createCompileUnit"],
     "a part of a number or name that was cut off": ["cut"],
 }
-# Functions whose name says nothing.
+# Function names that do not say what the function does.
 NAMELESS = re.compile(r"^(?!\s*(?:return|//))[\w:<>,*& ]*[\w>&*] [&*]?(Of|Is|Run|Step|Within|Plain)\(", re.MULTILINE)
 TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 COMPONENT = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
@@ -63,7 +63,7 @@ def prose(text):
 
 
 def odd_names(code, meant):
-    """Yields (identifier, word) for each identifier that has one of the words as a component."""
+    """Yields (identifier, word) for each identifier that has a word of NAMES as a component."""
     for identifier in set(re.findall(r"[A-Za-z_]\w*", code)) - meant:
         for component in COMPONENT.findall(identifier):
             word = component.lower()
@@ -74,7 +74,7 @@ def odd_names(code, meant):
 
 
 def findings(root):
-    """Yields (what, how often, what to write) for each file and word."""
+    """Yields (finding, number of occurrences, what to write instead) for each file and word."""
     meant = {identifier for identifiers in HOMONYMS.values() for identifier in identifiers}
     for path, text in sources(root):
         comments = prose(text)

@@ -4,8 +4,8 @@
 
 namespace mesh {
 
-/// An invented machine. Each core has four threads, with workgroup memory and with memory of its own. A
-/// matrix instruction multiplies f16 in steps of eight terms, which it adds in pairs.
+/// An invented machine. Each core has four threads and its own workgroup memory. A matrix instruction
+/// multiplies f16 values, eight at a time, and adds the products in pairs.
 extern const kdl::targets::Family kFamily;
 
 }  // namespace mesh

@@ -4,7 +4,8 @@ runtime for aarch64, with and without SVE vectors. Results must be the interpret
 
 The samples' kernels and the programs below, one of which has stages and pipes, are in one file. The file's
 objects, its generated C++ and aarch64_caller.cpp are linked into one program. shared/aarch64_units.py tests
-products that use instructions of certain levels. A few random kernels come from tests/fuzz/emulated.py.
+products with instructions that only some processor levels have. A few random kernels come from
+tests/fuzz/emulated.py.
 
 aarch64.py [shapes of each pair of types and level, 1] [seed, 1] [--all: each pair, not just half of them,
 selected anew each day]"""
@@ -86,7 +87,8 @@ TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # same tiles for
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
 HALF = "host?isa=armv8-a-fp16"
 SCALABLE = "host?isa=armv8-a-sve256&dot=portable"
-OTHERS = {"": [], " without f16": ["-cpu", "cortex-a57"], " by SVE": ["-cpu", "max,sve256=on"]}  # "max" alone has longer vectors: armv8-a code
+# With "max" alone, the emulator has longer vectors, and armv8-a code runs.
+OTHERS = {"": [], " without f16": ["-cpu", "cortex-a57"], " by SVE": ["-cpu", "max,sve256=on"]}
 INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "tests/run", "-I", "."]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
 SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Checks a matmul's innermost loop on each processor level: all accumulators must stay in registers.
 
-The loop contains one full-width fused multiply-add, or dot, for each vector of the register block, and does
-not access the stack. Dots find their factors in the right layout: nothing is interleaved or moved in the
-loop. f16 operations that are rounded one by one use f16 instructions on levels that have them, without
-conversions. On processors without masks for narrow elements, the elements at an edge are handled in a loop,
-not with a branch for each. A convolution handles three terms together, whose rows share elements. These
-elements are loaded again, and the accumulators stay in registers there, too."""
+The loop contains one full-width fused multiply-add, or dot-product instruction, for each vector of the
+register block, and does not access the stack. Dot-product instructions find their factors in the right
+layout: nothing is interleaved or moved in the loop. f16 operations that are rounded one by one use f16
+instructions on levels that have them, without conversions. On processors without masks for narrow elements,
+the elements at an edge are handled in a loop, not with a branch for each element. A convolution handles three
+terms together. Their rows share elements, which are loaded again, and the accumulators must stay in registers
+there, too."""
 
 import dataclasses
 import pathlib
@@ -68,7 +69,7 @@ OF_HALVES = [
 
 
 def of_halves(folder):
-    """Returns what is wrong on each level with operations on f16."""
+    """Yields what is wrong with operations on f16 on each level."""
     (folder / "halves.kdl").write_text(HALVES)
     for isa, arch, wanted, unwanted in OF_HALVES:
         subprocess.run(["kernelc", "build", folder / "halves.kdl", "--emit", "asm", "--target", f"host?isa={isa}", "-o", folder],

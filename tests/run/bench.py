@@ -105,8 +105,8 @@ requires { 0 <= at[i] && at[i] < K; }
 
 
 def check_inputs(folder):
-    """Checks that `requires` bounds the random inputs, and that a kernel that stops does not affect the
-    others."""
+    """Checks that `requires` bounds the random inputs, and that a kernel that stops does not affect the other
+    kernels."""
     source, rows_file, picture = folder / "requiring.kdl", folder / "rows.json", folder / "roof.svg"
     source.write_text(REQUIRING)
     run = bench(source, *SIZES, *QUICK, "--threads", "1", "--json", rows_file, "--plot", picture)

@@ -2,9 +2,10 @@
 """Tests kernels on a cluster machine, in an emulator.
 
 Samples and families are compared with their contracts and the interpreter, in a random order, until the time
-is over. Further checks: any number of clusters gives the same bits; block copies move as many bytes as the
-compiler predicts, and continue while workers compute; memory beyond 4 GiB; traps; a cluster that is killed,
-or hangs; a host that is stopped, or killed; a worker that leaves its scratchpad or its stack."""
+limit. Further checks: any number of clusters gives the same bits; block copies move as many bytes as the
+compiler predicts, and continue while workers compute; memory beyond 4 GiB works. Also tests traps, a cluster
+that is killed or hangs, a host that is stopped or killed, and a worker that leaves its scratchpad or its
+stack."""
 
 import os
 import pathlib
@@ -106,8 +107,8 @@ export kernel spin(x: in i32[N], y: out i32[N]) { spmd for i in N by 1 { y[i] = 
 
 
 def same_bits(folder):
-    """Checks that sums in sequential order do not depend on where a core runs, and that counts that clusters
-    share do not, either."""
+    """Checks that neither sums in sequential order nor counts that clusters share depend on where a core
+    runs."""
     (folder / "product.kdl").write_text(PRODUCT)
     sizes = ["--set", "M=100", "--set", "N=77", "--set", "K=65"]
     results = []
@@ -121,7 +122,7 @@ def same_bits(folder):
 
 
 def far_memory(folder):
-    """Checks offsets of more than 32 bits, and rows whose distance has more than 32 bits."""
+    """Checks offsets of more than 32 bits, and row strides of more than 32 bits."""
     (folder / "far.kdl").write_text(FAR)
     spec = describe(folder, "far", memory_bytes=16 << 30)
     for name, rows, columns in [("elements", 60000000, 20), ("rows", 3, 1100000000)]:
@@ -205,7 +206,7 @@ def ahead(folder):
 
 def faults(folder):
     """Checks the errors, with source lines, for a worker that leaves the scratchpad, and for an instruction
-    that the worker's core lacks."""
+    that the worker's core does not support."""
     (folder / "strays.kdl").write_text(STRAYS)
     done = teams.kernelc("build", folder / "strays.kdl", "--target", KIND, "--emit", "ir", "--stop-after", "check-scratch", "--locs",
                          "-o", folder)
@@ -244,7 +245,7 @@ def children(process):
 
 
 def emulators(process):
-    """Returns the processes that run clusters and that a given process has started, directly or
+    """Returns the processes that run clusters and that the given process has started, directly or
     indirectly."""
     found = []
     for child in children(process):

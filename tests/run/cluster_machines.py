@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests cluster machines that are described by files. Each way to generate code and each kind of machine
-gives the interpreter's bits. Mistakes in a description or a tool are reported; products use vectors; times of
-an emulator are never presented as times of a device."""
+"""Tests cluster machines that are described by files. Each way to generate code, and each kind of machine,
+must give the interpreter's bits. Also checks that mistakes in a description or a tool are reported, that
+products use vectors, and that an emulator's times are never presented as times of a device."""
 
 import pathlib
 import re
@@ -69,8 +69,8 @@ def machines(folder):
 
 
 def products_in_vectors(folder):
-    """Checks that a product's loop over terms consists of vector multiply-adds of any length, with the
-    interpreter's bits; blocks at the ends of tensors use scalars."""
+    """Checks that a product's loop over terms consists of vector multiply-adds, and gives the interpreter's
+    bits for any vector length. Blocks at the ends of tensors use scalars."""
     image = folder / "vectors.elf"
     linker = f"[sh, -c, 'ld.lld-19 -m elf64lriscv -static --gc-sections -o $0 $@ && cp $0 {image}', '{{image}}', '{{objects}}']"
     (folder / "kinds.kdl").write_text(PRODUCT.replace("product(", "product<T: f32 | f64 | i32>(").replace("f32[", "T["))
@@ -136,7 +136,7 @@ def compilers(folder):
         done = teams.kernelc("build", file, "--target", taken, "-o", folder / "taken")
         checks.expect(f"GCC takes the C of {file}", done.returncode == 0, done.stdout + done.stderr)
     run = ["run", folder / "product.kdl", "--set", "M=3", "--set", "N=3", "--set", "K=3", "--target"]
-    last = len(SHIPPED.read_text().splitlines())  # line of an additional key
+    last = len(SHIPPED.read_text().splitlines())  # the line number of an added key
     for name, keys, told in [
             ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc, which compiles kernels"),
             ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
@@ -224,7 +224,7 @@ def times(folder):
 
 
 def described(folder):
-    """Checks that another topology needs no change of the code, and that mistakes in a file are reported."""
+    """Checks that another topology needs no code changes, and that mistakes in a file are reported."""
     spec = describe(folder, "small", clusters=2, cores=4, scratchpad_bytes=262144)
     small = folder / "small.yaml"
     text = small.read_text()

@@ -302,7 +302,7 @@ def check_installed_library(root, package):
         installed = call("cmake", "--install", "build", "--prefix", prefix, folder=own)
         checks.expect(f"a library in {language}: built and installed", built.returncode == installed.returncode == 0,
                       built.stdout + built.stderr + installed.stderr)
-        shutil.rmtree(own)  # nothing in it is needed from here on
+        shutil.rmtree(own)  # from here on, only the installed files are needed
         check_runs(f"a library in {language}, found", root / f"finder{ending}", f"{package};{prefix}",
                    {"app.c": FINDER, "CMakeLists.txt": FINDER_PROJECT}, "2 4\n")
 

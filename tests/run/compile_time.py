@@ -2,11 +2,11 @@
 """Checks how compile time grows with the file: four hundred kernels take at most 44 times the time of ten,
 and the passes of a block with 4,000 statements take at most 10 times those of a block with 500.
 
-Sixty values in a row, each used twice by the next, and indices nested two hundred deep take at most seconds:
-code that revisits every use would never end. Chains of files that import each other may be longer than the
-stack allows for recursion.
+Sixty values in a row, each used twice by the next value, must compile in seconds, and so must indices nested
+two hundred deep. A pass that revisited every use would never end. Chains of files that import each other may
+be longer than the stack allows for recursion.
 
-Processor time counts, both user and system. For the small file, the median of several runs before and after
+Measures processor time, both user and system. For the small file, the median of several runs before and after
 the large file counts, because other load slows both."""
 
 import pathlib
@@ -21,9 +21,9 @@ import tempfile
 
 SMALL, LARGE = 10, 400
 MOST = 44
-TRIES = 3  # other load on the machine shares its caches
+TRIES = 3  # other load on the machine shares its caches, so a slow result is repeated
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
-# Each file has the same number of both kernels.
+# Each file has the same number of each kernel.
 KERNELS = ["""
 export kernel scale{n}(a: f32, x: in f32[N], y: out f32[N]) {{
     spmd for i in N by 256 {{ y[i] = a * x[i] + {n}.0; }}

@@ -24,8 +24,8 @@ def files_with_contracts():
 
 
 def kernels_without_contract():
-    """Yields kernels of the samples, the library and the families that have no contract and that nothing
-    tests."""
+    """Yields kernels of the samples, the library and the families that have neither a contract nor any other
+    test."""
     for folder in FOLDERS[:3]:
         for path in sorted((ROOT / folder).rglob("*.kdl")):
             for name, has_contract in contracts.kernels(path):

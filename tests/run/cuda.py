@@ -2,11 +2,11 @@
 """Tests kernels on a CUDA device.
 
 Samples and families are compared with their contracts and the interpreter, in a random order, until the time
-is over. Further checks: traps with their locations; a barrier of the launch in a loop.
+limit is reached. Also tests traps with their locations, and a barrier across the whole launch in a loop.
 
 Without a GPU, the tests' own driver (tests/drivers/fake_cuda.h) interprets the PTX thread by thread. This
-tests the text, not what NVIDIA's compiler and machines make of it, but it notices each barrier that is
-removed. KDL_CUDA=1 uses the machine's own driver, whose matrix instructions add in another order: results
+only tests the PTX text, not what NVIDIA's compiler and GPUs make of it, but it detects the removal of any
+barrier. KDL_CUDA=1 uses the machine's own driver, whose matrix instructions add in another order. Results
 that depend on this order are compared with the reference device within a tolerance.
 """
 
@@ -43,7 +43,7 @@ def barriers():
     del os.environ["FAKE_CUDA_DROP"]
 
 
-# The description of the device of the tests' driver.
+# How the tests' driver describes its device.
 DESCRIBED = """\
 cuda, as the runtime sees it:
   cores of a launch                           32
@@ -83,10 +83,10 @@ def described():
     checks.expect("the one that is asked for is there alone", levels == expected[2:], done.stdout)
 
 
-EQUAL = "equal to the reference, bit for bit\n"  # matrix instructions, too: the tests' driver has the interpreter's order
+EQUAL = "equal to the reference, bit for bit\n"  # also for matrix instructions: the driver has the interpreter's order
 OPEN = re.compile(r"bit for bit, but for ['\w, ]+: the device's matrix instructions add in an order of their own\n")
-MOST_ERROR = 1e-5  # limit for sums of f32, by the norm
-# Limits where sums are narrower: for products of f8, and for factors that are rounded sums.
+MOST_ERROR = 1e-5  # limit on the error of f32 sums, measured by the norm
+# Error limits where sums have fewer bits: for products of f8, and for factors that are rounded sums.
 MOST_ERROR_OF_F8 = 1e-3
 MOST_ERROR_OF_TURNS = 4e-3
 
@@ -119,8 +119,8 @@ export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, 
 
 
 def groups():
-    """Checks products by warpgroups, with tile copies of their factors if possible, and without them. Also
-    checks that the removal of a wait is noticed."""
+    """Checks products that warpgroups compute, both with tile copies of their factors (if possible) and
+    without them. Also checks that the removal of a wait is noticed."""
     target = ["--target", "cuda?isa=sm_90a"]
     given = ["--arg", "a=random:1", "--arg", "b=random:2", "--core-num", "1"]
     with tempfile.TemporaryDirectory() as folder:
@@ -133,7 +133,7 @@ def groups():
         for sizes in [fits, odd, empty]:
             expect_equal(f"layers {sizes}", [*run, *sizes], "c")
         if not OWN_DRIVER:
-            # The first two fences include the last fence before the only iteration.
+            # The last fence before the only iteration must be one of the first two fences.
             turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
             for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1),
                                        (turn, "fence.proxy.async", 2)]:
@@ -149,7 +149,8 @@ def groups():
 
 
 def byte_groups(target):
-    """Checks products by warpgroups for bytes. Rows of 331 bytes cannot be copied as tensor tiles."""
+    """Checks products of bytes that warpgroups compute. Rows of 331 bytes cannot be copied as tensor
+    tiles."""
     floats = [["floats", "-D", f"A={a}", "-D", f"B={b}"] for a in ["f8e4m3", "f8e5m2"] for b in ["f8e4m3", "f8e5m2"]]
     for kernel in [["signed"], ["unsigned"], ["mixed"], *floats]:
         for sizes in [["M=70", "N=9", "K=336"], ["M=3", "N=261", "K=331"]]:
@@ -159,8 +160,8 @@ def byte_groups(target):
 
 
 def tf32_products(drawn):
-    """Checks products with factors that threads convert, by warpgroups and by single warps, with several
-    blocks of terms and with less than a step."""
+    """Checks products whose factors are converted by threads. They are computed by warpgroups and by single
+    warps, with several blocks of terms and with fewer terms than one instruction multiplies."""
     for kernel in ["rows", "columns"]:
         for level in ["sm_90a", "sm_80"]:
             for sizes in [["M=70", "N=9", "K=76"], ["M=3", "N=261", "K=131"], ["M=3", "N=133", "K=5"]]:
@@ -170,7 +171,7 @@ def tf32_products(drawn):
 
 
 def kept_products(target):
-    """Checks products whose sums are also needed outside the registers of warpgroups."""
+    """Checks products whose sums are also needed outside the registers of the warpgroups."""
     for kernel in ["through", "started", "bytes", "far", "seen"]:
         more = ["--arg", "z=zeros"] if kernel == "seen" else []
         expect_equal(f"kept product '{kernel}'", ["tests/run/kept_products.kdl", "--kernel", kernel, *target, *more, "--set", "M=70",
@@ -195,8 +196,8 @@ def turn_groups(target):
 
 
 def wide_pipes(target):
-    """Checks pipes whose slots are written and read as vectors. With 61 columns, some are accessed element by
-    element."""
+    """Checks pipes whose slots, each of which contains a tile, are written and read as vectors. With 61
+    columns, some slots are accessed element by element."""
     for kernel in ["even", "odd"]:
         for columns in ["M=144", "M=61"]:
             expect_equal(f"pipes of {kernel} rows, {columns}", [

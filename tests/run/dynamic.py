@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-# Blocks with increasing work; a loop whose blocks are distributed again in each iteration, with a second
-# counter; a named domain with a single loop.
+# Kernels with blocks of increasing cost, with a loop whose blocks are distributed again in each iteration,
+# using a second counter, and with a named domain of a single loop.
 KERNELS = """
 export kernel triangle(x: in f32[M, K], y: inout f32[M, M]) {
     spmd for i in M by 8, j in M by 16 @dynamic {
@@ -83,11 +83,12 @@ def check_bits(folder):
 
 
 def check_claims(folder):
-    """Checks that the hint is obeyed: loops take numbers from counters. There are four such loops in all."""
+    """Checks that kernels obey @dynamic: their loops take block numbers from counters. There are four such
+    loops in total."""
     for name, counters in (("dynamic", 4), ("static", 0)):
         done = call("kernelc", "build", f"{name}.kdl", "--emit", "llvm", "--target", "host?isa=x86-64-v3", "-o", name, folder=folder)
         text = "".join(path.read_text() for path in sorted((folder / name).glob("*.ll")))
-        # A loop takes its first number in one place, and the following numbers in another.
+        # A loop takes its first number in one place, and the following numbers in another place.
         found = text.count("atomicrmw add") // 2
         if done.returncode or found != counters:
             failures.append(f"{name}.kdl takes from {found} counters, not {counters}; {done.stderr}")

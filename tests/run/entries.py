@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Calls the entry points of a compiled file from C. Overlapping memory is refused if it is written. No result
-depends on the caller's floating-point state, which is preserved. Tests the programs' C++ and C on the
-host, also with fast-math in linked code, and kernels on PoCL and on the debug device."""
+"""Calls the entry points of a compiled file from C. Overlapping memory must be refused if it is written. No
+result may depend on the caller's floating-point state, which must be preserved. Tests the programs' C++ and C
+on the host, also if other code is linked with fast-math, and kernels on PoCL and on the debug device."""
 
 import pathlib
 import re
@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
-# For each way: how to compile the programs, the optimization level, and flags for linking. There, fast-math
-# changes the state of the process.
+# For each way: how to compile the programs, the optimization level, and flags for linking. When linking,
+# -ffast-math changes the floating-point state of the process.
 WAYS = [(("g++", "-std=c++20", "entries.orch.cpp"), "-O0", []), (("g++", "-std=c++20", "entries.orch.cpp"), "-O2", []),
         (("gcc", "-std=c11", "entries.orch.c"), "-O2", ["-ffast-math"])]
 PARTS = "./entries.kdl:38:25: error: the argument 'y[to..to + n]' for 'y', which is written, overlaps the argument for 'x'"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests random fns and kernels with control flow.
 
-They contain nested loops and branches, jumps, and divisions that only some elements reach. Results are
-compared with the interpreter, bit for bit, and with the same code in Python.
+The fns and kernels contain nested loops and branches, jumps, and divisions that only some elements reach.
+Results are compared with the interpreter, bit for bit, and with the same code in Python.
 
 tests/run/flow.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
@@ -31,7 +31,7 @@ class Body:
         self.python = []
         self.indent = indent
         self.names = 0
-        self.vars = []  # may be assigned
+        self.vars = []  # variables that may be assigned
         self.lets = []  # parameters and other constants
         self.left = rng.randint(4, 14)  # number of statements left
 
@@ -239,7 +239,7 @@ class Program:
 
 
 def check(folder, seed):
-    """Returns what is wrong, or None."""
+    """Returns what is wrong with the results of a seed's program, or None."""
     program = Program(seed)
     folder = folder / str(seed)
     folder.mkdir()

@@ -222,7 +222,7 @@ def agrees(found, expected, kernel):
 
 
 def check(folder, seed):
-    """Returns what is wrong, or None."""
+    """Returns what is wrong with the results of a seed's kernel, or None."""
     kernel = Kernel(seed)
     text = kernel.text()
     folder = folder / str(seed)

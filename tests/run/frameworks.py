@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the folder tests/bench/frameworks: its rows agree with NumPy, which is also one of the frameworks,
-and a wrong kernel is reported. Times are not checked."""
+"""Tests tests/bench/frameworks: its rows must agree with NumPy, which is also one of the frameworks, and a
+wrong kernel must be reported. Times are not checked."""
 
 import json
 import pathlib

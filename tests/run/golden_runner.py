@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests kernelc test itself: it must fail where it should, and --update must change only what it may
-change."""
+"""Tests `kernelc test` itself: it must fail when it should, and --update must change only what it is allowed
+to change."""
 
 import pathlib
 import subprocess

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the kit for machines with a GPU (tests/gpu/pack.sh) in a bare folder, with the driver that interprets
-PTX: every row of its numbers is right for tiny sizes, a wrong row is found, and its tools run with their own
-libraries."""
+PTX. Every row that the kit measures must be right for tiny sizes, a wrong row must be found, and the kit's
+tools must run with their own libraries."""
 
 import json
 import os

@@ -23,7 +23,7 @@ import numpy as np
 
 LIMIT_S = 60
 PIPE_ERROR = re.compile(r"\[E044[1-9]\]")
-OUT_OF_STEP = "[E0431]"  # from --pipes=fused
+OUT_OF_STEP = "[E0431]"  # an error of --pipes=fused
 WAYS = [["--pipes=auto"], ["--pipes=auto"], ["--pipes=buffered"], ["--pipes=buffered"], ["--pipes=fused"],
         ["--target", "debug"], ["--target", "debug", "--pipes=buffered"],
         ["--target", "host?resident=cores", "--pipes=buffered"]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a header's functions have parameters for integer parameters that do not follow from any tensor,
-and that they run the matching variant."""
+"""Checks that a header's functions have parameters for integer parameters that cannot be derived from any
+tensor, and that they run the matching variant."""
 
 import pathlib
 import re

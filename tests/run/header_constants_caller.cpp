@@ -1,5 +1,5 @@
-// Tests how the header's functions get integer parameters: those of `scale` are passed by value, that of
-// `sums` follows from a dimension.
+// Tests how the header's functions get integer parameters. Those of `scale` are passed by value, and that of
+// `sums` is derived from a dimension.
 #include <array>
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles each public header alone, without a warning: headers for C as C11 and as C++17, headers for C++ as
-the standard that they name. Headers for callers must not expose the kernel ABI."""
+"""Checks that each public header compiles by itself without a warning: headers for C as C11 and C++17, and
+headers for C++ in the standard that they name. Headers for callers must not expose the kernel ABI."""
 
 import pathlib
 import subprocess

@@ -26,7 +26,7 @@ PROSE = [
     "write (target\\(|let y|cores\\(|\\w+(\\.\\w+)?<|iota\\(|i\\.|x\\[i\\]:|x = |a <|dot\\(|reduce\\()",
     "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names from other languages
 ]
-# Files in which a second mistake is reported once the first is fixed, and why.
+# Files in which a second mistake is reported once the first mistake is fixed, and why.
 SECOND = {
     ("passes/check_disjoint_wraps_sizes.kdl", "E0414"): "another store may touch the element, too",
     ("sema/loop_bounds.kdl", "E0363"): "a range of a size that is known at run time wants a `max`, too",
@@ -50,7 +50,7 @@ def unwrapped(text):
 
 
 def original(written, line):
-    """Returns the part of the line that the text to type, which contains casts, replaces."""
+    """Returns the part of the line to replace with the text to type, which contains casts."""
     bare = re.sub(r" as \w+", "", written)
     last = re.sub(r" as \w+$", "", written)
     single = re.sub(r"\((-?[^()]*)\)", r"\1", bare)  # without parentheses around one operand
@@ -108,7 +108,7 @@ def replaced(lines, number, line):
     return lines[:number - 1] + [line] + lines[number:]
 
 
-# Forms of text to type, and how each is inserted into the file.
+# Forms of the text to type, and how to insert each form into the file.
 FORMS = [
     (r"write '[^']+ as \w+[^']*'( and '[^']+')?", converted),
     (r".*write '(-?\d+)'", in_place),

@@ -88,8 +88,8 @@ def softmax(folder, random, rows, columns, options):
 
 
 def levels():
-    """Returns the spec of each processor level that this machine runs; only `host` on other machines than
-    x86-64."""
+    """Returns the spec of each processor level that this machine runs. On machines other than x86-64, this is
+    only `host`."""
     if platform.machine() != "x86_64":
         return ["host"]
     flags = next(line for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("flags")).split()

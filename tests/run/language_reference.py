@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs what grammar/LANGUAGE.md shows: each example compiles, each command works, its links lead somewhere, and its lists of
-builtins and library functions are complete. Also checks that grammar/DIAGNOSTICS.md is up to date.
+"""Tests what grammar/LANGUAGE.md shows: each example must compile, each command must work, links must lead
+somewhere, and the lists of builtins and library functions must be complete. Also checks that
+grammar/DIAGNOSTICS.md is up to date.
 
     tests/run/language_reference.py --update    # writes the lists and DIAGNOSTICS.md anew
 
 An example is a whole file in a ```kdl block. It must compile, unless every error says that the compiler does
-not support something in it yet. One that starts with `// NAME.kdl` is saved under that name for the ```sh
-block that follows and that uses it. Examples with a contract or a test are also run by `kernelc test`.
+not support something in it yet. An example that starts with `// NAME.kdl` is saved under that name for the
+```sh block that follows and uses it. Examples with a contract or a test are also run by `kernelc test`.
 """
 
 import argparse

@@ -105,7 +105,7 @@ def differs(got, want):
 
 
 def run(kernel, seed, length, cores, place):
-    """Returns what is wrong, or None."""
+    """Returns what is wrong with the results, or None."""
     tensors, scalars, want = kernel(np.random.default_rng(seed), length)
     want = want(cores) if callable(want) else want
     opt, target = place

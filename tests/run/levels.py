@@ -61,7 +61,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="levels-") as name:
         folder = pathlib.Path(name)
         names = passes(folder)
-        names = names[:names.index("canonicalize-loops") + 1]  # other families' passes follow
+        names = names[:names.index("canonicalize-loops") + 1]  # the passes of other target families follow
         stops = seeds.one_in(2, names[:-1])
         for source in SOURCES:
             last = functions(lowered(source, folder, f"--stop-after={names[-1]}"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests random elementwise kernels.
 
-The kernels differ in which loops distribute blocks, which run inside, which split a block, and in which order
-loads and the store name their dimensions. Results are compared with the interpreter, bit for bit, and with
-NumPy.
+The kernels differ in which loops distribute blocks, which run inside a block, and which split a block. The
+order of dimensions in loads and the store also varies. Results are compared with the interpreter, bit for
+bit, and with NumPy.
 
 tests/run/nests.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
@@ -84,7 +84,7 @@ class Kernel:
 
 
 def check(folder, seed):
-    """Returns what is wrong, or None."""
+    """Returns what is wrong with the results of a seed's kernel, or None."""
     kernel = Kernel(seed)
     text, steps = kernel.text()
     folder = folder / str(seed)

@@ -2,9 +2,10 @@
 """Tests kernels on an OpenCL device.
 
 Samples and families are compared with their contracts and the interpreter, in a random order, until the time
-is over. Further checks: traps with their locations; a barrier of the launch in a loop; errors on a machine
-without OpenCL; additional barriers without which PoCL miscompiles conditions; barriers on one or both sides
-of branches; the text for a device without f64 and without 64-bit atomics.
+limit is reached. Also tests traps with their locations, a barrier across the whole launch in a loop, and
+errors on a machine without OpenCL. Further checks: additional barriers without which PoCL miscompiles
+conditions; barriers on one or both sides of branches; the text for a device without f64 and without 64-bit
+atomics.
 
 Skipped if no OpenCL driver is installed.
 """
@@ -164,8 +165,8 @@ EXTENSIONS = ["cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended
 
 
 def lacking():
-    """Checks that the compiler of a driver that only knows the remaining extensions accepts the text and
-    finds these kernels."""
+    """Checks OpenCL compilers that lack extensions. They must accept the text, which must then contain
+    exactly the kernels that do not need these extensions."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "lacking.kdl"
         file.write_text(LACKING)
@@ -207,8 +208,8 @@ export kernel small(x: out f32[N]) {{ spmd for i in N by 64 {{ x[i] = SMALL[i % 
 
 
 def tables():
-    """Checks tables that are too large for some devices. Where they fit, results are the same as elsewhere.
-    Otherwise there is an error, and other kernels still run."""
+    """Checks tables that are too large for some devices. Where the tables fit, results must be the same as on
+    other devices. Otherwise there must be an error, and other kernels must still run."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "tables.kdl"
         file.write_text(TABLES.format(", ".join(f"{number}.25" for number in range(20000))))
@@ -233,6 +234,6 @@ def texts():
 
 
 if __name__ == "__main__":
-    # PoCL provides as many devices as this lists.
+    # PoCL provides one device for each word of this list.
     os.environ.setdefault("POCL_DEVICES", "pthread basic")
     sys.exit(teams.run(__doc__.splitlines()[0], "opencl", is_missing, {"texts": texts}))

@@ -3,8 +3,8 @@
 
 Without a row of ir/ops.def, or of a table that is checked against it, the code must not compile. Without a
 function that a phase has for each op (KDL_TYPE_RULE, KDL_EMIT, KDL_WRITE), there must be an undefined
-reference. By default tries as many as fit into twelve seconds, selected anew each day; `--all` tries every
-one.
+reference. By default tries as many as fit into twelve seconds, selected anew each day; `--all` tries all of
+them.
 """
 
 import argparse
@@ -30,8 +30,8 @@ SCALAR_OPS = ROOT / "include/kdl/scalar_ops.def"
 # their expressions.
 OF_NAMES, OF_TEXTS = SRC / "codegen/orchestration/expression.cpp", SRC / "codegen/opencl/arithmetic.cpp"
 SECONDS = 12
-# For each phase, given by the macro that defines a function for an op: the file that refers to these
-# functions of all ops.
+# Maps the macro with which a phase defines its function for an op to the file that refers to these functions
+# of all ops.
 TABLES = {"KDL_TYPE_RULE": SRC / "ir/verify/verify_types.cpp", "KDL_EMIT": SRC / "codegen/llvm/emitter.cpp",
           "KDL_WRITE": SRC / "codegen/opencl/control.cpp"}
 

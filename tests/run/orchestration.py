@@ -26,7 +26,7 @@ HERE = ROOT / "tests/run"
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
 COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
-# The executables for both languages. The value is the object that is not linked.
+# The executables for both languages, each with the object that it does not link.
 PROGRAMS = {"program": "orch_c.o", "program_c": "orch.o"}
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # The devices that a source is built with. Keys that only the compiler reads must not reach the runtime.
@@ -123,8 +123,8 @@ def call(*words, folder, may_fail=False):
 
 
 def precompile(folder):
-    """Returns for each compiler the C++20 flags that use a precompiled header of the runtime, which takes
-    most of the time."""
+    """Returns, for each compiler, the C++20 flags that use a precompiled header of the runtime. Compiling
+    this header each time would take most of the time."""
     header = folder / "runtime.h"
     header.write_text('#include "kdl/runtime.hpp"\n')
     words = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the Debian packages contain what users need: when unpacked, the compiler builds programs,
-projects find it, and man and bash read its pages. A project that contains the sources builds the runtime with
-only a C++ compiler and CMake."""
+"""Checks that the Debian packages contain what users need: after unpacking, the compiler must build programs,
+projects must find it, and man and bash must read its pages. A project that contains the sources must be able
+to build the runtime with only a C++ compiler and CMake."""
 
 import pathlib
 import re

@@ -3,8 +3,8 @@
 
 Covers each file of tests/golden/passes whose command prints the KIR after a pass. The interpreter runs its
 kernels from the file and from the whole printed text, with the same sizes and random arguments. All outputs
-must be equal bit for bit, or both must stop in the same way. The selection of files changes every day; no
-file is started after the time is over.
+must be equal bit for bit, or both runs must stop in the same way. The selection of files changes every day;
+no file is started after the time limit.
 
 tests/run/passes_equal.py --seconds 10000    # all files
 """

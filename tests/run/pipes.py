@@ -45,8 +45,8 @@ export kernel piped<BM: int = 16, BN: int = 24, BK: int = 40>(
 }
 """
 
-# Tiles go back and forth: the second stage scales what the first has computed, and the first adds the
-# residual.
+# Tiles go back and forth: the second stage scales what the first stage has computed, and the first stage adds
+# the residual.
 OPPOSITE = """
 fn send(q: push f32[E, F], t: f32[i, j]) { q.push(t, i, j); }
 

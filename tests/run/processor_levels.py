@@ -2,8 +2,8 @@
 """Checks that code for `host` contains every processor level, and that the runtime uses the best level that
 the processor has, or the level that `isa` names.
 
-The bits computed by processor_levels.kdl differ between levels if its tile is open, and are the same if the
-tile is given. This shows which code was run."""
+The bits computed by processor_levels.kdl differ between levels if the compiler chooses its tile, and are the
+same if the tile is given. This shows which code was run."""
 
 import itertools
 import pathlib
@@ -68,7 +68,7 @@ def check_objects(folder):
     call("kernelc", "build", SOURCE, "--emit", "obj,asm,shared,exe", "-o", ".", folder=folder)
     name = SOURCE.stem
     for file, symbol in itertools.product([f"{name}.x86-64.o", f"{name}.so", name], LEVELS):
-        # Between the name of the file and that of the kernel there is a hash of the file's contents.
+        # Between the file's name and the kernel's name, there is a hash of the file's contents.
         found = re.search(rf"\b{name}\.[0-9a-f]+\.blocks\.{symbol}\b", call("nm", file, folder=folder))
         expect(found, f"{file} lacks {symbol}")
     text = (folder / f"{name}.x86-64.s").read_text()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tests kernels as PTX with NVIDIA's assembler, ptxas, which must accept the text for each level of machines.
+"""Tests kernels as PTX with NVIDIA's assembler, ptxas, which must accept the text for each GPU level.
 
 The text must have what the lowered KIR has: the same barriers, no calls, and floats rounded one by one as in
 the source. Products must be blocked in registers.
 
-Files of samples, library and families are tested in a random order until the time is over; `--all` tests all
-of them, and `--report` prints registers, spills and shared memory of each kernel.
+Files of samples, library and families are tested in a random order until the time limit is reached. `--all`
+tests all of them, and `--report` prints registers, spills and shared memory of each kernel.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import ptxas  # noqa: E402
 from shared import checks, seeds  # noqa: E402
 
 LEVELS = ["sm_80", "sm_90a"]
-# Bytes of shared memory that a block may have: on all machines from this level on, or only on this level.
+# Bytes of shared memory that a block may have: on all GPUs from this level on, or only on this level.
 MOST_SHARED = {"sm_80": 99 << 10, "sm_90a": 227 << 10}
 FAMILIES = "tests/run/families"
 # Values of the kernels' generics that have no default.
@@ -41,10 +41,10 @@ DEFINES = {
 }
 # More values, for which the files' kernels must also keep their values in registers.
 MORE_DEFINES = {"tests/run/turn_products.kdl": ["T=bf16 D=128"]}
-# Products as in the samples: the minimum number of steps in the loop over terms, in all and for each read of
-# shared memory.
+# Products as in the samples: the minimum number of multiply-adds in the loop over terms, in total and for
+# each read of shared memory.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
-# Products with matrix instructions: the minimum number of these instructions in the loop over terms, in all
+# Products with matrix instructions: the minimum number of these instructions in the loop over terms, in total
 # and for each read of shared memory.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
 # Like MATRIX_PRODUCTS, for factors that threads convert while copying them to shared memory. Warps multiply
@@ -60,8 +60,8 @@ GROUP_PRODUCTS = {
 # result.
 APART_PRODUCTS = {"tests/run/byte_products.kdl": [("kdl_floats_", 6)]}
 GROUP_LEVEL = "sm_90a"
-# Like GROUP_PRODUCTS, in loops that do more: the number of steps of each product, and the number of tile
-# copies, which is 0 for factors that threads convert.
+# Like GROUP_PRODUCTS, in loops that do more than multiply: the number of instructions of each product, and
+# the number of tile copies, which is 0 for factors that threads convert.
 TURN_PRODUCTS = {
     "tests/run/tf32_products.kdl": [("kdl_rows_", [4], 0), ("kdl_columns_", [4], 0)],
     "tests/run/turn_products.kdl": [("kdl_attention_bf16_", [4, 4], 4), ("kdl_causal_", [4, 4], 4), ("kdl_weighed_", [4], 4)],
@@ -189,8 +189,8 @@ def assembled(file, level, text):
 
 
 def check_product(file, level, text, used):
-    """Checks the loop over a product's terms. It is the straight run of instructions with the most steps per
-    read."""
+    """Checks the loop over a product's terms. It is the branch-free run of instructions with the most
+    multiply-adds per read."""
     name, least, a_read = PRODUCTS[file]
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     runs = [(len(re.findall(r"\bfma\.rn\.f32", run)), len(re.findall(r"\bld\.shared", run))) for run in JUMP.split(body)]
@@ -201,8 +201,8 @@ def check_product(file, level, text, used):
 
 
 def check_mma(file, level, text, used, product):
-    """Checks the loop over matrix instructions. It is the straight run that contains most of them. No access
-    in it may test which memory an address belongs to."""
+    """Checks the loop over matrix instructions. It is the branch-free run that contains most of them. No
+    access in it may test which memory an address belongs to."""
     name, least, a_read = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bmma\.sync", run)))
@@ -253,8 +253,8 @@ def check_group_product(file, level, text, used, product):
 
 
 def check_apart_product(file, level, text, used, product):
-    """Checks that the instructions of an iteration form one group. It must be awaited before each thread adds
-    its 64 sums to its registers."""
+    """Checks that the matrix instructions of an iteration form one group. Each thread must wait for this
+    group before it adds its 64 sums to its registers."""
     name, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bwgmma\.mma_async", run)))

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
-# The source of the library of vendor NAME: ops.kdl, and a function that hides it.
+# The source of vendor NAME's library: ops.kdl, and C++ functions that wrap its program.
 SOURCE = """kernel apply(x: in f32[N], y: out f32[N]) {{
     spmd for i in N by 64 {{ y[i] = {factor} * x[i]; }}
 }}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that KIR text is complete: compiling the output of `--emit ir --locs` as .kir gives the same
-objects. The text must be trusted, because otherwise the passes' plans in programs are ignored. Only the hash
-in the module's name differs."""
+objects. The text must be trusted, because otherwise the decisions that passes have recorded in programs are
+ignored. Only the hash in the module's name differs."""
 
 import pathlib
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests every conversion between two scalar types, and every operator on every type, for edge cases.
 
-They run as vectors and one by one, at -O0 and -O3. Results are compared with the interpreter, bit for bit,
-and with exact arithmetic in Python.
+The operations run on vectors and on single values, at -O0 and -O3. Results are compared with the interpreter,
+bit for bit, and with exact arithmetic in Python.
 
 tests/run/scalars.py --type f16    # only one type
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests which device a program gets, row by row: the file, the command line, and the exact answer."""
+"""Tests which device a program gets. Each row has a file, a command line, and the exact answer."""
 import ctypes
 import dataclasses
 import os
@@ -31,7 +31,7 @@ class Row:
 
 
 def bound(what, spec, answer, *others):
-    """Returns a row whose file promises a device, which the command line binds to a spec."""
+    """Returns a row whose file declares a device without a target, which the command line binds to a spec."""
     return Row(what, "device npu;", answer, options=("--device", f"npu={spec}", *others))
 
 

@@ -19,7 +19,7 @@ export program twice(x: in f32[N], y: out f32[N]) {
     spmd scale(t, y);
 }
 """
-# A vendor's own interface, whose library contains the kernels and the runtime.
+# The source of a vendor's library with its own interface. The library contains the kernels and the runtime.
 VENDOR = """
 #include "inner.h"
 static kdl::Context own;
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
 }
 """
 # A thread-local variable keeps the library loaded after it was closed. Its global kernels are destroyed when
-# the process exits, with a driver that has already shut down.
+# the process exits, after the driver has shut down.
 KEPT = """
 #include <cstdio>
 #include "inner.h"
@@ -154,7 +154,7 @@ target_link_libraries(kept PRIVATE inner_of_kept)
 add_executable(closer closer.c)
 target_link_libraries(closer ${CMAKE_DL_LIBS})
 """
-# A caller of a library from a file whose namespace is named like a C function.
+# A caller of a library whose namespace has the same name as a C function.
 CALLER = """
 #include <cstdio>
 #include "log.h"

@@ -1,6 +1,6 @@
-// Runs every kernel of a shared object in part of a larger workspace: SHARED CORES SPEC. Before each core
-// runs, all of the memory is poisoned. After it, everything outside the core's own slice must still be
-// poisoned.
+// slices_caller SHARED CORES SPEC runs every kernel of a shared object in part of a larger workspace. Before
+// each core runs, all of the memory is poisoned. Afterwards, everything outside the core's own slice must
+// still be poisoned.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -29,8 +29,8 @@ def kernelc(folder, *arguments):
 
 
 def without_value(lines, name, other):
-    """Returns the text with a value replaced by `other`. Where the value is waited for, it is removed
-    instead."""
+    """Returns the text with a value replaced by `other`. In the lists of events to wait for, the value is
+    removed instead."""
     word = re.compile(re.escape(name) + r"(?![\w.])")
     kept = []
     for line in lines:
@@ -72,14 +72,14 @@ def changes(lines):
 
 
 def parts(lines, program):
-    """Returns the lines before a program, its own lines, and those after it."""
+    """Returns the lines before a program, the program's lines, and the lines after the program."""
     begin = next(n for n, line in enumerate(lines) if re.match(rf"program @{program}\b", line))
     end = next(n for n in range(begin, len(lines)) if lines[n] == "}")
     return lines[:begin], lines[begin:end], lines[end:]
 
 
-# The devices of a caller's tensors, for parameters without `on`. They differ from the device that uses them
-# first.
+# The devices of a caller's tensors, for parameters without `on`. They differ from the device that uses the
+# parameters first.
 ELSEWHERE = {"lent": ["  lives %x on @one", "  lives %y on @two"]}
 
 

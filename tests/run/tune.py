@@ -23,7 +23,7 @@ export kernel product<BM: int = auto, BN: int in {64, 128, 256} = auto, BK: int 
     }
 }
 """
-# With AVX2 and with AVX-512, the selector chooses less than this, and twice its choice is more than this.
+# With AVX2 and with AVX-512, the selector chooses less than this, and twice its choice is more.
 HIGHEST = 400
 SIZES = ["--set", "M=37", "--set", "N=101", "--set", "K=53"]
 QUICK = ["--trials", "3", "--seconds", "1"]
@@ -117,8 +117,8 @@ export kernel scale<B: int = auto>(a: f32, x: in f32[M], y: out f32[M]) { spmd f
 
 
 def check_several(folder):
-    """Checks a file with several kernels: each uses its own sizes, and a kernel without anything to tune does
-    not stop the others."""
+    """Checks a file with several kernels. Each uses its own sizes, and a kernel without anything to tune does
+    not stop the other kernels."""
     source = folder / "several.kdl"
     source.write_text(SEVERAL)
     run = kernelc("tune", source, "--set", "N=100", "--set", "M=1000", *QUICK)

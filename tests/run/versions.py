@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tests a vendor's library and an application with its own kernels that are built by two versions of kernelc.
-A shared library that contains its own runtime works whatever the versions are. A static library works if the
-ABI is the same; otherwise an error names both versions.
+"""Tests a vendor's library and an application with its own kernels, built with different versions of kernelc.
+A shared library that contains its own runtime must work with any two versions. A static library must work if
+the ABI is the same; otherwise an error must name both versions.
 
 The other version is a copy of this version, installed, with another number, other class layouts in its
-headers and another hash of the ABI. This is exactly what a change of abi.def and a release change in
-compiler, runtime and headers."""
+headers and another hash of the ABI. These are the parts of compiler, runtime and headers that a change of
+abi.def and a release change."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests wrong inputs that a golden file cannot contain. Each gives one located, numbered error; nothing
-crashes, and no output file is left.
+"""Tests wrong inputs that a golden file cannot contain. Each must give a numbered error with a location.
+Nothing may crash, and no output file may be left.
 
 A case is (name, command line, the file's bytes, exit code, text in standard error).
 """
@@ -126,7 +126,7 @@ def links_to_itself(folder):
 
 
 def times_that_nobody_gets(folder):
-    """Checks that the times are lost, without an error, if standard error cannot be written."""
+    """Checks that the build succeeds without printing the times if standard error cannot be written."""
     (folder / "scale.kdl").write_bytes(KERNEL)
     with open("/dev/full", "wb") as full:
         done = subprocess.run(["kernelc", *"build scale.kdl -o out --time-passes".split()], cwd=folder, stderr=full, timeout=300)

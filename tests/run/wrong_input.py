@@ -14,7 +14,7 @@ COPY = "export kernel copy(x: in f32[N], y: out f32[N]) { spmd for i in N by 16 
 
 
 def texts():
-    """Returns {name: (source, a word in the error)}."""
+    """Returns {name: (source, a word that the error must contain)}."""
     deep = "(" * 300
     return {
         "nested brackets": (COPY.replace("x[i]", deep + "x[i]" + ")" * 300), "nest"),

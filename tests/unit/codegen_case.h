@@ -113,7 +113,7 @@ inline void AddFloats(Scalar scalar, std::vector<uint64_t>& values) {
   }
 }
 
-/// Returns special values and random ones, as bit patterns of the scalar type.
+/// Returns special and random values, as bit patterns of the scalar type.
 inline std::vector<uint64_t> TestValues(Scalar scalar, std::mt19937_64& random) {
   if (scalar == Scalar::Bool) return {0, 1};
   std::vector<uint64_t> values;
@@ -139,7 +139,7 @@ inline std::vector<uint64_t> TestValues(Scalar scalar, std::mt19937_64& random) 
 }
 
 /// Returns the operands to test, one column per operand. An op with one operand gets all test values and many
-/// random ones; an op with several operands gets combinations of test values.
+/// random values; an op with several operands gets combinations of test values.
 inline std::vector<std::vector<uint64_t>> TestPoints(const Case& c) {
   std::mt19937_64 random(7);
   std::vector<std::vector<uint64_t>> columns(c.arity);

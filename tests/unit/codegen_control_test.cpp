@@ -157,7 +157,7 @@ std::vector<int64_t> ClaimedOnce(int64_t turns, int64_t n) {
 
 }  // namespace
 
-TEST_CASE("each number of a loop that claims them runs on one core, in each of the loop's runs") {
+TEST_CASE("each index of a dynamically scheduled loop runs on one core, whenever the loop runs") {
   constexpr int64_t kTurns = 60;
   constexpr int64_t kN = 45;
   for (int opt_level : {0, 2}) {
@@ -184,7 +184,7 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
   }
 }
 
-TEST_CASE("a core that claims leaves before its next block once another has trapped") {
+TEST_CASE("a dynamically scheduled core exits before its next block after another core trapped") {
   LoadedModule module(std::string(kDynamicCountersKernel), 2);
   std::vector<int64_t> y(6);
   std::vector<int64_t> z(3);
@@ -193,7 +193,7 @@ TEST_CASE("a core that claims leaves before its next block once another has trap
   CHECK(z == std::vector<int64_t>(3, 0));
 }
 
-TEST_CASE("a loop runs for lo, lo + step … below hi, also where lo + step leaves 64 bits") {
+TEST_CASE("a loop runs for lo, lo + step, ... below hi, even if lo + step overflows 64 bits") {
   const Range ranges[] = {{0, 10, 1},          {0, 10, 3},          {3, 3, 1},
                           {5, -5, 2},          {kMax - 5, kMax, 1}, {kMax - 5, kMax, 7},
                           {kMax - 5, kMax, 2}, {kMin, kMin + 9, 2}, {kMin, kMax, kMax},
@@ -219,7 +219,7 @@ TEST_CASE("a loop runs for lo, lo + step … below hi, also where lo + step leav
   }
 }
 
-TEST_CASE("an if gives the values of the branch that ran") {
+TEST_CASE("an if returns the values of the branch that ran") {
   for (int opt_level : {0, 2}) {
     LoadedModule module(std::string(kChoose), opt_level);
     std::array<int32_t, 5> x = {-3, 0, 9, 10, 25};
@@ -231,7 +231,7 @@ TEST_CASE("an if gives the values of the branch that ran") {
   }
 }
 
-TEST_CASE("cores see their number, and a dealt loop visits every index once for any core_num") {
+TEST_CASE("cores read their number, and a distributed loop visits every index once") {
   for (int64_t core_num : {1, 3, 1000}) {
     CAPTURE(core_num);
     LoadedModule module(std::string(kBlocksDistributed), 2);
@@ -242,7 +242,7 @@ TEST_CASE("cores see their number, and a dealt loop visits every index once for 
   }
 }
 
-TEST_CASE("a trap names its place and values, stops the launch, and does not go on") {
+TEST_CASE("a trap reports its location and values, and stops the launch") {
   for (int opt_level : {0, 1, 2, 3}) {
     CAPTURE(opt_level);
     LoadedModule module(std::string(kTraps), opt_level);
@@ -277,7 +277,7 @@ TEST_CASE("a trap names its place and values, stops the launch, and does not go 
   }
 }
 
-TEST_CASE("a core leaves before its next block once another has trapped") {
+TEST_CASE("a core exits before its next block after another core has trapped") {
   LoadedModule module(std::string(kTraps), 2);
   std::array<int64_t, 4> y = {0, 1, 2, 3};
   Call call{{4}, {TensorOf(y.data(), {4})}, {static_cast<uint64_t>(-1)}, 1, true};

@@ -131,7 +131,7 @@ void Compare(int opt_level) {
 
 }  // namespace
 
-TEST_CASE("an fma of other instructions rounds once") {
+TEST_CASE("an fma computed with other instructions rounds once") {
   for (int opt_level : {0, 3}) {
     CAPTURE(opt_level);
     Compare<float>(opt_level);

@@ -88,7 +88,7 @@ void Checgraphs(uint64_t first_seed, uint64_t count, int opt_level, const Proces
 
 }  // namespace
 
-TEST_CASE("compiled stages and pipes: random graphs, as the interpreter runs them") {
+TEST_CASE("compiled stages and pipes of random graphs give the interpreter's results") {
   const uint64_t graphs = test::DrawnCount(15);
   Checgraphs(1, graphs, 0, X86Processor());
   Checgraphs(1001, graphs, 1, X86Processor());

@@ -64,7 +64,7 @@ TEST_CASE("the structs of the ABI have the offsets that C gives them") {
   CHECK(fields > 60);
 }
 
-TEST_CASE("an image describes kernels, variants and parameters as the source does") {
+TEST_CASE("an image describes the kernels, variants and parameters of the source") {
   LoadedModule module(std::string(kModule), 1);
   const kdl_image* const* images = module.shared().images("kdl_images_my_file");
   CHECK(images == module.shared().images());
@@ -118,7 +118,7 @@ TEST_CASE("an image describes kernels, variants and parameters as the source doe
   CHECK(std::string(KernelOf(reference, "scale").variants[1].symbol) == "scale.f64");
 }
 
-TEST_CASE("a launch is refused where a derived dimension has another size") {
+TEST_CASE("a launch is rejected if a derived dimension has another size") {
   LoadedModule module(std::string(kModule), 2);
   const kdl_variant& pad = module.variant("pad");
   REQUIRE((pad.check != nullptr));
@@ -139,7 +139,7 @@ TEST_CASE("a launch is refused where a derived dimension has another size") {
   CHECK(trap.code == KDL_TRAP_OVERFLOW);
 }
 
-TEST_CASE("objects of two modules link together; names of one file do not meet those of another") {
+TEST_CASE("objects of two modules link together, and the names of two files do not conflict") {
   std::string second(kModule);
   second.replace(second.find("my file"), 7, "other");
   ir::ReadText a{std::string(kModule)};
@@ -156,7 +156,7 @@ TEST_CASE("objects of two modules link together; names of one file do not meet t
   CHECK((first.kernels[0].variants[0].entry != other.kernels[0].variants[0].entry));
 }
 
-TEST_CASE("one object and one image hold the variants of several processors") {
+TEST_CASE("one object and one image contain the variants for several processors") {
   ir::ReadText read{std::string(kModule)};
   Processor narrow = X86Processor();
   narrow.required_features = 1 << KDL_FEATURE_BIT_X86_AVX2;

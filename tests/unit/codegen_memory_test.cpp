@@ -53,8 +53,8 @@ constexpr std::string_view kViews =
 }
 )";
 
-/// Has two buffers with disjoint lifetimes that share memory, a buffer that lives during both lifetimes, and
-/// small buffers on the stack.
+/// Has two buffers with disjoint lifetimes that share memory, a buffer that is live during both lifetimes,
+/// and small buffers on the stack.
 constexpr std::string_view kBuffers =
     R"(kernel @buffers dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -145,7 +145,7 @@ constexpr std::string_view kInOut =
 
 }  // namespace
 
-TEST_CASE("accesses are affine and follow the strides") {
+TEST_CASE("accesses are affine and use the strides") {
   for (int opt_level : {0, 1, 2, 3}) {
     LoadedModule module(std::string(kStrided), opt_level);
     constexpr int64_t kM = 7;
@@ -168,7 +168,7 @@ TEST_CASE("accesses are affine and follow the strides") {
   }
 }
 
-TEST_CASE("views follow the strides, and a launch is refused where these do not allow them") {
+TEST_CASE("views use the strides, and a launch is rejected if its strides do not allow the view") {
   for (int opt_level : {0, 3}) {
     LoadedModule module(std::string(kViews), opt_level);
     std::vector<int32_t> x(3 * 50);
@@ -200,7 +200,7 @@ TEST_CASE("views follow the strides, and a launch is refused where these do not 
   }
 }
 
-TEST_CASE("buffers keep their contents as long as their block, and share memory after it") {
+TEST_CASE("buffers keep their contents until the end of their block, and then share memory") {
   for (int opt_level : {0, 1, 2, 3}) {
     CAPTURE(opt_level);
     LoadedModule module(std::string(kBuffers), opt_level);
@@ -221,7 +221,7 @@ TEST_CASE("buffers keep their contents as long as their block, and share memory 
   }
 }
 
-TEST_CASE("a buffer in a nested block lies after those that live around it") {
+TEST_CASE("a buffer in a nested block comes after the buffers that are live around the block") {
   ir::ReadText read(R"(kernel @k dims(%N) () {
   %0 = const 0 : i64
   %a = buffer_new : buffer<f64,[100]>
@@ -252,7 +252,7 @@ TEST_CASE("a buffer in a nested block lies after those that live around it") {
   CHECK(plan.scratch_bytes == 832 + 8000);
 }
 
-TEST_CASE("scalars of every type come in by their slots, sizes by their order") {
+TEST_CASE("scalars of every type are passed in slots, and sizes in their order") {
   for (int opt_level : {0, 2}) {
     LoadedModule module(ScalarsText(), opt_level);
     const uint64_t kSlots[] = {1,
@@ -281,7 +281,7 @@ TEST_CASE("scalars of every type come in by their slots, sizes by their order") 
   }
 }
 
-TEST_CASE("a load sees the store before it") {
+TEST_CASE("a load reads what an earlier store has written") {
   for (int opt_level : {0, 1, 2, 3}) {
     LoadedModule module(std::string(kInOut), opt_level);
     std::array<float, 37> a;

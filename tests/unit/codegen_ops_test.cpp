@@ -57,7 +57,7 @@ void Compare(const LoadedModule& module, const Case& c) {
 
 }  // namespace
 
-TEST_CASE("every elementwise op computes what eval.h says, at every -O") {
+TEST_CASE("every elementwise op gives the results of eval.h, at every -O") {
   std::vector<Case> cases = AllCases();
   REQUIRE(cases.size() > 300);
   std::string text;

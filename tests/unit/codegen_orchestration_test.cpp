@@ -7,7 +7,7 @@
 
 namespace kdl::codegen {
 
-TEST_CASE("names stay clear of C++'s words and of each other") {
+TEST_CASE("generated names differ from C++ keywords and from each other") {
   CppNames names;
   CHECK(names.Pick("x") == "x");
   CHECK(names.Pick("x") == "x2");
@@ -17,7 +17,7 @@ TEST_CASE("names stay clear of C++'s words and of each other") {
   CHECK(names.Pick("") == "value");
 }
 
-TEST_CASE("lists wrap after their opening, a comment at the end may stand out") {
+TEST_CASE("lists wrap after their opening, and a comment at the end may exceed the line length") {
   Writer writer;
   writer.Indent();
   writer.List("f(", {"a", "b"}, ");");

@@ -106,7 +106,7 @@ void TryCasts() {
 
 }  // namespace
 
-TEST_CASE("scalars of programs compute what eval.h says") {
+TEST_CASE("scalar operators of programs give the results of eval.h") {
   Covered().clear();
   ByScalar([]<Scalar scalar>() { return TryArithmetic<scalar>(), TryCasts<scalar>(), 0; });
   Try(OpKind::ToBits, Scalar::F32, Scalar::I32,
@@ -130,13 +130,13 @@ TEST_CASE("scalars of programs compute what eval.h says") {
   }
 }
 
-TEST_CASE("a division by zero throws what the program says of it") {
+TEST_CASE("a division by zero throws the program's message") {
   CHECK_THROWS_WITH_AS(Div(1, 0, "m.kdl:1:2: error: division by zero in 'a / b'"),
                        "m.kdl:1:2: error: division by zero in 'a / b'", Error);
   CHECK_THROWS_AS(Rem(int64_t{1}, 0), Error);
 }
 
-TEST_CASE("steps end below hi, also where the next one leaves 64 bits") {
+TEST_CASE("steps end below hi, even if the next value overflows 64 bits") {
   auto count = [](int64_t lo, int64_t hi, int64_t step) {
     int64_t n = 0;
     for (const int64_t i : Steps(lo, hi, step)) n += i >= lo && i < hi ? 1 : 1000;
@@ -149,12 +149,12 @@ TEST_CASE("steps end below hi, also where the next one leaves 64 bits") {
   CHECK(count(INT64_MIN, INT64_MAX, INT64_MAX) == 3);
 }
 
-TEST_CASE("a step that is not positive throws") {
+TEST_CASE("a step that is not positive throws an exception") {
   CHECK_THROWS_WITH_AS(Steps(5, 5, 0), "step 0 of a loop is not positive", Error);
   CHECK_THROWS_AS(Steps(0, 5, INT64_MIN), Error);
 }
 
-TEST_CASE("a size knows whether it divided by zero or left 64 bits") {
+TEST_CASE("a size records a division by zero or an overflow of 64 bits") {
   CHECK((Extent(7) / 2 * 3 - 10 % Extent(-4)).Get("") == 11);
   CHECK((Extent(-7) / 2).Get("") == -4);
   CHECK_THROWS_WITH_AS(((Extent(INT64_MAX) + 1 - 1).Get("too large")), "too large", Error);

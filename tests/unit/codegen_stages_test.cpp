@@ -129,7 +129,7 @@ struct AddOne {
 
 }  // namespace
 
-TEST_CASE("what an image says of a kernel with stages") {
+TEST_CASE("an image describes a kernel with stages") {
   for (int opt_level : {0, 3}) {
     LoadedModule module(std::string(kTwoStages), opt_level);
     const kdl_variant& variant = module.variant("k");
@@ -141,7 +141,7 @@ TEST_CASE("what an image says of a kernel with stages") {
   }
 }
 
-TEST_CASE("stages of a core run by turns, on any number of cores") {
+TEST_CASE("the stages of a core run alternately, on any number of cores") {
   for (int opt_level : {0, 1, 2, 3}) {
     LoadedModule module(std::string(kTwoStages), opt_level);
     for (int64_t size : {0, 1, 64, 65, 700}) {
@@ -167,7 +167,7 @@ TEST_CASE("a trap in a stage stops its core") {
   CHECK(data.y[100] == -1);
 }
 
-TEST_CASE("a core whose launch has stopped leaves its stages where they are, and is not stuck") {
+TEST_CASE("a core whose launch has stopped abandons its stages, and is not reported as stuck") {
   LoadedModule module(std::string(kTwoStages), 3);
   AddOne data(700);
   Call call = data.At(1, 1000);
@@ -176,7 +176,7 @@ TEST_CASE("a core whose launch has stopped leaves its stages where they are, and
   CHECK(data.y[0] == -1);
 }
 
-TEST_CASE("the stages of a core have scratch of their own") {
+TEST_CASE("each stage of a core has its own scratch") {
   for (int opt_level : {0, 2}) {
     LoadedModule module(std::string(kStagesWithScratch), opt_level);
     CHECK(module.variant("k").scratch_bytes >= 2 * 8000);
@@ -186,7 +186,7 @@ TEST_CASE("the stages of a core have scratch of their own") {
   }
 }
 
-TEST_CASE("stages for every processor: no symbol stays undefined") {
+TEST_CASE("stages compile for every processor without undefined symbols") {
   for (const Processor& processor : {X86Processor(), Avx512Processor(), Arm64Processor()}) {
     for (int opt_level : {0, 3}) {
       ir::ReadText read{std::string(kTwoStages)};

@@ -231,7 +231,7 @@ void CheckAll(int opt_level, const Processor& processor) {
 
 }  // namespace
 
-TEST_CASE("masked accesses touch the lanes that are on, and no other memory") {
+TEST_CASE("masked accesses only touch the memory of active lanes") {
   for (int opt_level : {0, 1, 3}) CheckAll(opt_level, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor does not support x86-64-v4: its code was not run");

@@ -113,7 +113,7 @@ void CompareAll(const std::vector<VectorCase>& cases, int opt_level, const Proce
 
 }  // namespace
 
-TEST_CASE("every elementwise op on vectors of 4, 8, 16 and 64 computes what eval.h says") {
+TEST_CASE("every elementwise op on vectors of 4, 8, 16 and 64 lanes gives the results of eval.h") {
   CompareAll(VectorCases(4), 1, X86Processor());
   CompareAll(VectorCases(8), 0, X86Processor());
   CompareAll(VectorCases(16), 3, X86Processor());

@@ -38,7 +38,7 @@ std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   return patterns;
 }
 
-/// Returns a kernel that transposes x into y; each row is loaded in `parts` parts.
+/// Returns a kernel that transposes x into y. Each row is loaded in `parts` parts.
 std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
   std::string type = fmt::format("vec<{} x {}>", Spelling(scalar), n);
   std::string loads;
@@ -258,7 +258,7 @@ int Count(const std::string& text, std::string_view part, std::string_view also 
 
 }  // namespace
 
-TEST_CASE("transpositions, and halves down to scalars, of every scalar and size") {
+TEST_CASE("transposed vectors, and halves of vectors down to scalars, for every type and size") {
   for (int opt_level : {0, 1, 3}) CheckMoves(opt_level, X86Processor());
   if (!__builtin_cpu_supports("x86-64-v4")) {
     MESSAGE("this processor does not support x86-64-v4: its code was not run");
@@ -267,14 +267,14 @@ TEST_CASE("transpositions, and halves down to scalars, of every scalar and size"
   CheckMoves(3, Avx512Processor());
 }
 
-TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
+TEST_CASE("loops carry vectors, which change all at once, and branches return vectors") {
   for (int opt_level : {0, 1, 2, 3}) {
     LoadedModule module(std::string(kCarry), opt_level);
     for (int64_t count : {-1, 0, 1, 2, 3, 8}) CheckCarry(module, count);
   }
 }
 
-TEST_CASE("a zero in any lane of a divisor traps; a constant is not asked") {
+TEST_CASE("a zero in any lane of a divisor traps; constant divisors are not checked") {
   for (int opt_level : {0, 1, 3}) {
     LoadedModule module(std::string(kDivide), opt_level);
     std::array<int32_t, 8> x = {7, -7, 6, INT32_MIN, 8, 100, -100, 0};
@@ -320,7 +320,7 @@ TEST_CASE("vectors become the vector instructions of the processor") {
   }
 }
 
-TEST_CASE("a transposition is one shuffle a row and round") {
+TEST_CASE("a transposition takes one shuffle for each row and round") {
   CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8), 3, X86Processor());
   CHECK(Count(v3.assembly, "vunpck") == 16);
   CHECK(Count(v3.assembly, "vperm2f128") + Count(v3.assembly, "vinsertf128") == 8);
@@ -331,7 +331,7 @@ TEST_CASE("a transposition is one shuffle a row and round") {
   CHECK(Count(v4.assembly, "vperm") == 0);
 }
 
-TEST_CASE("rows in parts of 128 bits are put together by loading them") {
+TEST_CASE("rows in parts of 128 bits are assembled by loads") {
   CompiledModule v3 = Compiled(TransposeText(Scalar::F32, 8, 2), 3, X86Processor());
   CHECK(Count(v3.assembly, "vunpck") == 16);
   CHECK(Count(v3.assembly, "vinsertf128", "(%r") == 8);
@@ -357,7 +357,7 @@ kernel @past dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
 }
 )";
 
-TEST_CASE("stores past the caches: aligned, and fenced where the processor needs it") {
+TEST_CASE("stores that bypass the caches are aligned, and fenced if the processor needs it") {
   for (int opt_level : {0, 3}) {
     CompiledModule v3 = Compiled(kPast, opt_level, X86Processor());
     CHECK(Count(v3.assembly, "vmovntps", "%ymm") == 1);

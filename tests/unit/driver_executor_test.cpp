@@ -16,7 +16,8 @@ namespace kdl::driver {
 
 namespace {
 
-// Two kernels, written by hand in the form that the compiler produces: y = a * x, and one that traps.
+// Two kernels, written by hand in the form that the compiler produces. One computes y = a * x, and the other
+// traps.
 
 int32_t Scale(const kdl_args* args, kdl_core* core) {
   float a = 0;
@@ -198,7 +199,7 @@ program @p dims(%N) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> ou
   CHECK(run.StatisticsOf(run.host).bytes_in_use == 0);
 }
 
-TEST_CASE("a transfer moves what lives elsewhere, and only that") {
+TEST_CASE("a transfer only moves tensors that are elsewhere") {
   Run run(R"(
 program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   %two = const 2.0 : f32
@@ -230,7 +231,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   CHECK(run.StatisticsOf(run.global).bytes_in_use == 0);
 }
 
-TEST_CASE("a workspace is allocated when its launches need more, and only then") {
+TEST_CASE("a workspace is only allocated when its launches need more memory") {
   Run run(R"(
 program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out, %turns: i64) {
   %same = workspace on @npu {name = "scale: q"} : workspace
@@ -292,7 +293,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
         "are 2^63 bytes or more");
 }
 
-TEST_CASE("a trap comes out at the end, with the earliest cause") {
+TEST_CASE("a trap is reported at the end, with the earliest cause") {
   Run run(R"(
 program @p dims(%N) (%x: tensor<f32,[N]> inout, %y: tensor<f32,[N]> out) {
   %two = const 2.0 : f32
@@ -314,7 +315,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> inout, %y: tensor<f32,[N]> out) {
   CHECK(y[0] == 1.0F);
 }
 
-TEST_CASE("what a launch gets wrong is told with its place") {
+TEST_CASE("errors of a launch are reported with their location") {
   constexpr const char* kLaunch = R"(
 program @p dims(%N, %M) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[M]> out) {
   %two = const 2.0 : f32
@@ -349,7 +350,7 @@ program @p dims(%N, %M) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[M]
         "--device dsp=host");
 }
 
-TEST_CASE("a kernel is named with its types only where the arguments do not tell") {
+TEST_CASE("a kernel is named with its types only if the arguments do not determine them") {
   // All instances of this kernel accept the same arguments. The image has no variant for T = f64, and the
   // launch must report that.
   Run run(R"(

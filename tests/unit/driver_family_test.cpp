@@ -87,7 +87,7 @@ Result<std::vector<targets::Target>> MakeAdder(const targets::Spec& spec) {
   return made;
 }
 
-/// The generated code is the text of the kernels.
+/// Generates code, which is the text of the kernels.
 Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
                                          const codegen::CompileOptions&) {
   codegen::CompiledModule compiled;
@@ -156,7 +156,7 @@ std::vector<float> InterpretKernel(const ir::Module& module, const ir::Function&
 
 }  // namespace
 
-TEST_CASE("a family of targets from elsewhere joins with passes, code and images of its own") {
+TEST_CASE("an external family of targets adds its own passes, code and images") {
   Compiled compiled("adder");
   REQUIRE(compiled.code.parts.size() == 1);
   const TargetCode& target = compiled.code.targets[0];
@@ -171,7 +171,7 @@ TEST_CASE("a family of targets from elsewhere joins with passes, code and images
   CHECK(InterpretKernel(*target.module, lowered) == std::vector<float>{-5, -3, 5, 1, 3});
 }
 
-TEST_CASE("devices of several families lie in one object of the host") {
+TEST_CASE("code for devices of several families is in one object of the host") {
   Compiled compiled("adder,host");
   REQUIRE(compiled.code.parts.size() == 2);
   std::vector<std::string> archs = HostArchs(compiled.code);
@@ -182,7 +182,7 @@ TEST_CASE("devices of several families lie in one object of the host") {
   CHECK(host->find("differ.x86-64-v3") != std::string::npos);
 }
 
-TEST_CASE("a registry proves the order of a family's passes, and keeps names apart") {
+TEST_CASE("a registry checks the order of a family's passes, and keeps names distinct") {
   constexpr const passes::Pass* too_early[] = {&kTooEarly};
   const targets::Family broken{"broken", {}, kTiles, too_early, {}, nullptr};
   targets::Registry families = targets::BuiltinFamilies();

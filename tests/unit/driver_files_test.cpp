@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("outputs: a folder of the file's name is an error and stays") {
+TEST_CASE("outputs: a folder with the file's name is an error and is kept") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   std::string first = scratch->path() + "/a.h";
@@ -29,7 +29,7 @@ TEST_CASE("outputs: a folder of the file's name is an error and stays") {
   CHECK(fs::is_directory(second));
 }
 
-TEST_CASE("outputs: a named pipe takes the bytes and stays one") {
+TEST_CASE("outputs: a named pipe receives the bytes and remains a pipe") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   std::string path = scratch->path() + "/pipe";
@@ -45,7 +45,7 @@ TEST_CASE("outputs: a named pipe takes the bytes and stays one") {
   ::close(reader);
 }
 
-TEST_CASE("outputs: a symbolic link stays, the file that it leads to is written") {
+TEST_CASE("outputs: a symbolic link is kept, and its target is written") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   fs::path folder = scratch->path();
@@ -69,7 +69,7 @@ TEST_CASE("outputs: a symbolic link stays, the file that it leads to is written"
   CHECK(diagnostics.all()[0]->text.find("link.npy") == std::string::npos);
 }
 
-TEST_CASE("outputs: links that lead nowhere are errors and stay") {
+TEST_CASE("outputs: dangling links are errors and are kept") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   fs::path folder = scratch->path();
@@ -90,7 +90,7 @@ TEST_CASE("outputs: links that lead nowhere are errors and stay") {
   CHECK(fs::is_symlink(folder / "round.npy"));
 }
 
-TEST_CASE("outputs: a failure leaves all files as they were, and nothing beside them") {
+TEST_CASE("outputs: a failure leaves all files unchanged, and no other files") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   fs::path folder = scratch->path();
@@ -105,7 +105,7 @@ TEST_CASE("outputs: a failure leaves all files as they were, and nothing beside 
   CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 3);
 }
 
-TEST_CASE("outputs: a name may be as long as names are, and a file may be a program") {
+TEST_CASE("outputs: a name may have the maximum length, and a file may be executable") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   std::string path = scratch->path() + "/" + std::string(255, 'n');

@@ -64,7 +64,7 @@ TEST_CASE("npy: header versions 1, 2 and 3") {
   CHECK(IdOf(File(Dict("<i4", "()"), "abcd", 4)) == "E0940");
 }
 
-TEST_CASE("npy: every scalar survives a round trip, floats of a byte as bytes") {
+TEST_CASE("npy: every scalar type survives a round trip, and 8-bit floats are stored as bytes") {
   for (int i = 0; i < 15; ++i) {
     auto scalar = static_cast<Scalar>(i);
     HostTensor tensor{
@@ -77,7 +77,7 @@ TEST_CASE("npy: every scalar survives a round trip, floats of a byte as bytes") 
   }
 }
 
-TEST_CASE("npy: shapes without dimensions, with a size of 0, as Python 2 wrote them") {
+TEST_CASE("npy: shapes without dimensions, with a size of 0, and in Python 2's form") {
   CHECK(Parsed(File(Dict("<f8", "()"), "12345678")).shape.empty());
   CHECK(Parsed(File(Dict("<f4", "(0, 3)"), "")).shape == std::vector<int64_t>{0, 3});
   CHECK(Parsed(File(Dict("|u1", "(3L,)"), "abc")).shape == std::vector<int64_t>{3});
@@ -92,12 +92,12 @@ TEST_CASE("npy: the same bytes as numpy.save") {
   CHECK(FormatNpy({Scalar::I8, {}, std::vector<std::byte>(1)}).find("'|i1'") != std::string::npos);
 }
 
-TEST_CASE("npy: one dimension is C order whatever the header says") {
+TEST_CASE("npy: one dimension is in C order, whatever the header says") {
   CHECK(Parsed(File(Dict("|u1", "(1, 3)", "True"), "abc")).shape == std::vector<int64_t>{1, 3});
   CHECK(IdOf(File(Dict("|u1", "(2, 2)", "True"), "abcd")) == "E0946");
 }
 
-TEST_CASE("npy: what is wrong with a file") {
+TEST_CASE("npy: errors say what is wrong with a file") {
   CHECK(IdOf("") == "E0940");
   CHECK(IdOf("PK\3\4 a zip") == "E0940");
   CHECK(IdOf("\x93NUMPY") == "E0940");
@@ -117,7 +117,7 @@ TEST_CASE("npy: what is wrong with a file") {
   CHECK(IdOf(File(Dict("<f8", "(99999999999999999999,)"), "")) == "E0940");
 }
 
-TEST_CASE("npy: a file with any bytes changed, dropped or added is read or refused") {
+TEST_CASE("npy: a file with changed, missing or additional bytes is read or rejected") {
   std::string sound = File(Dict("<f4", "(2, 3)"), std::string(24, 'x'));
   uint64_t state = 1;
   auto next = [&](size_t below) {

@@ -12,7 +12,7 @@ namespace {
 
 using NameSet = std::set<std::string>;
 
-/// Returns the names of the open tensors in the last function of a text.
+/// Returns the names of the open tensors (whose values are unspecified) in the last function of a text.
 NameSet OpenIn(const std::string& text) {
   ir::ReadText read(text);
   REQUIRE_MESSAGE(read.module, read.Errors());
@@ -41,7 +41,7 @@ kernel @add dims(%N) (%x: tensor<f32,[N]> in, %s: tensor<f32,[1]> inout) {
 
 }  // namespace
 
-TEST_CASE("open outputs: sums of floats by `atomic`, and what is computed from them") {
+TEST_CASE("open outputs: sums of floats by `atomic`, and values computed from them") {
   CHECK(OpenIn(kAdd + R"(
 program @p dims(%N) {export} (%x: tensor<f32,[N]> in, %s: tensor<f32,[1]> inout, %h: tensor<f32,[N]> inout) {
   %0 = launch @add on @host queue 0 (%x, %s) after() : event
@@ -50,7 +50,7 @@ program @p dims(%N) {export} (%x: tensor<f32,[N]> in, %s: tensor<f32,[1]> inout,
 )") == NameSet{"s"});
 }
 
-TEST_CASE("open outputs: what a kernel computes from a tensor of its own after `sync`") {
+TEST_CASE("open outputs: values that a kernel computes from its own tensor after `sync`") {
   CHECK(OpenIn(R"(module "m"
 kernel @own dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tensor<f32,[N]> out) {
   axis i = N by 16
@@ -90,7 +90,7 @@ program @p dims(%N) {export} (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %
 )") == NameSet{"y"});
 }
 
-TEST_CASE("open outputs: what is copied or swapped from an open tensor") {
+TEST_CASE("open outputs: tensors that are copied or swapped from an open tensor") {
   CHECK(OpenIn(kAdd + R"(
 program @p dims(%N) {export} (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tensor<f32,[1]> out, %h: tensor<f32,[1]> out) {
   %sums = alloc "sums" on @host : tensor<f32,[1]>

@@ -49,7 +49,7 @@ TEST_CASE("options: files, values and their forms") {
   CHECK_FALSE(Parsed(Command::Test, {"a"}).jobs.has_value());
 }
 
-TEST_CASE("options: usage errors name what was probably meant") {
+TEST_CASE("options: usage errors suggest what was probably meant") {
   CHECK(Refused(Command::Build, {"a.kdl", "--stop-afterr=x"}) ==
         "E0902 did you mean '--stop-after'?");
   CHECK(Refused(Command::Build, {"a.kdl", "--stop"}) ==
@@ -78,7 +78,7 @@ TEST_CASE("options: NAME=VALUE") {
   CHECK(diagnostics.error_count() == 4);
 }
 
-TEST_CASE("options: every row has a help, and no two share a name") {
+TEST_CASE("options: every row has a help text, and no two rows share a name") {
   for (const OptionInfo& option : AllOptions()) {
     CHECK_FALSE(option.help.empty());
     CHECK((option.kind == OptionKind::Flag) == option.value.empty());

@@ -22,7 +22,7 @@ std::string Again(Scalar scalar, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("elements: numbers read and print") {
+TEST_CASE("elements: numbers are parsed and printed") {
   CHECK(Again(Scalar::F32, "1e-5") == "1e-05");
   CHECK(Again(Scalar::F32, "-0") == "-0");
   CHECK(Again(Scalar::F32, "0.1") == "0.1");
@@ -37,7 +37,7 @@ TEST_CASE("elements: numbers read and print") {
   CHECK(Again(Scalar::Bool, "true") == "true");
 }
 
-TEST_CASE("elements: what does not fit is none") {
+TEST_CASE("elements: values that do not fit are rejected") {
   for (auto [scalar, text] : std::initializer_list<std::pair<Scalar, const char*>>{
            {Scalar::I8, "128"},
            {Scalar::I8, "-129"},
@@ -60,7 +60,7 @@ TEST_CASE("elements: what does not fit is none") {
   }
 }
 
-TEST_CASE("element counts: empty shapes, zero, and more bytes than 63 bits hold") {
+TEST_CASE("element counts: empty shapes, zero, and sizes of more than 63 bits") {
   CHECK(ElementCount(Scalar::F32, {}) == 1);
   CHECK(ElementCount(Scalar::F32, std::vector<int64_t>{3, 0}) == 0);
   CHECK(ElementCount(Scalar::F32, std::vector<int64_t>{3, 5}) == 15);
@@ -69,8 +69,8 @@ TEST_CASE("element counts: empty shapes, zero, and more bytes than 63 bits hold"
   CHECK_FALSE(ElementCount(Scalar::F64, std::vector<int64_t>{int64_t{1} << 60}).has_value());
 }
 
-TEST_CASE("draw: the documented bits") {
-  // Computed independently, in Python, from the formula in draw.h.
+TEST_CASE("draw: elements have the documented bits") {
+  // These values were computed independently, in Python, from the formula in draw.h.
   CHECK(DrawElement(Scalar::U8, 1, 0) == 43);
   CHECK(DrawElement(Scalar::I8, 1, 0) == 61);
   CHECK(DrawElement(Scalar::F32, 1, 0) == 0xbe86f954);
@@ -80,7 +80,7 @@ TEST_CASE("draw: the documented bits") {
   CHECK(DrawElement(Scalar::F64, 42, 1000000) == 0x3fe7a216df16beca);
 }
 
-TEST_CASE("draw: in range, signed, no bits in common between seeds") {
+TEST_CASE("draw: values are in range and signed, and seeds have no bits in common") {
   std::set<uint64_t> seen;
   int negative = 0;
   for (uint64_t n = 0; n < 1000; ++n) {

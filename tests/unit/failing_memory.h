@@ -206,13 +206,13 @@ Outcome RunCpp(const Machine& machine) {
 }
 
 #ifdef KDL_SANITIZED
-constexpr long kOneIn = 3;  // tests every third allocation; the first one depends on the day
+constexpr long kOneIn = 3;  // tests every third allocation, from one that depends on the day
 #else
 constexpr long kOneIn = 1;
 #endif
 
-// Makes each allocation of `run` fail in turn: by itself, or with all later ones. With sanitizers, only some
-// allocations fail.
+// Makes each allocation of `run` fail in turn: by itself, or together with all later allocations. With
+// sanitizers, only some allocations fail.
 template <class Run>
 void FailEachAllocation(const Machine& machine, const char* language, bool all_after, Run run) {
   constexpr long kSecondsPerDay = 86400;

@@ -42,7 +42,7 @@ void CheckModel(const test::StageGraph& graph, int64_t blocks, int64_t cores, co
 
 }  // namespace
 
-TEST_CASE("random stages and pipes compute what a model does, whatever the depths and turns") {
+TEST_CASE("random stages and pipes give the results of a model, for all depths and orders") {
   uint64_t plain = 0;
   uint64_t stuck = 0;
   uint64_t other_traps = 0;

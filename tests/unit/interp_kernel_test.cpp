@@ -58,7 +58,7 @@ float LanesSum(const std::vector<float>& terms) {
 
 }  // namespace
 
-TEST_CASE("matmul is one chain of fmas, whatever the sizes, the cores and their order") {
+TEST_CASE("matmul is a sequence of fmas, for any sizes, cores and orders of cores") {
   TestModule test(kMatmul);
   struct Shape {
     int64_t m, n, k;
@@ -84,7 +84,7 @@ TEST_CASE("matmul is one chain of fmas, whatever the sizes, the cores and their 
   }
 }
 
-TEST_CASE("strides are the tensor's, not its sizes'") {
+TEST_CASE("accesses use the tensor's strides, not its sizes") {
   TestModule test(kMatmul);
   Array<float> a = RandomFloats({3, 2}, 1);
   Array<float> b = RandomFloats({2, 5}, 2);
@@ -98,7 +98,7 @@ TEST_CASE("strides are the tensor's, not its sizes'") {
   }
 }
 
-TEST_CASE("views follow the strides, and a launch is refused where these do not allow them") {
+TEST_CASE("views use the strides, and a launch is rejected if its strides do not allow the view") {
   TestModule test(R"(
 kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*K)]> out) {
   axis i = (M*K) by 64
@@ -126,7 +126,7 @@ kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*
         std::string::npos);
 }
 
-TEST_CASE("sums in lanes and in chains round in their own order") {
+TEST_CASE("sums in 64-lane order and in sequential order are rounded in their own order") {
   TestModule test(R"(
 kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   axis i = N by 200
@@ -172,7 +172,7 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   }
 }
 
-TEST_CASE("several reduced axes walk in the order of the list") {
+TEST_CASE("several reduced axes are iterated in the order of the list") {
   auto text = [](const char* over) {
     return std::string(R"(
 kernel @sum dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[1]> out) {
@@ -200,7 +200,7 @@ kernel @sum dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[1]> out) {
   CHECK(y(0) == 2.0F);
 }
 
-TEST_CASE("a reduction of nothing gives its identity") {
+TEST_CASE("a reduction of no elements returns its identity") {
   TestModule test(R"(
 kernel @nothing dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[2]> out) {
   axis i = N by 8
@@ -254,7 +254,7 @@ kernel @outer dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y: 
   }
 }
 
-TEST_CASE("affine indices, with a value for what lies outside") {
+TEST_CASE("affine indices, with a default value for elements that are out of bounds") {
   TestModule test(R"(
 kernel @shift generics(S = 2) dims(%N, %H) (%x: tensor<f32,[N]> in, %y: tensor<f32,[H]> out) {
   axis i = H by 4
@@ -277,7 +277,7 @@ kernel @shift generics(S = 2) dims(%N, %H) (%x: tensor<f32,[N]> in, %y: tensor<f
   }
 }
 
-TEST_CASE("a gather is joined by name, checked per element and blind where masked") {
+TEST_CASE("a gather matches ranges by name, checks each element, and skips masked elements") {
   TestModule test(R"(
 kernel @gather dims(%N, %V) (%table: tensor<f32,[V,N]> in, %ids: tensor<i32,[N]> in, %use: tensor<bool,[N]> in, %y: tensor<f32,[N]> out) {
   axis i = N by 4
@@ -331,7 +331,7 @@ kernel @dot dims(%N) (%x: tensor<bf16,[N]> in, %y: tensor<f32,[1]> out) {
   CHECK(y(0) == 1.0078125F * 1.0078125F + 4.0F + 9.0F);
 }
 
-TEST_CASE("every block runs once, and a splitting axis has absolute indices") {
+TEST_CASE("every block runs once, and the axis of a split has absolute indices") {
   TestModule test(R"(
 kernel @count dims(%B, %N) (%y: tensor<i64,[B,N]> inout) {
   axis i = N by 7
@@ -367,7 +367,7 @@ kernel @count dims(%B, %N) (%y: tensor<i64,[B,N]> inout) {
   }
 }
 
-TEST_CASE("a race shows: the order of cores is drawn from the seed") {
+TEST_CASE("races are visible, because the order of cores depends on the seed") {
   TestModule test(R"(
 kernel @race (%y: tensor<i64,[1]> out) {
   %c = core_id : i64
@@ -387,7 +387,7 @@ kernel @race (%y: tensor<i64,[1]> out) {
   CHECK(y(0) == 7);
 }
 
-TEST_CASE("integer division by zero traps, of floats it does not") {
+TEST_CASE("a division by zero traps for integers, but not for floats") {
   TestModule test(R"(
 kernel @divide dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   axis i = N by 4
@@ -412,7 +412,7 @@ kernel @divide dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   CHECK(test.TrapOf(arguments) == "d.kdl:3:9: error: division by zero in '60 / x[i]'");
 }
 
-TEST_CASE("a fn maps over tiles, control flow included") {
+TEST_CASE("a fn maps over tiles, including its control flow") {
   constexpr const char* kText = R"(
 kernel @map dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   axis i = N by 4
@@ -469,7 +469,7 @@ fn @steps (%x: i32, %one: i32) -> i32 {
   CHECK(RunFn(bare.module(), steps, {0, 1}).trap.has_value());
 }
 
-TEST_CASE("sizes that disagree are named on both sides") {
+TEST_CASE("an error about sizes that differ names both sides") {
   TestModule test(kMatmul);
   Array<float> a({3, 4});
   Array<float> b({5, 6});
@@ -488,7 +488,7 @@ TEST_CASE("sizes that disagree are named on both sides") {
         "parameter c[M, N] of 'matmul' needs f32, but f64 is given");
 }
 
-TEST_CASE("derived sizes are checked, open generics need a value") {
+TEST_CASE("derived sizes are checked, and open generics need a value") {
   TestModule test(R"(
 kernel @pad generics(P = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[(N + 2*P)]> out) {
   %0 = size P : i64

@@ -21,7 +21,7 @@ std::string InKernel(std::string_view body) {
 
 }  // namespace
 
-TEST_CASE("a matmul of loops over scalars and scratch") {
+TEST_CASE("a matmul with loops over scalars and scratch") {
   TestModule test(R"(
 kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out) {
   %0 = const 0 : i64
@@ -71,7 +71,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   }
 }
 
-TEST_CASE("carried values change all at once") {
+TEST_CASE("loop-carried values change all at once") {
   TestModule test(R"(
 fn @fibonacci (%n: i64) -> i64 {
   %0 = const 0 : i64
@@ -89,7 +89,7 @@ fn @fibonacci (%n: i64) -> i64 {
   }
 }
 
-TEST_CASE("a loop ends at the largest integer") {
+TEST_CASE("a loop may end at the largest integer") {
   TestModule test(R"(
 fn @count (%lo: i64, %hi: i64, %step: i64) -> i64 {
   %0 = const 0 : i64
@@ -115,7 +115,7 @@ fn @count (%lo: i64, %hi: i64, %step: i64) -> i64 {
   CHECK(Contains(ToString(*stuck.trap), "step 0 of 'i' is not positive"));
 }
 
-TEST_CASE("each number of a loop that claims them runs on one core, in each of the loop's runs") {
+TEST_CASE("each index of a dynamically scheduled loop runs on one core, whenever the loop runs") {
   TestModule test{std::string(kDynamicCountersKernel)};
   for (int64_t core_num : {1, 2, 7, 100}) {
     for (uint64_t seed : {0, 1, 2, 3, 4, 5}) {
@@ -130,7 +130,7 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
   }
 }
 
-TEST_CASE("a nest yields tiles, in any order of its blocks") {
+TEST_CASE("an elementwise loop returns tiles, for any order of its blocks") {
   TestModule test(R"(
 kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z: tensor<i64,[1]> out) {
   axis i = M by 8
@@ -173,7 +173,7 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
   CHECK(z(0) == sum);
 }
 
-TEST_CASE("a check traps with its dimension, index and bound") {
+TEST_CASE("a failed check traps with its dimension, index and bound") {
   TestModule test(InKernel(R"(
   %n = const 9 : i64
   %b = const 4 : i64
@@ -183,7 +183,7 @@ TEST_CASE("a check traps with its dimension, index and bound") {
         "c.kdl:7:3: error: index 9 is outside dimension 2 of size 4 in 'x[a, b, n]'");
 }
 
-TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
+TEST_CASE("a wrong proof is an internal error, not a trap") {
   Array<float> y({4});
   SingleCore load(InKernel(R"(
   %n = const 4 : i64
@@ -204,7 +204,7 @@ TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
                  "'clip'"));
 }
 
-TEST_CASE("scratch that nothing has written may not be read") {
+TEST_CASE("scratch must be written before it is read") {
   Array<float> y({4});
   SingleCore read(InKernel(R"(
   %0 = const 0 : i64
@@ -259,7 +259,7 @@ TEST_CASE("a tile belongs to its block") {
   CHECK(Contains(element.FaultAtEnd(), "reads index 3 of axis number 0, whose block is 0 + 2"));
 }
 
-TEST_CASE("a tile of another block is a fault, where a pass has slipped past the verifier") {
+TEST_CASE("a tile of another block is an internal error if the verifier missed it") {
   TestModule test(InKernel(R"(
   %0 = const 0 : i64
   %2 = const 2 : i64
@@ -295,7 +295,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
                  "uses a tile computed for block 0 + 2 of axis 0, but that block is now 2 + 2"));
 }
 
-TEST_CASE("a machine can be left between any two ops") {
+TEST_CASE("a run can be suspended between any two ops") {
   constexpr const char* kText = R"(
 kernel @steps (%y: tensor<i64,[8]> out) {
   axis i = 8 by 3

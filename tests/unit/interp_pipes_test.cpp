@@ -9,8 +9,8 @@ namespace kdl::interp {
 
 namespace {
 
-/// y = x + 1 in two stages. `pipe` declares the pipe before them; `push` and `pop` are what the stages do for
-/// each block.
+/// Returns a kernel that computes y = x + 1 in two stages. `pipe` declares the pipe before the stages; `push`
+/// and `pop` are the ops of the stages for each block.
 std::string TwoStages(const std::string& params, const std::string& pipe, const std::string& push,
                       const std::string& pop) {
   return R"(
@@ -65,12 +65,12 @@ constexpr const char* kPop = "      %t = pop %q over j {text = \"q.pop(j)\"} : t
 
 }  // namespace
 
-TEST_CASE("tiles go through a pipe of any depth") {
+TEST_CASE("tiles pass through a pipe of any depth") {
   CheckAddsOne(TwoStages("", "{name = \"q\", depth = 1}", kPush, kPop));
   CheckAddsOne(TwoStages("", "{name = \"q\", depth = 3}", kPush, kPop));
 }
 
-TEST_CASE("slots of a ring in the workspace") {
+TEST_CASE("the slots of a ring buffer in the workspace") {
   CheckAddsOne(TwoStages(
       ", %ws: workspace",
       "in %ws {name = \"q\", depth = 2, from = \"make\", to = \"use\", header = 64, slot = 128, "
@@ -88,7 +88,7 @@ TEST_CASE("slots of a ring in the workspace") {
       release %s.1 to %q)kir"));
 }
 
-TEST_CASE("a ring's record, and what an instance takes") {
+TEST_CASE("the record of a ring buffer, and the memory that an instance needs") {
   TestModule test(TwoStages(
       ", %ws: workspace",
       "in %ws {name = \"q\", depth = 2, from = \"make\", to = \"use\", header = 64, slot = 128, "
@@ -98,7 +98,7 @@ TEST_CASE("a ring's record, and what an instance takes") {
   CHECK(ir::SlotBytes(ir::PipesOf(test.function())[0]->result()->type()) == 64 + 64);
 }
 
-TEST_CASE("where nobody can go on, the trap names every op that waits") {
+TEST_CASE("in a deadlock, the trap names every waiting op") {
   TestModule test(TwoStages("", "{name = \"q\", depth = 1}",
                             std::string(kPush) + "\n" + kPush + "\n" + kPush, kPop));
   Array<float> x({4});
@@ -115,7 +115,7 @@ TEST_CASE("where nobody can go on, the trap names every op that waits") {
   CHECK((**ran).text.find("'q.pop(j)' waits for a tile of 'q'") != std::string::npos);
 }
 
-TEST_CASE("a tile of another size than the block that pops it is a trap") {
+TEST_CASE("a tile of another size than the block that pops it causes a trap") {
   std::string text = TwoStages("", "{name = \"q\", depth = 1}", kPush, kPop);
   size_t second = text.rfind("%0 .. %M");
   text.replace(second, 2, "%2");

@@ -82,7 +82,7 @@ TEST_CASE("a program launches, loops and frees") {
   CHECK(run.host.launch_count() == 6);
 }
 
-TEST_CASE("a bad number of cores is told with its launch and value") {
+TEST_CASE("an invalid number of cores is reported with its launch and value") {
   ProgramRun run(kChain);
   Array<float> x({6});
   Array<float> y({6});
@@ -110,7 +110,7 @@ program @p dims(%N, %M) (%x: tensor<f32,[N]> in, %y: tensor<f32,[M]> out) {
         "dimension 0 is 5");
 }
 
-TEST_CASE("a trap ends the program's work and is told at the end") {
+TEST_CASE("a trap ends the program's work and is reported at the end") {
   ProgramRun run(R"(
 program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tensor<f32,[N]> out) {
   %two = const 2.0 : f32
@@ -145,7 +145,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> in) {
   CHECK(run.RunAndFinish({Argument(nine)}, {}).ok());
 }
 
-TEST_CASE("constants are read from their text") {
+TEST_CASE("constants are parsed from their text") {
   CHECK(ParseConstants("BM=64, T=f32, BN = 32") == Constants{{"BM", 64}, {"BN", 32}});
   CHECK(ParseConstants("").empty());
 }

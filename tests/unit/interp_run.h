@@ -58,7 +58,7 @@ TensorArgument Argument(Array<T>& array) {
   return {array.data.data(), ScalarOf<T>(), array.sizes, RowMajorStrides(array.sizes)};
 }
 
-/// A module that was read from KIR text and verified. Its first function is the one that runs.
+/// A module that was read from KIR text and verified. Tests run its first function.
 struct TestModule {
   ir::ReadText read;
   explicit TestModule(std::string text) : read(std::move(text)) {

@@ -11,7 +11,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// x: f32[2,8] counting up, y: f32[2,8] of -1, m: bool[8] with every third element true.
+/// x: f32[2,8] counts up, y: f32[2,8] is filled with -1, and every third element of m: bool[8] is true.
 struct Tensors {
   Array<float> x{{2, 8}};
   Array<float> y{{2, 8}, -1};
@@ -53,7 +53,7 @@ uint64_t RunI64(std::string_view text, uint64_t argument = 0) {
 
 }  // namespace
 
-TEST_CASE("elementwise ops map lanes; a scalar stands for every lane") {
+TEST_CASE("elementwise ops map lanes, and a scalar applies to every lane") {
   std::vector<float> y = RunBody(R"(
   %4 = const 4.0 : f32
   %v = load %x[0, 0] {bounds = proven} : vec<f32 x 8>
@@ -89,7 +89,7 @@ fn @k (%n: i64) -> i64 {
   CHECK(Contains(ToString(*result.trap), "n / v"));
 }
 
-TEST_CASE("lane numbers, and halves down to a scalar") {
+TEST_CASE("lane numbers, and halves of vectors down to a scalar") {
   // Selects lane 5 by the bits of its lane number.
   CHECK(RunI64(R"(
 fn @k (%n: i64) -> i64 {
@@ -104,7 +104,7 @@ fn @k (%n: i64) -> i64 {
                100) == 105);
 }
 
-TEST_CASE("a lane mask holds for the lanes below its count, whatever the count") {
+TEST_CASE("a lane mask is true for the lanes below its count, for any count") {
   constexpr std::string_view kText = R"(
 fn @k (%n: i64) -> i64 {
   %k = lane_mask %n : vec<bool x 4>
@@ -125,7 +125,7 @@ fn @k (%n: i64) -> i64 {
   }
 }
 
-TEST_CASE("a transposition") {
+TEST_CASE("a square of vectors is transposed") {
   std::vector<float> y = RunBody(R"(
   %a = load %x[0, 0] {bounds = proven} : vec<f32 x 4>
   %b = load %x[0, 4] {bounds = proven} : vec<f32 x 4>
@@ -139,7 +139,7 @@ TEST_CASE("a transposition") {
   CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
 }
 
-TEST_CASE("a transposition of rows in parts") {
+TEST_CASE("a square with rows in parts is transposed") {
   std::vector<float> y = RunBody(R"(
   %a = load %x[0, 0] {bounds = proven} : vec<f32 x 2>
   %b = load %x[0, 2] {bounds = proven} : vec<f32 x 2>
@@ -157,7 +157,7 @@ TEST_CASE("a transposition of rows in parts") {
   CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
 }
 
-TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
+TEST_CASE("the distance to the next aligned vector, if tensors count as aligned") {
   std::vector<float> y = RunBody(R"(
   %a = align_gap %x[0, %5] {lanes = 4} : i64
   %b = align_gap %x[1, 0] {lanes = 4} : i64
@@ -176,8 +176,8 @@ TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
                  "bypasses the caches with a vector that is not aligned"));
 }
 
-TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere") {
-  // Only those lanes are active whose elements (6, 7, 8 … and -2, -1, 0 …) are in bounds.
+TEST_CASE("inactive lanes are neither read nor written, and may be out of bounds") {
+  // Only the lanes whose elements (6, 7, 8 … and -2, -1, 0 …) are in bounds are active.
   std::vector<float> y = RunBody(R"(
   %6 = const 6 : i64
   %k = lane_mask %2 : vec<bool x 4>
@@ -209,7 +209,7 @@ TEST_CASE("each lane of an access is checked") {
                  "accesses index -1 of dimension 1"));
 }
 
-TEST_CASE("what lanes before the fault have stored stays") {
+TEST_CASE("stores of the lanes before a fault remain") {
   Tensors t;
   SingleCore core(
       InVectorKernel("  %v = splat %f : vec<f32 x 4>\n  store %v to %y[1, %5] {bounds = proven}"),
@@ -250,7 +250,7 @@ TEST_CASE(
                  "reads element 3 of scratch memory, which has not been written"));
 }
 
-TEST_CASE("what a masked load leaves open is visibly not what memory holds") {
+TEST_CASE("undefined lanes of a masked load visibly differ from memory") {
   std::vector<float> y = RunBody(R"(
   %off = lane_mask %0 : vec<bool x 8>
   %v = load %x[0, 0] where %off {bounds = proven} : vec<f32 x 8>
@@ -261,7 +261,7 @@ TEST_CASE("what a masked load leaves open is visibly not what memory holds") {
   for (float value : y) CHECK(Bits(value) == 0xA5A5A5A5);
 }
 
-TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
+TEST_CASE("loops carry vectors, which change all at once, and branches return vectors") {
   std::vector<float> y = RunBody(R"(
   %v = load %x[0, 0] {bounds = proven} : vec<f32 x 8>
   %w = load %x[1, 0] {bounds = proven} : vec<f32 x 8>

@@ -49,7 +49,7 @@ double Measured(OpKind kind, const std::vector<double>& operands,
 
 }  // namespace
 
-TEST_CASE("the bound of a rounded result is |f| and each partial derivative times its bound") {
+TEST_CASE("the bound of a rounded result is |f| plus each partial derivative times its bound") {
   const std::vector<double> operands = {0.7, 1.3, -0.4};
   const std::vector<double> bounds = {3, 5, 11};
   int rules = 0;
@@ -69,7 +69,7 @@ TEST_CASE("the bound of a rounded result is |f| and each partial derivative time
   CHECK(rules == 27);
 }
 
-TEST_CASE("what rounds nothing keeps a bound, and so does the larger of two") {
+TEST_CASE("exact ops keep a bound, and so does the larger of two values") {
   CHECK(Bound(OpKind::Neg, -2, {2}, {3}) == 3);
   CHECK(Bound(OpKind::Floor, 2, {2.5}, {3}) == 3);
   CHECK(Bound(OpKind::Max, 2, {1, 2}, {3, 5}) == 5);
@@ -81,7 +81,7 @@ TEST_CASE("what rounds nothing keeps a bound, and so does the larger of two") {
   }
 }
 
-TEST_CASE("infinities are not rounded, and a bound of 0 stays 0 whatever the derivative") {
+TEST_CASE("infinities are not rounded, and a bound of 0 stays 0 for any derivative") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   CHECK(Bound(OpKind::Add, kInfinity, {kInfinity, 1}, {0, 7}) == 0);
   CHECK(Bound(OpKind::Sqrt, 0, {0}, {0}) == 0);

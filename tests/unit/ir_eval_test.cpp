@@ -44,7 +44,7 @@ bool IsNan(uint64_t bits) { return std::isnan(std::bit_cast<float>(static_cast<u
 
 }  // namespace
 
-TEST_CASE("integer arithmetic wraps at its own width") {
+TEST_CASE("integer arithmetic wraps at the width of its type") {
   CHECK(EvalScalar(OpKind::Add, Scalar::I8, {I8(127), I8(1)}) == I8(-128));
   CHECK(EvalScalar(OpKind::Add, Scalar::U8, {255, 1}) == 0);
   CHECK(EvalScalar(OpKind::Sub, Scalar::U16, {0, 1}) == 0xFFFF);
@@ -57,7 +57,7 @@ TEST_CASE("integer arithmetic wraps at its own width") {
   CHECK(EvalScalar(OpKind::Abs, Scalar::U8, {200}) == 200);
 }
 
-TEST_CASE("integer division floors and traps on zero") {
+TEST_CASE("integer division rounds down and traps on zero") {
   CHECK(EvalScalar(OpKind::Div, Scalar::I32, {I32(-7), 2}) == I32(-4));
   CHECK(EvalScalar(OpKind::Div, Scalar::I32, {7, I32(-2)}) == I32(-4));
   CHECK(EvalScalar(OpKind::Div, Scalar::I32, {I32(-7), I32(-2)}) == 3);
@@ -78,7 +78,7 @@ TEST_CASE("integer division floors and traps on zero") {
   CHECK(IsNan(EvalScalar(OpKind::Div, Scalar::F32, {F(0), F(0)})));
 }
 
-TEST_CASE("a shift count counts modulo the width") {
+TEST_CASE("a shift count is taken modulo the width") {
   CHECK(EvalScalar(OpKind::Shl, Scalar::I32, {1, 33}) == 2);
   CHECK(EvalScalar(OpKind::Shl, Scalar::I32, {1, I32(-1)}) == 0x80000000);
   CHECK(EvalScalar(OpKind::Shl, Scalar::U8, {0x81, 9}) == 2);
@@ -88,7 +88,7 @@ TEST_CASE("a shift count counts modulo the width") {
   CHECK(EvalScalar(OpKind::Shr, Scalar::U64, {~uint64_t{0}, 64}) == ~uint64_t{0});
 }
 
-TEST_CASE("bit by bit, on bool and integers") {
+TEST_CASE("bitwise ops on bool and integers") {
   CHECK(EvalScalar(OpKind::And, Scalar::U8, {0xF0, 0x3C}) == 0x30);
   CHECK(EvalScalar(OpKind::Or, Scalar::Bool, {1, 0}) == 1);
   CHECK(EvalScalar(OpKind::Xor, Scalar::Bool, {1, 1}) == 0);
@@ -97,7 +97,7 @@ TEST_CASE("bit by bit, on bool and integers") {
   CHECK(EvalScalar(OpKind::And, Scalar::F32, {F(1), F(1)}) == kTrap);
 }
 
-TEST_CASE("max and min propagate NaN and tell the zeros apart") {
+TEST_CASE("max and min propagate NaN and distinguish zeros by sign") {
   CHECK(EvalScalar(OpKind::Max, Scalar::F32, {F(-0.0F), F(0.0F)}) == F(0.0F));
   CHECK(EvalScalar(OpKind::Max, Scalar::F32, {F(0.0F), F(-0.0F)}) == F(0.0F));
   CHECK(EvalScalar(OpKind::Min, Scalar::F32, {F(-0.0F), F(0.0F)}) == F(-0.0F));
@@ -114,7 +114,7 @@ TEST_CASE("max and min propagate NaN and tell the zeros apart") {
   CHECK((EvalScalar(OpKind::Min, Scalar::F16, {0x3C00, 0x7E00}) & 0x7FFF) == 0x7E00);
 }
 
-TEST_CASE("comparisons with a NaN are false, but for ne") {
+TEST_CASE("comparisons with a NaN are false, except ne") {
   for (OpKind kind : {OpKind::Eq, OpKind::Lt, OpKind::Le, OpKind::Gt, OpKind::Ge}) {
     CHECK(EvalScalar(kind, Scalar::F32, {F(kNan), F(1)}) == 0);
     CHECK(EvalScalar(kind, Scalar::F32, {F(1), F(kNan)}) == 0);
@@ -127,7 +127,7 @@ TEST_CASE("comparisons with a NaN are false, but for ne") {
   CHECK(EvalScalar(OpKind::Ge, Scalar::F16, {0x3C00, 0xBC00}) == 1);
 }
 
-TEST_CASE("rounding functions keep the sign of zero and halve to even") {
+TEST_CASE("rounding functions keep the sign of zero and round ties to even") {
   CHECK(EvalScalar(OpKind::Round, Scalar::F32, {F(0.5F)}) == F(0.0F));
   CHECK(EvalScalar(OpKind::Round, Scalar::F32, {F(1.5F)}) == F(2.0F));
   CHECK(EvalScalar(OpKind::Round, Scalar::F32, {F(2.5F)}) == F(2.0F));
@@ -143,7 +143,7 @@ TEST_CASE("rounding functions keep the sign of zero and halve to even") {
   CHECK(EvalScalar(OpKind::Neg, Scalar::F64, {D(1.0)}) == D(-1.0));
 }
 
-TEST_CASE("tf32 has 10 bits of mantissa, halves to even and may round to infinity") {
+TEST_CASE("tf32 has 10 bits of mantissa, rounds ties to even, and may round to infinity") {
   auto rounded = [](float value) { return EvalScalar(OpKind::Tf32, Scalar::F32, {F(value)}); };
   CHECK(rounded(0x1.002p0F) == F(1.0F));
   CHECK(rounded(0x1.006p0F) == F(0x1.008p0F));
@@ -168,7 +168,7 @@ TEST_CASE("fma rounds once") {
   CHECK(EvalScalar(OpKind::Fma, Scalar::F16, {0, 0, 0}) == kTrap);
 }
 
-TEST_CASE("floats to integers truncate and saturate") {
+TEST_CASE("casts of floats to integers truncate and saturate") {
   CHECK(Cast(Scalar::F32, Scalar::I32, F(-1.9F)) == I32(-1));
   CHECK(Cast(Scalar::F32, Scalar::I32, F(kNan)) == 0);
   CHECK(Cast(Scalar::F32, Scalar::I32, F(3e9F)) == I32(INT32_MAX));
@@ -188,7 +188,7 @@ TEST_CASE("floats to integers truncate and saturate") {
   CHECK(Cast(Scalar::BF16, Scalar::I32, 0xC040) == I32(-3));
 }
 
-TEST_CASE("integers wrap, and bool is not 0") {
+TEST_CASE("casts of integers wrap, and a bool is true unless the integer is 0") {
   CHECK(Cast(Scalar::I32, Scalar::I8, I32(300)) == 44);
   CHECK(Cast(Scalar::I8, Scalar::I32, I8(-1)) == I32(-1));
   CHECK(Cast(Scalar::I8, Scalar::U64, I8(-1)) == ~uint64_t{0});
@@ -202,7 +202,7 @@ TEST_CASE("integers wrap, and bool is not 0") {
   CHECK(Cast(Scalar::Bool, Scalar::I64, 1) == 1);
 }
 
-TEST_CASE("casts to floats round once, to even") {
+TEST_CASE("casts to floats round once, with ties to even") {
   CHECK(Cast(Scalar::I32, Scalar::F32, I32(16777217)) == F(16777216.0F));
   CHECK(Cast(Scalar::I32, Scalar::F32, I32(16777219)) == F(16777220.0F));
   CHECK(Cast(Scalar::F64, Scalar::F32, D(1 + 0x1p-24)) == F(1.0F));
@@ -216,7 +216,7 @@ TEST_CASE("casts to floats round once, to even") {
   CHECK(Cast(Scalar::U64, Scalar::F64, ~uint64_t{0}) == D(0x1p64));
   CHECK(Cast(Scalar::U64, Scalar::F32, (uint64_t{1} << 40) + 1) == F(0x1p40F));
 
-  SUBCASE("floats of a byte: to nearest even, and none beyond the largest") {
+  SUBCASE("8-bit floats round to nearest even, but not above the largest number") {
     struct Row {
       float value;
       uint64_t e4m3;
@@ -241,8 +241,7 @@ TEST_CASE("casts to floats round once, to even") {
     CHECK(std::isnan(kdl::FloatValue(Scalar::F8E5M2, 0x7D)));
     CHECK(std::isnan(kdl::FloatValue(Scalar::F8E4M3, 0xFF)));
   }
-  SUBCASE(
-      "each number of a narrow float is itself, and what lies between two becomes one of them") {
+  SUBCASE("numbers of narrow floats stay the same, and values between two round to one of them") {
     for (const kdl::ScalarInfo& info : kdl::kScalars) {
       if (!kdl::IsNarrowFloat(info.scalar)) continue;
       CAPTURE(info.spelling);
@@ -257,7 +256,7 @@ TEST_CASE("casts to floats round once, to even") {
       }
     }
   }
-  SUBCASE("a format of four bits, which has neither infinities nor NaNs") {
+  SUBCASE("a format of four bits has neither infinities nor NaNs") {
     constexpr kdl::FloatFormat kFour = {2, 1, false, false, true};
     const double kNumbers[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     for (uint64_t bits = 0; bits < 8; ++bits) {
@@ -271,16 +270,14 @@ TEST_CASE("casts to floats round once, to even") {
     CHECK(kFour.BitsOf(-INFINITY) == 15);
     CHECK(kFour.BitsOf(NAN) == 0);
   }
-  SUBCASE(
-      "not first to f32: 1 + 2^-11 + 2^-40 is above the middle of two f16, its f32 is the middle") {
+  SUBCASE("no rounding to f32 first: 1 + 2^-11 + 2^-40 is above the midpoint of two f16") {
     double above_middle = 1 + 0x1p-11 + 0x1p-40;
     CHECK(Cast(Scalar::F64, Scalar::F16, D(above_middle)) == 0x3C01);
     uint64_t through_f32 =
         Cast(Scalar::F32, Scalar::F16, Cast(Scalar::F64, Scalar::F32, D(above_middle)));
     CHECK(through_f32 == 0x3C00);
   }
-  SUBCASE(
-      "nor first to f64: 2^62 + 2^54 + 1 is above the middle of two bf16, its f64 is the middle") {
+  SUBCASE("no rounding to f64 first: 2^62 + 2^54 + 1 is above the midpoint of two bf16") {
     int64_t above_middle = (int64_t{1} << 62) + (int64_t{1} << 54) + 1;
     CHECK(Cast(Scalar::I64, Scalar::BF16, U(above_middle)) == 0x5E81);
     CHECK(Cast(Scalar::I64, Scalar::BF16, U(above_middle - 1)) == 0x5E80);
@@ -291,7 +288,7 @@ TEST_CASE("casts to floats round once, to even") {
   CHECK(Cast(Scalar::I32, Scalar::F16, U(65536)) == 0x7C00);
 }
 
-TEST_CASE("bits of a NaN are the canonical ones") {
+TEST_CASE("the bits of a NaN are the canonical bits") {
   CHECK(EvalScalar(OpKind::Broadcast, Scalar::F32, {0xFFC00123}) == 0xFFC00123);
   auto to_bits = [](Scalar from, Scalar to, uint64_t bits) {
     return kdl::ir::Evaluate(OpKind::ToBits, from, to, &bits).value_or(kTrap);
@@ -304,14 +301,14 @@ TEST_CASE("bits of a NaN are the canonical ones") {
   CHECK(kdl::ir::Evaluate(OpKind::FromBits, Scalar::I32, Scalar::F32, &pattern) == F(1.5F));
 }
 
-TEST_CASE("select looks at the condition") {
+TEST_CASE("select depends on its condition") {
   CHECK(EvalScalar(OpKind::Select, Scalar::F32, {1, F(1), F(2)}) == F(1));
   CHECK(EvalScalar(OpKind::Select, Scalar::F32, {0, F(1), F(2)}) == F(2));
   CHECK_FALSE(static_cast<bool>(kdl::ir::FindEval(OpKind::Call, Scalar::F32, Scalar::F32)));
   CHECK_FALSE(static_cast<bool>(kdl::ir::FindEval(OpKind::Rem, Scalar::F32, Scalar::F32)));
 }
 
-TEST_CASE("folds start from their identity") {
+TEST_CASE("reductions start from their identity") {
   CHECK(kdl::ir::FoldIdentity(ReductionKind::Sum, Scalar::F32) == F(0.0F));
   CHECK(kdl::ir::FoldIdentity(ReductionKind::Prod, Scalar::F32) == F(1.0F));
   CHECK(kdl::ir::FoldIdentity(ReductionKind::Prod, Scalar::I64) == 1);
@@ -325,7 +322,7 @@ TEST_CASE("folds start from their identity") {
   CHECK(kdl::ir::FoldIdentity(ReductionKind::All, Scalar::Bool) == 1);
 }
 
-TEST_CASE("folds and multiply-add are defined where they make sense") {
+TEST_CASE("reductions and multiply-add are only defined for suitable types") {
   bool unused = false;
   uint64_t two_and_three[] = {I32(2), I32(3), I32(-1)};
   CHECK(kdl::ir::FindFold(ReductionKind::Sum, Scalar::I32)(two_and_three, &unused) == 5);
@@ -342,7 +339,7 @@ TEST_CASE("folds and multiply-add are defined where they make sense") {
   CHECK_FALSE(unused);
 }
 
-TEST_CASE("an integer as i64") {
+TEST_CASE("an integer is extended to i64") {
   CHECK(kdl::ir::Extended(Scalar::I8, 0xFF) == -1);
   CHECK(kdl::ir::Extended(Scalar::U8, 0xFF) == 255);
   CHECK(kdl::ir::Extended(Scalar::U64, ~uint64_t{0}) == -1);

@@ -262,7 +262,7 @@ void CheckFirstError(std::string text, std::string_view message) {
 
 }  // namespace
 
-TEST_CASE("printed text reads back and prints the same") {
+TEST_CASE("printed text is parsed again and prints the same") {
   CheckRoundTrip(kMatmul);
   CheckRoundTrip(kEverything);
   CheckRoundTrip(kVectors);
@@ -294,7 +294,7 @@ TEST_CASE("locations are restored exactly") {
   CHECK(Equal(*read.module, *again));
 }
 
-/// Returns the KIR of the golden files: what the compiler prints must be readable, too.
+/// Returns the KIR of the golden files. What the compiler prints must be readable, too.
 std::string GoldenTexts() {
   std::string texts;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(KDL_GOLDEN_FOLDER)) {
@@ -305,7 +305,7 @@ std::string GoldenTexts() {
   return texts;
 }
 
-TEST_CASE("every op of the table prints and reads: in a test above, or in a golden file") {
+TEST_CASE("every op of the table is printed and parsed, in a test above or in a golden file") {
   const std::string golden = GoldenTexts();
   for (size_t i = 0; i < kOpCount; ++i) {
     const OpInfo& info = Info(static_cast<OpKind>(i));
@@ -324,7 +324,7 @@ TEST_CASE("every op of the table prints and reads: in a test above, or in a gold
   }
 }
 
-TEST_CASE("constants without a name are where they are used, or once at the start as indices") {
+TEST_CASE("unnamed constants are printed where they are used, or once at the start as indices") {
   CheckRoundTrip(R"(kernel @k dims(%N) (%x: tensor<f32,[N]> inout, %t: tensor<f32,[4,N]> in) {
   axis i = N by 8
   axis j = N by 8
@@ -346,7 +346,7 @@ TEST_CASE("constants without a name are where they are used, or once at the star
 )");
 }
 
-TEST_CASE("constants of every type read back to the same bits") {
+TEST_CASE("constants of every type are parsed to the same bits") {
   std::mt19937_64 random(1);
   for (int s = 0; s <= static_cast<int>(Scalar::F64); ++s) {
     auto scalar = static_cast<Scalar>(s);
@@ -377,7 +377,7 @@ TEST_CASE("constants of every type read back to the same bits") {
   CHECK(!ConstantBits(Scalar::F32, "0x100000000"));
 }
 
-TEST_CASE("names that are no identifiers, repeat or look like numbers keep their text") {
+TEST_CASE("names that are not identifiers, repeat, or look like numbers keep their text") {
   ReadText read{InKernel("  %0 = const 1 : i64")};
   REQUIRE(read.module);
   Region* body = read.module->functions()[0]->body;
@@ -392,7 +392,7 @@ TEST_CASE("names that are no identifiers, repeat or look like numbers keep their
   CHECK(Print(*again) == printed);
 }
 
-TEST_CASE("types of vectors that do not read") {
+TEST_CASE("invalid types of vectors are rejected") {
   auto splat = [](std::string_view type) {
     return InKernel("  %f = const 1.0 : f32\n  %v = splat %f : " + std::string(type));
   };
@@ -409,7 +409,7 @@ TEST_CASE("types of vectors that do not read") {
   CheckFirstError(splat("vec f32 x 16"), "expected '<'");
 }
 
-TEST_CASE("what does not read is told where and why") {
+TEST_CASE("errors of the parser say where and why") {
   CheckFirstError("kernel @k () { frobnicate %x\n return }",
                   "1:16: error: unknown operation 'frobnicate'");
   CheckFirstError("kernel k () {}", "expected '@', found 'k'");
@@ -449,7 +449,7 @@ TEST_CASE("what does not read is told where and why") {
                   "expected a 32-bit number");
 }
 
-TEST_CASE("one error a function, and the functions after it are read") {
+TEST_CASE("a function has at most one error, and the functions after it are parsed") {
   std::string errors =
       ErrorsOf("kernel @a () {\n  wrong\n  wronger\n}\nkernel @b () {\n  also\n}\n");
   CHECK(errors.find("'wrong'") != std::string::npos);
@@ -457,7 +457,7 @@ TEST_CASE("one error a function, and the functions after it are read") {
   CHECK(errors.find("'wronger'") == std::string::npos);
 }
 
-TEST_CASE("nesting is bounded") {
+TEST_CASE("the depth of nesting is limited") {
   std::string ops;
   for (int i = 0; i < 300; ++i) ops += "if %b {\n";
   CheckFirstError("kernel @k (%b: bool) {\n" + ops, "more than 256 levels deep");
@@ -468,12 +468,12 @@ TEST_CASE("nesting is bounded") {
                   "more than 256 levels deep");
 }
 
-TEST_CASE("a text above the limit is refused before it is read") {
+TEST_CASE("a text above the size limit is rejected before it is read") {
   CheckFirstError(std::string(kMaxTextBytes + 1, ' '),
                   "the file is 67108865 bytes long; the limit is 67108864 bytes");
 }
 
-TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
+TEST_CASE("no bytes crash the parser, and accepted text satisfies the invariants") {
   std::mt19937 random(7);
   std::string seeds[] = {std::string(kMatmul), std::string(kEverything)};
   std::string_view chunks[] = {"%",

@@ -43,7 +43,7 @@ void CheckSound(std::string_view ops) {
 
 }  // namespace
 
-TEST_CASE("sound ops pass") {
+TEST_CASE("valid ops pass") {
   CheckSound("%r = add %t, %u : tile<f32; i j>");
   CheckSound("%r = cast %t : tile<i8; i>");
   CheckSound("%c = lt %t, %f : tile<bool; i>\n%r = select %c, %f, %u : tile<f32; i j>");
@@ -81,7 +81,7 @@ TEST_CASE("a dynamically scheduled loop counts from 0 in steps of 1 and has its 
              "is inside another dynamically scheduled loop");
 }
 
-TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
+TEST_CASE("elementwise ops require one scalar type and the union of the axes") {
   CheckFault("%r = add %f, %n : f32", "its operands are of types f32 and i32");
   CheckFault("%r = add %t, %u : tile<f32; i>", "not the union");
   CheckFault("%r = add %t, %t : tile<f32; i j>", "not the union");
@@ -96,7 +96,7 @@ TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
   CheckFault("%r = neg %x : f32", "is not a scalar or tile");
 }
 
-TEST_CASE("a tile stands only where a block of each axis is in scope") {
+TEST_CASE("a tile may only be used where a block of each axis is in scope") {
   CheckFault("%r = broadcast %f : tile<f32; k>",
              "a tile over 'k', but no block of this axis is in scope");
   CheckFault(
@@ -202,7 +202,8 @@ TEST_CASE("scratch") {
              "does not have the element type of the buffer");
 }
 
-TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for all") {
+TEST_CASE(
+    "elementwise ops map lanes, whose number is the same in all vectors; scalars apply to all") {
   CheckSound("%v = splat %f : vec<f32 x 3>\n%r = add %v, %v : vec<f32 x 3>");
   CheckSound("%v = splat %f : vec<f32 x 8>\n%r = fma %f, %v, %f : vec<f32 x 8>");
   CheckSound("%v = splat %f : vec<f32 x 8>\n%r = select %b, %v, %f : vec<f32 x 8>");
@@ -228,7 +229,7 @@ TEST_CASE("elementwise ops map lanes, of as many everywhere; scalars stand for a
   CheckFault("%r = const 1.0 : vec<f32 x 8>", "the result is not a scalar");
 }
 
-TEST_CASE("ops that make vectors and take them apart") {
+TEST_CASE("ops that make vectors and split them") {
   CheckSound("%r = lane_mask %zero : vec<bool x 5>\n%q = lane_numbers : vec<i64 x 5>");
   CheckFault("%r = splat %f : f32", "not a vector of the operand's type");
   CheckFault("%r = splat %f : vec<f64 x 8>", "not a vector of the operand's type");
@@ -249,7 +250,7 @@ TEST_CASE("ops that make vectors and take them apart") {
   CheckFault("%r = half 0 of %f : f32", "has no halves");
 }
 
-TEST_CASE("transpositions are square, of a power of two") {
+TEST_CASE("transpositions are square, with a power of two of rows") {
   const std::string two = "%v = splat %f : vec<f32 x 2>\n";
   CheckSound(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 2>");
   CheckFault(two + "%a = transpose %v, %v : vec<f32 x 2>", "requires 2 rows and results");
@@ -273,8 +274,7 @@ TEST_CASE("transpositions are square, of a power of two") {
       "3 rows are not a power of two");
 }
 
-TEST_CASE(
-    "what goes past the caches is a vector without mask; gaps are of a power of two of lanes") {
+TEST_CASE("stores past the caches are unmasked vectors, and gaps are a power of two of lanes") {
   const std::string k = "%k = lane_mask %zero : vec<bool x 4>\n";
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
   CheckSound(v + "store %v to %x[%n, %zero] {bounds = proven, cache = past}");
@@ -290,7 +290,7 @@ TEST_CASE(
              "the number of indices is 1, but the number of dimensions is 2");
 }
 
-TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as many lanes") {
+TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of equal length") {
   const std::string k = "%k = lane_mask %zero : vec<bool x 4>\n";
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
   CheckSound(k + "%r = load %x[%n, %zero + 1] where %k {bounds = proven} : vec<f32 x 4>");
@@ -340,7 +340,7 @@ TEST_CASE("vectors in scratch") {
              "does not have the element type of the buffer");
 }
 
-TEST_CASE("vectors are carried and leave branches, but pass no call") {
+TEST_CASE("loops carry vectors and branches return them, but calls do not accept them") {
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
   CheckSound(v +
              "%r = loop %q in %zero .. %N step %N carry(%s = %v) {\nyield %v\n} : vec<f32 x 4>");

@@ -20,9 +20,9 @@ struct LoweringRuns {
   int trapped = 0;
 };
 
-/// Applies the passes of the lowering for one target one by one. After each pass the kernel must give the
-/// same bits, or the same trap, as before it. This is checked for all these sizes, for several numbers of
-/// cores, and with random inputs. If a pass does not change the text, the kernel does not run again.
+/// Applies the lowering passes for one target, one by one. After each pass, the kernel must give the same
+/// bits, or the same trap, as before the pass. This is checked for all the given sizes, for several numbers
+/// of cores, and with random inputs. If a pass does not change the text, the kernel does not run again.
 inline LoweringRuns CheckLoweringFor(const ProcessorFacts& facts, const std::string& text,
                                      const std::vector<Dims>& shapes, Pipeline pipeline,
                                      PipeMode pipes = PipeMode::Auto) {

@@ -6,7 +6,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Calls that map over an axis, pass on ranges in another order, reduce, broadcast a constant, and push.
+/// Has calls that map over an axis, pass on ranges in another order, reduce, broadcast a constant, and push.
 constexpr const char* kKernel = R"(
 fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> {
   axis i
@@ -82,7 +82,7 @@ kernel @k dims(%H, %M, %N) (%x: tensor<f32,[H,M,N]> in, %y: tensor<f32,[H,M,N]> 
 }
 )";
 
-TEST_CASE("calls of tile functions run as their bodies do") {
+TEST_CASE("calls of tile functions give the same results as their bodies") {
   TestKernel called(kKernel);
   TestKernel inlined(kKernel);
   inlined.Apply(kInlineTileFunctions);

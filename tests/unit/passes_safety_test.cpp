@@ -92,7 +92,7 @@ Truth TruthOf(const Case& test, int64_t n, int64_t m) {
   return truth;
 }
 
-/// Returns whether `is` holds for some launch with sizes n and m below `most`.
+/// Returns whether `is` is true for some launch with sizes n and m below `most`.
 bool Somewhere(const Case& test, int64_t most, const std::function<bool(const Truth&)>& is) {
   for (int64_t n = 0; n < most; ++n) {
     for (int64_t m = 0; m < most; ++m) {
@@ -143,7 +143,7 @@ std::set<std::string> Check(const Case& test, void (*pass)(PassContext&, ir::Fun
 
 }  // namespace
 
-TEST_CASE("a proof of check-disjoint holds for all small launches, and its examples are real") {
+TEST_CASE("check-disjoint: proofs hold for all small launches, and counterexamples are real") {
   std::mt19937_64 random(1);
   int proven = 0;
   for (int round = 0; round < 40; ++round) {
@@ -163,7 +163,7 @@ TEST_CASE("a proof of check-disjoint holds for all small launches, and its examp
   CHECK(proven > 0);
 }
 
-TEST_CASE("a proof of check-outputs holds for all small launches, and its examples are real") {
+TEST_CASE("check-outputs: proofs hold for all small launches, and counterexamples are real") {
   std::mt19937_64 random(2);
   int proven = 0;
   for (int round = 0; round < 40; ++round) {
@@ -198,9 +198,7 @@ bool MayLaunch(const ir::Function& kernel, int64_t n, int64_t m) {
 }
 
 TEST_CASE(
-    "check-bounds: what is not guarded is inside in all small launches that are not refused, the "
-    "refused ones are "
-    "outside, and errors hold for all that get there") {
+    "check-bounds: unguarded accesses, rejected launches and errors are right in small launches") {
   std::mt19937_64 random(3);
   int proven = 0;
   int left_to_launch = 0;

@@ -1,4 +1,4 @@
-// The conformance suite on the reference device. Its kernels are KIR, with the interface of the native
+// Runs the conformance suite on the reference device. Its kernels are KIR, with the interface of the native
 // kernels.
 #include <fmt/format.h>
 

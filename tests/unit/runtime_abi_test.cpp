@@ -40,7 +40,7 @@ constexpr std::size_t KindBytes(std::string_view kind) {
   return kind == "i8" ? 1 : kind == "i16" ? 2 : kind == "i32" ? 4 : 8;
 }
 
-TEST_CASE("abi: the compiler lays structs out as the table says, without holes") {
+TEST_CASE("abi: the compiler lays out structs as the table says, without padding") {
   Layout layout;
   std::size_t used = 0;
 #define KDL_STRUCT(name, comment) \
@@ -67,7 +67,7 @@ TEST_CASE("abi: the compiler lays structs out as the table says, without holes")
 #include "kdl/abi.def"
 }
 
-TEST_CASE("abi: codes are unique and stay what they are") {
+TEST_CASE("abi: codes are unique and never change") {
   std::set<int> elements;
 #define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
   CHECK_MESSAGE(elements.insert(code).second, #spelling);                 \
@@ -88,7 +88,7 @@ TEST_CASE("abi: codes are unique and stay what they are") {
 #include "kdl/abi.def"
 }
 
-TEST_CASE("abi: the hash follows names, kinds and codes") {
+TEST_CASE("abi: the hash depends on names, kinds and codes") {
   using kdl::HashAbi;
   CHECK(kdl::kAbiHash == KDL_ABI_HASH);
   constexpr std::uint64_t kBefore = HashAbi("kdl_trap{i32 code;i32 location;}");

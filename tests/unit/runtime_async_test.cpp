@@ -1,5 +1,5 @@
 // Tests launches that return at once: which thread runs them, how they are cancelled, and what it costs to
-// run one on the caller's thread.
+// run a launch on the caller's thread.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -103,7 +103,8 @@ kdl_code CodeOf(const Event& event, std::int64_t timeout_ns = -1) {
   return code;
 }
 
-TEST_CASE("async: a launch returns while its kernel runs, on one thread too, and needs no waiter") {
+TEST_CASE(
+    "async: a launch returns while its kernel runs, also on one thread, and needs no waiter") {
   for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
     const MbarrierSetup s(spec);
     const Event done = s.queue.Launch("gate", 1, {s.x});
@@ -116,7 +117,7 @@ TEST_CASE("async: a launch returns while its kernel runs, on one thread too, and
   }
 }
 
-TEST_CASE("async: a queue that is stuck holds no other") {
+TEST_CASE("async: a queue that is stuck does not block other queues") {
   const MbarrierSetup s("host?threads=1");
   const Event stuck = s.queue.Launch("gate", 1, {s.x});
   s.AwaitBegin();
@@ -127,7 +128,7 @@ TEST_CASE("async: a queue that is stuck holds no other") {
   CHECK_FALSE(stuck.is_done());
 }
 
-TEST_CASE("async: who waits runs what has not begun") {
+TEST_CASE("async: a waiting thread runs operations that have not begun") {
   const MbarrierSetup s("host?threads=2");
   const Timeline mbarrier = s.context.MakeTimeline();
   std::atomic<int> here = 0;
@@ -146,7 +147,7 @@ TEST_CASE("async: run works on the calling thread") {
   CHECK(s.mbarrier.thread.load() == std::this_thread::get_id());
 }
 
-TEST_CASE("async: run waits for what is in front of it, and fails with it") {
+TEST_CASE("async: run waits for the operations before it, and fails if they fail") {
   const MbarrierSetup s("host?threads=2");
   const Timeline mbarrier = s.context.MakeTimeline();
   s.queue.Call([] {}, {mbarrier.At(1)});
@@ -160,7 +161,7 @@ TEST_CASE("async: run waits for what is in front of it, and fails with it") {
   CHECK(s.RunKernel("nothing") == nullptr);
 }
 
-TEST_CASE("cancel: what has not begun is dropped, with all that comes after it") {
+TEST_CASE("cancel: an operation that has not begun is dropped, with all that wait for it") {
   for (const char* spec : {"host?threads=1", "debug"}) {
     const MbarrierSetup s(spec);
     const Timeline mbarrier = s.context.MakeTimeline();
@@ -179,7 +180,7 @@ TEST_CASE("cancel: what has not begun is dropped, with all that comes after it")
   }
 }
 
-TEST_CASE("cancel: what runs stops") {
+TEST_CASE("cancel: a running kernel stops") {
   for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
     const MbarrierSetup s(spec);
     const Event running = s.queue.Launch("gate", 1, {s.x});
@@ -196,7 +197,7 @@ TEST_CASE("cancel: what runs stops") {
   }
 }
 
-TEST_CASE("cancel: a caller's timeline is not the runtime's to cancel") {
+TEST_CASE("cancel: the runtime does not cancel a caller's timeline") {
   const Context context;
   const Timeline timeline = context.MakeTimeline();
   kdl_error* error = kdl_event_cancel(timeline.At(1).get());

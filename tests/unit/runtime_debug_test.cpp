@@ -13,7 +13,7 @@
 namespace kdl {
 namespace {
 
-// Writes one byte at offset `at` of the second tensor, or of the first one if the scalar `which` is 0.
+// Writes one byte at offset `at` of the second tensor, or of the first tensor if the scalar `which` is 0.
 std::int32_t Poke(const kdl_args* args, kdl_core* core) {
   if (core->core_id != 0) return KDL_DONE;
   const auto which = static_cast<std::size_t>(args->scalars[0]);
@@ -104,7 +104,7 @@ struct Setup {
   Tensor y;
 };
 
-TEST_CASE("debug: writes outside a buffer are found, and reported once") {
+TEST_CASE("debug: writes outside a buffer are detected, and reported once") {
   const Setup setup;
   CHECK(setup.Poke(1, 64) == "kernel 'poke' wrote byte 64 of 'y', which has 64");
   CHECK(setup.Poke(1, 80) == "kernel 'poke' wrote byte 80 of 'y', which has 64");
@@ -112,14 +112,14 @@ TEST_CASE("debug: writes outside a buffer are found, and reported once") {
   CHECK(setup.Poke(1, 3) == "");
 }
 
-TEST_CASE("debug: writes to an input are found") {
+TEST_CASE("debug: writes to an input are detected") {
   const Setup setup;
   CHECK(setup.Poke(0, 20) ==
         "kernel 'poke' wrote byte 20 of 'x', which no out or inout tensor of the launch covers");
   CHECK(setup.Poke(1, 20) == "");
 }
 
-TEST_CASE("debug: fresh memory, outputs and scratch look undefined") {
+TEST_CASE("debug: fresh memory, outputs and scratch have undefined contents") {
   const Setup setup;
   const Tensor fresh = setup.context.Allocate(setup.device, f32, {5});
   for (float value : fresh.Map<const float>(KDL_MAP_READ)) CHECK(std::isnan(value));
@@ -130,7 +130,7 @@ TEST_CASE("debug: fresh memory, outputs and scratch look undefined") {
   for (float value : setup.y.Map<const float>(KDL_MAP_READ)) CHECK(value > 0.0f);
 }
 
-TEST_CASE("debug: the order of cores is shuffled, and is the seed's") {
+TEST_CASE("debug: the order of cores is random and depends on the seed") {
   const auto run = [](const char* spec) {
     const Setup setup(spec);
     setup.device.queue()
@@ -148,7 +148,7 @@ TEST_CASE("debug: the order of cores is shuffled, and is the seed's") {
   for (std::size_t i = 0; i < 16; ++i) CHECK(sorted[i] == static_cast<float>(i + 1));
 }
 
-TEST_CASE("debug: its addresses are no addresses of the process, and alignment is 64 and no more") {
+TEST_CASE("debug: addresses are invalid in the process, and their alignment is exactly 64") {
   const Setup setup;
   const auto address = reinterpret_cast<std::uintptr_t>(kdl_buffer_address(setup.x.array().buffer));
   CHECK((address >> 55) == 1);

@@ -75,8 +75,7 @@ class Setting {
   bool had_one_ = false;
 };
 
-TEST_CASE(
-    "disk cache: what is kept is found, by its whole key, in a folder that only its user reads") {
+TEST_CASE("disk cache: values are found by their whole key, in a folder that only the user reads") {
   const CacheFolder folder;
   const std::string deep = folder.path() / "a/b";
   const DiskCache cache(deep);
@@ -94,7 +93,7 @@ TEST_CASE(
   CHECK((facts.st_mode & 0777) == 0700);
 }
 
-TEST_CASE("disk cache: a file of another key under this one's name is not taken for it") {
+TEST_CASE("disk cache: a file with another key under the same name is not used") {
   const CacheFolder folder;
   const DiskCache cache(folder.path());
   cache.Keep("one", "1");
@@ -106,9 +105,7 @@ TEST_CASE("disk cache: a file of another key under this one's name is not taken 
   CHECK(Found(cache, "two") == "nothing");
 }
 
-TEST_CASE(
-    "disk cache: a file that is cut off, or has a wrong byte, is not there; the next one takes its "
-    "place") {
+TEST_CASE("disk cache: truncated or corrupted files are ignored and replaced") {
   const CacheFolder folder;
   const DiskCache cache(folder.path());
   cache.Keep("key", "value");
@@ -129,7 +126,7 @@ TEST_CASE(
   CHECK(folder.Files().size() == 1);
 }
 
-TEST_CASE("disk cache: what others may write is not taken, nor a link, nor a folder") {
+TEST_CASE("disk cache: files that others may write, links and folders are ignored") {
   const CacheFolder folder;
   const DiskCache cache(folder.path());
   cache.Keep("key", "value");
@@ -149,7 +146,7 @@ TEST_CASE("disk cache: what others may write is not taken, nor a link, nor a fol
   CHECK(Found(cache, "key") == "nothing");
 }
 
-TEST_CASE("disk cache: where nothing can be written, nothing is kept, and nobody hears of it") {
+TEST_CASE("disk cache: if nothing can be written, nothing is kept, without an error") {
   const CacheFolder folder;
   const std::string file = folder.path() / "file";
   Overwrite(file, "");
@@ -161,7 +158,7 @@ TEST_CASE("disk cache: where nothing can be written, nothing is kept, and nobody
   }
 }
 
-TEST_CASE("disk cache: a full disk leaves what was there, and no half of a file") {
+TEST_CASE("disk cache: a full disk leaves existing files, and no incomplete file") {
   const CacheFolder folder;
   const DiskCache cache(folder.path());
   cache.Keep("key", "value");
@@ -180,8 +177,7 @@ TEST_CASE("disk cache: a full disk leaves what was there, and no half of a file"
   CHECK(folder.Files().size() == 1);
 }
 
-TEST_CASE(
-    "disk cache: what has not been used for longest goes; what others have in the folder stays") {
+TEST_CASE("disk cache: the least recently used values are removed, but not the files of others") {
   const CacheFolder folder;
   Overwrite(folder.path() / "notes.txt", std::string(10000, 'n'));
   const DiskCache cache(folder.path(), 3000);
@@ -205,7 +201,7 @@ TEST_CASE(
   CHECK(fs::exists(folder.path() / "notes.txt"));
 }
 
-TEST_CASE("disk cache: halves that a process left after go after a while") {
+TEST_CASE("disk cache: incomplete files that a process left are removed after some time") {
   const CacheFolder folder;
   const fs::path old = folder.path() / "0.kdlcache-aaaaaa";
   const fs::path fresh = folder.path() / "1.kdlcache-bbbbbb";
@@ -217,7 +213,7 @@ TEST_CASE("disk cache: halves that a process left after go after a while") {
   CHECK(fs::exists(fresh));
 }
 
-TEST_CASE("disk cache: processes and threads at once find all of a value or nothing") {
+TEST_CASE("disk cache: concurrent processes and threads find a whole value or nothing") {
   const CacheFolder folder;
   constexpr int kWriters = 4;
   constexpr int kTimes = 60;
@@ -256,7 +252,7 @@ TEST_CASE("disk cache: processes and threads at once find all of a value or noth
   CHECK(folder.Files().size() <= 5);
 }
 
-TEST_CASE("disk cache: the folder is the one that is named, or one of the user's caches") {
+TEST_CASE("disk cache: the folder is the named folder, or one of the user's caches") {
   const Setting home("HOME", "/home/somebody");
   const Setting caches("XDG_CACHE_HOME", nullptr);
   const Setting none("KDL_CACHE_DIR", nullptr);

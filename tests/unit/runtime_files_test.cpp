@@ -1,4 +1,4 @@
-// Tests how the runtime reads files: only regular ones, and each error contains a reason.
+// Tests how the runtime reads files: it only reads regular files, and each error contains a reason.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ std::string Refusal(const std::string& path, std::size_t most = 100) {
   return ReadFile(path, most, &text, &reason) ? "read: " + text : reason;
 }
 
-TEST_CASE("Files: only a regular file that can be read is read, and not more of it than asked") {
+TEST_CASE("Files: only a readable regular file is read, up to the given size") {
   std::string folder = (fs::temp_directory_path() / "kdl-files-XXXXXX").string();
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
   const std::string file = folder + "/file";
@@ -33,7 +33,7 @@ TEST_CASE("Files: only a regular file that can be read is read, and not more of 
   CHECK(Refusal(file, 7) == "read: 1234567");
   CHECK(Refusal(file, 6) == "it is larger than 6 bytes, the maximum");
   CHECK(Refusal(folder) == "it is not a regular file");
-  CHECK(Refusal(pipe) == "it is not a regular file");  // and the call does not wait for a writer
+  CHECK(Refusal(pipe) == "it is not a regular file");  // the call does not wait for a writer
   CHECK(Refusal("/dev/zero") == "it is not a regular file");
   CHECK(Refusal(folder + "/none") == "No such file or directory");
   // The system reports a regular file, but reading fails at unmapped addresses.

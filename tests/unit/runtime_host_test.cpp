@@ -22,7 +22,7 @@ std::string SelectionError(const Context& context, const char* spec) {
   }
 }
 
-TEST_CASE("host: what a device uses by itself leaves out what does not pay") {
+TEST_CASE("host: by default, a device does not use processor features that are slow") {
   const std::uint64_t left_out = runtime::ProcessorFeatures() & ~runtime::UsualFeatures();
 #if defined(__x86_64__)
   const bool is_slow = __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512bf16");
@@ -32,7 +32,7 @@ TEST_CASE("host: what a device uses by itself leaves out what does not pay") {
 #endif
 }
 
-TEST_CASE("host: options and their mistakes") {
+TEST_CASE("host: options, and mistakes in options") {
   Context context;
   CHECK(context.Select("host?threads=3").cores() == 3);
   CHECK(context.Select("host").cores() ==
@@ -64,7 +64,7 @@ TEST_CASE("host: options and their mistakes") {
         "there is no debug[64]: it would be the 65th, 64 match");
 }
 
-TEST_CASE("host: several in one process, on processors that each is given") {
+TEST_CASE("host: several devices in one process, each on its own processors") {
   Context context;
   const std::vector<int> allowed = runtime::AllowedProcessors();
   const std::string first = std::to_string(allowed.front());
@@ -89,7 +89,7 @@ TEST_CASE("host: several in one process, on processors that each is given") {
         "cpus=" + first + "+" + first + ": processor " + first + " is given twice");
 }
 
-TEST_CASE("host: slices of workspace, by worker or by core") {
+TEST_CASE("host: slices of the workspace, by worker or by core") {
   Context context;
   for (const char* spec :
        {"host?threads=3", "host?threads=3&resident=workers", "debug?threads=3"}) {
@@ -108,7 +108,7 @@ TEST_CASE("host: slices of workspace, by worker or by core") {
   }
 }
 
-TEST_CASE("host: a list selects the first that is there and reports why others are not") {
+TEST_CASE("host: a list selects the first available device and says why others are not") {
   Context context;
   CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
   CHECK(SelectionError(context, "vulkan,host[7]") ==
@@ -119,7 +119,7 @@ TEST_CASE("host: a list selects the first that is there and reports why others a
   CHECK(SelectionError(context, " ").find("is empty") != std::string::npos);
 }
 
-TEST_CASE("host: a kind whose driver is not on this machine is passed over with the reason") {
+TEST_CASE("host: a kind whose driver is missing is skipped, and the reason is reported") {
   const Context context;
   const std::string refusal = SelectionError(context, "cuda");
   if (refusal.empty()) return;  // this machine has a cuda device
@@ -140,7 +140,7 @@ TEST_CASE("host: a lower instruction set hides features") {
 #endif
 }
 
-TEST_CASE("pool: all tasks run, on no more workers than asked for") {
+TEST_CASE("pool: all tasks run, on at most the requested number of workers") {
   for (int workers : {1, 2, 4}) {
     runtime::WorkerPool pool(workers, {});
     for (int limit = 1; limit <= 5; ++limit) {

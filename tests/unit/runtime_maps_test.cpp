@@ -5,7 +5,7 @@
 
 #include "cuda/cuda_maps.h"
 
-// Tests which tensors have a map, and what the driver is told about it.
+// Tests which tensors have a tensor map, and how the map is described to the driver.
 
 namespace kdl::runtime {
 
@@ -47,7 +47,7 @@ bool HasMap(const kdl_tensor& tensor, std::int64_t row_dimension = 0) {
 
 }  // namespace
 
-TEST_CASE("maps are told to the driver from the last dimension on") {
+TEST_CASE("maps are described to the driver from the last dimension to the first") {
   CHECK(HasMap(MakeTensor({3, 100, 72}, {7208, 72, 1}), 1));
   CHECK(told.kind == 1);
   CHECK(told.sizes == std::vector<std::uint64_t>{72, 100, 3});
@@ -55,7 +55,7 @@ TEST_CASE("maps are told to the driver from the last dimension on") {
   CHECK(told.tensor_tile == std::vector<std::uint32_t>{64, 128, 1});
 }
 
-TEST_CASE("memory that no box can be copied from has no map") {
+TEST_CASE("tensors whose memory cannot be copied as tensor tiles have no map") {
   constexpr std::int64_t kLarge = std::int64_t{1} << 31;
   CHECK(HasMap(MakeTensor({100, 72}, {72, 1})));
   CHECK_FALSE(HasMap(MakeTensor({100, 72}, {72, 1}, 4104)));  // unaligned address
@@ -74,7 +74,7 @@ TEST_CASE("memory that no box can be copied from has no map") {
   CHECK_FALSE(HasMap(MakeTensor({1, 1, 1, 1, 8, 72}, {576, 576, 576, 576, 72, 1})));
 }
 
-TEST_CASE("a driver that knows no maps makes none") {
+TEST_CASE("a driver without tensor maps makes none") {
   TensorMap map;
   CHECK_FALSE(MakeMap(cu::Api{}, {0, 0, 128, 64, 128}, MakeTensor({100, 72}, {72, 1}), 2, &map));
 }

@@ -52,14 +52,14 @@ const kdl_image kImage = {sizeof(kdl_image),
                           1,
                           0};
 
-TEST_CASE("memory: every allocation fails in turn, alone and with all that follow") {
+TEST_CASE("memory: every allocation fails in turn, by itself or with all later ones") {
   const auto prepare = [](kdl_context* context) { return kdl_context_register(context, &kImage); };
   for (const char* spec : {"host?threads=2", "debug", "plugin:" KDL_SAMPLE_DEVICE}) {
     FailEachAllocation({spec, prepare});
   }
 }
 
-TEST_CASE("memory: failures that the caller has been told of leave nothing after") {
+TEST_CASE("memory: failures that are reported to the caller leak nothing") {
   constexpr int kFailures = 1000;
   const kdl::Context context;
   const kdl::Queue queue = context.Select("host").queue();
@@ -84,7 +84,7 @@ TEST_CASE("memory: failures that the caller has been told of leave nothing after
   CHECK(!leaks);
 }
 
-TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost") {
+TEST_CASE("memory: if the host runs out of memory, no buffer of an OpenCL device is lost") {
   namespace cl = kdl::runtime::cl;
   static int made;
   static int released;
@@ -122,7 +122,7 @@ TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost"
   }
   CHECK(made == 1);
 
-  // A refused allocation returns no address, and the next one succeeds.
+  // A refused allocation returns no address, and the next allocation succeeds.
   kdl_memory none = {};
   CHECK(kdl_error_code(memory.Allocate(2000, &none).get()) == KDL_ERROR_OUT_OF_MEMORY);
   kdl_memory given = {};
@@ -134,7 +134,7 @@ TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost"
   CHECK(memory.PlaceOf(given.address).buffer == nullptr);
 }
 
-TEST_CASE("memory: a pool that cannot note a piece gives it back at once") {
+TEST_CASE("memory: a pool that cannot record a chunk returns it at once") {
   kdl::runtime::MemoryPool pool;
   int chunks[2];
   g_all_after = true;
@@ -193,7 +193,7 @@ TEST_CASE("memory: an image that could not be loaded is loaded by the next launc
   CHECK(launched == &loads);
 }
 
-TEST_CASE("fork: a child frees what has outlived its context") {
+TEST_CASE("fork: a child frees objects that have outlived their context") {
   kdl_context* context = nullptr;
   kdl_device* device = nullptr;
   REQUIRE(kdl_context_create(&context) == nullptr);
@@ -221,7 +221,7 @@ TEST_CASE("fork: a child frees what has outlived its context") {
   kdl_array_free(&x);
 }
 
-TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its own") {
+TEST_CASE("fork: a child gets a clear error, frees objects, and makes its own context") {
   kdl_context* context = nullptr;
   kdl_device* device = nullptr;
   kdl_queue* queue = nullptr;

@@ -37,7 +37,8 @@ cl::Api DriverWithoutKernels() {
 
 }  // namespace
 
-TEST_CASE("OpenCL: a kernel that the text leaves out on a device is refused with what that lacks") {
+TEST_CASE(
+    "OpenCL: a kernel that a device lacks features for is rejected, and the error names them") {
   const cl::Api api = DriverWithoutKernels();
   OpenclModule module;
   cl::KernelId kernel = nullptr;

@@ -48,7 +48,7 @@ std::string MessageOf(const std::function<void()>& call) {
 constexpr const char* kHelp =
     ", but nothing orders the two; let one wait for the event of the other";
 
-TEST_CASE("order: write and read on two queues without an event") {
+TEST_CASE("order: a write and a read on two queues without an event") {
   const OrderSetup s;
   s.first.Fill(s.x, 1.0f);
   s.second.Copy(s.y, s.x, "late");
@@ -56,7 +56,7 @@ TEST_CASE("order: write and read on two queues without an event") {
         std::string("copy 'late' reads 'x' on debug, and fill of 'x' on debug writes it") + kHelp);
 }
 
-TEST_CASE("order: read and write, write and write") {
+TEST_CASE("order: a read and a write, and two writes") {
   const OrderSetup s;
   s.first.Fill(s.x, 1.0f).Wait();
   s.first.Copy(s.y, s.x, "early");
@@ -71,7 +71,7 @@ TEST_CASE("order: read and write, write and write") {
           kHelp);
 }
 
-TEST_CASE("order: events, queues and waits make it") {
+TEST_CASE("order: events, queues and waits order operations") {
   const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   const Event copied = s.second.Copy(s.y, s.x, "after", {filled});
@@ -84,7 +84,7 @@ TEST_CASE("order: events, queues and waits make it") {
   CHECK(s.Outcome() == "");
 }
 
-TEST_CASE("order: it is handed on") {
+TEST_CASE("order: the ordering is transitive") {
   const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   const Event nothing = s.debug.queue(2).Call([] {}, {filled});
@@ -93,7 +93,8 @@ TEST_CASE("order: it is handed on") {
   CHECK(s.Outcome() == "");
 }
 
-TEST_CASE("order: readers need none among each other, and a writer needs all of them") {
+TEST_CASE(
+    "order: readers need no ordering with each other, but a writer needs it with all of them") {
   const OrderSetup s;
   s.first.Fill(s.x, 1.0f).Wait();
   const Event one = s.first.Copy(s.y, s.x, "one");
@@ -106,7 +107,7 @@ TEST_CASE("order: readers need none among each other, and a writer needs all of 
         }).find("and copy 'four' reads it") != std::string::npos);
 }
 
-TEST_CASE("order: parts of a buffer that lie apart need none") {
+TEST_CASE("order: disjoint parts of a buffer need no ordering") {
   const OrderSetup s;
   const auto half = [&](std::uintptr_t at) {
     kdl_array part = s.x.array();
@@ -127,7 +128,7 @@ TEST_CASE("order: parts of a buffer that lie apart need none") {
   CHECK(s.Outcome() != "");
 }
 
-TEST_CASE("order: the host must wait before it looks") {
+TEST_CASE("order: the host must wait before it maps a tensor") {
   const OrderSetup s;
   const Event filled = s.first.Fill(s.x, 1.0f);
   CHECK(
@@ -142,7 +143,7 @@ TEST_CASE("order: the host must wait before it looks") {
         std::string::npos);
 }
 
-TEST_CASE("order: nothing starts on a buffer while the host has it") {
+TEST_CASE("order: no operation starts on a buffer while the host has mapped it") {
   const OrderSetup s;
   Mapping<float> mapping = s.x.Map<float>();
   s.first.Fill(s.x, 1.0f);
@@ -150,7 +151,7 @@ TEST_CASE("order: nothing starts on a buffer while the host has it") {
         std::string::npos);
 }
 
-TEST_CASE("order: timelines and host calls carry what the host did") {
+TEST_CASE("order: timelines and host calls order what the host did") {
   const OrderSetup s;
   const Timeline mbarrier = s.context.MakeTimeline();
   const Event copied = s.second.Copy(s.y, s.x, "waiting", {mbarrier.At(1)});
@@ -169,7 +170,7 @@ TEST_CASE("order: timelines and host calls carry what the host did") {
         std::string::npos);
 }
 
-TEST_CASE("order: host memory is checked too once a debug device is there") {
+TEST_CASE("order: host memory is also checked after a debug device was selected") {
   const OrderSetup s;
   const Device host = s.context.Select("host");
   const Tensor here = s.context.Allocate(host, f32, {8}, "here");

@@ -69,7 +69,8 @@ std::vector<T> Edges() {
   return values;
 }
 
-// The sign and payload of a NaN are unspecified: the compiler chooses the operand from which they come.
+// Returns whether the bits are the same. Any two NaNs count as the same, because their signs and payloads are
+// unspecified.
 template <class T>
 bool IsSame(T a, T b) {
   if constexpr (std::floating_point<T>) {
@@ -195,7 +196,7 @@ auto Guarded(Divide divide) {
 #define KDL_OWN_BOOLS(Name, name, arity, expression)
 #include "kdl/scalar_ops.def"
 
-TEST_CASE("scalars in C: what has functions of its own"){
+TEST_CASE("scalars in C: operations that have their own functions"){
 #define KDL_SCALAR(Name, ID, type, code, bits, Group, T, comment) OWN_##Group(type, T)
 #define OWN_Bool(type, T)
 #define OWN_Float(type, T) OF_2(min, Min, type, T) OF_2(max, Max, type, T)
@@ -206,7 +207,7 @@ TEST_CASE("scalars in C: what has functions of its own"){
     OF_1(to_bits, ToBits, f32, float) OF_1(to_bits, ToBits, f64, double)
         OF_1(from_bits, FromBits, i32, std::int32_t) OF_1(from_bits, FromBits, i64, std::int64_t)}
 
-TEST_CASE("sizes in C: what has no value stays so, whatever is made of it") {
+TEST_CASE("sizes in C: a size without a value stays so, whatever is computed from it") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   const std::int64_t none = kdl_size_mul(kMax, 2);
   CHECK(none == KDL_NO_SIZE);

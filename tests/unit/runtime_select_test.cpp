@@ -1,4 +1,4 @@
-// Tests the selection of devices, row by row: a request and the exact answer.
+// Tests the selection of devices. Each row of the table has a request and the exact answer.
 #include <doctest/doctest.h>
 
 #include "kdl/runtime.hpp"
@@ -65,7 +65,7 @@ constexpr Row kRows[] = {
      "  host[7]: there is no host[7]: it would be the 8th, 1 matches"},
 };
 
-TEST_CASE("select: the table") {
+TEST_CASE("select: every row of the table") {
   for (const Row& row : kRows) {
     CAPTURE(row.what);
     const Context context;
@@ -78,7 +78,7 @@ TEST_CASE("select: the table") {
   }
 }
 
-TEST_CASE("select: one device under two spellings is one device") {
+TEST_CASE("select: two spellings of a device give the same device") {
   const Context context;
   CHECK(context.Select("debug?seed=7&threads=2") ==
         context.Select("cuda,debug[0]?threads=2&seed=7"));
@@ -88,7 +88,7 @@ TEST_CASE("select: one device under two spellings is one device") {
   CHECK(context.Select("host").uri() == "host");
 }
 
-TEST_CASE("select: each context has devices of its own, at the second call, too") {
+TEST_CASE("select: each context has its own devices, also at the second call") {
   const Context one;
   const Context other;
   const Device first = one.Select("host?threads=2");
@@ -98,7 +98,7 @@ TEST_CASE("select: each context has devices of its own, at the second call, too"
   CHECK(other.Select("host?threads=2") == other.Select("host?threads=2"));
 }
 
-TEST_CASE("select: any number of spellings") {
+TEST_CASE("select: any number of spellings is allowed") {
   const Context context;
   const Device host = context.Select("host?threads=1");
   for (int zeros = 0; zeros < 200; ++zeros) {
@@ -108,7 +108,7 @@ TEST_CASE("select: any number of spellings") {
   CHECK(context.Select("host?threads=1") == host);
 }
 
-TEST_CASE("select: queues from 0 to 63") {
+TEST_CASE("select: queues have numbers from 0 to 63") {
   const Context context;
   const Device device = context.Select("host");
   CHECK(device.queue(63).get() == device.queue(63).get());

@@ -92,7 +92,7 @@ TEST_CASE("tensor: Part keeps some indices of a dimension") {
   CHECK(SizesOf(Counted({0, 5})->Part(0, 0, 0, kPlace, "x[0..0]")) == Index{0, 5});
 }
 
-TEST_CASE("tensor: parts outside are traps that name the place and the part") {
+TEST_CASE("tensor: parts out of bounds are traps that name the location and the part") {
   const Counted x({4, 5});
   CHECK(TrapText([&] { x->At(0, 4, kPlace, "x[l]"); }) ==
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[l]'");
@@ -135,7 +135,7 @@ TEST_CASE("tensor: dimensions with a gap between their rows are not merged") {
         Numbers{10, 11, 12});
 }
 
-TEST_CASE("tensor: what is mapped, read and written of a part are its elements") {
+TEST_CASE("tensor: mapping, reading and writing a part accesses only its elements") {
   const Counted x({3, 4});
   const kdl::Tensor row = x->At(0, 2, kPlace, "x[2]");
   CHECK(row.Read<std::int32_t>({3}, {}, kPlace, "x[2, 3]") == 11);
@@ -149,7 +149,7 @@ TEST_CASE("tensor: what is mapped, read and written of a part are its elements")
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[2, 4]'");
 }
 
-TEST_CASE("tensor: of a parameter's view nothing is believed before it is checked") {
+TEST_CASE("tensor: a view that is a parameter is checked before it is used") {
   const Counted x({2, 3});
   const auto refusal = [&](auto change) -> std::string {
     kdl_array array = x->array();
@@ -174,7 +174,7 @@ TEST_CASE("tensor: of a parameter's view nothing is believed before it is checke
         "parameter 'x: in i32[M, N]': the array is i32[2, 3] at a null pointer");
 }
 
-TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
+TEST_CASE("tensor: the device of a parameter is checked, and the error names both devices") {
   const kdl::Context context;
   const kdl::Device host = context.Select("host");
   const kdl::Device debug = context.Select("debug[1]");

@@ -1,4 +1,4 @@
-// Tests the texts of the runtime: device specs, trap messages and prints.
+// Tests text that the runtime parses or writes: device specs, trap messages and prints.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ TEST_CASE("specs: parts and shortest spelling") {
   }
 }
 
-TEST_CASE("specs: what is wrong is named") {
+TEST_CASE("specs: errors name what is wrong") {
   DeviceSpec spec;
   for (const char* text : {"", "[1]", "?threads=1", "ho st", "host]"}) {
     CHECK_MESSAGE(MessageOf(ParseDeviceSpec(text, &spec)).find("is not a kind of device") !=
@@ -46,7 +46,7 @@ TEST_CASE("specs: what is wrong is named") {
         std::string::npos);
 }
 
-TEST_CASE("text: splitting and near words") {
+TEST_CASE("text: splitting, and similar words") {
   CHECK(Split("", ',').empty());
   CHECK(Split(" a , b,c ", ',') == std::vector<std::string_view>{"a", "b", "c"});
   CHECK(JoinWords({"a"}) == "a");
@@ -61,7 +61,7 @@ TEST_CASE("text: splitting and near words") {
   }
 }
 
-TEST_CASE("traps: stages that are stuck name every op at which one waits") {
+TEST_CASE("traps: stages in a deadlock are reported with every op at which a stage waits") {
   static constexpr kdl_location kLocations[] = {
       {"k.kdl", "x[i]", 3, 4, 0, 1},
       {"k.kdl", "'q.push(t)' waits for a free slot of 'q'", 5, 9, KDL_TRAP_STUCK, -1},
@@ -79,7 +79,7 @@ TEST_CASE("traps: stages that are stuck name every op at which one waits") {
         "k.kdl:5:9: error: no stage can continue: ");
 }
 
-TEST_CASE("traps: every code has words, filled in from the trap and its location") {
+TEST_CASE("traps: every code has a message, filled in from the trap and its location") {
   static constexpr kdl_location kLocations[] = {
       {"k.kdl", "x[i]", 3, 4, 0, 1}, {"k.kdl", "N is {index}, M is {bound}", 3, 4, 0, 1}};
   kdl_variant variant = {};

@@ -40,7 +40,7 @@ class Recording {
       std::filesystem::temp_directory_path() / ("kdl_trace_" + std::to_string(getpid()) + ".json");
 };
 
-TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
+TEST_CASE("trace: a row for each queue and for each core, with what they ran") {
   const Recording recording;
   {
     const Context context;
@@ -68,7 +68,7 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
   CHECK(text.ends_with("\n]\n"));
 }
 
-TEST_CASE("trace: a full disk is told") {
+TEST_CASE("trace: a full disk is reported") {
   const std::filesystem::path said =
       std::filesystem::temp_directory_path() / ("kdl_trace_said_" + std::to_string(getpid()));
   setenv("KDL_TRACE", "/dev/full", 1);
@@ -140,7 +140,7 @@ const kdl_image kTracedImage = {sizeof(kdl_image),
                                 0};
 const kdl_image* const kTracedImages[] = {&kTracedImage, nullptr};
 
-TEST_CASE("trace: what cores wait for at a sync, and stages at pipes") {
+TEST_CASE("trace: waits of cores at a sync, and of stages at pipes") {
   const Recording recording;
   for (const char* spec : {"host?threads=1", "debug"}) {
     {

@@ -69,7 +69,7 @@ class Drawing {
   std::mt19937 random_;
 };
 
-TEST_CASE("views: overlap equals brute force") {
+TEST_CASE("views: overlap agrees with brute force") {
   Drawing drawing(1);
   int overlapping = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -86,7 +86,7 @@ TEST_CASE("views: overlap equals brute force") {
   CHECK(overlapping < 2700);
 }
 
-TEST_CASE("views: large interleaved blocks are told apart") {
+TEST_CASE("views: large interleaved blocks are recognized as disjoint") {
   constexpr std::int64_t kRow = 1 << 20;
   const kdl_tensor left = MakeStrided({100000, kRow / 2}, {kRow, 1}, 4096);
   const kdl_tensor right = MakeStrided({100000, kRow / 2}, {kRow, 1}, 4096 + kRow / 2);
@@ -95,7 +95,7 @@ TEST_CASE("views: large interleaved blocks are told apart") {
   CHECK(Overlap(wider, right));
 }
 
-TEST_CASE("views: self-overlap is what comparing bytes finds, and row-major never has it") {
+TEST_CASE("views: self-overlap agrees with comparing bytes, and never occurs in row-major views") {
   Drawing drawing(2);
   int apart = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -112,7 +112,7 @@ TEST_CASE("views: self-overlap is what comparing bytes finds, and row-major neve
   CHECK(OverlapsItself(MakeStrided({4, 8}, {7, 3}, 0)));
 }
 
-TEST_CASE("views: regions copy what indexing copies") {
+TEST_CASE("views: copies of regions agree with copies by index") {
   Drawing drawing(3);
   for (int round = 0; round < 2000; ++round) {
     kdl_tensor from = drawing.View(0);
@@ -171,7 +171,7 @@ TEST_CASE("views: contiguous memory is one run") {
   CHECK(region.run_bytes == 20);
 }
 
-TEST_CASE("views: bytes of spans") {
+TEST_CASE("views: the bytes of spans") {
   CHECK(SpanBytes(MakeStrided({}, {}, 0, 64)) == 8);
   CHECK(SpanBytes(MakeStrided({3, 4}, {10, 1}, 0, 32)) == 96);
   CHECK(SpanBytes(MakeStrided({3, 0}, {10, 1}, 0, 32)) == 0);

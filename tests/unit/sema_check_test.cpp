@@ -20,7 +20,7 @@ std::string Kernel(std::string_view body) {
       body);
 }
 
-TEST_CASE("matmul and softmax are right as the language page has them") {
+TEST_CASE("matmul and softmax are accepted as the language page shows them") {
   Checked matmul(syntax::kMatmul);
   CHECK(matmul.Rendered() == "");
   CHECK(matmul.module.functions.size() == 3);
@@ -31,7 +31,7 @@ TEST_CASE("matmul and softmax are right as the language page has them") {
   CHECK(softmax.InfoOf("softmax", "exp(m - z)").callee->InstanceName() == "std::exp_f32");
 }
 
-TEST_CASE("of the library only what is used is checked and comes along") {
+TEST_CASE("only the library functions that are used are checked and included") {
   Checked one("fn f(x: f64) -> f64 { return exp(x); }");
   CHECK(one.Errors() == "");
   REQUIRE(one.module.functions.size() == 3);
@@ -40,7 +40,7 @@ TEST_CASE("of the library only what is used is checked and comes along") {
   CHECK(one.module.functions[2]->imported);
 }
 
-TEST_CASE("names of the library stay out of the way") {
+TEST_CASE("names of the library do not conflict with the user's names") {
   Checked one(
       "fn helper(x: f64) -> f64 { return exp(x); }\n"
       "fn exp_f64(x: f64) -> f64 { return helper(x); }");
@@ -50,7 +50,7 @@ TEST_CASE("names of the library stay out of the way") {
   CHECK_FALSE(one.InfoOf("exp_f64", "helper(x)").callee->imported);
 }
 
-TEST_CASE("literals that divide integers do not become floats") {
+TEST_CASE("integer divisions of literals do not become floats") {
   Checked one(
       "const HALF = 1 / 2;\n"
       "kernel k<B: int>(x: in f32[N], y: out f32[N]) { spmd for i in N by 4 {\n"
@@ -59,7 +59,7 @@ TEST_CASE("literals that divide integers do not become floats") {
   CHECK(one.Errors() == "3:16 E0319, 4:15 E0319, 5:15 E0319");
 }
 
-TEST_CASE("a mistake is reported once, not where it leads") {
+TEST_CASE("a mistake is reported once, without follow-up errors") {
   Checked one(
       Kernel("let t = undeclared; let u = t + 1.0; y[i, j] = u * t; let v = u as i32;"
              "y[v, j] = t; if t > 0.0 { y[i, j] = max(t, 1) + sum(t over j); }"));
@@ -73,7 +73,7 @@ TEST_CASE("many mistakes are reported in the order of the text") {
   CHECK(one.Errors() == "1:34 E0302, 2:16 E0314, 2:34 E0302, 3:11 E0302");
 }
 
-TEST_CASE("what not all kinds have says which do") {
+TEST_CASE("an error that only some types cause names these types") {
   Checked some(
       "kernel k<T: f16 | f32 | f64>(x: in T[M], y: out f32[M]) {\n"
       "spmd for i in M by 4 { y[i] = x[i]; }\n}");
@@ -115,7 +115,7 @@ TEST_CASE("an index is a sum of ranges times sizes") {
   CHECK(ToString(one.InfoOf("k", "x[n[i], N - 1 - j]").type) == "f32[i, j]");
 }
 
-TEST_CASE("a dot into a var with two ranges or more is one chain") {
+TEST_CASE("a dot into a var with two ranges or more adds in sequential order") {
   Checked one(
       "kernel mm(a: in f32[M, K], b: in f32[K, N], y: out f32[M, N]) {\n"
       "spmd for i in M by 4, j in N by 4 {\n"
@@ -133,7 +133,7 @@ TEST_CASE("a dot into a var with two ranges or more is one chain") {
   CHECK_FALSE(one.InfoOf("mm", "sum(a[i, k] over k)").reduce->in_place);
 }
 
-TEST_CASE("sizes are read from inputs where there are any") {
+TEST_CASE("sizes are derived from inputs if there are any") {
   Checked one("kernel k(c: out f32[M, OUT], a: in f32[K, M]) where OUT == 2*K, R == M + K {}");
   CHECK(one.Errors() == "");
   const std::vector<DimInfo>& dims = one.Function("k").dims;
@@ -147,7 +147,7 @@ TEST_CASE("sizes are read from inputs where there are any") {
   CHECK(where.size() == 2);  // R is a name for M + K, which is only checked not to be negative
 }
 
-TEST_CASE("integer parameters keep their values, choices and -D") {
+TEST_CASE("integer parameters keep their values, choices and -D options") {
   std::string_view text =
       "kernel k<A: int = auto, D: int, S: int in {1, 2} = 1>(x: in f32[D]) {}\n";
   Checked plain(text);
@@ -184,7 +184,7 @@ TEST_CASE("a launch binds the kernel's sizes and finds the instance") {
   CHECK(launch->core_num == nullptr);
 }
 
-TEST_CASE("the dump shows what is known, one expression a line") {
+TEST_CASE("the dump shows what is known, with one expression on each line") {
   Checked one("kernel k(x: in f32[N], y: out f32[N]) { y[core_id] = x[0] + 1.0; }");
   CHECK(DumpChecked(one.module, one.sources) ==
         "k\n"
@@ -199,7 +199,7 @@ TEST_CASE("the dump shows what is known, one expression a line") {
         "  1:61 1.0: f32 = 0x3f800000\n");
 }
 
-TEST_CASE("a file of a thousand kernels is checked in one walk") {
+TEST_CASE("a file with a thousand kernels is checked in one pass") {
   std::string text;
   for (int i = 0; i < 1000; ++i) {
     text += fmt::format(
@@ -212,7 +212,7 @@ TEST_CASE("a file of a thousand kernels is checked in one walk") {
   CHECK(one.module.functions.size() == 1001);
 }
 
-TEST_CASE("a file with very many errors is not checked to its end") {
+TEST_CASE("checking stops early in a file with very many errors") {
   std::string kernels;
   for (int i = 0; i < 5000; ++i) {
     kernels += fmt::format("kernel k{}(x: in f32[N]) {{ let t = missing; }}\n", i);
@@ -227,7 +227,7 @@ TEST_CASE("a file with very many errors is not checked to its end") {
   CHECK(one_kernel.Errors().ends_with("203:1 E0309"));
 }
 
-TEST_CASE("deep expressions are checked") {
+TEST_CASE("deeply nested expressions are checked") {
   std::string sum = "x[i, j]";
   for (int i = 0; i < 990; ++i) sum += " + 1.0";
   std::string index = "i";

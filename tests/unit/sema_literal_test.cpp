@@ -25,7 +25,7 @@ uint64_t BitsOf(const Literal& literal, Scalar scalar) {
   return constant->bits;
 }
 
-TEST_CASE("a decimal text is rounded once") {
+TEST_CASE("a decimal literal is rounded once") {
   CHECK(BitsOf(Text("0.1"), Scalar::F32) == 0x3dcccccd);
   CHECK(BitsOf(Text("0.1"), Scalar::F64) == 0x3fb999999999999a);
   CHECK(BitsOf(Text("0.1"), Scalar::F16) == 0x2e66);
@@ -38,7 +38,7 @@ TEST_CASE("a decimal text is rounded once") {
   CHECK(BitsOf(Text("1.000000178813934326171875"), Scalar::F32) == 0x3f800002);
 }
 
-TEST_CASE("f16 and bf16 are rounded once too") {
+TEST_CASE("f16 and bf16 literals are rounded once, too") {
   CHECK(BitsOf(Text("1.00048828125"), Scalar::F16) == 0x3c00);
   CHECK(BitsOf(Text("1.0004882812500000000000000000001"), Scalar::F16) == 0x3c01);
   CHECK(BitsOf(Text("1.00146484375"), Scalar::F16) == 0x3c02);
@@ -50,7 +50,7 @@ TEST_CASE("f16 and bf16 are rounded once too") {
   CHECK(BitsOf(Text("2.9802322387695313e-8"), Scalar::F16) == 1);
 }
 
-TEST_CASE("only overflow does not fit a float") {
+TEST_CASE("a float literal does not fit only if it overflows") {
   CHECK(BitsOf(Text("65519.99"), Scalar::F16) == 0x7bff);
   CHECK_FALSE(ToConstant(Text("65520.0"), Scalar::F16));
   CHECK_FALSE(ToConstant(Text("3.5e38"), Scalar::F32));
@@ -62,7 +62,7 @@ TEST_CASE("only overflow does not fit a float") {
   CHECK(BitsOf(Negate(Text("0.0")), Scalar::F32) == 0x80000000);
 }
 
-TEST_CASE("infinity and nan are literals of every float") {
+TEST_CASE("infinity and nan are literals of every float type") {
   Literal inf = Text("inf");
   inf.text = {};
   CHECK(BitsOf(Literal::Real(std::numeric_limits<double>::infinity()), Scalar::F16) == 0x7c00);
@@ -71,7 +71,7 @@ TEST_CASE("infinity and nan are literals of every float") {
   CHECK_FALSE(ToConstant(Literal::Real(INFINITY), Scalar::I32));
 }
 
-TEST_CASE("an integer fits its range, and a float where it is exact") {
+TEST_CASE("an integer literal must be in range, or exact in a float type") {
   CHECK(BitsOf(Literal::Int(-128), Scalar::I8) == 0x80);
   CHECK_FALSE(ToConstant(Literal::Int(128), Scalar::I8));
   CHECK_FALSE(ToConstant(Literal::Int(-1), Scalar::U64));
@@ -90,7 +90,7 @@ __int128 FoldInt(BinaryOp op, __int128 a, __int128 b) {
   return folded.value->integer;
 }
 
-TEST_CASE("integers are calculated exactly and floor") {
+TEST_CASE("integer constants are computed exactly, and division rounds down") {
   CHECK(FoldInt(BinaryOp::Div, -7, 2) == -4);
   CHECK(FoldInt(BinaryOp::Rem, -7, 2) == 1);
   CHECK(FoldInt(BinaryOp::Rem, 7, -2) == -1);
@@ -105,7 +105,7 @@ TEST_CASE("integers are calculated exactly and floor") {
         FoldFailure::TooLarge);
 }
 
-TEST_CASE("floats are calculated in f64") {
+TEST_CASE("float constants are computed in f64") {
   Folded third = Fold(BinaryOp::Div, Text("1.0"), Literal::Int(3));
   REQUIRE(third.value);
   CHECK(third.value->real == 1.0 / 3.0);
@@ -115,7 +115,7 @@ TEST_CASE("floats are calculated in f64") {
   CHECK_FALSE(Fold(BinaryOp::Shl, Text("1.0"), Text("2.0")).value);
 }
 
-TEST_CASE("literals as text") {
+TEST_CASE("literals are printed as text") {
   CHECK(ToString(Literal::Int(0)) == "0");
   CHECK(ToString(Literal::Int(std::numeric_limits<int64_t>::min())) == "-9223372036854775808");
   CHECK(ToString(Negate(Text("0.50"))) == "-0.50");

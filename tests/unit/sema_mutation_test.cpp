@@ -8,7 +8,7 @@
 #include "sema_text.h"
 #include "syntax_corpus.h"
 
-// Tests programs with one mistake each: the right errors must be reported, and no program may crash the
+// Tests programs with one mistake each. The right errors must be reported, and no program may crash the
 // compiler.
 namespace kdl::sema {
 namespace {
@@ -86,11 +86,11 @@ program p(x: in f32[M, 64], n: in i32[M] on cpu, w: in f32[64, H], count: i64, y
 
 constexpr std::string_view kTexts[] = {syntax::kMatmul, syntax::kSoftmax, syntax::kConv2d, kHost};
 
-TEST_CASE("the texts are right before they are changed") {
+TEST_CASE("the texts are correct before they are changed") {
   for (std::string_view text : kTexts) CHECK(Checked(text).Rendered() == "");
 }
 
-TEST_CASE("a word left out, doubled or replaced by another of the text") {
+TEST_CASE("a word is removed, doubled, or replaced by another word of the text") {
   for (std::string_view text : kTexts) {
     std::vector<Token> tokens = TokensOf(text);
     for (size_t i = 0; i < tokens.size(); ++i) {
@@ -104,7 +104,7 @@ TEST_CASE("a word left out, doubled or replaced by another of the text") {
   }
 }
 
-TEST_CASE("names and numbers replaced by what is of another kind") {
+TEST_CASE("names and numbers are replaced by words of another kind") {
   constexpr std::string_view kWords[] = {"0",    "3.5", "true",    "M",       "x",
                                          "T",    "BM",  "iota(i)", "core_id", "f32",
                                          "auto", "max", "-1",      "matmul"};

@@ -221,7 +221,8 @@ class GraphText {
     return {Let(depth, "add {}, {} : i64", seven, sizes[0]), after.vector};
   }
 
-  /// Writes slot[i, j] = number + 3 * i + 7 * j + block. Each element passes through a buffer in scratch memory.
+  /// Writes slot[i, j] = number + 3 * i + 7 * j + block to a slot of a pipe. Each element passes through a
+  /// buffer in scratch memory.
   void WriteElements(int depth, const std::string& block, const std::string& slot,
                      const std::vector<std::string>& sizes, const Carried& carried) {
     std::string start = Let(depth, "add {}, {} : i64", carried.number, block);

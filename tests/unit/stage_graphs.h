@@ -49,10 +49,10 @@ enum class RoundForm : uint8_t { Blocks, Counted, Peeled };
 
 struct GraphStage {
   RoundForm form = RoundForm::Blocks;
-  std::vector<Transfer> order;  ///< its pushes and pops in a round
+  std::vector<Transfer> order;  ///< the stage's pushes and pops in a round
   bool loops = false;           ///< neighbouring transfers of one pipe are written as a loop
   bool stages_in_scratch = false;
-  int64_t check_bound = -1;  ///< its blocks' numbers must be below this; negative: unchecked
+  int64_t check_bound = -1;  ///< block numbers must be below this; negative: unchecked
   int64_t wrong_size = -1;   ///< index of a pop that expects a wrong size; negative: none
 };
 

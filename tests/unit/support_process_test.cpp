@@ -36,20 +36,20 @@ TEST_CASE("process: output, exit code, folder, environment, empty input") {
   CHECK(DescribeEnd(result, request) == "exited with code 3");
 }
 
-TEST_CASE("process: words reach the program as they are") {
+TEST_CASE("process: arguments reach the program unchanged") {
   ProcessRequest request;
   request.words = {"printf", "%s|", "a b", "$HOME", "*", ""};
   CHECK(Ran(request).out == "a b|$HOME|*||");
 }
 
-TEST_CASE("process: a signal is told") {
+TEST_CASE("process: termination by a signal is reported") {
   ProcessRequest request = Shell("kill -SEGV $$");
   ProcessResult result = Ran(request);
   CHECK(result.signal == 11);
   CHECK(DescribeEnd(result, request).starts_with("was killed by signal 11"));
 }
 
-TEST_CASE("process: an end is told though the parent was started with SIGCHLD ignored") {
+TEST_CASE("process: an exit is reported even if the parent was started with SIGCHLD ignored") {
   ::signal(SIGCHLD, SIG_IGN);
   BeginProcess();
   ProcessRequest request = Shell("exit 3");
@@ -57,12 +57,12 @@ TEST_CASE("process: an end is told though the parent was started with SIGCHLD ig
   CHECK(Ran(request).exit_code == 3);
 }
 
-TEST_CASE("process: more output than a pipe holds") {
+TEST_CASE("process: more output than fits into a pipe") {
   CHECK(Ran(Shell("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2")).err.size() ==
         3000000);
 }
 
-TEST_CASE("process: a deadline ends it and what it started") {
+TEST_CASE("process: a deadline ends the process and what it started") {
   ProcessRequest request = Shell("sleep 60 & sleep 60");
   request.deadline_s = 0.2;
   auto start = std::chrono::steady_clock::now();
@@ -72,7 +72,7 @@ TEST_CASE("process: a deadline ends it and what it started") {
   CHECK(DescribeEnd(result, request) == "did not end within 0.2 s");
 }
 
-TEST_CASE("process: a program that is not there") {
+TEST_CASE("process: a program that does not exist") {
   ProcessRequest request;
   request.words = {"kernelc-no-such-program"};
   CHECK_FALSE(RunProcess(request).ok());

@@ -73,7 +73,7 @@ std::string Mutate(std::string text, Random& random) {
 
 }  // namespace
 
-TEST_CASE("what is no text is refused where it goes wrong") {
+TEST_CASE("invalid UTF-8 is rejected at its position") {
   using namespace std::string_view_literals;
   CHECK(Parsed("kernel k() {\n \0 }"sv).Errors() == "2:2 E0102");
   CHECK(Parsed("// ok \xC3\xA9\nconst x = \"\xFF\";").Errors() == "2:12 E0103");
@@ -84,7 +84,7 @@ TEST_CASE("what is no text is refused where it goes wrong") {
   CHECK(Parsed("// \xF4\x8F\xBF\xBF \xEF\xBF\xBF \xDF\xBF").Errors() == "");
 }
 
-TEST_CASE("a file that is too large is refused before it is read") {
+TEST_CASE("a file that is too large is rejected before it is read") {
   CHECK(Parsed(std::string(kMaxBytes + 1, ' ')).Errors() == "1:1 E0101");
   CHECK(Parsed(std::string(kMaxBytes, ' ')).Errors() == "");
   CHECK(Parsed(Repeat("x\n", kMaxTokens + 1)).Errors() ==
@@ -128,7 +128,7 @@ TEST_CASE("nesting has a limit, up to which everything works") {
   CHECK(Parsed(InKernel(Repeat("if a { } ", 1000))).Errors() == "");
 }
 
-TEST_CASE("long chains are bounded like nesting") {
+TEST_CASE("long chains are limited like nesting") {
   struct Chain {
     std::string_view before, link, after;
   };
@@ -154,7 +154,7 @@ TEST_CASE("long chains are bounded like nesting") {
   CHECK(deep.diagnostics.all()[0]->id == diag::TooComplex.id);
 }
 
-TEST_CASE("each mistake is reported once, and the next one too") {
+TEST_CASE("each mistake is reported once, and so are later mistakes") {
   Parsed parsed(R"kdl(kernel k(a in f32[N]) { let x = ; }
 kernel l(b: in f32[N]) {
     let x = ;
@@ -174,7 +174,7 @@ kernel n() { x = 1; else { } y = 2; }
         "E0114, 11:1 E0113, 12:21 E0113");
 }
 
-TEST_CASE("items without mistakes are kept beside others") {
+TEST_CASE("items without mistakes are kept next to items with mistakes") {
   Parsed parsed("kernel a() { } kernel b() { let = 1; } kernel c() { 3 = x; } kernel d() { }");
   CHECK(!parsed.result.ok);
   REQUIRE(parsed.result.module->items.size() == 2);
@@ -182,20 +182,20 @@ TEST_CASE("items without mistakes are kept beside others") {
   CHECK(parsed.result.module->items[1]->name.name.text() == "d");
 }
 
-TEST_CASE("words at fault do not make the parser complain as well") {
+TEST_CASE("invalid words do not cause additional parser errors") {
   Parsed parsed(
       "kernel k() {\n let a = 1 $ 2;\n let b = \"open;\n let c = 12ab;\n let d = 3 4;\n}");
   CHECK(parsed.Errors() == "2:12 E0106, 3:10 E0108, 4:10 E0107, 5:12 E0113");
   CHECK(Parsed("kernel k() { /* open }").Errors() == "1:14 E0109");
 }
 
-TEST_CASE("after very many errors reading stops") {
+TEST_CASE("parsing stops after very many errors") {
   Parsed parsed(InKernel(Repeat("x = ; ", 5000)));
   CHECK(parsed.diagnostics.all().size() == 51);
   CHECK(parsed.diagnostics.all().back()->id == diag::TooManyErrors.id);
 }
 
-TEST_CASE("endless repetitions of one mistake come to an end") {
+TEST_CASE("parsing ends even if one mistake is repeated endlessly") {
   for (std::string_view chunk :
        {"} ",      "kernel k() { ", "let ",  "spmd ; ", "a.; ",       "a ",      "( ",
         "1 ",      "range ",        "@ ",    "in ",     "kernel k( ", "device ", "test ",
@@ -208,7 +208,7 @@ TEST_CASE("endless repetitions of one mistake come to an end") {
   }
 }
 
-TEST_CASE("whatever the bytes, the parser ends with a tree or with located errors") {
+TEST_CASE("for any bytes, the parser ends with a tree or with located errors") {
   Random random(20);
   size_t refused = 0;
   constexpr size_t kRounds = 300;

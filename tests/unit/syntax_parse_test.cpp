@@ -35,7 +35,7 @@ const FunctionItem& OnlyFunction(const Parsed& parsed) {
 
 }  // namespace
 
-TEST_CASE("programs of the language are read whole") {
+TEST_CASE("programs of the language are parsed completely") {
   for (std::string_view text : kCorpus) {
     CAPTURE(text);
     Parsed parsed(text);
@@ -45,7 +45,7 @@ TEST_CASE("programs of the language are read whole") {
   }
 }
 
-TEST_CASE("no text of the language can be read in two ways") {
+TEST_CASE("no text of the language can be parsed in two ways") {
   for (std::string_view text : kCorpus) {
     CAPTURE(text);
     SourceManager sources;
@@ -55,7 +55,7 @@ TEST_CASE("no text of the language can be read in two ways") {
   }
 }
 
-TEST_CASE("an empty file, or one of comments, is a module without items") {
+TEST_CASE("an empty file, or a file of comments, is a module without items") {
   for (std::string_view text : {"", "\n", "// only\n", "/* only */", "\xEF\xBB\xBF", "///\n"}) {
     Parsed parsed(text);
     CHECK(parsed.result.ok);
@@ -86,7 +86,7 @@ TEST_CASE("operators bind from tightest to loosest") {
   CHECK(Tree("- a as f32") == "(unary - (as f32 (name a)))");
 }
 
-TEST_CASE("a generic call is told from a comparison by the = of its argument") {
+TEST_CASE("the = of an argument distinguishes a generic call from a comparison") {
   CHECK(Tree("f<A = 1>(x)") == "(call f <A>: (int 1) (name x))");
   CHECK(Tree("f < A && 1 == b") ==
         "(binary && (binary < (name f) (name A)) (binary == (int 1) (name b)))");
@@ -116,7 +116,7 @@ TEST_CASE("indices, calls, reductions and fields keep all their parts") {
   CHECK(Tree("[(1, 2), (3, 4)]") == "(list (tuple (int 1) (int 2)) (tuple (int 3) (int 4)))");
 }
 
-TEST_CASE("literals keep text and value") {
+TEST_CASE("literals keep their text and value") {
   Parsed parsed(
       "const a = 1_000; const b = 0xFFFF_FFFF_FFFF_FFFF; const c = 0.1; const d = 1e-400; "
       "const e = 2e3; const f = inf; const g = true; const h = \"a\\n\\t\\\"\\\\é\";");
@@ -135,7 +135,7 @@ TEST_CASE("literals keep text and value") {
   CHECK(As<StringLit>(value(7)).value == "a\n\t\"\\é");
 }
 
-TEST_CASE("soft words are names everywhere") {
+TEST_CASE("contextual keywords are valid names everywhere") {
   std::string text;
   for (std::string_view word :
        {"range",   "stage", "domain",   "pipe",     "device", "test",   "by",
@@ -173,7 +173,7 @@ TEST_CASE("doc comments attach to the item below them") {
   CHECK(items[2]->doc == "");
 }
 
-TEST_CASE("spans cover what was written") {
+TEST_CASE("source spans cover the written text") {
   constexpr std::string_view kText = "kernel k(a: in f32[N]) { x = (a + b)[i] as f32 * -c; }";
   Parsed parsed(kText);
   const FunctionItem& kernel = OnlyFunction(parsed);
@@ -192,7 +192,7 @@ TEST_CASE("spans cover what was written") {
   CHECK(text(*product.rhs) == "-c");
 }
 
-TEST_CASE("ids are dense: a side table has a place for each node") {
+TEST_CASE("ids are dense: a side table has an entry for each node") {
   Parsed parsed(kTheRest);
   REQUIRE(parsed.result.ok);
   CHECK(parsed.result.module->expr_count > 200);
@@ -201,13 +201,13 @@ TEST_CASE("ids are dense: a side table has a place for each node") {
   CHECK(parsed.result.module->stmt_count < 80);
 }
 
-TEST_CASE("line ends of all kinds give one tree") {
+TEST_CASE("all kinds of line ends give the same tree") {
   std::string crlf;
   for (char c : kSoftmax) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
   CHECK(Parsed(crlf).Flat() == Parsed(kSoftmax).Flat());
 }
 
-TEST_CASE("a megabyte of kernels is read") {
+TEST_CASE("a megabyte of kernels is parsed") {
   std::string text;
   while (text.size() < (size_t{1} << 20)) text += kAttention;
   Parsed parsed(text);

@@ -7,8 +7,8 @@
 #include "workgroup_lowering.h"
 
 // Tests that block copies do not change any bit. Each kernel is interpreted before and after the passes for
-// clusters. At the end it runs worker by worker, and each copy is delayed until it is awaited, so that the
-// tests notice when a wait or a barrier is removed.
+// clusters. After the last pass it also runs worker by worker, and each copy is delayed until the kernel
+// waits for it, so that the tests notice when a wait or a barrier is removed.
 
 namespace kdl::cluster {
 
@@ -242,7 +242,7 @@ std::vector<int64_t> SlotsOf(const std::string& text, int64_t workgroup_bytes = 
 
 }  // namespace
 
-TEST_CASE("block copies, also turns ahead, change no bit") {
+TEST_CASE("block copies change no bit, even if they start iterations ahead") {
   CheckLowering(kMatmul, kShapes);
   CheckLowering(kAddsTo, kShapes);
   CheckLowering(kColumns, kShapes);
@@ -251,7 +251,7 @@ TEST_CASE("block copies, also turns ahead, change no bit") {
   CheckLowering(kMeets, kShapes);
 }
 
-TEST_CASE("products in vectors have the bits of those in scalars") {
+TEST_CASE("products with vectors give the same bits as products with scalars") {
   for (const char* text : {kMatmul, kAddsTo}) {
     auto facts = MachineOf(4);
     facts.in_vectors = true;
@@ -264,19 +264,19 @@ TEST_CASE("products in vectors have the bits of those in scalars") {
   CHECK(std::ranges::count_if(simt::OpsOfKind(*lowered, ir::OpKind::Fma), in_vectors) >= 1);
 }
 
-TEST_CASE("a copy that is not awaited, and a barrier that is taken away, are missed") {
+TEST_CASE("removing the wait for a copy, or a barrier, is detected") {
   for (const char* text : {kMatmul, kAddsTo, kColumns, kStages, kParts}) {
     CHECK(CheckMissed(text, ir::OpKind::AwaitCopies) >= 2);
     CHECK(CheckMissed(text, ir::OpKind::Barrier) >= 2);
   }
 }
 
-TEST_CASE("copies run ahead as far as the scratchpad has room") {
+TEST_CASE("copies start as many iterations ahead as the scratchpad has room for") {
   CHECK(SlotsOf(kAddsTo) == std::vector<int64_t>{2, 2});
   CHECK(SlotsOf(kAddsTo, 800).empty());
 }
 
-TEST_CASE("copies run ahead in stages and between barriers of the launch, never past one") {
+TEST_CASE("copies start ahead in stages and between launch barriers, but never cross a barrier") {
   CHECK(SlotsOf(kStages) == std::vector<int64_t>{2, 3});
   std::string in_place = kStages;  // a stage changes what another stage copies
   in_place.replace(in_place.find("%x: tensor<f32,[M,N]> in,"), 25, "%x: tensor<f32,[M,N]> inout,");

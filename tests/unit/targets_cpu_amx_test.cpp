@@ -196,7 +196,7 @@ void Lower(TestKernel& test) {
 
 }  // namespace
 
-TEST_CASE("tiles: loops with them compute what the product is") {
+TEST_CASE("tiles: loops with tiles compute the product") {
   std::vector<Dims> shapes = {{{"M", 23}, {"N", 50}, {"K", 205}}, {{"M", 5}, {"N", 7}, {"K", 63}}};
   struct Row {
     const char* level;
@@ -222,7 +222,7 @@ TEST_CASE("tiles: loops with them compute what the product is") {
   }
 }
 
-TEST_CASE("tiles: the code configures them, multiplies signs as they are and gives them back") {
+TEST_CASE("tiles: the code configures tiles, multiplies with the right signs, and releases tiles") {
   bool runs = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw");
   if (!runs) return;
   size_t signs = 0;
@@ -241,8 +241,7 @@ TEST_CASE("tiles: the code configures them, multiplies signs as they are and giv
   }
 }
 
-TEST_CASE(
-    "tiles: sums of bf16 are those of the unit's steps, in tiles, beside them and after them") {
+TEST_CASE("tiles: sums of bf16 are those of the instruction's steps, inside and outside of tiles") {
   if (!__builtin_cpu_supports("avx512bf16")) return;
   TestKernel test(ProductOf("bf16", "bf16"), targets::BuiltinInstructions());
   Lower(test);
@@ -255,7 +254,7 @@ TEST_CASE(
   CHECK_FALSE(tiles::machine.configured);
 }
 
-TEST_CASE("tiles: a step of bf16 is what the manual says, of any bits") {
+TEST_CASE("tiles: a step of bf16 follows the manual, for any bits") {
   std::mt19937_64 random(3);
   for (int draw = 0; draw < 20000; ++draw) {
     uint64_t a[ir::kMaxInstructionDepth];

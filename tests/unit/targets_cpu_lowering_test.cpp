@@ -20,7 +20,7 @@ const std::vector<Dims> kThreeDims = {{{"M", 1}, {"N", 1}, {"K", 1}},
 
 }  // namespace
 
-TEST_CASE("elementwise over blocks") {
+TEST_CASE("elementwise ops over blocks") {
   CheckLowering(R"(
 kernel @saxpy dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> inout) {
   axis i = N by 8
@@ -38,7 +38,7 @@ kernel @saxpy dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> ino
                 kOneDim);
 }
 
-TEST_CASE("matmul: a carried accumulator and a contraction") {
+TEST_CASE("matmul: a loop-carried accumulator and a contraction") {
   CheckLowering(R"(
 kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 4
@@ -63,7 +63,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
                 kThreeDims);
 }
 
-TEST_CASE("narrow floats and integers contract in their accumulator") {
+TEST_CASE("narrow floats and integers are contracted in the accumulator's type") {
   for (std::string_view type : {"f16", "bf16", "i32", "u64", "f64"}) {
     std::string element(type);
     std::string acc = element == "f16" || element == "bf16" ? "f32" : element;
@@ -99,7 +99,7 @@ TEST_CASE("narrow floats and integers contract in their accumulator") {
   }
 }
 
-TEST_CASE("online softmax: reductions in lanes, several carried tiles, a fn") {
+TEST_CASE("online softmax: reductions in lanes, several loop-carried tiles, a fn") {
   CheckLowering(R"(
 fn @twist (%v: f32) -> f32 {
   %c = const 0.5 : f32
@@ -150,7 +150,7 @@ kernel @softmax dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> ou
                  {{"M", 0}, {"N", 4}}});
 }
 
-TEST_CASE("carried tiles swap, pass through and come from outside") {
+TEST_CASE("loop-carried tiles are swapped, passed through, or come from outside") {
   CheckLowering(
       R"(
 kernel @swap dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,4]> out) {
@@ -177,7 +177,7 @@ kernel @swap dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,4]> out) {
       {{{"M", 5}, {"N", 0}}, {{"M", 5}, {"N", 1}}, {{"M", 9}, {"N", 2}}, {{"M", 9}, {"N", 5}}});
 }
 
-TEST_CASE("three carried tiles turn in a circle") {
+TEST_CASE("three loop-carried tiles rotate") {
   CheckLowering(
       R"(
 kernel @turn dims(%M, %N) (%x: tensor<f32,[M,3]> in, %y: tensor<f32,[M,3]> out) {
@@ -211,7 +211,7 @@ kernel @turn dims(%M, %N) (%x: tensor<f32,[M,3]> in, %y: tensor<f32,[M,3]> out) 
       {{{"M", 5}, {"N", 0}}, {{"M", 5}, {"N", 1}}, {{"M", 9}, {"N", 2}}, {{"M", 9}, {"N", 7}}});
 }
 
-TEST_CASE("branches give tiles") {
+TEST_CASE("branches return tiles") {
   CheckLowering(R"(
 kernel @choose dims(%M, %N) (%flag: bool, %x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout) {
   axis i = M by 4
@@ -247,7 +247,7 @@ kernel @choose dims(%M, %N) (%flag: bool, %x: tensor<f32,[M,N]> in, %y: tensor<f
                 kTwoDims);
 }
 
-TEST_CASE("an element outside traps at the same index in the same words") {
+TEST_CASE("an element that is out of bounds traps at the same index with the same message") {
   CheckLowering(R"(
 kernel @shift dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout) {
   axis i = M by 4
@@ -284,7 +284,7 @@ kernel @gather dims(%M, %N) (%t: tensor<i32,[M]> in, %x: tensor<f32,[N]> in, %y:
                 {{{"M", 9}, {"N", 10}}, {{"M", 9}, {"N", 3}}, {{"M", 9}, {"N", 0}}});
 }
 
-TEST_CASE("an access that walks memory across the axes traps first where the axes say") {
+TEST_CASE("an access across the order of memory traps first where the order of the axes says") {
   CheckLowering(R"(
 kernel @across dims(%M, %N) (%x: tensor<f32,[N,M]> in, %y: tensor<f32,[M,N]> inout) {
   axis i = M by 4
@@ -301,7 +301,7 @@ kernel @across dims(%M, %N) (%x: tensor<f32,[N,M]> in, %y: tensor<f32,[M,N]> ino
                 kTwoDims);
 }
 
-TEST_CASE("a tile that took the place of a carried one is not written over while it is needed") {
+TEST_CASE("a tile that replaced a loop-carried tile is not overwritten while it is needed") {
   CheckLowering(R"(
 kernel @place dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,2]> inout) {
   axis i = M by 8
@@ -329,7 +329,7 @@ kernel @place dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,2]> inout)
                 {{{"M", 5}, {"N", 0}}, {{"M", 5}, {"N", 1}}, {{"M", 9}, {"N", 4}}});
 }
 
-TEST_CASE("elements outside have a value, masks keep elements out") {
+TEST_CASE("elements out of bounds have a default value, and masks exclude elements") {
   CheckLowering(R"(
 kernel @stencil dims(%M, %N) (%x: tensor<f32,[M,N]> in, %m: tensor<bool,[M,N]> in, %y: tensor<f32,[M,N]> inout) {
   axis i = M by 4
@@ -360,7 +360,7 @@ kernel @stencil dims(%M, %N) (%x: tensor<f32,[M,N]> in, %m: tensor<bool,[M,N]> i
                 kTwoDims);
 }
 
-TEST_CASE("integer division traps where the divisor is 0, but not outside its mask") {
+TEST_CASE("integer division traps where the divisor is 0, but not for masked elements") {
   CheckLowering(R"(
 fn @ratio (%a: i32, %b: i32) -> i32 {
   %q = div %a, %b {text = "a / b"} : i32
@@ -462,7 +462,7 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
   }
 }
 
-TEST_CASE("contractions of vectors, of several axes, over an axis that one side lacks") {
+TEST_CASE("contractions of vectors, over several axes, and over an axis of only one side") {
   for (std::string order : {"sequential", "lanes64"}) {
     std::string text = R"(
 kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y: tensor<f32,[M]> inout, %s: tensor<f32,[M,2]> inout) {
@@ -501,7 +501,7 @@ kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y:
   }
 }
 
-TEST_CASE("ranges from below zero, scalar binders, empty and backward ranges") {
+TEST_CASE("ranges below zero, scalar loop variables, and empty and backward ranges") {
   CheckLowering(R"(
 kernel @ranges dims(%N) (%lo: i32, %hi: i32, %y: tensor<i64,[N,4]> inout) {
   axis i by 4
@@ -593,7 +593,7 @@ kernel @order dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %y: tensor<f32,[N]> in)
                 {{{"M", 9}, {"N", 6}}, {{"M", 1}, {"N", 8}}});
 }
 
-TEST_CASE("tiles live across loops, branches and their own last uses") {
+TEST_CASE("tiles are live across loops and branches until their last use") {
   CheckLowering(R"(
 kernel @live dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout) {
   axis i = M by 4

@@ -1,8 +1,8 @@
 #include "ir/op_kind.h"
 #include "lowering_run.h"
 
-// Tests stages and pipes in the lowering. Whether pipes are buffered or stages are fused, each kernel behaves
-// after every pass as before it.
+// Tests stages and pipes in the lowering, both with buffered pipes and with fused stages. After every pass,
+// each kernel must behave as before the pass.
 
 namespace kdl::cpu {
 
@@ -14,7 +14,7 @@ const std::vector<Dims> kShapes = {{{"M", 0}, {"N", 3}},
                                    {{"M", 5}, {"N", 9}},
                                    {{"M", 13}, {"N", 31}}};
 
-/// A kernel over blocks of 4 x 8 whose `body` declares pipes and stages.
+/// Returns a kernel over blocks of 4 x 8. `body` declares its pipes and stages.
 std::string Kernel(const std::string& body) {
   return R"(
 kernel @k dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> out, %z: tensor<f32,[M,N]> out) {
@@ -48,7 +48,7 @@ std::string Pipe(const std::string& name, int depth) {
          "\"} : pipe<f32,[4,8]>\n";
 }
 
-/// y = 2 x + 1 through one pipe.
+/// Returns a kernel that computes y = 2 x + 1 through one pipe.
 std::string OnePipe(int depth) {
   return Kernel(Pipe("q", depth) + Stage("make", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -61,7 +61,7 @@ std::string OnePipe(int depth) {
 )"));
 }
 
-/// The first stage pushes tiles, and pops what the second stage computes from them.
+/// Returns a kernel whose first stage pushes tiles, and pops what the second stage computes from them.
 std::string Opposite(int depth) {
   return Kernel(Pipe("q", depth) + Pipe("back", depth) + Stage("first", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -77,8 +77,8 @@ std::string Opposite(int depth) {
 )"));
 }
 
-/// Three stages with three pipes. The pipe `far` goes directly from the first stage to the third, and also
-/// carries the sums of the rows.
+/// Returns a kernel with three stages and three pipes. The pipe `far` goes directly from the first stage to
+/// the third, and also carries the sums of the rows.
 std::string ThreeStages() {
   return Kernel(Pipe("q", 1) + Pipe("r", 2) + Pipe("far", 8) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -97,7 +97,7 @@ std::string ThreeStages() {
 )"));
 }
 
-/// Both stages contain a loop; one of these loops carries a sum.
+/// Returns a kernel in which both stages contain a loop. One of these loops carries a sum.
 std::string InnerLoops() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -118,8 +118,8 @@ std::string InnerLoops() {
 )"));
 }
 
-/// The stages have equal rates but different loops: one pushes three times in a row, the other pops in a
-/// loop.
+/// Returns a kernel whose stages have equal rates but different loops: one stage pushes three times in a row,
+/// and the other pops in a loop.
 std::string OutOfStep() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -162,12 +162,12 @@ void CheckBothWays(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("one pipe, of several depths") {
+TEST_CASE("one pipe, with several depths") {
   for (int depth : {1, 2, 8}) CheckBothWays(OnePipe(depth));
   CHECK(Fuses(OnePipe(2)));
 }
 
-TEST_CASE("positions in the other order, of what may trap") {
+TEST_CASE("positions in the other order, with ops that may trap") {
   std::string text =
       Kernel("  %p = pipe {depth = 1, name = \"p\"} : pipe<f32,[8,4]>\n" + Stage("make", "", R"(
       %v = load %x[%i, %j] {bounds = guard, text = "x[i, j]"} : tile<f32; i j>
@@ -189,17 +189,17 @@ TEST_CASE("three stages, three pipes") {
   CHECK(Fuses(ThreeStages()));
 }
 
-TEST_CASE("loops in step inside of blocks") {
+TEST_CASE("loops in step, inside of blocks") {
   CheckBothWays(InnerLoops());
   CHECK(Fuses(InnerLoops()));
 }
 
-TEST_CASE("stages that are not in step stay stages") {
+TEST_CASE("stages that are not in step are not fused") {
   CheckBothWays(OutOfStep());
   CHECK(!Fuses(OutOfStep()));
 }
 
-TEST_CASE("rings lie one after the other, and the workspace is injected once") {
+TEST_CASE("ring buffers are placed one after another, and the workspace is injected once") {
   TestKernel test(ThreeStages());
   test.Apply(kLayOutPipes);
   int64_t end = 0;
@@ -217,7 +217,7 @@ TEST_CASE("rings lie one after the other, and the workspace is injected once") {
   CHECK(test.Text() == once);
 }
 
-TEST_CASE("pipes on chip need no workspace") {
+TEST_CASE("pipes on the chip need no workspace") {
   TestKernel test(OnePipe(2));
   ProcessorFacts facts;
   facts.pipes_on_chip = true;
@@ -230,8 +230,8 @@ TEST_CASE("pipes on chip need no workspace") {
 
 namespace {
 
-/// A small version of a row of attention's loop. Tiles pass between the engines in both directions, and the
-/// vector engine carries values between iterations.
+/// A small version of the loop that computes a row of attention. Tiles pass between the engines in both
+/// directions, and the vector engine carries values between iterations.
 const char* kBothDirections = R"(
 kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, %v: tensor<f32,[N,D]> in, %o: tensor<f32,[M,D]> out) {
   axis i = M by 4
@@ -302,7 +302,7 @@ std::string CutText(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a kernel is cut at the borders of the units, with the same results") {
+TEST_CASE("a kernel is partitioned by engine, with the same results") {
   std::vector<Dims> shapes = {{{"M", 1}, {"N", 1}, {"D", 1}},
                               {{"M", 4}, {"N", 8}, {"D", 16}},
                               {{"M", 5}, {"N", 17}, {"D", 19}},
@@ -319,7 +319,7 @@ TEST_CASE("a kernel is cut at the borders of the units, with the same results") 
   CHECK(text.find("push %p.1 to %p") != std::string::npos);
 }
 
-TEST_CASE("a unit that has nothing to do gets no stage") {
+TEST_CASE("an engine without work gets no stage") {
   CHECK(CutText(kMatmul).find("stage") == std::string::npos);
 }
 

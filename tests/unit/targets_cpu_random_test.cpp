@@ -192,7 +192,8 @@ class RandomKernel {
             ir::MakeAttr<ir::AttrKey::Text>(Intern("access " + std::to_string(++accesses_)))};
   }
 
-  /// Returns elements of the table at the indices of one of the blocks, with 2 in place of those outside.
+  /// Returns elements of the table at the indices of one of the blocks, with 2 in place of elements that are
+  /// out of bounds.
   ir::Value* Gathered() {
     ir::Builder& b = *builder_;
     std::vector<ir::Value*> index;
@@ -249,7 +250,7 @@ class RandomKernel {
 
   ir::OrderKind Order() { return Once(2) ? ir::OrderKind::Sequential : ir::OrderKind::Lanes64; }
 
-  /// Returns one or two of the axes in any order, and stores the remaining ones in `left`.
+  /// Returns one or two of the axes in any order, and stores the remaining axes in `left`.
   ir::AxisList Reduced(const std::vector<ir::AxisId>& axes, std::vector<ir::AxisId>& left) {
     ir::AxisList over;
     left = axes;
@@ -387,7 +388,7 @@ class RandomKernel {
 
 }  // namespace
 
-TEST_CASE("random kernels do the same before and after every pass of the lowering") {
+TEST_CASE("random kernels give the same results before and after every pass of the lowering") {
   uint64_t trapped = 0;
   uint64_t ended = 0;
   const uint64_t kernels = test::DrawnCount(60);

@@ -14,7 +14,7 @@ const std::vector<Dims> kAroundLanes = {
 
 }  // namespace
 
-TEST_CASE("one walk stores, folds twice, and is followed by nests that load the row again") {
+TEST_CASE("one loop stores and reduces twice, before elementwise loops that load the row again") {
   CheckLowering(R"(
 kernel @norm dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y: tensor<f32,[M,N]> inout, %s: tensor<f32,[M,2]> out) {
   axis i = M by 3
@@ -46,7 +46,7 @@ kernel @norm dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
                 kAroundLanes);
 }
 
-TEST_CASE("a fold of elements that a mask or an edge leaves out") {
+TEST_CASE("a reduction of elements, some of which a mask or a bound excludes") {
   CheckLowering(R"(
 kernel @masked dims(%M, %N) (%x: tensor<f64,[M,N]> in, %p: tensor<bool,[M,N]> in, %y: tensor<f64,[M,2]> out) {
   axis i = M by 3
@@ -76,7 +76,7 @@ kernel @masked dims(%M, %N) (%x: tensor<f64,[M,N]> in, %p: tensor<bool,[M,N]> in
                 kAroundLanes);
 }
 
-TEST_CASE("a fold's walk traps where the elements alone would have") {
+TEST_CASE("a fused reduction traps where the elementwise op alone would trap") {
   CheckLowering(R"(
 kernel @guarded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M]> inout) {
   axis i = M by 3
@@ -97,9 +97,7 @@ kernel @guarded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M]> inou
                 kAroundLanes);
 }
 
-TEST_CASE(
-    "folds of what only single elements can gather, of narrow types, and of sixteen bits in "
-    "pairs") {
+TEST_CASE("reductions of gathered elements, of narrow types, and of 16-bit elements in pairs") {
   CheckLowering(R"(
 kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in, %v: tensor<f32,[N]> in, %y: tensor<f32,[M,3]> inout, %b: tensor<i8,[M,N]> in, %c: tensor<i8,[M]> out) {
   axis i = M by 3
@@ -135,7 +133,7 @@ kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in,
                 kAroundLanes);
 }
 
-TEST_CASE("rows times a vector, and numbers that were computed before times rows") {
+TEST_CASE("rows times a vector, and precomputed numbers times rows") {
   CheckLowering(R"(
 kernel @decoded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y: tensor<f32,[M,3]> inout, %z: tensor<f32,[N]> inout) {
   axis i = M by 8

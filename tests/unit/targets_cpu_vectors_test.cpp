@@ -21,7 +21,7 @@ const std::vector<Dims> kAroundBlocks = {{{"M", 14}, {"N", 32}, {"K", 5}},
 
 }  // namespace
 
-TEST_CASE("a load that walks the axes the other way is transposed") {
+TEST_CASE("a load that iterates over the axes in the other order is transposed") {
   const std::string text = R"(
 kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> out) {
   axis i = M by 40
@@ -42,7 +42,8 @@ kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> 
   CheckLoweringFor(two_vectors_a_line, text, kAroundVectors, kLoweringPipeline);
 }
 
-TEST_CASE("squares of an axis that has fewer points than a vector are as narrow") {
+TEST_CASE(
+    "register transposes of an axis with fewer points than a vector are as narrow as the axis") {
   CheckLowering(R"(
 kernel @narrow dims(%M, %N) (%x: tensor<f32,[M,N,3]> in, %w: tensor<f32,[3]> in, %y: tensor<f32,[N,3,M]> out) {
   axis i = M by 40
@@ -64,7 +65,7 @@ kernel @narrow dims(%M, %N) (%x: tensor<f32,[M,N,3]> in, %w: tensor<f32,[3]> in,
                 kAroundVectors);
 }
 
-TEST_CASE("transposed and straight loads meet, with a row that both lack") {
+TEST_CASE("transposed loads, plain loads, and a row that is loaded as is") {
   CheckLowering(R"(
 kernel @mix dims(%M, %N) (%x: tensor<f64,[M,N]> in, %s: tensor<f64,[N]> in, %y: tensor<f64,[N,M]> inout) {
   axis i = M by 40
@@ -84,7 +85,7 @@ kernel @mix dims(%M, %N) (%x: tensor<f64,[M,N]> in, %s: tensor<f64,[N]> in, %y: 
                 kAroundVectors);
 }
 
-TEST_CASE("a product with operands that lie transposed in memory") {
+TEST_CASE("a product whose operands are stored transposed") {
   CheckLowering(R"(
 kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 28
@@ -109,7 +110,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]>
                 kAroundBlocks);
 }
 
-TEST_CASE("an operand that others read too keeps its plain layout") {
+TEST_CASE("an operand that other ops also read keeps its plain layout") {
   CheckLowering(R"(
 kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %c: tensor<f32,[M,N]> out, %d: tensor<f32,[K,N]> out) {
   axis i = M by 28
@@ -134,7 +135,7 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
                 kAroundBlocks);
 }
 
-TEST_CASE("rows that come from memory fold together, whole turns and what is left of them") {
+TEST_CASE("rows in memory are reduced together, in whole iterations and in remainders") {
   const std::string text = R"(
 kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y: tensor<f32,[M]> out) {
   axis i = M by 12
@@ -176,7 +177,7 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   CHECK(loads == 2 * 8 + 2 * 4 * 8 + 2 * 8);
 }
 
-TEST_CASE("rows fold in lanes, whole and in part, where nobody can see the blocks") {
+TEST_CASE("rows are reduced in lanes, in whole and partial vectors, regardless of blocks") {
   CheckLowering(R"(
 kernel @rows dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %y: tensor<f32,[M]> out) {
   axis i = M by 12

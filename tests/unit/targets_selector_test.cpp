@@ -14,7 +14,7 @@
 #include "targets/builtin.h"
 #include "targets/cpu/facts.h"
 
-// Tests the blocks chosen for random products with random sizes, constants, types and levels.
+// Tests the block sizes chosen for random products with random sizes, constants, types and levels.
 
 namespace kdl::targets {
 
@@ -209,8 +209,9 @@ int64_t TilesOf(const Product& product, const std::vector<int64_t>& extents) {
   return m * k * form.a_bytes + n * k * form.b_bytes + m * n * form.acc_bytes;
 }
 
-/// Returns the bytes that tiles may occupy, if the smallest tiles occupy `least`. If those fit into the
-/// limit, the result is at least `least` plus half of the limit. Otherwise it is `least` plus the limit.
+/// Returns the bytes that tiles may occupy, if the smallest tiles occupy `least`. If the smallest tiles fit
+/// into the limit, the result is at least `least` plus half of the limit. Otherwise it is `least` plus the
+/// limit.
 int64_t RoomOf(int64_t least, int64_t limit) {
   return least > limit ? least + limit : std::max(limit, least + limit / 2);
 }
@@ -240,9 +241,7 @@ void CheckChoice(const Product& product, const Limits& limits, const std::vector
 
 }  // namespace
 
-TEST_CASE(
-    "whatever the sizes of a product, on each level its blocks are allowed ones that fit, and the "
-    "same each time") {
+TEST_CASE("blocks of random products are allowed, fit on each level, and are the same each time") {
   constexpr size_t kProducts = 10'000;
   constexpr uint64_t kSeed = 19;
   constexpr std::string_view kLevels[] = {

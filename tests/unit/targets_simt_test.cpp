@@ -246,8 +246,8 @@ kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// The tile of the first product is also read by columns, and is a factor of the second product, in whose
-// result the rows are the last dimension.
+// The tile of the first product is also read by columns. It is a factor of the second product, whose result
+// has the rows as its last dimension.
 constexpr const char* kTwoProducts = R"(
 kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in, %c: tensor<f32,[N,M]> inout, %d: tensor<f32,[K,M]> out) {
   axis i = M by 6
@@ -431,7 +431,7 @@ TEST_CASE("factors are fetched iterations ahead: removing any wait, group or bar
 
 TEST_CASE(
     "factors are copied as tensor tiles: removing any mbarrier, wait or barrier is detected") {
-  // There are one or two blocks, and one or several iterations. One range ends before the tensor.
+  // There are one or two blocks, and one or several iterations. One range ends before its tensor ends.
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 64 << 10;
   CheckLowering(
@@ -456,7 +456,8 @@ TEST_CASE(
     "detected") {
   SimtFacts facts = WorkgroupOf(128);
   facts.groups_blocks = true;
-  // Each core has two to four blocks. There are no iterations, one, fewer than there are slots, or more.
+  // Each core has two to four blocks. The number of iterations is zero, one, smaller than the number of
+  // slots, or larger.
   const std::string text = TensorTilesOf(true, true, 16);
   CheckLowering(
       kLowering, text, facts,
@@ -477,8 +478,8 @@ TEST_CASE(
     "detected") {
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 128 << 10;
-  // All tile copies are possible, only some (a range ends before its tensor), or none. The last case has no
-  // iterations.
+  // Tile copies are possible for all factors, for some (because a range ends before its tensor), or for none.
+  // The last case has no iterations.
   CheckLowering(kLowering, kTurns, facts,
                 {{{"L", 66}, {"S", 136}, {"D", 8}, {"H", 136}},
                  {{"L", 3}, {"S", 136}, {"D", 64}, {"H", 130}},
@@ -499,7 +500,7 @@ TEST_CASE(
 TEST_CASE("the blocks of a product are processed in groups of rows, each once") {
   SimtFacts facts = WorkgroupOf(4);
   facts.groups_blocks = true;
-  // There are no rows of blocks, fewer than in a group, or more. The last case has no columns.
+  // The number of rows of blocks is zero, smaller than in a group, or larger. The last case has no columns.
   std::string text = kMatmul;
   const std::string rows = "axis i = M by 4";
   text.replace(text.find(rows), rows.size(), "axis i = M by 1024");  // groups of two rows

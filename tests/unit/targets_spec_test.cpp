@@ -29,7 +29,7 @@ bool Has(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("a spec reads back as its shortest text") {
+TEST_CASE("a spec is parsed and printed as its shortest text") {
   for (const char* text :
        {"host", "host?isa=x86-64-v3", "cuda[1]?arch=sm_90", "debug?seed=7&threads=2"}) {
     Result<Spec> spec = ParseSpec(text);
@@ -40,7 +40,7 @@ TEST_CASE("a spec reads back as its shortest text") {
   CHECK(ParseSpec("cuda[12]")->ordinal == 12);
 }
 
-TEST_CASE("facts follow from the isa, and only what the runtime knows travels on") {
+TEST_CASE("facts follow from the isa, and only keys of the runtime are passed on") {
   Target target = OnlyTarget("host?threads=4&isa=x86-64-v4");
   CHECK(target.facts->level == "x86-64-v4");
   CHECK(target.facts->arch == "x86-64");
@@ -59,7 +59,7 @@ TEST_CASE("facts follow from the isa, and only what the runtime knows travels on
   CHECK(facts.processor.triple == "aarch64-unknown-linux-gnu");
 }
 
-TEST_CASE("without an isa, a spec means every level of the own architecture, the lowest first") {
+TEST_CASE("a spec without an isa means every level of this architecture, the lowest first") {
   for (std::string spec : {"host", "debug?seed=7", "reference"}) {
     Result<std::vector<Target>> targets = BuiltinFamilies().ParseTargets(spec);
     REQUIRE(targets.ok());
@@ -78,7 +78,7 @@ TEST_CASE("without an isa, a spec means every level of the own architecture, the
   }
 }
 
-TEST_CASE("a wrong spec is told what is wrong and what there is") {
+TEST_CASE("an invalid spec is an error that says what is wrong and what is allowed") {
   CHECK(Has(Complaint("gpu"), "unknown kind 'gpu'; the kinds are: host debug"));
   CHECK(Has(Complaint("host?isa=sse9"), "unknown isa 'sse9'; the known ones are: x86-64-v2"));
   CHECK(Has(Complaint("host?isa="), "'isa=' is not key=value"));

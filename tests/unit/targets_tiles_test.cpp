@@ -109,7 +109,7 @@ constexpr std::string_view kTwoPasses =
 
 }  // namespace
 
-TEST_CASE("a contraction takes whole register blocks, and its rows stay in L2 beside a panel") {
+TEST_CASE("a contraction has whole register blocks, and its rows and a panel fit into L2") {
   struct Level {
     std::string_view target;
     int64_t rows;
@@ -132,8 +132,7 @@ TEST_CASE("a contraction takes whole register blocks, and its rows stay in L2 be
   }
 }
 
-TEST_CASE(
-    "only generics that are open and auto are chosen, from their choices where they have some") {
+TEST_CASE("only generics that are open and auto are chosen, from their choices if they have any") {
   std::vector<int64_t> tiles = TilesOf(MatmulText("BM = 8, BN in {16, 48, 512} = auto, BK = auto"));
   REQUIRE(tiles.size() == 2);
   CHECK(tiles[0] == 48);
@@ -144,7 +143,7 @@ TEST_CASE(
   CHECK(tiles[2] == 7);
 }
 
-TEST_CASE("a stream takes long blocks, rows take what L1 holds") {
+TEST_CASE("a stream has long blocks, and rows have blocks that fit into L1") {
   CHECK(TilesOf(std::string(kElementwise)) == std::vector<int64_t>{4096});
   std::vector<int64_t> rows = TilesOf(std::string(kRows));
   REQUIRE(rows.size() == 2);
@@ -152,11 +151,11 @@ TEST_CASE("a stream takes long blocks, rows take what L1 holds") {
   CHECK(rows[0] == 4);
 }
 
-TEST_CASE("tiles of loops one after the other are not there together") {
+TEST_CASE("tiles of consecutive loops are not live at the same time") {
   CHECK(TilesOf(std::string(kTwoPasses)) == std::vector<int64_t>{4, 2048});
 }
 
-TEST_CASE("a generic that nothing uses gets a number too") {
+TEST_CASE("a generic that nothing uses gets a value, too") {
   CHECK(TilesOf("kernel @k generics(B = auto) dims(%N) (%x: tensor<f32,[N]> in) {\n  return\n}\n")
             .size() == 1);
 }

@@ -9,7 +9,7 @@
 
 namespace kdl::targets {
 
-TEST_CASE("units: every row of the tables says what can be done, under a name of its own") {
+TEST_CASE("units: every row of the tables is usable and has a unique name") {
   for (const ir::MatrixInstruction* instruction : BuiltinInstructions()) {
     CHECK_MESSAGE(ir::IsSound(*instruction), instruction->name);
     CHECK(std::ranges::count(BuiltinInstructions(), instruction->name,
@@ -17,7 +17,7 @@ TEST_CASE("units: every row of the tables says what can be done, under a name of
   }
 }
 
-TEST_CASE("units: BFDOT rounds to odd, flushes what is subnormal and ends at infinity") {
+TEST_CASE("units: BFDOT rounds to odd, flushes subnormal numbers, and overflows to infinity") {
   struct Step {
     uint64_t a[2];
     uint64_t b[2];
@@ -44,7 +44,7 @@ TEST_CASE("units: BFDOT rounds to odd, flushes what is subnormal and ends at inf
   }
 }
 
-TEST_CASE("units: BFMMLA takes two pairs, one after the other") {
+TEST_CASE("units: BFMMLA adds two pairs, one after another") {
   // An emulator of the architecture gave this result: the second sum is added after the first sum was
   // rounded, not together with it.
   uint64_t a[] = {0x3f810000, 0x3f830000, 0x33800000, 0x00000000};

@@ -120,7 +120,7 @@ inline void NoteProduct(int sums, int a, int b) {
   ++machine.products;
 }
 
-/// Executes TDPBUUD, TDPBUSD, TDPBSUD or TDPBSSD, which the prefix tells apart. They differ in the signs of
+/// Executes TDPBUUD, TDPBUSD, TDPBSUD or TDPBSSD, depending on the prefix. They differ in the signedness of
 /// their factors.
 inline void Multiply(const Decoded& op) {
   int sums = op.reg;
@@ -145,8 +145,8 @@ inline void Multiply(const Decoded& op) {
   }
 }
 
-/// Returns a fused multiply-add, or the sum of two numbers if a factor is 1, as TDPBF16PS computes it:
-/// subnormal values count as zero.
+/// Returns a * b + c as TDPBF16PS computes it: fused, and with subnormal values treated as zero. If a factor
+/// is 1, this is the sum of two numbers.
 inline float FlushedFma(float a, float b, float c) {
   constexpr unsigned kFlushBoth = 1u << 6 | 1u << 15;
   unsigned before = __builtin_ia32_stmxcsr();
@@ -210,15 +210,16 @@ inline void Handle(int, siginfo_t*, void* state) {
   context->uc_mcontext.gregs[REG_RIP] += op.length;
 }
 
-/// Asks the system for the processor's own tiles. On a processor that has tiles, the emulation cannot replace
-/// them, because their instructions raise no signal.
+/// Requests the processor's own tiles from the system. On a processor that has tiles, the emulation cannot
+/// replace them, because their instructions raise no signal.
 inline bool HasTiles() {
   constexpr long kAskForState = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;         // XFEATURE_XTILE_DATA
   return syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
 
-/// While this object exists, the process has tiles: the processor's if it has any, else emulated ones.
+/// While this object exists, the process has tiles: the processor's tiles if there are any, otherwise
+/// emulated tiles.
 class Emulation {
  public:
   Emulation() : counts_(!HasTiles()) {
@@ -235,7 +236,7 @@ class Emulation {
   Emulation(const Emulation&) = delete;
   Emulation& operator=(const Emulation&) = delete;
 
-  /// Returns whether `machine` counts what the code does. It only counts with emulated tiles.
+  /// Returns whether `machine` counts the executed instructions, which it only does with emulated tiles.
   bool counts() const { return counts_; }
 
  private:

@@ -36,7 +36,7 @@ constexpr const char* kText =
 
 }  // namespace
 
-TEST_CASE("golden: a file takes apart and goes together again") {
+TEST_CASE("golden: a file is split into parts and joined again") {
   GoldenFile file = Parsed(kText);
   REQUIRE(file.commands.size() == 2);
   CHECK(file.commands[0].words ==
@@ -51,7 +51,7 @@ TEST_CASE("golden: a file takes apart and goes together again") {
   CHECK(CompilerInput(file) == std::string(kText).substr(0, std::string(kText).find("//===")));
 }
 
-TEST_CASE("golden: what is no golden file, and what is a wrong one") {
+TEST_CASE("golden: files that are not golden files, and invalid golden files") {
   auto none = ParseGolden("kernel f() {}\n", "t.kdl");
   REQUIRE(none.ok());
   CHECK_FALSE(none->has_value());
@@ -71,7 +71,7 @@ TEST_CASE("golden: equal output changes nothing") {
   CHECK(FormatGolden(WithActual(file, actual, "t.kdl")) == FormatGolden(file));
 }
 
-TEST_CASE("golden: a part is a block with its values numbered anew") {
+TEST_CASE("golden: a part is a block whose values are renumbered") {
   GoldenFile file = Parsed(
       "//! args: build\n//=== stdout of if %c\n//| if %c {\n//|   %0 = add %1, %0\n//| } else {\n"
       "//|   yield\n//| }\n//=== stdout of last\n//| last %0\n//=== stdout of none\n//| x\n");
@@ -86,7 +86,7 @@ TEST_CASE("golden: a part is a block with its values numbered anew") {
   CHECK(updated.sections[1].text == file.sections[1].text);
 }
 
-TEST_CASE("golden: every difference shows") {
+TEST_CASE("golden: every difference is shown") {
   GoldenFile file = Parsed(
       "//! args: build\nab\n//~ 2: error: e [E0001]\ncd\n//=== stdout\n//| o\n//=== f\n//| g\n");
   std::string same = "t.kdl:2:2: error: e [E0001]\n  ab\n   ^\n";
@@ -105,7 +105,7 @@ TEST_CASE("golden: every difference shows") {
   CHECK(after({"o\n", same + "help: more\n", {{"f", "g\n"}}}) != before);
 }
 
-TEST_CASE("golden: what has no line becomes a stderr section") {
+TEST_CASE("golden: a diagnostic without a line goes to a stderr section") {
   GoldenFile file = Parsed("//! args: build\nab\n");
   GoldenFile updated =
       WithActual(file, {"", "kernelc: error: there is no file 'x' [E0911]\n", {}}, "t.kdl");

@@ -148,14 +148,14 @@ TEST_CASE("kernels run from the KIR text of their image") {
   }
 }
 
-TEST_CASE("a trap reads as on every other device") {
+TEST_CASE("a trap has the same message as on every other device") {
   std::vector<float> x(4);
   std::vector<float> y(4);
   CHECK(RunProgram("reference", kModule, x, y, 4) ==
         "m.kdl:12:5: error: index 4 is outside dimension 0 of size 4 in 'x[n]'");
 }
 
-TEST_CASE("a payload that is no KIR is refused with its fault") {
+TEST_CASE("a payload that is not KIR is rejected with an error that names the mistake") {
   std::vector<float> x(4);
   std::vector<float> y(4);
   std::string message = RunProgram("reference", "kernel {", x, y, 0);
@@ -165,7 +165,7 @@ TEST_CASE("a payload that is no KIR is refused with its fault") {
   CHECK(message.find("has no kernel 'scale.f32'") != std::string::npos);
 }
 
-TEST_CASE("the device states what it is and refuses what it does not know") {
+TEST_CASE("the device reports its properties and rejects what it does not know") {
   Context c;
   Result<kdl_device*> device = c.Select("reference?cores=7");
   REQUIRE(device.ok());

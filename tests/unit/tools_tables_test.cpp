@@ -7,7 +7,7 @@
 
 namespace kdl::tools {
 
-TEST_CASE("each diagnostic has a number of its own") {
+TEST_CASE("each diagnostic has a unique number") {
   std::set<std::string_view> numbers;
   for (const DiagnosticRow& row : AllDiagnostics()) {
     CHECK_MESSAGE(numbers.insert(row.id).second, row.id);

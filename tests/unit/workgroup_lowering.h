@@ -103,7 +103,8 @@ inline std::vector<bool> Missed(const WorkgroupLowering& lowering, const std::st
   return missed;
 }
 
-/// Returns the number of ops of a kind without which some run fails. The others may be redundant.
+/// Returns the number of ops of a kind without which some run fails. The other ops of the kind may be
+/// redundant.
 inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::string& text,
                              const SimtFacts& facts, ir::OpKind kind,
                              const std::vector<Dims>& shapes) {
@@ -111,7 +112,7 @@ inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::strin
                             true);
 }
 
-/// Checks that some run fails without any one of the ops of a kind. Returns the number of these ops.
+/// Checks that removing any single op of a kind makes some run fail. Returns the number of these ops.
 inline size_t CheckMissed(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, ir::OpKind kind,
                           const std::vector<Dims>& shapes) {

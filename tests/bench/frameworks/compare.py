@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares kernels with PyTorch, IREE and NumPy, if this Python can import them. All sides alternate in one
-process, on the same arrays.
+"""Compares kernels with PyTorch, IREE and NumPy, if this Python can import them. All implementations
+alternate in one process, on the same arrays.
 
 Rows are the kernels in kernels/, with `auto` tiles, called through their C functions. Results are first
 compared with NumPy's in float64; a wrong row is reported as WRONG without a time, and the exit code is 1.
 With one thread, times are processor time. With two threads, they are wall-clock time, and the fastest of five
-tries counts in each trial. The column `unit` has the name that the peer reports for its implementation.
+tries counts in each trial. The column `unit` contains the name that the peer reports for its implementation.
 """
 import argparse
 import dataclasses
@@ -25,9 +25,9 @@ from peers import PEERS
 from rows import ROWS
 
 BENCH = pathlib.Path(__file__).resolve().parents[1]
-TURN = 2e-3  # minimum seconds for a side's turn
+TURN = 2e-3  # minimum seconds for one turn of a library
 TRIES = 5  # other load only adds wall-clock time, so the fastest counts
-REST = 20e-3  # pause between turns, until no peer's threads spin any more
+REST = 20e-3  # pause between turns, so that no peer's threads are still spinning
 
 
 @dataclasses.dataclass
@@ -40,7 +40,7 @@ class Result:
     unit: str = ""
     ours: float = 0  # median time in seconds
     peer: float = 0
-    ratio: float = 0  # the peer's time divided by ours: more is better
+    ratio: float = 0  # the peer's time divided by ours: higher is better
     spread: float = 0  # interquartile range of the quotients, divided by their median
     trials: int = 0
     wrong: str = ""
@@ -64,7 +64,8 @@ def turn(call, runs, threads):
 
 
 def lower_stages_to_state_machine(sides, threads, trials, seconds):
-    """Returns a series of timings for each side. A trial consists of one turn of each side."""
+    """Returns a series of timings for each implementation. A trial consists of one turn of each
+    implementation."""
     runs = []
     for call in sides:
         call()  # run one-time initialization
@@ -88,7 +89,7 @@ def difference(row, found, expected):
 
 
 def measure(row, kernels, peers, threads, options):
-    """Returns a result for each peer that supports the row's work."""
+    """Returns one result for each peer that supports the row's work."""
     arrays = row.arrays(numpy.random.default_rng(1))
     output = arrays[row.output]
     output.fill(1)
@@ -119,7 +120,7 @@ def text(result):
 
 
 def add_to_json(path, results):
-    """Appends rows to those that the file already has from other libraries."""
+    """Appends the results to the file, which may already contain rows for other libraries."""
     rows = json.loads(path.read_text()) if path.exists() else []
     path.write_text(json.dumps(rows + [dataclasses.asdict(result) for result in results], indent=1) + "\n")
 

@@ -38,7 +38,7 @@ BODIES = {"product": product, "matvec": product, "row_sum": summed, "column_sum"
 
 
 def program(row):
-    """Returns the program, or None if there is no text for the row's work."""
+    """Returns the program, or None if the row's kind of work is not supported."""
     if row.work not in BODIES:
         return None
     *inputs, output = row.shapes

@@ -10,7 +10,8 @@ DECLARATION = re.compile(r"^kdl_error\* (\w+)\((.*?)\);", re.MULTILINE | re.DOTA
 
 
 class Library:
-    """A library, opened once for each number of threads that is requested; loaded until the process ends."""
+    """A shared library. It is opened once for each requested number of threads, and stays loaded until the
+    process ends."""
 
     def __init__(self, options, row, folder):
         source = options.kernels / row.file

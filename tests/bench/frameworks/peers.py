@@ -16,14 +16,14 @@ MKL_CALL = re.compile(r"MKL_VERBOSE (\w+)\(")
 
 
 class Peer:
-    """A library. `found` is called once, then `prepare` for each row. `unit` returns the name of the
-    implementation that a prepared call uses."""
+    """A library to compare with. `found` is called once, then `prepare` for each row. `unit` returns the name
+    of the implementation that a prepared call uses."""
 
     name = ""
     modules = ()
 
     def found(self):
-        """Returns this peer with its version, or nothing if it cannot be imported."""
+        """Returns this peer with its version, or None if its modules cannot be imported."""
         try:
             self.library, *self.others = (importlib.import_module(name) for name in self.modules)
         except ImportError:
@@ -36,7 +36,8 @@ class Peer:
 
 
 class NumPy(Peer):
-    """Work for which NumPy has a function. The environment sets its threads, so it only runs with one thread."""
+    """Runs NumPy's function for the row's work, if there is one. An environment variable sets NumPy's number
+    of threads, so this peer runs only with one thread."""
 
     name = "numpy"
     modules = ("numpy",)
@@ -100,8 +101,8 @@ class PyTorch(Peer):
         return work and (lambda: work(*inputs))
 
     def unit(self, call):
-        """Returns oneDNN's or MKL's name for the implementation that ran, or else the level of PyTorch's own
-        loops."""
+        """Returns the name that oneDNN or MKL gives to the implementation that ran. If PyTorch's own loops
+        ran, returns their processor level."""
         torch = self.library
         with told() as lines, torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON), \
                 torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
@@ -118,8 +119,8 @@ class PyTorch(Peer):
 
 @contextlib.contextmanager
 def told():
-    """Collects the lines that the process writes to its standard output inside the `with` block, also from
-    C."""
+    """Collects the lines that the process writes to its standard output inside the `with` block, including
+    output from C code."""
     lines = []
     flush = ctypes.CDLL(None).fflush
     flush(None)
@@ -137,7 +138,7 @@ def told():
 
 
 class Iree(Peer):
-    """Programs in linalg, compiled for this processor; results stay in IREE's memory."""
+    """Compiles programs in IREE's linalg dialect for this processor. Results stay in IREE's memory."""
 
     name = "iree"
     modules = ("iree.runtime", "iree.compiler")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy
 
-# NumPy has no bf16, so its bits are stored as 16-bit integers.
+# NumPy has no bf16 type, so bf16 values are stored as 16-bit integers.
 STORAGE = {"f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.uint16, "i8": numpy.int8, "i32": numpy.int32}
 
 

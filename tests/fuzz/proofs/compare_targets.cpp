@@ -136,7 +136,7 @@ class CompiledKernel {
     return compilation_.devices.at(static_cast<size_t>(number));
   }
 
-  /// Sets the open generics to the values of a first launch.
+  /// Sets the generics that the compiler would choose to values drawn for a first launch.
   bool FixConstants(const ir::Module& module, std::mt19937_64& random) {
     DrawnLaunch first(*OnlyKernel(*drawn_.module), DrawSizes(random), random());
     fits_ = first.fits();

@@ -2,7 +2,7 @@
 
 #include "drawer.h"
 
-// Parts with blocks whose bounds depend on tables, on loops, or on repeated conditions.
+// Draws parts of kernels with blocks whose bounds depend on tables, on loops, or on repeated conditions.
 
 namespace kdl::fuzz {
 
@@ -23,7 +23,7 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
   return part;
 }
 
-/// Returns an assert that is irrelevant to the part, whatever its text claims.
+/// Returns an assert that does not affect the part, whatever its text claims.
 std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
   std::string text =
       Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, as needed to write the whole output",
@@ -231,7 +231,7 @@ std::string Drawer::Stages() {
   };
   std::string z = Name("z");
   tensors_[z] = Pick({"inout f32[N + 1]", "out f32[N]"});
-  Texts passed = {q};  // pipes passed in one iteration; each stage has its own order
+  Texts passed = {q};  // pipes passed in one iteration; each stage uses its own order
   if (Chance(40)) passed.push_back(Name("q"));
   std::string pipes;
   for (const std::string& pipe : passed) pipes += fmt::format("pipe {}: f32[{}];\n", pipe, width);

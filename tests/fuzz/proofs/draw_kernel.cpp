@@ -61,7 +61,7 @@ DrawnKernel Drawer::Draw() {
       {"core counts", &Drawer::CoreCounts},
   };
   std::string body;
-  // Stages must be at the top level of a kernel, and then the kernel contains nothing else.
+  // Stages must be at the top level of a kernel. A kernel with stages contains nothing else.
   bool has_stages = Chance(5);
   if (has_stages) {
     drawn_.features.insert("stages");

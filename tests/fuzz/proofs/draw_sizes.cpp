@@ -1,7 +1,7 @@
 #include "drawer.h"
 
-// Parts that use numbers of a launch: sizes times large constants, integer parameters limited by static
-// asserts, and core numbers.
+// Draws parts of kernels that use values known at launch: sizes times large constants, integer parameters
+// limited by static assertions, and core numbers.
 
 namespace kdl::fuzz {
 

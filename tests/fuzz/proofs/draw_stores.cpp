@@ -1,6 +1,6 @@
 #include "drawer.h"
 
-// Parts that test which elements a block accesses, and whether all elements are written.
+// Draws parts of kernels that test which elements a block accesses, and whether all elements are written.
 
 namespace kdl::fuzz {
 
@@ -243,8 +243,8 @@ std::string Drawer::Divided() {
                      Pick({"N * M", "N * M", "N * M", "3 * N", "N", "N * M - 1"}), text);
 }
 
-/// Returns a value that is undefined in launches that divide by zero or load out of bounds. Facts that follow
-/// from it must not be used for launches without it.
+/// Returns a value that is undefined in launches that divide by zero or load out of bounds. Facts derived
+/// from this value must not be used for launches in which it is undefined.
 std::string Drawer::Partial() {
   std::string y = Tensor("N", 60);
   std::string i = Name("i");

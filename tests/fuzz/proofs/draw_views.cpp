@@ -1,6 +1,7 @@
 #include "drawer.h"
 
-// Parts that access the same memory under several names, and parts that combine indices and split them again.
+// Draws parts of kernels that access the same memory under several names, or that combine indices and split
+// them again.
 
 namespace kdl::fuzz {
 
@@ -28,7 +29,7 @@ std::string Drawer::View() {
                      Name("i"), j, z);
 }
 
-/// Accesses elements next to a column of a view. Some are outside the view but inside its memory.
+/// Accesses elements next to a column of a view. Some of them are outside the view but inside its memory.
 std::string Drawer::ViewEdges() {
   std::string v = Name("w");
   std::string i = Name("i");

@@ -1,6 +1,6 @@
 #include "drawer.h"
 
-// Parts that test which blocks exist, and how their accesses are ordered.
+// Draws parts of kernels that test which blocks exist, and how their accesses are ordered.
 
 namespace kdl::fuzz {
 
@@ -248,7 +248,7 @@ std::string Drawer::LaunchTensor() {
                         Pick({"0..N", "0..N", "0..N", "1..N", "0..N - 1"}), By(), part,
                         Pick({i, i, i, "N - 1 - " + i}),
                         Chance(10) ? " where " + Condition("iota(" + i + ")") : "");
-  // `where` requires ranges: a scalar has no iota.
+  // `where` requires ranges, because a scalar has no iota.
   if (fill.find("iota") != std::string::npos && fill.find(" by ") == std::string::npos)
     fill = fill.substr(0, fill.find(" where ")) + "; }\n";
   std::string use = fmt::format("spmd for {0} in N by 2 {{ {1}[{0}] = {2}[{3}]; }}\n", j, y, part,

@@ -42,10 +42,10 @@ class Drawer {
   /// Returns a tensor of this shape. Several statements often share it.
   std::string Tensor(const std::string& shape, size_t percent_out = 25);
 
-  /// Returns an index made from the binder `i` and the values in `around`.
+  /// Returns an index computed from the loop variable `i` and the values in `around`.
   std::string Index(const std::string& i, const Texts& around = {});
 
-  /// Returns the value that is stored to the element.
+  /// Returns an expression for the value that is stored to `element`.
   std::string Right(const std::string& element, const std::string& y, const std::string& i,
                     const Texts& around);
 
@@ -57,69 +57,69 @@ class Drawer {
 
   std::string Bound() { return Pick({"N", "N", "N", "M", "N - 1", "N / 2", "4"}); }
 
-  // -- The parts ----------------------------------------------------------------------------------
-  /// Several `spmd for` loops over the same or different domains, with and without `sync` between them.
+  // -- Functions that draw one part of a kernel each ----------------------------------------------
+  /// Draws several `spmd for` loops over the same or different domains, with and without `sync` between them.
   std::string Walks();
-  /// `spmd for` loops in a loop. Their bounds are constant or change from iteration to iteration.
+  /// Draws `spmd for` loops in a loop. Their bounds are constant or change from iteration to iteration.
   std::string DomainInLoop();
-  /// A loop that shrinks the bound of `spmd for` in each iteration, as a reduction by halves does.
+  /// Draws a loop that shrinks the bound of `spmd for` in each iteration, as a reduction by halves does.
   std::string Halving();
-  /// Loops that start or end at the index of an outer loop.
+  /// Draws loops that start or end at the index of an outer loop.
   std::string LoopsAround();
-  /// A loop that accesses every n-th element, starting at the index of an outer loop.
+  /// Draws a loop that accesses every n-th element, starting at the index of an outer loop.
   std::string Grids();
   std::string Steps();
   std::string Triangle();
-  /// Stores to all elements of a square, or to its diagonal.
+  /// Draws stores to all elements of a square, or to its diagonal.
   std::string Square();
-  /// Branches that write different elements if their conditions exclude each other.
+  /// Draws branches that write different elements if their conditions exclude each other.
   std::string Chain();
   std::string Where();
   std::string Strided();
-  /// `spmd for` loops over parts of a dimension that together cover it.
+  /// Draws `spmd for` loops over parts of a dimension that together cover it.
   std::string Joined();
   std::string View();
   std::string ViewEdges();
   std::string ViewRows();
   std::string Folded();
   std::string Asserted();
-  /// A loop in which `continue` ends some iterations.
+  /// Draws a loop in which `continue` ends some iterations.
   std::string Continued();
-  /// Loop iterations that read what earlier iterations have written.
+  /// Draws loop iterations that read what earlier iterations have written.
   std::string Recurrence();
-  /// A `sync` in only some iterations of a loop.
+  /// Draws a `sync` in only some iterations of a loop.
   std::string Waiting();
   std::string RedBlack();
   std::string Flat();
-  /// Statements outside `spmd for`.
+  /// Draws statements outside `spmd for`.
   std::string Cores();
-  /// Numbers that each core counts for itself.
+  /// Draws numbers that each core counts for itself.
   std::string Counted();
-  /// Numbers that each core computes for itself and that blocks read. They may differ between cores.
+  /// Draws numbers that each core computes for itself and that blocks read. They may differ between cores.
   std::string Agreed();
   std::string Atomic();
   std::string LaunchTensor();
-  /// Loops within a block, over parts of a range and over elements next to it.
+  /// Draws loops within a block, over parts of a range and over elements next to it.
   std::string Inner();
-  /// Tiling by hand: a scalar for each tile, and a loop over the elements from there to the tile's end.
+  /// Draws tiling by hand: a scalar for each tile, and a loop over the elements from there to the tile's end.
   std::string Tiling();
-  /// Blocks selected by number, in a loop that may skip some of them, and conditions on a number times a
-  /// size.
+  /// Draws blocks selected by number, in a loop that may skip some of them, and conditions on a number times
+  /// a size.
   std::string Numbered();
-  /// A block that writes elements and reads them at other indices.
+  /// Draws a block that writes elements and reads them at other indices.
   std::string Shuffled();
-  /// Variables that change along with a loop, inside blocks and around them.
+  /// Draws variables that change along with a loop, inside blocks and around them.
   std::string Vars();
-  /// `spmd for` loops in a branch that all cores take.
+  /// Draws `spmd for` loops in a branch that all cores take.
   std::string IfAround();
   std::string Three();
-  /// Conditions that are unknown at compile time. Two of them may be equal or opposite.
+  /// Draws conditions that are unknown at compile time. Two of them may be equal or opposite.
   std::string Opaque();
-  /// Quotients and remainders, which may or may not reconstruct an index.
+  /// Draws quotients and remainders, which may or may not reconstruct an index.
   std::string Computed();
   std::string PingPong();
   std::string Reduce();
-  /// Parts bounded by tables: by neighbouring values of one table, or by starts and lengths.
+  /// Draws parts bounded by tables: by neighbouring values of one table, or by starts and lengths.
   std::string Ragged();
   struct Part {
     std::string from;
@@ -127,37 +127,37 @@ class Drawer {
   };
   Part TablePart(const std::string& off, const std::string& e);
   std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
-  /// `spmd for` loops over a two-dimensional domain, whose bounds may change around the loops.
+  /// Draws `spmd for` loops over a two-dimensional domain, whose bounds may change around the loops.
   std::string Planes();
-  /// Nested loops with the bounds of enclosing loops, and a `sync` in some of their iterations.
+  /// Draws nested loops with the bounds of enclosing loops, and a `sync` in some of their iterations.
   std::string DeepLoops();
-  /// Nested branches that test only a few conditions, so that an outer test may decide an inner one.
+  /// Draws nested branches that test only a few conditions, so that an outer test may decide an inner one.
   std::string Hidden();
   std::string Branches(const Texts& conditions, const std::string& y, const std::string& i,
                        size_t depth);
-  /// Numbers near the limits of 64 bits, whose sums and products wrap.
+  /// Draws numbers near the limits of 64 bits, whose sums and products wrap.
   std::string Extremes();
-  /// A number split into a row and a column.
+  /// Draws a number split into a row and a column.
   std::string Divided();
-  /// Conditions on values that are undefined in some launches.
+  /// Draws conditions on values that are undefined in some launches.
   std::string Partial();
-  /// Sizes times large constants in indices, which may overflow 64 bits.
+  /// Draws sizes times large constants in indices, which may overflow 64 bits.
   std::string GreatSizes();
-  /// Products of sizes that overflow 64 bits, which is possible in tensors without elements.
+  /// Draws products of sizes that overflow 64 bits, which is possible in tensors without elements.
   std::string Products();
-  /// An arbitrary number plus several products, added one by one.
+  /// Draws an arbitrary number plus several products, added one by one.
   std::string Summed(const std::string& i, const std::string& y);
-  /// Indices that wrap in a narrow type.
+  /// Draws indices that wrap in a narrow type.
   std::string Narrow();
-  /// Indices chosen by an `if`.
+  /// Draws indices chosen by an `if`.
   std::string Choices();
-  /// Indices loaded from a table. Outside the table, the load's default is used.
+  /// Draws indices loaded from a table. Outside the table, the load's default is used.
   std::string LookedUp();
-  /// Constants limited by `static_assert`.
+  /// Draws constants limited by `static_assert`.
   std::string Statics();
-  /// Statements that are only executed for some numbers of cores.
+  /// Draws statements that are only executed for some numbers of cores.
   std::string CoreCounts();
-  /// Several stages in one kernel, which run at the same time.
+  /// Draws several stages in one kernel, which run at the same time.
   std::string Stages();
 
   std::mt19937_64 random_;
@@ -165,7 +165,7 @@ class Drawer {
   std::map<std::string, std::string> tensors_;
   std::string views_;
   std::set<std::string> blocks_;
-  std::set<std::string> scalars_;  ///< without s and u
+  std::set<std::string> scalars_;  ///< parameters other than s and u
   size_t names_ = 0;
   size_t loops_ = 0;  ///< number of loops in the current part
 };

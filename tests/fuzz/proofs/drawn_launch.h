@@ -32,7 +32,8 @@ class DrawnLaunch {
   /// Returns the constants and scalars as text: `s = -1, u = 2, `.
   const std::string& said() const { return said_; }
   const interp::KernelArguments& arguments() const { return arguments_; }
-  /// Returns whether both have the same elements, to compare the results of two runs of the same launch.
+  /// Returns whether both launches have the same elements, to compare the results of two runs of the same
+  /// launch.
   bool HasElementsOf(const DrawnLaunch& other) const { return memory_ == other.memory_; }
 
   Result<std::optional<interp::Trap>> Interpret(const ir::Module& module,

@@ -83,8 +83,8 @@ struct Compiled {
   }
 };
 
-/// Returns a difference in the result for another number of cores, with which the blocks are distributed in
-/// another way.
+/// Returns a difference in the result if the launch runs with another number of cores, which distributes the
+/// blocks in another way.
 std::optional<std::string> FindOther(const Compiled& compiled, const DrawnLaunch& launch,
                                      const Sizes& sizes, int64_t cores, uint64_t seed) {
   DrawnLaunch other(*compiled.kernel(), sizes, seed);
@@ -109,7 +109,7 @@ std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, in
   ++judgement.runs;
   if (!*run)
     return compiled.cores_agree ? FindOther(compiled, launch, sizes, cores, seed) : std::nullopt;
-  // If a check ends a launch, the launch may have raced before another core reached the check.
+  // If a check ends a launch, there may have been a race before another core reached the check.
   DrawnLaunch again(kernel, sizes, seed);
   bool is_stuck = (*run)->code == KDL_TRAP_STUCK;  // the stages deadlock
   bool stops =
@@ -185,7 +185,7 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
   }
 }
 
-/// Checks that something goes wrong at the sizes in the error, for any data.
+/// Checks that a launch with the sizes in the error message fails, for any data.
 void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t seed,
                    Judgement& judgement) {
   judgement.verdict = Verdict::Definite;

@@ -16,7 +16,8 @@
 #include "support/check.h"
 
 // Draws kernels that are hard for the proofs and checks the compiler's claims. An accepted kernel must be
-// clean under the sanitizer. A kernel refused with a counterexample must fail there as the error says.
+// clean under the sanitizer. A kernel refused with a counterexample must fail at the counterexample's sizes,
+// as the error says.
 
 namespace kdl::fuzz {
 
@@ -94,7 +95,8 @@ void Print(std::string_view feature, const Counts& counts) {
              share(counts.accepted), share(counts.definite), share(counts.unproven));
 }
 
-/// Checks that each fault in the proofs lets some random kernel pass in which the sanitizer finds an error.
+/// For each fault planted in the proofs, checks that some random kernel is accepted although the sanitizer
+/// finds an error in it.
 int FindFaults(const Options& options) {
   std::vector<const Fault*> open;
   for (const Fault& fault : Faults()) open.push_back(&fault);
@@ -118,7 +120,7 @@ int FindFaults(const Options& options) {
   return open.empty() ? 0 : 1;
 }
 
-/// Runs an accepted kernel on the targets, too.
+/// Also runs an accepted kernel on the targets, and compares the results.
 void Compare(const std::string& text, uint64_t seed, const std::vector<std::string>& targets,
              Judgement& judgement, Comparison& all) {
   Comparison comparison = CompareTargets(text, seed, targets);
@@ -147,8 +149,8 @@ int Main(const Options& options) {
     Judgement judgement = JudgeKernel(kernel, seed);
     runs += judgement.runs;
     stops += judgement.stops;
-    // With the usual limit, the proofs may refuse a kernel that they leave to run-time checks under a low
-    // limit.
+    // Kernels with a low limit on proof steps are not compared. With the usual limit, the proofs may refuse
+    // what they would leave to run-time checks with a low limit.
     if (judgement.verdict == Verdict::Accepted && !options.targets.empty() && !kernel.steps)
       Compare(kernel.text, seed, options.targets, judgement, compared);
     if (options.show) fmt::print("// seed {}: {}\n{}\n", seed, judgement.what, kernel.text);

@@ -75,8 +75,8 @@ bool OneTurn(ir::Module& module) {
   });
 }
 
-/// In a loop around `spmd for` loops, makes the values computed next to these use the first number of the
-/// loop.
+/// In a loop around `spmd for` loops, replaces uses of the loop variable in the loop's body with the
+/// variable's first value.
 bool BoundsOfFirstTurn(ir::Module& module) {
   return Each(module, IsLoopAround, [](Op* op) {
     Value* number = op->region()->param(0);
@@ -88,8 +88,8 @@ bool BoundsOfFirstTurn(ir::Module& module) {
   });
 }
 
-/// Gives the same domain to all `spmd for` loops that have binders of the same kinds. Other loops cannot
-/// share a domain.
+/// Gives the same domain to all `spmd for` loops that have loop variables of the same kinds. Other loops
+/// cannot share a domain.
 bool OneDomain(ir::Module& module) {
   auto unnamed = [](const Op& op) { return IsWalk(op) && !op.HasAttr(AttrKey::Domain); };
   return Each(module, unnamed, [&](Op* op) {

@@ -1,6 +1,6 @@
-"""Products of narrow numbers on the aarch64 levels that have instructions for them, run in an emulator on
-random shapes, plain and with transposed operands. Results are compared with NumPy's. Results for bf16 on
-levels with BFDOT or BFMMLA are compared with those of bf16_dot.py."""
+"""Tests products of narrow types on the aarch64 levels that have instructions for them. They run in an
+emulator on random shapes, plain and with transposed operands. Results are compared with NumPy's. Results for
+bf16 on levels with BFDOT or BFMMLA are compared with those of bf16_dot.py."""
 
 import itertools
 import re

@@ -17,8 +17,8 @@ def to_f32(exact):
 
 
 def add(a, b):
-    """Adds f32 values given as f64. The rounding error of the sum is exact, and tells on which side its last
-    bit may be set."""
+    """Adds f32 values given as f64, and rounds the sum to odd. The rounding error of the sum is exact, and
+    shows in which direction its last bit may be set."""
     total = a + b
     of_b = total - a
     lost = np.where(np.isfinite(total), (a - (total - of_b)) + (b - of_b), 0.0)

@@ -14,7 +14,7 @@ def expect(what, holds, output=""):
 
 
 def skip(what, why):
-    """Records something that this machine cannot check."""
+    """Records a check that this machine cannot run."""
     skipped.append(what)
     print(f"skipped: {what}: {why}")
 

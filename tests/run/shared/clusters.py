@@ -33,7 +33,7 @@ def moved(done):
 
 
 def describe(folder, name, **keys):
-    """Returns the spec of a machine like the one that comes with kernelc, except for these keys."""
+    """Returns the spec of a machine like the machine that comes with kernelc, except for these keys."""
     lines = [line for line in SHIPPED.read_text().splitlines() if line.split(":")[0] not in ("name", *keys)]
     lines += [f"{key}: {value}" for key, value in {"name": name, **keys}.items()]
     file = folder / f"{name}.yaml"

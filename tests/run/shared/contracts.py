@@ -33,7 +33,7 @@ def options(summary, seconds):
 def sample(cases, check, seconds, least=8):
     """Runs a selection of the cases. `check(case, draw)` returns what is expected, whether it holds, and the
     output. The order of the cases, and the random numbers of each case, depend on KDL_SEED or the date. No
-    case is started after the time is over."""
+    case is started after the time limit."""
     seed = seeds.of_today()
     order = sorted(cases, key=lambda case: random.Random(f"{seed} {case}").random())
     end = time.monotonic() + seconds

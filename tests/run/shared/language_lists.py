@@ -57,7 +57,7 @@ def library(_):
 
 
 def filled(text):
-    """Returns the page with its lists as they should be."""
+    """Returns the page with its lists brought up to date."""
     for name, rows in (("builtins", builtins), ("library", library)):
         mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)", re.DOTALL)
         text = mark.sub(lambda found: found.group(1) + rows(text) + found.group(2), text)

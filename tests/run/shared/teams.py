@@ -1,6 +1,6 @@
-"""Tests for devices whose cores are workgroups of threads: samples and families, compared with their
-contracts and the interpreter; traps with their locations; a barrier of the launch in a loop; programs for
-several devices; prints."""
+"""Tests for devices whose cores are workgroups of threads. Samples and families are compared with their
+contracts and the interpreter. Also tests traps with their locations, a barrier across the whole launch in a
+loop, programs for several devices, and prints."""
 
 import argparse
 import os
@@ -44,8 +44,8 @@ export kernel limits(n: in i32[N], f: out f32[N], d: out f64[N], l: out i64[N], 
     }
 }
 """
-# Tables and a tile whose names are like that of the second kernel's function, in either kind of text, or like
-# a keyword of PTX.
+# Tables and a tile whose names are like that of the second kernel's function in OpenCL C or PTX, or like a
+# keyword of PTX.
 TABLES = """
 const kdl_k_1_c_2: i32[3] = [5, 7, 9];
 const WARP_SZ: i32[3] = [3, 2, 1];
@@ -84,8 +84,8 @@ export kernel far(x: inout f32[N], lo: i64, hi: i64, most: i64) {
     }
 }
 """
-# Searches for something that does not exist. Only the trap ends them: in one kernel in all threads, in the
-# other in one thread.
+# Loops that search for something that does not exist. Only a trap ends the search: in all threads of one
+# kernel, and in one thread of the other kernel.
 SEARCHES = """
 const T: i32[4] = [1, 2, 3, 4];
 fn look(key: i32) -> i64 {
@@ -182,7 +182,7 @@ def count_devices(kind):
 
 
 def missing(kind, count):
-    """Returns the reason why there is no device after the last one."""
+    """Returns the reason why there is no device after the last device."""
     ordinal = {2: "2nd", 3: "3rd"}.get(count + 1, f"{count + 1}th")
     return f"it would be the {ordinal}, {count} match"
 
@@ -244,9 +244,9 @@ def programs(kind, folder):
 
 
 def run(summary, kind, is_missing, more):
-    """Runs all tests, with contracts until the time is over, and returns the exit code. `is_missing(output)`
-    says whether, according to kernelc's output, the device does not exist. `more` maps the names of further
-    parts to functions."""
+    """Runs all tests and returns the exit code. Contracts are tested until the time limit.
+    `is_missing(output)` says whether, according to kernelc's output, the device does not exist. `more` maps
+    the names of further parts to functions."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--seconds", type=float, default=8, help="for contracts; a large number tries all (default: %(default)s)")
     parser.add_argument("--part", choices=["devices", "interpreter", "programs", "contracts", *more], help="this one only")
