@@ -261,8 +261,19 @@ class ElementwiseLoopMaker {
   std::unordered_map<ir::AxisId, Value*> points_;
 };
 
-/// Returns whether an op that is not a member of the group may remain between two members.
-bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
+/// Returns whether an op that is not a member of the group may precede all members, whose loop follows it. A
+/// load of a scalar may if no member stores to its tensor, and if the first trap stays the same.
+bool MayPrecede(const Group& group, const Op* op) {
+  if (!op->regions().empty()) return false;
+  if (op->info().has(ir::kPure)) return true;
+  if (op->kind() != OpKind::Load || op->HasAttr(AttrKey::Copied)) return false;
+  return std::ranges::none_of(group.members, [&](const Op* member) {
+    bool is_store = member->kind() == OpKind::Store || IsUpdate(member);
+    bool is_trap_earlier = MayTrap(op) && (is_store || MayTrap(member));
+    return is_trap_earlier ||
+           (is_store && ir::MemoryOf(TensorOf(member)) == ir::MemoryOf(TensorOf(op)));
+  });
+}
 
 bool FoldsInLanes(const Op* op) {
   return op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
@@ -298,7 +309,7 @@ class Former {
         group.Add(op);
       } else if (FoldsInLanes(op) && !group.NeedsFollower(op) && group.Feeds(op)) {
         group.Follow(op);
-      } else if (!MayStandBetween(op) || group.Feeds(op)) {
+      } else if (!MayPrecede(group, op) || group.Feeds(op)) {
         close();
       }
     }
