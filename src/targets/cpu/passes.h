@@ -40,6 +40,12 @@ KDL_KERNEL_PASS(
     .gives = {&kBlocksDistributed});
 
 KDL_KERNEL_PASS(
+    UnrollWindows, .name = "unroll-windows",
+    .summary = "unrolls reductions over small windows, so that they need no tile of terms",
+    .needs = {{&kReductionOrderFixed, "terms are added in this order"},
+              {&kTilesSelected, "the window must be one whole block"}});
+
+KDL_KERNEL_PASS(
     ConvertOperands, .name = "convert-operands",
     .summary = "converts the operands of contractions to the form that matrix instructions need",
     .needs = {{&kInstructionsSelected, "the matrix instruction determines the form"},
