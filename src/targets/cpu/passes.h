@@ -51,6 +51,10 @@ KDL_KERNEL_PASS(
     .needs = {{&kInstructionsSelected, "the matrix instruction determines the form"},
               {&kTilesSelected, "the tile of an operand needs constant axes"}});
 
+KDL_KERNEL_PASS(NarrowIntegers, .name = "narrow-integers",
+                .summary = "computes with 16 bits instead of 32 where all intermediate results fit",
+                .needs = {{&kFnsInlined, "the ranges of a fn's results are not known"}});
+
 KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",
                 .summary = "reduces tiles that are read once row by row, directly from memory",
                 .needs = {{&kBlocksDistributed, "the rows of a block are iterations of a loop"},

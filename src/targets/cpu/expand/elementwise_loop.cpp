@@ -36,7 +36,7 @@ class Rows {
   /// element if masked accesses would do so, too.
   static Rows ForBorder(ElementwiseLoopBody& body) {
     Rows rows(body);
-    rows.streaming_ = {};
+    rows.StopStreaming();
     if (HasSlowMasks(body)) rows.lanes_ = 1;
     return rows;
   }
@@ -69,14 +69,14 @@ class Rows {
   /// Emits the chunks of a part of a row that has at least one full chunk. Instead of a masked chunk, the last
   /// full chunk of the part may compute some elements again.
   void RunWithoutMasks(const Window& window) {
-    if (streaming_.large) return RunStreamed(window);
-    Value* end =
-        MakeFullChunks(e_, {axis_, window.lo, window.hi}, lanes_, body_.position(), Body());
-    MakeIf(e_.b, e_.b.Lt(end, window.hi), [&] {
-      body_.position()[axis_] = e_.b.Sub(window.hi, e_.b.I64(lanes_));
-      Body()({lanes_});
-    });
+    Value* end = streaming_.large ? StreamFullChunks(window, [&](Value*) { RunChunkAt(window.lo); })
+                                  : FullChunks(window.lo, window.hi);
+    MakeIf(e_.b, e_.b.Lt(end, window.hi),
+           [&] { RunChunkAt(e_.b.Sub(window.hi, e_.b.I64(lanes_))); });
   }
+
+  /// From now on, no store bypasses the caches.
+  void StopStreaming() { streaming_ = {}; }
 
  private:
   bool TouchesTensors() const {
@@ -166,9 +166,27 @@ class Rows {
     return terms;
   }
 
-  /// Emits code for the full vectors and then for the rest of the row. If the outputs are too large for the
-  /// caches, the full vectors bypass them, from the first aligned vector on.
+  Value* FullChunks(Value* from, Value* to) {
+    return MakeFullChunks(e_, {axis_, from, to}, lanes_, body_.position(), Body());
+  }
+
+  void RunChunkAt(Value* position) {
+    body_.position()[axis_] = position;
+    Body()({lanes_});
+  }
+
+  /// Emits code for the full vectors and then for the rest of the row.
   void RunStreamed(const Window& row) {
+    Value* end = StreamFullChunks(row, [&](Value* aligned) {
+      MakeRestOfChunks(e_, {axis_, row.lo, aligned}, lanes_, body_.position(), Body());
+    });
+    MakeRestOfChunks(e_, {axis_, end, row.hi}, lanes_, body_.position(), Body());
+  }
+
+  /// Emits code for the full vectors of a row and returns the position where they end. If the outputs are too
+  /// large for the caches, the vectors bypass them, from the first aligned vector on. Then `before` emits the
+  /// elements that precede the position of that vector.
+  Value* StreamFullChunks(const Window& row, const std::function<void(Value*)>& before) {
     RowStart start;
     body_.Locally([&] {
       body_.position()[axis_] = row.lo;
@@ -176,22 +194,18 @@ class Rows {
       start = RowStartOf(body_, streaming_);
     });
     Value* large = start.agrees ? e_.b.And(streaming_.large, start.agrees) : streaming_.large;
-    Value* end = MakeIf(
+    return MakeIf(
         e_.b, large, {e_.ScalarType(Scalar::I64)},
         [&]() -> Values {
           Value* gap = e_.b.Min(start.gap, row.size);
           Value* aligned = e_.b.Add(row.lo, gap);
-          MakeRestOfChunks(e_, {axis_, row.lo, aligned}, lanes_, body_.position(), Body());
+          before(aligned);
           body_.StorePastCaches(streaming_.stores);
-          Values end = {
-              MakeFullChunks(e_, {axis_, aligned, row.hi}, lanes_, body_.position(), Body())};
+          Value* end = FullChunks(aligned, row.hi);
           body_.StorePastCaches({});
-          return end;
+          return {end};
         },
-        [&]() -> Values {
-          return {MakeFullChunks(e_, {axis_, row.lo, row.hi}, lanes_, body_.position(), Body())};
-        })[0];
-    MakeRestOfChunks(e_, {axis_, end, row.hi}, lanes_, body_.position(), Body());
+        [&]() -> Values { return {FullChunks(row.lo, row.hi)}; })[0];
   }
 
   Expander& e_;
@@ -213,7 +227,9 @@ class InteriorRows {
         interior_(interior),
         axis_(body.axes().back()),
         border_rows_(Rows::ForBorder(body)),
-        inner_rows_(inner) {}
+        inner_rows_(inner) {
+    if (!interior.is_repeatable) inner_rows_.StopStreaming();
+  }
 
   void ExpandRows() {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
