@@ -63,7 +63,8 @@ Error BindSizes(const kdl_variant& variant, Binding* binding) {
       if (param.dim_symbol[d] < 0) continue;
       const auto symbol = static_cast<std::size_t>(param.dim_symbol[d]);
       const std::int64_t size = view.size[d];
-      const Source source = sources[symbol];
+      // A reference, because copying both fields at once would wait for the two writes to them.
+      const Source& source = sources[symbol];
       if (source.param < 0) {
         sources[symbol] = {p, d};
         dims[symbol] = size;

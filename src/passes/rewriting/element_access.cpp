@@ -42,16 +42,24 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
   }
 }
 
-/// Returns, for each lane, whether the index is in bounds in every dimension.
+Value* LaneMask(ir::Builder& b, Value* count, int64_t lanes) {
+  return b.Make(OpKind::LaneMask, {count}, b.types().Vector(Scalar::Bool, lanes));
+}
+
+/// Returns, for each lane, whether the index is in bounds in every dimension. The lanes that are in bounds are
+/// contiguous: those from lane -index on that precede lane (bound - index) of the last dimension.
 Value* IsInside(ir::Builder& b, const ElementAccess& access) {
   ir::Access map = access.op->attr<AttrKey::Access>();
+  int64_t lanes = access.chunk.lanes;
   Value* inside = b.Bool(true);
   for (size_t d = 0; d < map.dims.size(); ++d) {
     Value* index = IndexValue(b, map.dims[d], access.index);
     Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
-    if (access.chunk.lanes > 1 && d + 1 == map.dims.size()) {
-      ir::Type numbers = b.types().Vector(Scalar::I64, access.chunk.lanes);
-      index = b.Add(index, b.Make(OpKind::LaneNumbers, {}, numbers));
+    if (lanes > 1 && d + 1 == map.dims.size()) {
+      Value* zero = b.I64(0);
+      Value* end = b.Select(inside, b.Sub(bound, index), zero);
+      Value* before = LaneMask(b, b.Sub(zero, index), lanes);
+      return b.And(LaneMask(b, end, lanes), b.Unary(OpKind::Not, before));
     }
     inside = b.And(inside, b.Ge(index, b.I64(0)));
     inside = b.And(inside, b.Lt(index, bound));
