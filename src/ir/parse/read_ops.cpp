@@ -13,6 +13,12 @@ namespace kdl::ir {
 
 namespace {
 
+/// Ends a region with a `yield` that the text omits.
+void MakeImpliedYield(TextReader& reader, Region* region) {
+  Op* yield = Builder(reader.module, region).Create(OpKind::Yield, {{}}, {});
+  reader.spans[yield] = reader.cursor.From(reader.cursor.Here());
+}
+
 struct NamedSpan {
   TextCursor::ValueText name;
   Span span;
@@ -548,7 +554,10 @@ bool OpReader::ReadRegions(Op* op) {
     if (!Define(reader_, param, binder.name.name, binder.name.span)) return false;
   }
   for (Region* region : op->regions()) {
-    if (region != op->region() && !cursor_.Word("else")) return false;
+    if (region != op->region() && !cursor_.TryWord("else")) {
+      MakeImpliedYield(reader_, region);
+      continue;
+    }
     if (!cursor_.Sign("{") || !ReadOps(reader_, region, depth_ + 1)) return false;
   }
   if (!ReadTypes()) return false;
@@ -568,10 +577,7 @@ bool ReadOps(TextReader& reader, Region* region, size_t depth) {
     if (!OpReader(reader, region, depth).Read()) return false;
   }
   bool is_open = !region->last() || !region->last()->info().has(kTerminator);
-  if (region->parent() && is_open) {
-    Op* yield = Builder(reader.module, region).Create(OpKind::Yield, {{}}, {});
-    reader.spans[yield] = reader.cursor.From(reader.cursor.Here());
-  }
+  if (region->parent() && is_open) MakeImpliedYield(reader, region);
   return true;
 }
 

@@ -73,6 +73,7 @@ class OpPrinter {
   void PrintFirstLine(const Op* op);
   std::string Type(ir::Type type) const { return TypeText(type, names_); }
   std::string LocText(const Loc& loc) const;
+  bool IsImplied(const Op* op) const;
   std::string& text() { return text_; }
 
  private:
@@ -359,12 +360,20 @@ void OpPrinter::PrintFirstLine(const Op* op) {
   text_ += LocText(op->loc());
 }
 
+/// Returns whether the op is a `yield` that the text omits. If it is the only op of an `else`, the text omits
+/// the whole `else`.
+bool OpPrinter::IsImplied(const Op* op) const {
+  return op->kind() == OpKind::Yield && op->operands().empty() && !options_.locs;
+}
+
 void OpPrinter::PrintOp(const Op* op, int depth) {
   std::string indent(static_cast<size_t>(depth) * 2, ' ');
   text_ += indent;
   PrintFirstLine(op);
   for (const Region* region : op->regions()) {
-    text_ += region == op->region() ? " {\n" : " else {\n";
+    bool is_else = region != op->region();
+    if (is_else && region->first() && IsImplied(region->first())) continue;
+    text_ += is_else ? " else {\n" : " {\n";
     PrintRegion(region, depth + 1);
     text_ += indent + "}";
   }
@@ -374,8 +383,7 @@ void OpPrinter::PrintOp(const Op* op, int depth) {
 
 void OpPrinter::PrintRegion(const Region* region, int depth) {
   for (const Op* op : *region) {
-    bool is_implied = op->kind() == OpKind::Yield && op->operands().empty() && !options_.locs;
-    if (!is_implied && !HasNoLine(op)) PrintOp(op, depth);
+    if (!IsImplied(op) && !HasNoLine(op)) PrintOp(op, depth);
   }
 }
 

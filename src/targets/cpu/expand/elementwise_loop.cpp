@@ -279,16 +279,20 @@ class InteriorRows {
     for (const auto& [size, times] : condition.sizes) {
       rest = e_.b.Add(rest, Times(e_.b.SizeValue(size), times));
     }
+    bool may_wrap = false;
     for (const auto& [value, times] : condition.terms) {
       Value* start = e_.blocks.at(body_.elementwise()->operands().back()).start;
       Value* known = value == point ? start : body_.InRow(const_cast<Value*>(value));
       rest = e_.b.Add(rest, Times(e_.b.Cast(known, Scalar::I64), times));
       if (value == point) factor = times;
+      may_wrap = may_wrap || !Contains(body_.elementwise()->region()->params(), value);
     }
-    // A sum that may have wrapped does not say where its elements are.
-    Value* limit = e_.b.I64(kLargestSum);
-    exists = e_.b.And(exists, e_.b.Le(rest, limit));
-    exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(factor == 0 ? 0 : -kLargestSum)));
+    if (factor == 0) {
+      exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(0)));
+    } else if (may_wrap) {  // a sum that may have wrapped does not say where its elements are
+      exists = e_.b.And(exists, e_.b.Le(rest, e_.b.I64(kLargestSum)));
+      exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(-kLargestSum)));
+    }
     if (factor > 0) {
       Value* needed = e_.b.Sub(e_.b.I64(0), FloorDiv(rest, factor));
       lo = e_.b.Max(lo, needed);
