@@ -14,8 +14,8 @@
 
 namespace kdl::runtime {
 
-// Calls a function that returns an Error, on behalf of a C caller. Converts exceptions to errors, and
-// replaces the caller's floating-point state for the duration of the call.
+// Calls `call`, which returns an Error, for a function of the C interface. Converts exceptions to errors.
+// During the call, the runtime's floating-point state replaces the caller's.
 template <class Call>
 kdl_error* Guard(Call call) noexcept {
   const FloatScope floats;
@@ -58,7 +58,8 @@ Fault FaultOf(const T* pointer) {
   return Fault::kNone;
 }
 
-// Returns an error for the first fault. `names` contains the names of the pointers, separated by commas.
+// Returns an error for the first fault. `names` contains the names of the pointers to which the faults
+// belong, separated by commas.
 Error Refuse(const char* function, std::string_view names, std::span<const Fault> faults);
 
 // Checks that the events in `after` belong to the queue's context, and stores them in `events`.
@@ -71,8 +72,8 @@ Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* cons
 
 }  // namespace kdl::runtime
 
-// Returns an error from a function of the C interface if one of the pointers is NULL, or is a handle from
-// another copy of the runtime.
+// Makes the enclosing function of the C interface return an error if one of the pointers is NULL, or is a
+// handle from another copy of the runtime.
 #define KDL_RETURN_IF_UNUSABLE(...)                                                         \
   do {                                                                                      \
     const auto kdl_faults = [](const auto*... pointers) {                                   \

@@ -6,8 +6,8 @@ using namespace kdl::runtime;
 
 namespace {
 
-// Calls a function that returns an Error, on behalf of a C caller. First checks that `kernels` can be called,
-// so that the function need not check the context or the runtime.
+// Like Guard in api.h, but first checks that `kernels` is a valid handle and that its context was not created
+// before a fork. The called function need not check this again.
 template <class Call>
 kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
   return Guard([&]() -> Error {

@@ -34,7 +34,7 @@ constexpr std::string_view kOwnText =
 constexpr const char* kOwnKind = "cluster-riscv64";
 constexpr const char* kKind = "cluster";
 constexpr const char* kImageKind = "cluster";
-// maximum number of events of one cluster in one call
+// The maximum number of events that are recorded for one cluster in one call.
 constexpr std::int64_t kMostEvents = 1 << 16;
 // Arbitrary limit, because an emulator can provide any number of devices.
 constexpr std::int64_t kDevices = 64;

@@ -20,8 +20,8 @@ class ClusterMemory {
   ClusterMemory(const ClusterMemory&) = delete;
   ClusterMemory& operator=(const ClusterMemory&) = delete;
 
-  // Allocates memory and returns its offset. The offset is never 0: the result 0 means that no free range is
-  // large enough.
+  // Allocates memory and returns its offset. If no free range is large enough, returns 0, which is never the
+  // offset of an allocation.
   std::int64_t Take(std::int64_t bytes);
   void Release(std::int64_t offset);
 

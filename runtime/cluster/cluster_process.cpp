@@ -210,7 +210,8 @@ bool ClusterProcess::GetsOn() {
          std::chrono::seconds(description_.deadline_seconds);
 }
 
-// Handles the byte that the cluster has sent, or the closing of the connection.
+// Called when the cluster has sent a byte or closed the connection. A byte means that the cluster has
+// answered.
 Error ClusterProcess::Answer(const std::string& what) {
   if (!TakeByte(bell_)) return Died(what);
   return CheckAnswer(what);

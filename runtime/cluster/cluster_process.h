@@ -44,11 +44,12 @@ class ClusterProcess {
   static Error WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                           const std::string& what);
 
-  // Adds what the cluster has counted since the previous call. The cluster must be waiting for work.
+  // Adds to `counts` what the cluster has counted since the previous call. The cluster must be waiting for
+  // work.
   void TakeCounts(ClusterCounts* counts);
   // Returns the events that the cluster recorded during its last call, in the order in which they happened.
   std::vector<kdl_cluster_event> Events() const;
-  // Returns the number of events of the last call that were not recorded.
+  // Returns how many events of the last call were not recorded because there were too many.
   std::uint64_t LostEvents() const;
   std::int64_t number() const { return number_; }
 

@@ -13,8 +13,8 @@ Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
 // Binds the arguments of an already selected variant, whose tensors are in this process's memory. `sizes`
-// contains the sizes of all dimensions of all tensors in order. `values` has one entry for each parameter.
-// Tensors are row-major. The launch uses as many cores as the device can run concurrently.
+// contains the sizes of the first tensor, then those of the second, and so on. `values` has one entry for
+// each parameter. Tensors are row-major. The launch uses as many cores as the device can run concurrently.
 Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
                 const kdl_value* values, Binding* binding);
 

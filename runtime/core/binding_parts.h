@@ -17,7 +17,7 @@ struct Binding {
   std::int64_t core_num = 0;
   std::int64_t busy_cores = 0;  // cores that have work to do; at least 1
   SmallArray<std::int64_t, 16> dims;
-  SmallArray<kdl_tensor, 8> tensors;  // indexed by tensor parameter
+  SmallArray<kdl_tensor, 8> tensors;  // one for each tensor parameter
   SmallArray<kdl_memory, 8> memories;
   SmallArray<Buffer*, 8> buffers;
   bool keeps_buffers = false;  // whether the binding has a reference to each buffer
@@ -26,7 +26,7 @@ struct Binding {
   std::int64_t instances = 0;
   std::int64_t slice_bytes = 0;
   std::int64_t shared_bytes = 0;
-  // size of the shared tensors plus the per-core slices after them
+  // The size of the shared tensors and of the cores' slices, which come after them.
   std::int64_t workspace_bytes = 0;
 
   Binding() = default;
@@ -53,10 +53,11 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding);
 // concurrently. Returns 0 if `core_num` is invalid.
 std::int64_t InstancesOf(const Device& device, std::int64_t core_num);
 
-// Returns the distance between consecutive slices of a workspace in bytes.
+// Returns the distance in bytes between consecutive slices of a workspace.
 std::int64_t SliceBytes(const kdl_variant& variant);
 
-// Adds the name of the launch to its error. Traps are not changed, since they already contain their position.
+// Adds the name of the launch to its error. Traps are not changed, because their messages already contain a
+// position in the source.
 Error OfLaunch(std::string_view name, Error error);
 
 }  // namespace kdl::runtime

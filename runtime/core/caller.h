@@ -27,14 +27,14 @@ class Caller final : public Counted {
 
   // Records the failure of an operation that has left the queue.
   void Fail(const Operation& operation);
-  // Whether the operation counts as failed. It does if it failed itself, or if the caller had not been told
-  // of an earlier operation's failure when this operation was enqueued. The result depends only on the
-  // caller's calls, not on timing.
+  // Whether the operation counts as failed. That is the case if it has failed itself. It is also the case if
+  // an earlier operation fails and the caller had not been told of that failure when this operation was
+  // enqueued. The result depends only on the caller's calls, not on timing.
   bool Fails(const Operation& operation) const;
-  // Copies the failure of an earlier operation to `operation`.
+  // If `operation` counts as failed because of an earlier failure, stores that failure in it.
   void Inherit(Operation& operation) const;
-  // Records that a wait has told the caller of the failure of the operation at `value`. Operations that were
-  // enqueued before this call also fail for that reason; later operations do not.
+  // Records that a wait has told the caller that the operation at point `value` has failed. Operations that
+  // were enqueued before this call also fail for that reason; later operations do not.
   void Tell(std::uint64_t value) {
     if (value > told_) told_ = last_value_;
   }
@@ -44,7 +44,7 @@ class Caller final : public Counted {
   Queue& queue_;
   const bool is_own_;
   std::uint64_t last_value_ = 0;  // point of the last enqueued operation on the queue's timeline
-  FailurePtr failed_;             // the first failure of which the caller had not been told
+  FailurePtr failed_;             // the first failure since the caller was last told of one
   std::uint64_t failed_at_ = 0;   // point of the last operation that failed because of `failed_`
   std::uint64_t told_ = 0;        // the caller has been told of failures up to this point
 };

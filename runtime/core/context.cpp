@@ -36,7 +36,7 @@ std::string PathWithFolder(const std::string& path) {
 }
 
 // Returns why a library could not be opened. For a library that was built for another processor, the system's
-// own message would be "no such file".
+// own message would be misleading: "no such file".
 std::string WhyNotOpened(const std::string& path) {
   std::string reason = WhyNotLoaded(PathWithFolder(path));
   const char* arch = ArchOfLibrary(path);

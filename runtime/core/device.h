@@ -24,9 +24,9 @@ class Queue;
 class Registry;
 class Scheduler;
 
-// What a context provides to its devices. The references are valid while the context exists. The objects that
-// the pointers own live as long as any buffer of the context, because buffers can be mapped and unmapped
-// after the context is destroyed.
+// The objects that a context provides to its devices. The references are valid while the context exists. The
+// objects to which the pointers refer live as long as any buffer of the context, because buffers can be
+// mapped and unmapped after the context is destroyed.
 struct Services {
   std::shared_ptr<Scheduler> scheduler;
   std::shared_ptr<TransferLog> transfers;

@@ -3,9 +3,10 @@
 #include <cstdlib>
 #include <cstring>
 
-// The message is stored directly after the struct, so that creating an error takes a single allocation, whose
-// failure is handled. The layout must be the same in all versions, because a library that contains its own
-// runtime may return errors to callers that free them with another runtime.
+// The message is stored directly after the struct, so that creating an error takes only one allocation. If
+// that allocation fails, kOutOfMemory is returned instead. The layout must be the same in all versions,
+// because a library that contains its own runtime may return errors to callers that free them with another
+// runtime.
 struct kdl_error {
   kdl_code code;
   bool is_static;

@@ -21,8 +21,8 @@ class Operation : public Counted {
   // Starts the work. Called once, with no lock held. Must lead to exactly one call of Finish, after which the
   // operation may no longer exist.
   virtual void Start() = 0;
-  // Releases what the work needed. Called once, before the operation's event completes: after the work, or
-  // instead of it if the operation did not start.
+  // Releases what the work needed. Called once, after the work has ended and before the operation's event
+  // completes. Also called if the operation never starts.
   virtual void Drop() = 0;
   // Asks running work to end early. Called with the scheduler's mutex held.
   virtual void Stop() {}

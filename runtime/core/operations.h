@@ -34,7 +34,7 @@ class LaunchOperation final : public Operation {
   explicit LaunchOperation(Queue& queue)
       : device_(queue.device()), queue_index_(queue.index()), frame_(queue.device().prints()) {}
 
-  // The caller must bind it before it calls any other function.
+  // The binding. The caller must complete it before it calls any other function.
   Binding& binding() { return binding_; }
   LaunchMemory& memory() { return memory_; }
   // Prepares the launch. Loads the kernel's image at its first use.

@@ -48,14 +48,15 @@ std::string AccessLog::FindConflict(const Access& access, const Clock& clock) co
 
 void AccessLog::Add(const Access& access, const Clock& clock, TimelinePoint point,
                     const std::string& who) {
-  // An older record is redundant if it happens before this access and this access covers it. Any later access
-  // that is unordered with the old record is then also unordered with this access, and conflicts with it.
+  // If this access covers an older record's access, and that access happens before this one, the record is no
+  // longer needed. The reason is that each later access that is not ordered after the old one is not ordered
+  // after this one either, and conflicts with this one.
   std::erase_if(records_, [&](const Record& record) {
     return IsBefore(record.point, clock) && (access.writes || !record.writes) &&
            Covers(access.view, record.view);
   });
-  // Enough for any ordinary program. In a service that reads one buffer forever, the oldest reads are
-  // dropped.
+  // So many records are enough for any ordinary program. In a service that reads one buffer forever, the
+  // oldest reads are dropped.
   constexpr std::size_t kMostRecords = 1000;
   if (records_.size() == kMostRecords) records_.erase(records_.begin());
   records_.push_back({access.view, access.writes, point, who});

@@ -30,7 +30,7 @@ struct Access {
   bool writes;
 };
 
-// A point on a timeline, given by numbers.
+// A point on a timeline. Identifies the timeline by its number.
 struct TimelinePoint {
   std::uint64_t timeline;
   std::uint64_t value;

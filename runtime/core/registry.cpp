@@ -31,8 +31,8 @@ std::size_t HashAt(std::string_view module) {
   return is_hash ? hash : module.size();
 }
 
-// Whether the names denote the kernel. "ops" denotes any module of that name. "ops#1f2e3d4c" denotes only the
-// module with that content hash.
+// Whether `module` and `name` denote this kernel. The module name "ops" denotes any module of that name.
+// "ops#1f2e3d4c" denotes only the module with that content hash.
 bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view module,
            std::string_view name) {
   if (name != kernel.name) return false;

@@ -29,7 +29,8 @@ class Registry;
 class Function : public Handle {
  public:
   // Stores the variants that the device can run, the preferred variant first. They stay valid while the
-  // registry exists. Fails if there is none. Takes no lock if the last launch was on the same device.
+  // registry exists. Fails if there are no such variants. Takes no lock if the last launch was on the same
+  // device.
   Error FindCandidates(const Device& device, std::span<const Candidate>* candidates) const {
     const Known* known = latest_.load(std::memory_order_acquire);
     if (known == nullptr || known->device != &device) return LookUp(device, candidates);

@@ -31,9 +31,9 @@ class ReadyWork {
 // threads are idle, and only up to the number of operations that may run concurrently. The first thread is
 // started with the first operation.
 //
-// Callers often wait immediately for what they have enqueued. They then run it themselves, before another
-// thread could wake up. Short operations therefore wake no thread. Instead, a thread that was recently busy
-// polls for them.
+// Callers often wait for an operation directly after they have enqueued it. In that case, they run it
+// themselves before another thread could wake up. Short operations therefore wake no thread. Instead, a
+// thread that was recently busy polls for them.
 class Runners {
  public:
   explicit Runners(ReadyWork& work) : work_(work) {}

@@ -202,9 +202,9 @@ bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
 
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
-  // All earlier operations were submitted to the device. If the last of them fails, the device would also
-  // fail this operation, although that is wrong for another caller and after the caller was told of the
-  // failure.
+  // At this point, all earlier operations have been submitted to the device. If the last one fails, the
+  // device would also make this operation fail. That would be wrong if the operations belong to different
+  // callers, or if the caller has already been told of the failure.
   const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
          !operation.failure_ && before->caller_.get() == operation.caller_.get() &&

@@ -59,7 +59,7 @@ class Queue {
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
   bool busy_ = false;  // an operation is ready, runs on a thread, or is being submitted
-  // when the queue's last operation ended; set only if there is a trace
+  // The time at which the queue's last operation ended. Set only if there is a trace.
   std::int64_t ended_ns_ = 0;
 };
 
@@ -138,11 +138,13 @@ class Scheduler final : private ReadyWork {
               std::int64_t timeout_ns, FailurePtr* cause);
   void Learn(Timeline& timeline, std::uint64_t value, const ClockCell* cell);
   Clock ClockOf(const Timeline& timeline, std::uint64_t value, const ClockCell* cell) const;
-  // Computes the clock of an operation that is about to start. Fails the operation if it races with another.
+  // Computes the clock of an operation that is about to start. Fails the operation if it races with another
+  // operation.
   void CheckOrder(Operation& operation);
   FailurePtr FindRace(Operation& operation);
-  // A host call learns what happened before it, and its effects count as the host's. Everything that is
-  // enqueued after the call is therefore ordered after these effects.
+  // Called before and after a host call. The host call knows of everything that happened before it, and what
+  // it does counts as done by the host. Operations that are enqueued after the call are therefore ordered
+  // after it.
   void LearnInHostCall(Operation& operation);
   void LearnFromHostCall(Operation& operation);
   State Poll(const Timeline& timeline, std::uint64_t value, FailurePtr* cause) const;
@@ -151,8 +153,8 @@ class Scheduler final : private ReadyWork {
   // Makes the first waiting operation of the queue ready if it may start. If `is_given_now`, the calling
   // function submits ready operations to the device itself.
   void MakeReady(Queue& queue, bool is_given_now = false);
-  // Returns a ready operation on which the point depends, or null if there is none. `depth` is the length of
-  // the chain of waits so far.
+  // Returns a ready operation on which the point depends, or null if there is none. `depth` is the number of
+  // waits that have already been followed to get to this point.
   Operation* FindHelpful(const Timeline& timeline, std::uint64_t value, int depth = 0) const;
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);

@@ -44,8 +44,8 @@ FailurePtr Scheduler::FindRace(Operation& operation) {
   for (const Ref<Event>& event : note.after) {
     FailurePtr unused;
     const State state = Poll(event->timeline(), event->value(), &unused);
-    // An operation that was submitted to the same device has a clock even before it has ended, because the
-    // device waits for it.
+    // An event of an operation that was submitted to the same device has a clock even before the operation
+    // has ended, because the device orders this operation after it.
     if (state == State::kPending && event->cell_ == nullptr) continue;
     Join(&clock, ClockOf(event->timeline(), event->value(), event->cell_.get()));
     Join(&clock, {{event->timeline().id_, event->value()}});

@@ -19,8 +19,8 @@ Event::Event(Ref<Timeline> timeline, std::uint64_t value, Caller& caller)
 
 Event::~Event() = default;
 
-// Values are mostly enqueued in ascending order, so the search for the position starts at the end of the
-// list.
+// Most waits are added in ascending order of their values, so the search for the position starts at the end
+// of the list.
 void Timeline::Link(PendingWait* wait) {
   PendingWait* before = last_wait_;
   while (before != nullptr && before->value > wait->value) before = before->before;

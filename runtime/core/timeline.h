@@ -19,13 +19,13 @@ class Queue;
 class Scheduler;
 class Timeline;
 
-// The wait of an operation for a point. While it waits, it is in the timeline's list, so reaching the point
-// needs no allocation.
+// The wait of an operation for a point. While the operation waits, this object is in the timeline's list, so
+// that no memory is allocated when the timeline reaches the point.
 struct PendingWait {
   Operation* operation = nullptr;
   Timeline* timeline = nullptr;  // null if the wait is not in a list
   std::uint64_t value = 0;
-  // Set if the device itself waits. Then only a failure matters to the scheduler.
+  // Whether the device itself performs the wait. If so, the scheduler only handles the failure of the point.
   bool is_devices = false;
   PendingWait* before = nullptr;
   PendingWait* after = nullptr;
@@ -62,7 +62,7 @@ class Timeline : public Counted {
   std::uint64_t value_;
   Queue* queue_ = nullptr;  // null for a caller's timeline, and after the queue is destroyed
   Clock clock_;             // for a queue's timeline: the clock of the last operation that started
-  // for a caller's timeline: what was known at each signal
+  // For a caller's timeline: what was known at each signal.
   std::map<std::uint64_t, Clock> signals_;
   std::vector<FailedSpan> failed_;  // in ascending order; no value exceeds `value_`
   // If set, all points above value_ have failed with this cause.

@@ -48,9 +48,9 @@ std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 
-// Whether the terms from `at` on have a sum in [low, high] for some choice of indices. Tries only indices
-// with which the remaining terms can still reach that range. When `budget` is spent, gives up and returns
-// true.
+// Whether the terms from `at` on have a sum in [low, high] for some choice of indices. For each term, tries
+// only indices from which the remaining terms can still reach that range. When `budget` is spent, gives up
+// and returns true.
 bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int* budget) {
   if (at == terms.size) return low <= 0 && 0 <= high;
   if (--*budget < 0) return true;
@@ -211,8 +211,8 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
       b_start + static_cast<std::uintptr_t>(b_bytes) <= a_start) {
     return false;
   }
-  // An element of a at x and an element of b at y share a byte if and only if -size(a) < x - y < size(b). y
-  // is counted backwards from b's last element, so that all terms are added.
+  // An element of `a` at offset x and an element of `b` at offset y share a byte if and only if -size(a) < x
+  // - y < size(b). To make this a sum of terms, y is counted backwards from the last element of `b`.
   Terms terms;
   AddTerms(a, &terms);
   AddTerms(b, &terms);
@@ -225,7 +225,7 @@ bool Overlap(const kdl_tensor& a, const kdl_tensor& b) {
 
 namespace {
 
-// Whether each dimension's stride equals the number of elements in the dimensions inside it.
+// Whether each dimension's stride is the product of the sizes of the dimensions after it.
 bool IsRowMajor(const kdl_tensor& view) {
   std::int64_t span = 1;
   for (std::int32_t d = view.rank - 1; d >= 0; --d) {
@@ -240,11 +240,13 @@ bool IsRowMajor(const kdl_tensor& view) {
 
 namespace {
 
-// Whether two indices reach the same element, agree in all terms before `first`, and differ in term `first`.
-// The second index is the larger one in that term, and is arbitrary in later terms.
+// Whether there are two indices of the view that reach the same element, agree in all terms before `first`,
+// and differ in term `first`. In that term, the second index is larger. In later terms, it may be larger or
+// smaller.
 bool Meet(const Terms& terms, int first, int* budget) {
   Terms ahead;
-  // The sum that the terms of `ahead` must have, relative to their smallest sum.
+  // The terms of `ahead` are the differences between the two indices. They must have this sum, relative to
+  // their smallest possible sum.
   std::int64_t sum = 0;
   std::int64_t span = 0;  // distance from the smallest to the largest sum
   bool overflow = false;
@@ -277,7 +279,8 @@ bool OverlapsItself(const kdl_tensor& view) {
   std::int64_t span = ElementBytes(view);
   int budget = kSearchBudget;
   for (int i = terms.size - 1; i >= 0; --i) {
-    // There is no overlap if each stride is at least as long as everything inside it.
+    // If each stride is at least as large as the span of all terms with smaller strides, no two indices reach
+    // the same element.
     if (terms.term[i].stride < span && Meet(terms, i, &budget)) return true;
     span += terms.term[i].stride * (terms.term[i].count - 1);
   }
@@ -290,8 +293,9 @@ kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tens
   region.to_offset = to_offset;
   region.from_offset = from_offset;
   region.run_bytes = ElementBytes(to);
-  // From the innermost dimension outwards, extend the run while both sides are contiguous, then add loops. A
-  // loop that merely continues the loop inside it is merged with that loop.
+  // Starting with the innermost dimension, extend the run (a contiguous range of bytes) as long as both sides
+  // are contiguous. Each further dimension becomes a loop. A loop that merely continues the loop inside it is
+  // merged with that loop.
   std::array<std::int64_t, 8> count;
   std::array<std::int64_t, 8> to_step;
   std::array<std::int64_t, 8> from_step;

@@ -30,8 +30,9 @@ inline std::int64_t SpanBytes(const kdl_tensor& view) {
 // Returns a view's type, such as "f32[3, 4]", "f32[]" for rank 0, or "f32 of rank 9" for an invalid rank.
 std::string Describe(const kdl_tensor& view);
 
-// Checks the rank, element type, layout and sizes, that strides are not negative, and that the size in bytes
-// fits in 63 bits. Messages start with `what`. Stores the view's SpanBytes unless `bytes` is null.
+// Checks that the rank, element type, layout and sizes are valid, that no stride is negative, and that the
+// size in bytes fits in 63 bits. Messages start with `what`. Stores the view's SpanBytes unless `bytes` is
+// null.
 Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* bytes = nullptr);
 
 // Checks that the address of a view is valid for its elements. The view must have passed CheckView.
@@ -42,26 +43,28 @@ Error CheckAddress(const kdl_tensor& view, std::string_view what);
 Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
                std::string_view what, kdl_tensor* view);
 
-// Whether an element of `a` and an element of `b` share a byte. Both must be checked views of the same
-// address space. The result is exact, except that shapes for which the bounded search gives up count as
-// overlapping.
+// Whether an element of `a` and an element of `b` share a byte. Both must be checked views in the same
+// address space. The search for such elements is limited; if it reaches its limit, the views count as
+// overlapping. Apart from that, the result is exact.
 bool Overlap(const kdl_tensor& a, const kdl_tensor& b);
 
 // Whether two different indices of the view reach the same element.
 bool OverlapsItself(const kdl_tensor& view);
 
-// Returns the region of a copy between two views of the same shape, which must have elements. The offsets are
+// Returns the region for copying one view to another, that is, a description of the contiguous runs of bytes
+// to copy. Both views must have the same shape and at least one element. `to_offset` and `from_offset` are
 // the positions of the views' first elements in their buffers.
 kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tensor& from,
                     std::int64_t from_offset);
 
-// Return the same region with `from` (or `to`) replaced by memory that contains the runs one after another.
+// Return a region with the same runs, for copying from (or to) memory in which the runs are next to one
+// another, without gaps.
 kdl_region WithDenseFrom(const kdl_region& region);
 kdl_region WithDenseTo(const kdl_region& region);
 
 std::int64_t RegionBytes(const kdl_region& region);
 
-// Calls run(to_offset, from_offset) for each run.
+// Calls run(to_offset, from_offset) for each contiguous run of the region.
 template <class Run>
 void ForEachRun(const kdl_region& region, Run run) {
   std::int64_t index[8] = {};
@@ -82,7 +85,7 @@ void ForEachRun(const kdl_region& region, Run run) {
   }
 }
 
-// Copy and fill within the memory of this process.
+// Copy or fill the runs of a region in the memory of this process.
 void CopyRegion(void* to, const void* from, const kdl_region& region);
 void FillRegion(void* to, const kdl_region& region, std::uint64_t pattern,
                 std::int32_t pattern_bytes);

@@ -1,5 +1,5 @@
-// An open device: its primary context, its memory and its streams. Also contains the environment of a single
-// operation.
+// An open device (its primary context, its memory and its streams), and the environment in which one
+// operation runs.
 #pragma once
 
 #include <cstdint>
@@ -76,13 +76,13 @@ class CudaWork {
 
   cu::Status status() const { return status_; }
   cu::StreamId stream() const { return stream_->id; }
-  // Starts a copy to, from or within the device. At most one side is host memory. Data that is read from host
-  // memory has been copied when this returns.
+  // Starts a copy to, from or within the device's memory. At most one side may be host memory. If the copy
+  // reads host memory, the caller may reuse that memory as soon as this returns.
   cu::Status Copy(const cu::Copy2D& copy) const {
     const bool is_inside = copy.from.kind == cu::kDeviceMemory && copy.to.kind == cu::kDeviceMemory;
     return is_inside ? CopyRectangle(cuda_.api, copy, stream()) : stream_->staging.Copy(copy);
   }
-  // Waits until all copies have ended and the data that was read has arrived.
+  // Waits until all copies have ended and all data has arrived in host memory.
   cu::Status Wait() const { return stream_->staging.Finish(); }
 
  private:

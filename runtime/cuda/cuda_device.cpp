@@ -11,8 +11,9 @@
 #include "host/host_device.h"
 #include "kdl/device_keys.h"
 
-// A device is used through its primary context. The runtime starts an operation only when it can run. Each
-// operation has its own stream, and the runtime waits until the operation has ended.
+// A device is used through its primary context. The runtime starts an operation only after everything that it
+// depends on has ended. Each operation has its own stream, and its thread waits until the operation has
+// ended.
 
 namespace kdl::runtime {
 

@@ -121,7 +121,8 @@ class Launcher final : public WorkgroupDriver {
   bool is_running_ = true;  // false only if all work has certainly ended
   std::vector<TensorMap> maps_;
   std::vector<std::int64_t> made_;  // for each map, whether it is valid
-  // Events around the kernels of a part, if their time is measured.
+  // Events before and after the kernels of a part of the launch (see `WorkgroupLaunch::Part`), if their time
+  // is measured.
   cu::EventId began_ = nullptr;
   cu::EventId ended_ = nullptr;
   bool is_timing_ = false;

@@ -24,7 +24,7 @@ struct alignas(64) TensorMap {
 };
 
 // Creates the map. Returns false if the tensor's memory does not meet the requirements, or if the driver does
-// not support maps. The kernel then copies without a tensor map.
+// not support maps. In these cases, the kernel copies without a tensor map.
 bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
              std::int64_t element_bytes, TensorMap* map);
 

@@ -23,12 +23,13 @@ class CudaStaging {
   CudaStaging(const CudaStaging&) = delete;
   CudaStaging& operator=(const CudaStaging&) = delete;
 
-  // Starts a copy. One side must be host memory. Data that is read from host memory has been copied when this
-  // returns.
+  // Starts a copy. One side must be host memory. If the copy reads host memory, the caller may reuse that
+  // memory as soon as this returns.
   cu::Status Copy(const cu::Copy2D& copy);
-  // Waits until all copies have ended and the data that was read has arrived in the caller's memory.
+  // Waits until all copies have ended and all data has arrived in the caller's memory.
   cu::Status Finish();
-  // Discards data that was read. The stream must be idle.
+  // Discards data that was copied to pinned memory but has not been passed on to the caller. The stream must
+  // be idle.
   void Forget();
 
  private:

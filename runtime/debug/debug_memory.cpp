@@ -91,7 +91,7 @@ DebugAllocation* DebugMemory::Allocate(std::int64_t bytes, const char* name) {
   DebugAllocation* made = owner.get();
   made->bytes = bytes;
   made->name = name == nullptr ? "" : name;
-  allocations_.emplace(made, std::move(owner));  // emplace comes first, because it may throw
+  allocations_.emplace(made, std::move(owner));  // may throw, so it precedes the allocation
   const bool is_placed =
       guard_ == Guard::Bands ? PlaceBetweenBands(*made) : PlaceAtPage(*made, guard_);
   if (!is_placed) {
@@ -140,7 +140,8 @@ Snapshot::Snapshot(const kdl_launch_request& request) {
 
 std::string Snapshot::FindStrayWrite(const kdl_launch_request& request,
                                      const std::vector<kdl_tensor>& tensors) {
-  // Updates the copy where the launch was allowed to write. The remaining differences are stray writes.
+  // For the elements that the launch was allowed to write, updates the snapshot with the current contents.
+  // Any remaining difference is a stray write.
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < request.variant->param_count; ++p) {
     const kdl_param_desc& param = request.variant->params[p];

@@ -42,7 +42,7 @@ class CoreRunner {
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t end;
-    // For observers: when the share's worker ran out of work; 0 if it has not yet.
+    // For observers: when the share's worker ran out of work; 0 if it still has work.
     std::int64_t left_ns;
   };
   // The core that a worker runs. If the launch is observed, it also records what the core's stages wait for.
@@ -61,8 +61,8 @@ class CoreRunner {
   void DistributeShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
-  // Takes the next cores to run from a share, and returns the first of them. A single worker does this
-  // without an atomic read-modify-write.
+  // Takes the next cores to run from a share, and returns the first of them. If there is only one worker, no
+  // atomic read-modify-write is needed.
   std::int64_t Claim(Share* share);
   void RunShare(Share* share, int worker, WorkerCore* core);
   void RunCore(WorkerCore* core, int worker, std::int64_t core_id);
@@ -78,7 +78,7 @@ class CoreRunner {
   CoreHooks* hooks_;
   kdl_launch& launch_;
   int workers_ = 1;
-  // Large enough for launches that need little memory besides the shares.
+  // Used instead of a borrowed block if the launch needs little memory.
   alignas(64) char small_[512];
   // These point into `small_` or into the borrowed block.
   Share* shares_ = nullptr;  // one for each worker

@@ -1,4 +1,4 @@
-// Threads that together work on one job at a time.
+// A pool of threads that work together on one job at a time.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ namespace kdl::runtime {
 class WorkerPool {
  public:
   // `workers` is at least 1 and includes the caller. If there are enough `processors`, thread n is kept on
-  // the n-th of them. If `hooks` has `run`, threads of the application do the work instead of threads of the
-  // pool.
+  // the n-th of them. If the hook `run` is set, threads of the application do the work instead of threads of
+  // the pool.
   WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {});
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -62,7 +62,7 @@ class WorkerPool {
   const std::function<void(int)>* work_ = nullptr;  // the function of the open job
   std::atomic<bool> stop_{false};
   // The total numbers of times that threads have left and joined jobs. These counters are never reset,
-  // because starting a job would then have to wait for their cache line.
+  // because a reset at the start of each job would have to wait for their cache line.
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::uint32_t joined_ = 0;
 

@@ -1,5 +1,5 @@
-// An open device: a context and a queue. The runtime starts an operation only when it can run, and waits
-// until the operation ends.
+// An open device: a context and a queue. The runtime starts an operation only after everything that it
+// depends on has ended, and then waits until the operation has ended.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct OpenclDevice {
   }
 
  private:
-  // Whether the context is lost. The driver then returns errors for all later calls. If a kernel accessed
+  // Whether the context is lost, so that the driver returns errors for all later calls. If a kernel accessed
   // memory out of bounds, the status is "out of resources".
   bool IsLost(std::int32_t status, bool has_waited) const;
 };

@@ -74,8 +74,8 @@ void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl
   });
 }
 
-// Copies within the device's memory. If both sides are in one buffer, drivers do not accept rectangles with
-// two different pitches.
+// Copies within the device's memory. If source and destination are in the same buffer, copies one run at a
+// time, because drivers do not accept rectangles with two different pitches in that case.
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
   OpenclDevice& opencl = OpenclDevice::FromHandle(device);

@@ -13,7 +13,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// The state of one launch. Its numbers are passed in a buffer.
+// The state of one launch. The numbers that a kernel receives are passed in a buffer.
 class Launcher final : public WorkgroupDriver {
  public:
   Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
@@ -89,8 +89,8 @@ class Launcher final : public WorkgroupDriver {
   std::vector<cl::EventId> kernels_;               // events of the kernels whose times are measured
 };
 
-// Adds the times of all kernels since the last call. Adds nothing if the driver does not know the time of one
-// of them.
+// Adds to the device's clock the times of all kernels since the last call. If the driver does not know the
+// time of one of them, adds nothing.
 void Launcher::NoteTime() {
   std::uint64_t sum = 0;
   bool knows = !kernels_.empty();

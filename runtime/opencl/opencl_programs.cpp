@@ -96,7 +96,7 @@ Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>
 }
 
 // Loads a program from the cache. Returns false if the cache does not contain the program or the driver no
-// longer accepts its binary. The program is then compiled again.
+// longer accepts its binary. In these cases, the program is compiled from its source.
 bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const {
   std::string binary;
   if (!cache_.Find(key, &binary)) return false;

@@ -17,8 +17,8 @@ namespace kdl::runtime {
 struct OpenclModule {
   cl::ProgramId program = nullptr;
   std::map<std::string, cl::KernelId> kernels;  // the kernels that have been looked up so far
-  // The key for storing the binary when the program is destroyed. Empty if it is already stored or
-  // must not be.
+  // The key for storing the binary when the program is destroyed. Empty if the binary is already stored or
+  // must not be stored.
   std::string key;
 };
 

@@ -36,9 +36,10 @@ class OpenclStaging {
   OpenclStaging(const OpenclStaging&) = delete;
   OpenclStaging& operator=(const OpenclStaging&) = delete;
 
-  // Starts a copy. Data that is read from host memory has been copied when this returns.
+  // Starts a copy. If the copy reads host memory, the caller may reuse that memory as soon as this returns.
   std::int32_t Copy(const OpenclCopy& copy);
-  // Ends all copies. If `went_well`, moves data that was read to its destination. The queue must be idle.
+  // Ends all copies. If `went_well`, passes data that was copied from the device on to its destination. The
+  // queue must be idle.
   void Settle(bool went_well);
 
  private:

@@ -34,7 +34,7 @@ std::int64_t ReadBytes(int file, char* to, std::size_t bytes) {
 namespace {
 
 // Opens a regular file. Returns -1 if the path cannot be opened or does not name a regular file. Checks the
-// opened file instead of the path, because the path may name another file by then.
+// opened file instead of the path, because the path may already name another file when it is checked.
 int OpenRegular(const std::string& path, std::string* reason) {
   // O_NONBLOCK is needed, because opening a pipe without a writer would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

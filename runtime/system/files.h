@@ -48,11 +48,11 @@ struct Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 };
-void SendByte(int line);  // ignores a closed other end
+void SendByte(int line);  // does nothing if the other end is closed
 // Receives a byte. Returns false if the other end is closed.
 bool TakeByte(int line);
-// Waits until a byte has arrived on one of the lines or its other end was closed, but at most for the given
-// time. Returns, for each line, whether one of these has happened. Skips lines with negative numbers.
+// Waits until, on one of the lines, a byte has arrived or the other end has been closed, but no longer than
+// the given time. Returns for each line whether that has happened. Skips lines with negative numbers.
 std::vector<bool> Rung(std::span<const int> lines, int milliseconds);
 // Makes the system kill the process when the other end of the line is closed.
 void EndWith(const Line& line, int process);

@@ -12,7 +12,8 @@ namespace kdl::runtime {
 
 #if defined(__x86_64__)
 
-// IsFloatDefault ignores exception flags.
+// kFloatControl selects the bits of a state that have to be equal to kFloatDefault. They do not include the
+// exception flags.
 constexpr std::uint64_t kFloatDefault = 0x1F80;
 constexpr std::uint64_t kFloatControl = ~std::uint64_t{0x3F};
 

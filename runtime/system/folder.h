@@ -12,7 +12,8 @@ namespace kdl::runtime {
 struct FolderFile {
   std::string name;
   std::int64_t bytes = 0;
-  std::int64_t used_ns = 0;  // when the file was last written or marked, by the system clock
+  // When the file was last written or marked as used, by the system clock.
+  std::int64_t used_ns = 0;
 };
 
 // Creates the folder and its missing parents. They are accessible only to this user.

@@ -19,7 +19,7 @@ class KernelClock {
   bool Wants(const kdl_launch_request& request) const {
     return is_asked_ || request.observer != nullptr;
   }
-  // Adds the time of the part of the launch that has just ended.
+  // Adds the time of those kernels of the launch that have just ended.
   void Add(const kdl_launch_request& request, std::int64_t ns);
 
  private:

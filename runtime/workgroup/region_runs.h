@@ -37,8 +37,8 @@ struct Rectangle {
   std::size_t from_pitch;
 };
 
-// Calls `each` for each rectangle, like ForEachRun. If the runs of the last index are in ascending order and
-// disjoint, they form a single rectangle, which drivers copy with one call.
+// Calls `each` for each rectangle, like ForEachRun. If the runs that differ only in the last index are in
+// ascending order and disjoint, they form one rectangle, which drivers copy with one call.
 template <class Status, class Each>
 Status ForEachRectangle(const kdl_region& region, Status success, const Each& each) {
   constexpr std::int64_t kMostPitch = INT32_MAX;

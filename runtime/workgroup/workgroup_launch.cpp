@@ -106,7 +106,8 @@ void WorkgroupLaunch::CollectNumbers() {
   std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
 }
 
-// Allocates scratch. Scratch for one core is small, so only the number of cores can make the total too large.
+// Allocates scratch. Scratch for one core is small. If the allocation fails, the error therefore states the
+// number of cores, which is what makes the total too large.
 Error WorkgroupLaunch::TakeScratch() {
   const std::int64_t bytes = request_.variant->scratch_bytes;
   const std::int64_t cores = CoresWithScratch();

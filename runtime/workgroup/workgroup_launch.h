@@ -36,7 +36,8 @@ class WorkgroupDriver {
   virtual Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
                      std::int64_t cores) = 0;
   // Returns a suffix for a trap's message that identifies a thread, such as ` (cluster 2)`. `core` is the
-  // core in the launch, `place` is its position in the call, and `worker` is its thread.
+  // number of the core in the launch, `place` is its position in the call, and `worker` is the number of the
+  // thread in the core.
   virtual std::string WhoIs(std::int64_t core, std::int64_t place, std::int64_t worker);
 };
 

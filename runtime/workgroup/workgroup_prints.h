@@ -16,7 +16,7 @@ inline constexpr std::int64_t kPrintNumbers = 1 << 17;
 bool Prints(const kdl_variant& variant);
 
 // Prints the contents of `numbers`, the used part of the print memory. `taken` is the total size of all
-// prints in numbers, which may exceed the size of the print memory.
+// prints. It is larger than the print memory if some prints did not fit.
 Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t> numbers,
                  std::int64_t taken);
 

@@ -16,21 +16,21 @@ namespace kdl::interp {
 /// row-major, in their memory format.
 struct AuxiliaryValues {
   std::vector<std::byte> values;
-  std::vector<std::byte> bounds;  ///< if the values are f64: a bound on each value, for error
-                                  ///< estimates
+  /// If the values are f64: a bound on each value, for error estimates.
+  std::vector<std::byte> bounds;
 };
 
-/// The function of a contract's clause, prepared for execution. It is called once for each combination of
-/// values of the clause's index names.
+/// Executes the function to which a clause of a contract (an equation or a condition) was compiled. The
+/// function is called once for each combination of values of the clause's indices.
 class ClauseRun {
  public:
-  /// `auxiliaries` are the auxiliaries that earlier equations of the contract define. All arguments must
+  /// `auxiliaries` contains the tensors that earlier equations of the contract define. All arguments must
   /// outlive this object.
   ClauseRun(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
             std::vector<AuxiliaryValues>& auxiliaries);
 
-  /// For each combination of index values, calls `body` with the results of the function. Stops when `body`
-  /// returns false or there is a fault.
+  /// Calls the clause's function for each combination of index values, and passes its results to `body`.
+  /// Stops when `body` returns false or the function fails.
   template <class Body>
   void Walk(Body body) {
     for (int64_t extent : extents_) {
@@ -42,17 +42,18 @@ class ClauseRun {
     } while (Advance());
   }
 
-  /// Returns the elements that the function reads for the current index values. Calls the function again to
-  /// find them.
+  /// Returns the elements that the clause's function reads for the current index values. Calls the function
+  /// again to find them.
   std::vector<ElementRead> Reads();
 
   const ir::Clause& clause() const { return clause_; }
   const ContractData& data() const { return data_; }
   int64_t at(size_t name) const { return at_[name]; }
   int64_t SizeAt(Name dim) const;
-  /// Returns where and why the clause has no value, or nothing if it has a value.
+  /// Returns where and why the clause could not be evaluated, or nothing if there was no error.
   const std::optional<ContractFailure>& fault() const { return fault_; }
-  /// Returns the description of a parameter of the function, or nothing if the value is not a parameter.
+  /// Returns the description of a parameter of the clause's function, or nothing if the value is not a
+  /// parameter.
   const ir::ContractParam* FindParam(const ir::Value* value) const;
   /// Returns the tensor's name as it is written in the source: `old(x)` for `x.old`.
   std::string TensorName(const ir::Value* tensor) const;
@@ -60,8 +61,8 @@ class ClauseRun {
  private:
   void Bind(size_t number, const ir::ContractParam& param,
             std::vector<AuxiliaryValues>& auxiliaries);
-  /// Binds a table to parameter `number`. If `small`, a table that would have too many elements is
-  /// left empty.
+  /// Binds a tensor to parameter `number`. Its elements are in `memory`, which is resized to fit. If `small`,
+  /// a tensor that would have too many elements is left empty.
   void BindTable(size_t number, ir::Type type, std::vector<std::byte>& memory, bool small);
   const std::vector<uint64_t>* Call();
   bool Advance();
@@ -74,7 +75,7 @@ class ClauseRun {
   std::vector<std::vector<std::byte>> kept_;
   std::vector<int64_t> extents_;
   std::vector<int64_t> at_;
-  std::vector<size_t> places_;  ///< the parameter indices of the index names
+  std::vector<size_t> places_;  ///< for each index name, the parameter's number
   int64_t most_steps_ = 0;
   std::optional<ContractFailure> fault_;
 };

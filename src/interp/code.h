@@ -43,10 +43,11 @@ struct Slot {
 enum class OpForm : uint8_t { Scalars, Tiles, Vectors };
 
 using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
-/// Handles the yield that ends one execution of the region of a frame.
+/// Handles the yield at the end of a frame's region.
 using YieldHandler = void (*)(Core& core, Frame& frame, const Instruction& yield);
 
-/// The points for which an op on tiles is computed: their axes and, for each axis, the slot of its block.
+/// The points for which an op on tiles computes elements: their axes and, for each axis, the slot of its
+/// block.
 struct PointsPlan {
   std::vector<ir::AxisId> axes;
   std::vector<uint32_t> blocks;
@@ -99,9 +100,9 @@ struct TileBufferPlan {
     int64_t stride;
   };
   std::vector<Axis> axes;  ///< one entry for each axis of the tile
-  int64_t panel = 0;       ///< the number of elements of the last axis in each panel of the tile
-                           ///< buffer; 0 without panels
-  size_t last = 0;         ///< the index of the tile's axis that is divided into panels
+  /// The number of elements of the last axis in each panel of the tile buffer; 0 without panels.
+  int64_t panel = 0;
+  size_t last = 0;  ///< the index of the tile's axis that is divided into panels
   int panel_operand = -1;
 };
 
@@ -122,8 +123,8 @@ struct Instruction {
   ir::EvalFn eval = nullptr;      ///< for elementwise ops
   ir::BoundFn bound = nullptr;    ///< for `bound` ops
   int64_t number = 0;  ///< const: its bits; size: its value; pipe: the number of bytes of a slot
-  /// The extents of a for's axis, of an spmd's axes (0 for a scalar binder), of a buffer, of a pipe or of a
-  /// table; or the sizes of a launch_tensor.
+  /// For a `for`: the extent of its axis. For an `spmd`: the extents of its axes, where a scalar binder has
+  /// 0. For a buffer, a pipe or a table: its extents. For a launch_tensor: its sizes.
   std::vector<int64_t> numbers;
   Size faulty = nullptr;  ///< a tensor size that divides by zero or overflows 64 bits
   std::vector<GroupTarget> group_targets;  ///< for an spmd: the tensors that its groups update
@@ -131,7 +132,7 @@ struct Instruction {
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
   std::unique_ptr<TileBufferPlan> tile_buffer;
-  /// For `gather`: the slots of the blocks of the axes that are indexed.
+  /// For `gather`: for each indexed axis, the slot of its block.
   std::vector<uint32_t> taken;
   std::unique_ptr<std::byte[]> table;  ///< for `table`: its elements in memory
   const Code* callee = nullptr;
@@ -152,8 +153,7 @@ struct Code {
   const ir::Function* function = nullptr;
   std::vector<RegionCode> blocks;         ///< the first one is the body
   uint32_t slot_counts[kSlotKinds] = {};  ///< indexed by SlotKind
-  Symbols symbols;                        ///< for a program: returns the values of size names while
-                                          ///< it runs
+  Symbols symbols;                        ///< for a program: returns the values of size names
 };
 
 /// The code of a function and of all functions that it calls. The module must outlive the image and must

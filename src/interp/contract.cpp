@@ -200,7 +200,7 @@ class Comparison {
   }
 
   /// Wraps the expected value to the output's type. If the expected value is the 64-bit identity of max or
-  /// min (a reduction of no elements), replaces it with the identity of the output's type.
+  /// min (the result of reducing no elements), replaces it with the identity of the output's type.
   uint64_t Fitted(uint64_t found, uint64_t bits) const {
     if (memory_ == Scalar::U64 || memory_ == Scalar::Bool) return bits;
     uint64_t wrapped = Extended(ir::EvaluateCast(Scalar::I64, memory_, bits));

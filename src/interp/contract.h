@@ -10,8 +10,7 @@
 
 namespace kdl::interp {
 
-/// Returns the violations of requirements, each with the index values for which it occurs; at most `most` in
-/// all.
+/// Returns at most `most` violations of requirements, each with the index values for which it occurs.
 std::vector<ContractFailure> BrokenRequirements(const ir::Contract& contract,
                                                 const ContractData& data, size_t most);
 

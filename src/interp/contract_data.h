@@ -12,7 +12,8 @@
 
 namespace kdl::interp {
 
-/// The arguments of one run that a contract refers to, by argument index. A scalar has no sizes.
+/// The arguments of one run to which a contract refers. They are indexed by the numbers of the arguments. A
+/// scalar has no sizes.
 struct ContractData {
   std::vector<TensorArgument> now;
   /// The contents of the tensors before the run, laid out as in `now`; null for tensors whose contents were

@@ -77,14 +77,14 @@ struct SpmdState {
   int64_t total = 0;  ///< if the spmd is distributed in groups: the number of blocks of all cores
   /// If the spmd is distributed in groups: the number of such spmds that the core has executed before.
   int64_t run = 0;
-  // The following members are only used with a watch.
+  // The following members are only used if a watch checks the launch (watch.h).
   int64_t iteration = 0;  ///< the number of times that the core has executed this `spmd` before
-  uint32_t agent = 0;     ///< the block's AgentId (watch.h); 0 until the block has accessed
-                          ///< something
+  /// The block's AgentId (watch.h); 0 until the block has accessed something.
+  uint32_t agent = 0;
 };
 
 /// The state of an elementwise loop or mapped call: the current point, and the tiles that the points fill.
-/// Stream s of `walk` is the offset in output s.
+/// `walk` computes one offset for each output: stream s is the offset in output s.
 struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
@@ -113,7 +113,8 @@ struct DynamicState {
   std::optional<int64_t> taken;
 };
 
-/// A copy that the GPU thread has started: the future contents of a workgroup's buffer, from `offset` on.
+/// A copy to a buffer in workgroup memory that this GPU thread has started and that has not been awaited.
+/// `elements` are the future contents of the buffer from `offset` on.
 struct AsyncCopy {
   const ir::Value* buffer = nullptr;
   int64_t offset = 0;
@@ -125,13 +126,14 @@ struct AsyncCopy {
 struct Frame {
   Activation* here = nullptr;
   const RegionCode* block = nullptr;
-  size_t next = 0;  ///< index into block->instructions
-  /// The op with the region, or the call; null for the body of the function that the machine runs.
+  size_t next = 0;  ///< index into `block->instructions`
+  /// The op whose region is executed, or the call whose callee is executed. Null for the function with which
+  /// the machine started.
   const Instruction* owner = nullptr;
   std::variant<std::monostate, LoopState, SpmdState, PointState, CombineState> control;
 };
 
-/// The state of a machine, which the handlers of ops use.
+/// The state of a machine. The handlers of ops work on it.
 class Core {
  public:
   Core(const Code& code, const CoreFacts& core_facts) : facts(core_facts), body(code) {}
@@ -164,13 +166,13 @@ class Core {
   size_t rounds_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, DynamicState> dynamic_counters;
-  /// For each stage: the number of spmds that are distributed in groups and have started. The key null is for
+  /// For each stage: the number of spmds that are distributed in groups and have started. The key is null for
   /// spmds outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
-  /// How often each `spmd` has been executed; only used with a watch.
+  /// How often each `spmd` has been executed. Only used if a watch checks the launch.
   std::unordered_map<const Instruction*, int64_t> iterations;
   std::vector<AsyncCopy> copies;  ///< the pending copies
-  int64_t copy_groups = 0;        ///< the number of committed groups
+  int64_t copy_groups = 0;        ///< the number of committed groups of copies
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
@@ -198,7 +200,7 @@ struct AnyValue {
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target);
 
-/// Returns the ranges of the points, from the blocks in scope.
+/// Returns the range of the points along each axis, which is the range of the axis's block in scope.
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
 /// Returns the strides of an operand along the axes of the points; for a scalar, all strides are 0. The
 /// operand must already have been checked against the ranges.
@@ -214,7 +216,7 @@ bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
 
 std::vector<int64_t> RangeSizes(const std::vector<AxisRange>& ranges);
 
-/// Stores the tiles that the points have filled as the results of the op.
+/// Stores the results of the op, which are the tiles that were filled point by point.
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state);
 /// Returns the index of the call's operand that masks points, or the number of operands if there is none.
 size_t MaskOperand(const Instruction& call);

@@ -52,7 +52,7 @@ struct CoreFacts {
 enum class MachineState : uint8_t {
   Running,
   AtBarrier,           ///< continues when run again, after all cores of the launch have arrived
-  AtWorkgroupBarrier,  ///< continues when run again, after all GPU threads of the workgroup have arrived
+  AtWorkgroupBarrier,  ///< continues when run again, after all GPU threads have arrived
   AtMbarrier,          ///< continues when run again, after the mbarrier's phase has ended
   Done,
   Trapped,  ///< trap() returns the reason

@@ -10,7 +10,8 @@ namespace kdl::interp {
 // Functions for accesses to single elements of tensors and scratch memory: they compute addresses, check
 // accesses, and load and store contents.
 
-/// The address of an element. If an index is out of bounds, `outside` is the first such dimension.
+/// The address of an element. If an index is out of bounds, there is no address, and `outside` is the first
+/// dimension with such an index.
 struct Place {
   std::byte* address = nullptr;
   int outside = -1;
@@ -22,8 +23,8 @@ struct Place {
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place);
 
-/// Reports an access to an element to the watch and the workgroup, if there are any. If the access is an
-/// error, stops the core and returns false.
+/// Reports an access to an element to the watch and the workgroup, if there are any, which check for races.
+/// If the access is an error, stops the core and returns false.
 inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
                   const std::byte* address, TouchKind kind) {
   if (core.facts.workgroup && !core.facts.workgroup->TouchTensor(core, instruction, address, kind))
@@ -49,16 +50,17 @@ class LanePlaces {
   std::vector<uint64_t> first_;  ///< the index of lane 0 in each dimension
 };
 
-/// Returns the offset of a buffer's element that is `lane` elements further along the last dimension. If the
-/// element is out of bounds, reports an internal error and returns -1.
+/// Returns the offset of an element of a buffer. The indices are operands of the op, from `first_index` on;
+/// `lane` is added to the last one. If the element is out of bounds, reports an internal error and returns
+/// -1.
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
                      size_t first_index, int64_t lane);
 
 /// Returns the memory of a buffer operand.
 Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand);
 
-/// If the buffer belongs to a workgroup, reports an access to the workgroup. If the access is a race, stops
-/// the core and returns false.
+/// If the buffer belongs to a workgroup, tells the workgroup about an access to the buffer. If the access is
+/// a race, stops the core and returns false.
 bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
            TouchKind kind);
 

@@ -17,13 +17,14 @@
 
 namespace kdl::interp {
 
-/// How an update changes elements: a function of (element, value), which both have type `acc`.
+/// How an update changes an element: `eval` computes the new element from (element, value). Both have type
+/// `acc`.
 struct UpdatePlan {
   Scalar element = Scalar::F32;
   Scalar acc = Scalar::F32;   ///< the type in which the update computes: f32 for narrow floats
   ir::EvalFn eval = nullptr;  ///< if null, the value replaces the element
 
-  /// Returns `element` combined with the value, whose type is `value_scalar`.
+  /// Combines the element `element_bits` with `value`, whose type is `value_scalar`, and returns the result.
   uint64_t Apply(uint64_t element_bits, Scalar value_scalar, uint64_t value) const;
 };
 UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element);
@@ -43,7 +44,8 @@ class LaunchState {
   TensorValue LaunchTensorMemory(const ir::Op* tensor, const std::vector<int64_t>& sizes,
                                  size_t bytes);
 
-  /// Registers a tensor that groups may update. Its elements are combined even if no group updates it.
+  /// Registers a tensor that groups may update. At the end, its elements are combined with the values of the
+  /// groups even if no group updates it.
   void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
     parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}});
   }

@@ -13,9 +13,9 @@ namespace kdl::interp {
 
 /// The mbarriers of a workgroup, and the buffer slots whose use they order. For each GPU thread, a vector
 /// clock tracks which actions of other threads are known to be complete. These are the actions before a
-/// barrier, and before an arrival at an mbarrier whose phase the thread has awaited. It is a fault if a
-/// thread changes a slot whose earlier users are not known to have finished: a pass has then forgotten an
-/// mbarrier. The functions return the fault as text, or an empty string if there is none.
+/// barrier, and before an arrival at an mbarrier whose phase the thread has awaited. If a thread changes a
+/// slot whose earlier users are not known to have finished, a pass has forgotten to insert an mbarrier. This
+/// is a fault. The functions return the fault as text, or an empty string if there is none.
 class WorkgroupMbarriers {
  public:
   /// Identifies the slice of a buffer that one value of its first index selects.
@@ -56,8 +56,7 @@ class WorkgroupMbarriers {
   };
   struct Thread {
     Clock clock;
-    std::set<SlotId> steps;  ///< the slots that are read by mma steps which are not in a group
-                             ///< yet
+    std::set<SlotId> steps;  ///< the slots that mma steps outside of a committed group read
     std::vector<std::set<SlotId>> groups;  ///< the slots that each pending group of mma steps reads
     std::set<SlotId> unshown;
   };

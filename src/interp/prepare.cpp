@@ -67,7 +67,7 @@ OpForm OperandForm(const Instruction& instruction) {
   return form;
 }
 
-/// Returns the axes of a push or pop, ascending.
+/// Returns the axes of a push or pop, in ascending order.
 std::vector<AxisId> AxesOfPositions(const Op& op) {
   ir::AxisList axes = op.attr<AttrKey::Axes>();
   std::sort(axes.begin(), axes.end());

@@ -45,7 +45,7 @@ struct CopyRequest {
   TensorId to;  ///< must have the same element type as `from`
   Name device;
   int64_t queue = 0;
-  Name cause;  ///< empty if the source says `copy`
+  Name cause;  ///< why the data is needed, for messages; empty if the source says `copy`
   std::vector<EventId> after;
 };
 
@@ -57,8 +57,7 @@ struct FillRequest {
   std::vector<EventId> after;
 };
 
-/// Requests another view of a tensor's memory. It starts `offset` elements after the tensor's
-/// first element.
+/// Requests a view of a tensor's memory that starts `offset` elements after the tensor's first element.
 struct ViewRequest {
   TensorId tensor;
   int64_t offset = 0;
@@ -116,7 +115,8 @@ class ProgramHost {
   /// Like Copy, but does nothing if source and target are the same tensor.
   virtual Result<EventId> CopyBack(const CopyRequest& request) = 0;
   virtual Result<EventId> Fill(const FillRequest& request) = 0;
-  /// Returns a separate tensor, which must be freed. The memory exists until both tensors have been freed.
+  /// Returns the view as a tensor of its own, which must be freed, too. The memory exists until both the view
+  /// and the original tensor have been freed.
   virtual TensorId View(const ViewRequest& request) = 0;
   /// Returns the strides of a tensor, in elements.
   virtual std::vector<int64_t> Strides(TensorId tensor) const = 0;
@@ -136,8 +136,8 @@ class ProgramHost {
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
   /// Returns a new workspace, which is empty.
   virtual Result<WorkspaceId> MakeWorkspace(Name device, Name name) = 0;
-  /// Returns the bytes of workspace that one instance of a kernel needs. The names mean the same as in
-  /// a LaunchRequest.
+  /// Returns how many bytes of workspace one instance of a kernel needs. The names mean the same as in a
+  /// LaunchRequest.
   virtual Result<int64_t> Footprint(Name device, Name kernel, Name constants) = 0;
   /// Returns the number of instances in a launch that need a slice of the workspace. Without `core_num`,
   /// the launch uses all cores of the device.

@@ -29,10 +29,10 @@ constexpr int64_t kStepsBetweenLooks = 64;
 
 /// The bound parameters of a function, which can be applied to any number of machines.
 struct BoundParams {
-  /// Each with the index of its parameter in the function's body.
+  /// Each value is paired with the index of its parameter in the function's body.
   std::vector<std::pair<size_t, uint64_t>> scalars;
   std::vector<std::pair<size_t, TensorValue>> tensors;
-  /// The index of the parameter, and the bytes of the workspace.
+  /// The index of the workspace parameter, and the size of the workspace in bytes.
   std::optional<std::pair<size_t, int64_t>> workspace;
 
   void ApplyTo(Machine& machine) const {

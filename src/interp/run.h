@@ -33,19 +33,19 @@ struct KernelArguments {
 
 struct RunOptions {
   /// If 0, the cores run one after another. Otherwise, they run in a random order and are interleaved after
-  /// every few ops. Results that depend on the order of blocks then become visible.
+  /// every few ops. This reveals results that depend on the order of blocks.
   uint64_t seed = 0;
   /// Receives the whole text of each print. If empty, prints are ignored.
   std::function<void(const std::string&)> print = {};
-  /// Additional checks. If they find anything, the trap is the first finding (watch.h). The kernel must be
-  /// at tile level.
+  /// Additional checks. If they find something, the first finding is returned as a trap (watch.h). The kernel
+  /// must be at tile level.
   Sanitizers sanitizers = {};
   /// Called every few ops. If it returns true, the run stops with a Failure. May be empty.
   std::function<bool()> is_stopped = {};
 };
 
-/// Runs a kernel on `core_num` cores (1 or more). Fails if the arguments do not fit the parameters or the
-/// run was stopped. If a core traps, returns the trap of the first such core; the outputs are then
+/// Runs a kernel on `core_num` cores (1 or more). Fails if the arguments do not fit the parameters or the run
+/// was stopped. If a core traps, returns the trap of the first such core. In this case, the outputs are
 /// unspecified. An error of the compiler ends the process with a report (FailCheck).
 Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Function& kernel,
                                       const KernelArguments& arguments, int64_t core_num,

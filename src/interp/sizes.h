@@ -14,7 +14,7 @@
 
 namespace kdl::interp {
 
-/// The values of the int generics that a function does not fix, by name.
+/// The values, by name, of the int generics that a function leaves open.
 using Constants = std::map<std::string, int64_t>;
 
 /// The values of a function's size names and int generics in one run.

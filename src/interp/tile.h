@@ -21,14 +21,14 @@ struct Tile {
 };
 using TileRef = std::shared_ptr<const Tile>;
 
-/// Returns a tile over the ranges in which all elements are 0.
+/// Returns a tile with these ranges, in which all elements are 0.
 std::shared_ptr<Tile> MakeTile(std::vector<AxisRange> ranges);
 
 /// Returns the stride along each axis of a tile that has these ranges.
 std::vector<int64_t> StridesOf(const std::vector<AxisRange>& ranges);
 
 /// Iterates over the points of an n-dimensional box, with the last axis fastest. For each of several streams,
-/// it computes an offset: the sum of position times stride over all axes. Offsets wrap.
+/// it computes an offset: the sum of position times stride over all axes. Offsets wrap on overflow.
 class PointWalk {
  public:
   /// The strides are indexed as `strides[stream][axis]`.
@@ -38,8 +38,8 @@ class PointWalk {
   int64_t position(size_t axis) const { return positions_[axis]; }
   int64_t offset(size_t stream) const { return static_cast<int64_t>(offsets_[stream]); }
   void Next();
-  /// Return whether the current point is the first, or the last, of the points that have the same positions
-  /// before `axis`.
+  /// Return whether the current point is the first, or the last, of those points that have the same positions
+  /// along all axes before `axis`.
   bool is_first_from(size_t axis) const;
   bool is_last_from(size_t axis) const;
   /// Returns to the first point.

@@ -23,7 +23,7 @@ std::string_view TrapMessage(kdl_trap_code code) {
 }  // namespace
 
 std::string QuotedText(const ir::Op& op) {
-  // A trap of a loop is about the loop's step. The loop is named by its index.
+  // A loop traps only if its step is not positive. The message identifies the loop by the name of its index.
   if (op.kind() == ir::OpKind::Loop) return op.region()->param(0)->name().str();
   const ir::Attr* text = op.FindAttr(ir::AttrKey::Text);
   return text ? std::get<Name>(text->value).str() : std::string(op.info().spelling);

@@ -13,9 +13,9 @@
 
 namespace kdl::interp {
 
-/// What the GPU threads of one core share: their memory, and a record of which threads have accessed it
-/// since the last barrier. If two threads access an element without a barrier in between, and one of them
-/// changes it, a pass has forgotten a barrier. The core is then stopped.
+/// What the GPU threads of one core share: their memory, and a record of which threads have accessed it since
+/// the last barrier. If two threads access an element without a barrier in between, and one of them changes
+/// it, a pass has forgotten a barrier. In this case, the core is stopped.
 class Workgroup {
  public:
   explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads) {}
@@ -32,8 +32,8 @@ class Workgroup {
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                    TouchKind kind);
 
-  // Records the start of a copy of one element to a buffer. The element arrives when it is awaited. Until
-  // then, it must not be accessed, and its source must not be changed.
+  // Records the start of a copy of one element to a buffer. The element is written only when the copy is
+  // awaited. Until then, it must not be accessed, and its source must not be changed.
   void BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
                  int64_t offset, const std::byte* from);
   /// Waits for the elements from `first` to `end` (exclusive).
@@ -46,7 +46,8 @@ class Workgroup {
     mbarriers_.Meet();
   }
   WorkgroupMbarriers& mbarriers() { return mbarriers_; }
-  /// Records that no thread can continue. The threads that wait at an mbarrier are then stopped.
+  /// Records that no thread can continue. From then on, a thread that waits at an mbarrier reports an error
+  /// instead of waiting again.
   void SetStuck() { stuck_ = true; }
   bool is_stuck() const { return stuck_; }
   /// Stops the core because its thread made an error, which `what` describes. Returns false.

@@ -10,11 +10,12 @@
 #include "proofs/proofs.h"
 
 // check-bounds: decides the bounds mode of every access.
-//   clip    each index is proven in bounds, or a whole range over the dimension's own size: clipping is enough
-//   proven  in bounds for all sizes, or for all sizes that the launch accepts (checks/launch_bounds.h)
-//   guard   not proven: checked at run time; with --unchecked, treated as proven
+//   proven  Each index is in bounds for all sizes, or for all that the launch accepts (checks/launch_bounds.h).
+//   clip    Like `proven`, but at least one index is a range over the whole dimension. Where the last block
+//           of the range extends beyond the dimension, the block is clipped.
+//   guard   Not proven. The access is checked at run time or, with --unchecked, treated as if it were proven.
 // An index that is out of bounds in every launch that reaches it is an error. Accesses with `else` are left
-// as they are. Reads of single elements of tiles also become proven or guarded.
+// as they are. Reads of single elements of tiles also become `proven`, or remain `guard`.
 
 namespace kdl::passes {
 

@@ -93,8 +93,9 @@ class DisjointChecker {
             "cores: from sizes, parameters, or tensors read after a `sync`");
   }
 
-  /// Checks that stages share no tensor that one of them writes. Code outside of stages is not ordered
-  /// relative to the stages, and group reductions run only after all stages have ended.
+  /// Checks that stages share no tensor that one of them writes. Code outside of stages counts as one more
+  /// stage, because it is not ordered relative to the others. Updates of groups count, too, because they take
+  /// effect only after all stages have ended.
   void CheckStages() {
     std::vector<proofs::AccessView> views = proofs::AccessesIn(kernel_.body);
     std::erase_if(views, [](const auto& view) { return view.is_fill(); });

@@ -18,8 +18,8 @@
 //
 //   stage { push to %a ; push to %a ; push to %b }   stage { pop %b ; pop %a ; pop %a }     ->  %a = pipe {depth = 2}
 //
-// If the pipes between stages form no cycle, the stages cannot deadlock at any depth: for that, one stage
-// would have to find a pipe empty while another stage finds a pipe full.
+// If the pipes between stages form no cycle, the stages cannot deadlock at any depth: in a deadlock, one
+// stage would find a pipe empty while another stage finds a pipe full.
 
 namespace kdl::passes {
 
@@ -77,7 +77,7 @@ class PipeChecker {
 
   // ---- The ends of pipes
 
-  /// Returns the stage that contains all of the ops. If there are several such stages, reports an error and
+  /// Returns the stage that contains all of the ops. If the ops are in several stages, reports an error and
   /// returns null.
   const Op* OneStage(const Value* pipe, const std::vector<Op*>& ends, std::string_view verb) {
     const Op* first = StageOf(ends[0]);

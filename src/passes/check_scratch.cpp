@@ -16,7 +16,8 @@
 #include "support/size.h"
 
 // check-scratch: checks that all buffers of a core that are live at the same time fit into the target's
-// scratch memory. These are the buffers of nested blocks and of all stages. Changes nothing.
+// scratch memory. Buffers of nested blocks, and those of all stages, are live at the same time. The pass
+// changes nothing.
 //
 //   %acc = buffer_new : buffer<f32,[32768,32768]>   // 4 GiB do not fit into 1 GiB: the error says which blocks would
 
@@ -120,7 +121,7 @@ std::string Describe(const ScratchChunk& chunk) {
 }
 
 /// Returns the buffers that are in workgroup memory. In kernels with `sync`, buffers that are live across a
-/// launch barrier are elsewhere.
+/// launch barrier are in other memory.
 std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });

@@ -13,7 +13,7 @@
 //   reduce sum %x over r, c {order = open}   where %x is computed from   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last axis of the list, is the last index (optionally plus constants) of every tensor that has it
 //
-// A contraction whose result has two or more axes is always sequential, because vector lanes then compute
+// A contraction whose result has two or more axes is always sequential, because its vector lanes compute
 // different columns of the result. The minimum or maximum of all elements is the same in any order, and 64
 // lanes find it faster.
 

@@ -23,8 +23,8 @@
 // what another point writes, and if at most one op may trap, so that the first trap stays the same. An update
 // gets a loop of its own, which runs element by element, so that the ops that compute its operands remain
 // vectorized. A 64-lane reduction of results of a group is placed after the group's loop, and later ops may
-// still join the group; expand-tiles then fuses the reduction into the loop. Each loop repeats its loads from
-// tensors that the kernel cannot change (analysis/reloads.h), and recomputes conditions on indices
+// still join the group. The pass expand-tiles will fuse the reduction into the loop. Each loop repeats its
+// loads from tensors that the kernel cannot change (analysis/reloads.h), and recomputes conditions on indices
 // (analysis/index_conditions.h).
 
 namespace kdl::passes {

@@ -68,8 +68,8 @@ class Fusion {
  public:
   Fusion(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel), b_(module) {}
 
-  /// Appends the fused stages to `into`. Returns false if the stages cannot be fused: `stuck()` then returns
-  /// where they stop, and `into` must be discarded.
+  /// Appends the fused stages to `into`. Returns false if the stages cannot be fused. In that case, `stuck()`
+  /// returns where they stop, and `into` must be discarded.
   bool Fuse(const std::vector<Op*>& stages, Region* into) {
     std::vector<const Region*> bodies;
     for (const Op* stage : stages) bodies.push_back(stage->region());

@@ -6,7 +6,7 @@
 #include "passes/passes.h"
 
 // inject-pipe-buffers: adds a parameter to each kernel that owns pipes: the workspace that contains the ring
-// buffers of the pipes. If the kernel already has a workspace, it is used.
+// buffers of the pipes. If the kernel already has such a parameter, that one is used.
 //
 //   kernel @k (%y: tensor<f32,[M]> out) {         ->   kernel @k (%y: tensor<f32,[M]> out, %ws: workspace) {
 //     %q = pipe {…}                                      %q = pipe in %ws {…}

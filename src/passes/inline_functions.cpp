@@ -10,11 +10,11 @@
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 
-// Two passes replace calls by the body of the fn, with the axes of the caller.
+// Two passes replace calls of fns by the bodies of the fns, with the axes of the caller.
 //
 // inline-tile-functions runs early and inlines calls of fns that have ranges or pipes, because later passes
-// need the caller's tiles to decide the order of rounding and to count pushes. It then removes these fns;
-// calls of other fns remain.
+// need the caller's tiles to decide the order of reductions and to count pushes. Afterwards, it removes these
+// fns. Calls of other fns remain.
 //
 //   fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
 //   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
@@ -27,8 +27,8 @@
 //   %r = call @half.f32(%t) : tile<f32; i>
 //   ->  %c = const 0.5 : f32 ; %y = mul %t, %c : tile<f32; i>
 //
-// A call's mask has none of the fn's own axes. It also masks the ops of the body that may trap: where the
-// mask is false, divisors are 1 and a `while` does not start.
+// A call's mask, which has none of the fn's own axes, also masks those ops of the body that may trap. Where
+// the mask is false, divisors are 1 and a `while` does not start.
 
 namespace kdl::passes {
 
@@ -46,19 +46,19 @@ bool IsTileFunction(const ir::Function& fn) {
 
 bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
 
-/// Finds the axes that the values of a fn get in addition if a call maps the fn over these axes. A value gets
-/// the additional axes of the arguments on which it depends.
+/// A call may map a fn over additional axes. This class finds out which of these axes each value in the fn gets:
+/// those of the arguments on which the value depends.
 class MappedAxes {
  public:
-  /// `outside` returns the axes of values that are defined outside of the studied loops.
+  /// `outside` returns the additional axes of values that are defined outside of the examined loops.
   explicit MappedAxes(std::function<AxisList(const Value*)> outside)
       : outside_(std::move(outside)) {}
 
-  /// Finds the axes of the values that a `while` carries, as parameters of its region. Each value gets the
-  /// axes that it has in any iteration, and those of the condition, because elements finish at different
-  /// times. Values that are used after the loop also get the axes of everything that the loop computes. If no
-  /// value is used after the loop, the last carried value gets these axes. `condition` lists additional axes
-  /// of the initial condition.
+  /// Finds the additional axes of the values that a `while` carries. Each value gets the axes that it has in
+  /// any iteration, and those of the condition, because elements finish at different times. If a value is
+  /// used after the loop, it also gets the axes of everything that the loop computes. If no value is used
+  /// after the loop, the last carried value gets these axes. `condition` contains additional axes of the
+  /// initial condition.
   void Study(const Op* loop, const AxisList& condition = {});
   const AxisList& ParamAxes(const Value* param) const { return known_.at(param); }
 
@@ -223,10 +223,10 @@ class Inliner {
 
   // ---- while
 
-  /// A carried value gets the axes that it has in any iteration, and those of the condition. If the call of a
-  /// fn with ranges maps a loop over additional axes, its elements finish at different times: the loop runs
-  /// until all have finished, and finished elements keep their values. In a scalar loop, each element has its
-  /// own iterations.
+  /// A carried value gets the axes that it has in any iteration, and those of the condition. If a call of a
+  /// fn with ranges maps a loop over additional axes, the elements along these axes finish at different
+  /// times: the loop runs until all have finished, and finished elements keep their values. In a scalar loop,
+  /// each element has its own iterations.
   ///   while carry(%go = …, %x = …) { … yield %c, %y }
   ///   ->  while carry(%any = …, %go = …, %x = …) { … %n = and %go, %c ; %a = reduce any %n over mapped
   ///                                                 %k = select %go, %y, %x ; yield %a, %n, %k }
@@ -265,7 +265,7 @@ class Inliner {
       const Value* param = from->param(i);
       map_[param] = builder_.AddParam(to, types[first + i], param->name());
     }
-    // the loop's condition already masks ops that may trap
+    // The loop's condition already masks ops that may trap.
     Value* around = std::exchange(mask_, nullptr);
     CopyBody(from);
     mask_ = around;
@@ -341,7 +341,7 @@ class Inliner {
   ir::ValueMap map_;
   std::vector<Op*>& calls_;
   std::map<AxisId, AxisId> axes_;  ///< maps axes of the fn to those of the caller
-  Value* mask_;                    ///< the call's mask; null while a loop's condition includes it
+  Value* mask_;  ///< the call's mask; null inside a `while`, whose condition includes it
 };
 
 void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles) {

@@ -25,13 +25,13 @@
 // there:
 //     relocate %y to @two
 // - If `on` fixes a tensor to a device, a launch on another device writes a copy, which is then copied back.
-// Whole tensors are moved, even if a launch needs only a part; the part is then taken from the moved tensor.
-// A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop changes is
-// moved, before the loop, to the device of the last launch in the loop that writes it. Each iteration then
-// ends with the tensor on the device where it began. If branches leave a tensor on different devices, one of
-// the branches moves the tensor. The device of the caller's parameters is unknown: each parameter is moved to
-// the device of its first launch, and parameters that are written are moved back at the end. Whether devices
-// share memory is known only at run time; between devices that do, no data is moved.
+// Whole tensors are moved, even if a launch needs only a part. The launch then gets the same part of the
+// moved tensor. A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop
+// changes is moved, before the loop, to the device of the last launch in the loop that writes it, so that
+// each iteration ends with the tensor on the device where it began. If branches leave a tensor on different
+// devices, one of the branches moves the tensor. The device of the caller's parameters is unknown: each
+// parameter is moved to the device of its first launch, and parameters that are written are moved back at the
+// end. Whether devices share memory is known only at run time; between devices that do, no data is moved.
 
 namespace kdl::passes {
 
@@ -278,7 +278,7 @@ class Inserter {
   }
 
   /// Returns the copy of a tensor on a device. If there is none yet, creates it before the outermost loop
-  /// that does not change the tensor.
+  /// around `user` that does not change the tensor.
   Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Owner& owner,
                  const std::string& cause) {
     if (auto known = owner.copies.find(place.device); known != owner.copies.end())

@@ -115,13 +115,14 @@ class Instantiation {
   Names& names() { return module_.context().names; }
 
   /// Returns whether the value of the generic is unknown: the number of given values is not one, and no
-  /// dimension of the data has its name.
+  /// dimension of a tensor has the name of the generic.
   static bool IsOpen(const Function& program, const Generic& generic) {
     return generic.values.size() != 1 && program.FindDim(generic.name) == nullptr;
   }
 
-  /// Removes programs that get their constants from other programs that call them, because they have been
-  /// inlined into their callers. If a module has only one program, it is the one to run and is kept.
+  /// Removes programs that get their constants from the programs that call them: they have been inlined into
+  /// their callers and are not needed any more. If a module has only one program, that is the one to run, and
+  /// it is kept.
   void DropParts() {
     auto is_program = [](const Function* f) { return f->kind == ir::FunctionKind::Program; };
     if (std::ranges::count_if(module_.functions(), is_program) < 2) return;

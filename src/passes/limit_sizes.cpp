@@ -193,7 +193,8 @@ class Limiter {
     SizeTable& sizes = context_.module.types().sizes();
     Size of_sizes = sizes.Constant(1);
     size_t cores = static_cast<size_t>(std::ranges::count(product, Name()));
-    // The first factor is 0 if any size is 0, so that no partial product overflows.
+    // If a size is 0, the product is 0, but a product of some of the other sizes may overflow. In this case,
+    // the first factor is 0, so that no partial product overflows.
     if (product.size() - cores > 2) of_sizes = IsAny(product);
     std::string source;
     for (Name name : product) {

@@ -42,8 +42,9 @@
 //      sync
 //      spmd (%i) { if (several groups visit %i) { loop over these … } }
 //
-// If the spmd may run again, another barrier follows, so that parts are not filled again before all of them
-// have been reduced. The parts of an spmd in a stage are reduced after all stages have ended.
+// If the spmd may run again, there is another barrier after the reduction. It ensures that parts are not
+// filled again before all of them have been reduced. The parts of an spmd in a stage are reduced after all
+// stages have ended.
 
 namespace kdl::passes {
 

@@ -13,8 +13,8 @@
 //   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
 //                                 … ; release %s to %q, after the last use of %u in the block
 //
-// A core holds at most one slot of a pipe at a time. If another pop comes before the last use of the tile,
-// the slot is released before that pop, and the tile is kept outside of the ring buffer.
+// A core uses at most one slot of a pipe at a time. If another pop comes before the last use of the tile, the
+// slot is released before that pop, and the tile is kept outside of the ring buffer.
 
 namespace kdl::passes {
 
@@ -22,7 +22,7 @@ namespace {
 
 using ir::MakeAttr;
 
-/// How the elements of a slot are indexed with the blocks in scope at `op`. The first element of the slot
+/// The index of a slot's elements, in terms of the blocks in scope at `op`. The first element of the slot
 /// corresponds to the starts of the blocks.
 struct SlotIndex {
   std::vector<Value*> operands;

@@ -25,7 +25,7 @@
 // queue are in order anyway. For another queue, a mark includes everything that was put into it before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
 // The host waits where it reads or writes an element, so no op needs to wait for the host. Tensors that a
-// swap exchanges are ordered as one tensor in the whole program, because only at run time is it known which
+// swap exchanges are ordered as one tensor in the whole program, because it is known only at run time which
 // of them is in which memory. A part or view of a tensor is ordered like the tensor itself, but freed
 // separately. A parameter that is written overlaps no other parameter, because the program rejects
 // overlapping arguments. A transfer reads its tensor. Ops that use its result may access the tensor itself,

@@ -28,7 +28,8 @@ struct PassContext {
   const passes::TargetFacts* facts = nullptr;      ///< null in module passes
   const passes::TileSelector* selector = nullptr;  ///< null in module passes
   PipeMode pipes = PipeMode::Auto;
-  /// The kernels as compiled for each target, after their pipes are decided; only in passes over programs.
+  /// The kernels as compiled for each target, after their pipes have been decided. Only set for passes over
+  /// programs.
   std::vector<const ir::Module*> variants = {};
   /// Whether to omit the checks of accesses that are not proven to be in bounds.
   bool unchecked = false;

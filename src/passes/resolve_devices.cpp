@@ -41,8 +41,8 @@ bool IsOwn(const ir::Device& device) {
   return device.name.text().find("::") == std::string_view::npos;
 }
 
-/// Returns whether assign-devices or insert-transfers choose the device of the op if there are several
-/// devices.
+/// Returns whether, if there are several devices, assign-devices or insert-transfers chooses the device of
+/// the op.
 bool IsPlacedByUse(const ir::Op* op) {
   return op->kind() == ir::OpKind::Alloc || op->kind() == ir::OpKind::Copy ||
          op->kind() == ir::OpKind::Fill;

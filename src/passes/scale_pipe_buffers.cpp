@@ -12,8 +12,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// scale-pipe-buffers: makes a program allocate the memory for the pipes of its launches. Each core that runs
-// at the same time gets one slice, which is as large as one instance of the kernel needs:
+// scale-pipe-buffers: makes a program allocate the memory for the pipes of its launches. Each of the cores
+// that run at the same time gets one slice, which is as large as one instance of the kernel needs:
 //
 //   launch @k on @npu queue 0 cores(%n) (%x, %y) after()
 //   -> %w = workspace on @npu {name = "k: q"} : workspace                   at the start of the program
@@ -22,8 +22,8 @@
 //      reserve %w, %slices * %bytes
 //      launch @k on @npu queue 0 cores(%n) workspace(%w) (%x, %y) after()
 //
-// Launches in the same queue run in order and share a workspace. Launches in different queues may overlap,
-// so each queue has its own workspace. Reserving memory that has already been reserved costs nothing, so a
+// Launches in the same queue run in order and share a workspace. Launches in different queues may overlap, so
+// each queue has its own workspace. Reserving memory that has already been reserved costs nothing, so a
 // launch in a loop allocates only when its size grows.
 
 namespace kdl::passes {

@@ -17,7 +17,8 @@ namespace kdl::passes {
 
 namespace {
 
-/// At most 2^40 bytes, the limit on a buffer, are needed for 64 partial sums of eight bytes for each element.
+/// A reduction may need 64 partial sums of eight bytes for each element. With this limit, they fit into 2^40
+/// bytes, the largest possible buffer.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 /// Returns text like `4294967296 * 64` if the type is a tile with too many elements, otherwise an empty

@@ -22,7 +22,7 @@ struct TargetFacts {
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;
   int64_t scratch_bytes = int64_t{1} << 30;  ///< limit on the total size of one core's live buffers
-  /// Limit on the total size of all buffers in a workgroup; 0: no limit.
+  /// Limit on the total size of all buffers in a workgroup; 0 means no limit.
   int64_t workgroup_limit = 0;
   /// Whether contractions run on one engine and everything else on another.
   bool split_engines = false;

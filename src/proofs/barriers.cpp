@@ -116,8 +116,9 @@ Barriers::Free Barriers::Through(const ir::Region* region) {
   return through;
 }
 
-/// Restricts `free` to the cases without a barrier from `op` (inclusive) to `end` (exclusive), which is in
-/// the same region. Returns false if there is always a barrier.
+/// `free` is the condition for a path without a barrier. Restricts it to paths that also meet no barrier from
+/// `op` (inclusive) to `end` (exclusive), which are in the same region. Returns false if there is always a
+/// barrier.
 bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   for (; op != end && !free.never; op = op->next()) {
     if (HasBarrier(op)) free &= Through(op);
@@ -125,8 +126,8 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   return !free.never;
 }
 
-/// Returns the condition for a path without a barrier from just after `op` to the end of the enclosing region
-/// `end`.
+/// Returns the condition under which there is no barrier from just after `op` to the end of `end`, which is
+/// an enclosing region.
 Barriers::Free Barriers::After(const Op* op, const ir::Region* end) {
   Free free = All();
   for (;; op = op->parent_region()->parent()) {
@@ -164,7 +165,7 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region*
   return loops;
 }
 
-/// Adds the way to execute both places in one iteration, in program order.
+/// Adds the way in which a core executes both places in the same iteration, in program order.
 void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Iterations::Same, false};
   if (a == b) return Add(way, All(), All(), All(), ways);

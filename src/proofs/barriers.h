@@ -11,7 +11,8 @@ namespace kdl::proofs {
 
 /// Describes how a core can execute one of two places in a kernel and then the other without a barrier in
 /// between. Both places are outside of `spmd for`, and in the same iteration of the outermost `equal` loops
-/// that enclose them both. If there is another such loop, the places are in different iterations of it.
+/// that enclose them both. If more loops enclose both places, they are in different iterations of the next
+/// one, unless `iterations` is `Same`.
 struct Way {
   size_t equal = 0;
   enum class Iterations : uint8_t {
@@ -20,8 +21,9 @@ struct Way {
     Next,     ///< like `Earlier`, with the second place in the very next iteration
   } iterations = Iterations::Same;
   bool is_swapped = false;  ///< whether the second place is executed first
-  /// The condition that no barrier is executed in between, or a weaker condition, in three parts. This part
-  /// concerns the iterations that contain both places.
+  /// This member and the next two are the parts of the condition under which no barrier is executed in
+  /// between. They may be weaker than that condition. This part concerns the iterations that contain both
+  /// places.
   PointSet when{};
   /// The part of the condition that concerns the iterations that contain only the place executed first.
   PointSet after{};
@@ -45,7 +47,8 @@ class Barriers {
  public:
   explicit Barriers(Instances& instances) : instances_(instances) {}
 
-  /// Returns the loops around an op, outside of spmds, that contain an spmd or a barrier, outermost first.
+  /// Returns the loops around an op that are outside of spmds and contain an spmd or a barrier. The outermost
+  /// loop comes first.
   std::vector<const ir::Op*> LoopsAround(const ir::Op* op);
   /// Returns the op that represents `op` when barriers are compared: the enclosing spmd or, if there is none,
   /// the outermost enclosing op that contains neither a barrier nor an spmd.

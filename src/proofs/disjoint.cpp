@@ -6,8 +6,9 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Tries three methods in turn: handles simple accesses without sets, then finds races with sets, and finally
-// uses the contents of tables to rule out races.
+// Tries three methods in turn: the first handles simple accesses without sets, the second looks for races by
+// computing sets of elements, and the third assumes facts about the contents of tables, which the launch then
+// checks.
 
 namespace kdl::proofs {
 
@@ -89,8 +90,8 @@ std::vector<Parts> Disjoint::parts() const {
   return parts;
 }
 
-/// Returns whether different blocks access different elements, because their parts come from tables. If so,
-/// the launch has to check the tables on which this depends.
+/// Returns whether different blocks access different elements, provided that the parts that tables assign to
+/// them are disjoint. If so, the launch has to check these tables.
 bool Disjoint::Asked::AreApartByTables(const Value* memory) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
   if (around.empty()) return false;

@@ -19,7 +19,8 @@ class Elements {
   /// Returns all elements of a tensor's memory; a superset if IsExact is false.
   PointSet AllElements(const ir::Value* tensor);
   bool IsExact(const ir::Value* tensor);
-  /// The elements that an access touches, at its points; a superset if its index is not completely known.
+  /// For each point of an access, the element that the access touches. If the index is not completely known,
+  /// a superset of these elements.
   struct Touched {
     PointSet elements;
     bool is_exact;
@@ -33,7 +34,8 @@ class Elements {
   std::optional<std::vector<int64_t>> ElementIndex(const ir::Value* memory, const Point& point);
 
  private:
-  /// An index y[v / N, v % N], where N is a size, adds a variable: the start of the row, N * (v / N).
+  /// The additional variable that represents an index y[v / N, v % N], where N is a size. It is the start of
+  /// the row, N * (v / N).
   struct Row {
     std::string start;
     AtomId size;

@@ -88,7 +88,7 @@ std::vector<std::string> Examples::Order(Launch& launch) const {
   return order;
 }
 
-/// Returns the condition that no parameter that is a number is negative.
+/// Returns the condition that no scalar parameter of an integer type is negative.
 PointSet Examples::NonNegativeNumbers(Launch& launch) const {
   PointSet set = launch.instances.All();
   for (const ir::Param& param : kernel_.params) {

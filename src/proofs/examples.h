@@ -23,7 +23,7 @@ class Examples {
 
   std::optional<RaceExample> RaceOn(const ir::Value* memory);
   std::optional<TwiceExample> TwiceBy(const ir::Op* store);
-  /// Returns the least element of the memory in the set that `ask` computes.
+  /// Returns the lexicographically least element of the memory in the set that `ask` computes.
   std::optional<ElementExample> LeastElement(
       const ir::Value* memory, const std::function<PointSet(Races&, Instances&)>& ask);
   /// Returns an execution, with the least possible values, in which the index of dimension `dim` is below 0

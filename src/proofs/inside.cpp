@@ -10,7 +10,8 @@
 #include "proofs/proofs.h"
 #include "proofs/reach.h"
 
-// Proves that indices are in bounds: from the bounds of loops if they suffice, otherwise with sets.
+// Proves that indices are in bounds: from the bounds of loops if they suffice, otherwise by computing sets of
+// executions.
 
 namespace kdl::proofs {
 
@@ -171,7 +172,8 @@ OpenIndex Inside::Asked::Ask(const AccessView& view, size_t d, AccessRuns& runs)
   return {d, !runs.Always(index, CompareKind::Ge, 0), !runs.Always(index, CompareKind::Lt, size)};
 }
 
-/// Returns whether the bounds of loops suffice to show that the index is in bounds. For most indices they do.
+/// Returns whether the bounds of loops suffice to show that the index is in bounds. For most indices, they
+/// do.
 bool Inside::Asked::IsPlain(const Poly& index, const Poly& size) const {
   std::optional<Poly> least = reach.Extreme(index, false);
   std::optional<Poly> most = reach.Extreme(index, true);

@@ -19,8 +19,8 @@ namespace {
 
 using ir::CompareKind;
 
-/// The maximum number of pieces in the set of a region's executions. Branch conditions that would exceed it
-/// are ignored.
+/// The maximum number of pieces (basic sets of isl) in the set of a region's executions. Branch conditions
+/// that would exceed it are ignored.
 constexpr size_t kMostPieces = 16;
 /// The maximum number of pieces in the set of an `and` or `or`. Larger conditions are not examined.
 constexpr size_t kMostOfCondition = 64;
@@ -116,7 +116,8 @@ Affine Instances::AffineOfAtom(AtomId atom) {
   return atoms_[atom] = made;
 }
 
-/// The result is unknown if it would have too many pieces.
+/// Converts a choice (the result of a select or an `if`) to an affine function. The result is unknown if it
+/// would have too many pieces.
 Affine Instances::AffineOfChoice(const AtomFacts& facts) {
   PointSet where = Where(facts.value, true);
   Affine a = AffineOf(facts.a);
@@ -170,7 +171,7 @@ Affine Instances::AffineOfProduct(const Monomial& monomial) {
     AtomId b = monomial.back();
     for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
       if (!scopes_.ScopeOf(factor).is_launch()) continue;
-      Affine multiple = AffineOfAtom(other);  // declares the variable if `other` is one
+      Affine multiple = AffineOfAtom(other);  // also declares its variable, if it has one
       bool is_variable = variables_.contains(VariableName(other));
       Declare(Product{name, factor, multiple, is_variable ? std::optional(other) : std::nullopt});
     }

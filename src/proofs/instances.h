@@ -22,14 +22,14 @@ struct Product {
   std::string product;
   AtomId factor;
   Affine multiple;
-  std::optional<AtomId> atom;  ///< the other number, if it is a variable of the code
+  std::optional<AtomId> atom;  ///< the other number, if it has a variable of its own
 };
 
 class Instances {
  public:
   using Names = std::set<std::string>;
 
-  /// `known` contains sizes that all launches in question have.
+  /// `known` contains the values of sizes, if only launches with these values are considered.
   Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
             Sizes known = {});
 
@@ -42,7 +42,7 @@ class Instances {
   Affine Constant(int64_t value) const { return Affine::Constant(context_, value); }
   Affine Variable(const std::string& name) const { return Affine::Variable(context_, name); }
 
-  /// Converts a polynomial; each product in it becomes a variable.
+  /// Converts a polynomial to an affine function, in which each product of atoms is a variable.
   Affine AffineOf(const Poly& poly);
   Affine AffineOfValue(const ir::Value* value) { return AffineOf(terms_.PolyOfValue(value)); }
   /// Returns the condition that a bool has the value `holds` at the current point.
@@ -53,12 +53,13 @@ class Instances {
   const PointSet& Launch();
   /// From now on, launches that violate this `require` also count as refused.
   void Require(const ir::Op* op);
-  /// Returns the executions that reach an op: the loops around it have an iteration, the branches to it are
-  /// taken, and the asserts before it have not failed.
+  /// Returns the executions that reach an op. They are in some iteration of each loop around the op, take the
+  /// branches that contain the op, and have passed all asserts before it.
   PointSet Around(const ir::Op* op);
   /// Returns the set of values of a loop variable.
   const PointSet& Iterations(const ir::Value* binder);
-  /// Returns the condition that the elements of these axes, as variables, are within their blocks at `op`.
+  /// Returns the condition that the variables for the elements of these axes are within the axes' blocks at
+  /// `op`.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
   /// Returns the points of an access; if `masked` is true, only those where its mask is true.
   PointSet PointsOf(const AccessView& view, bool masked = true);
@@ -74,8 +75,8 @@ class Instances {
     return WithFacts(std::move(set), known, false);
   }
 
-  /// Whether the variable has a scope. Elements of tensors and the auxiliary numbers of a question do not
-  /// have one.
+  /// Whether the variable has a scope. Variables for elements of tensors, and variables that are introduced
+  /// only to answer one question, do not have one.
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
   bool IsCore(const std::string& variable);
   bool IsCondition(const std::string& variable) const;
@@ -92,7 +93,7 @@ class Instances {
   bool IsShortened(const ir::Op* op) const { return shortened_.contains(op); }
   PointSet FactsAboutProduct(const Product& product);
   /// Returns the known facts about one variable, in terms of other variables. They do not restrict the values
-  /// of the others, because a set may mention the variable for launches that never compute it.
+  /// of the others, because a set that mentions the variable may also contain launches that never compute it.
   PointSet FactsAbout(const std::string& variable);
   const Scope& ScopeOf(const std::string& variable) const { return variables_.at(variable).scope; }
   /// Whether only bounds of the variable are known, so that it need not take every value within them.
@@ -102,8 +103,8 @@ class Instances {
   std::optional<int64_t> ConstantExtent(const ir::Value* block);
   std::string VariableName(AtomId atom);
 
-  /// Adds a product. If its variable is new, the variable belongs to the launch, and only facts about
-  /// products are known for it.
+  /// Records that a variable is a product. If the variable is new, it has the same value throughout a launch,
+  /// and the only known facts about it are those about products.
   void Declare(const Product& product) {
     products_[product.product].push_back(product);
     Declare(product.product, {}, true, std::nullopt);
@@ -113,16 +114,16 @@ class Instances {
   const std::vector<Ragged>& ragged() const { return ragged_; }
   /// Returns the variables on which a number depends, except those that are the same in a whole launch.
   Names VariablesOf(const Poly& poly);
-  /// Returns whether the variable occurs in a bound that tables provide for a part of the spmd `walk`.
+  /// Returns whether the variable occurs in a bound of the parts that the spmd `walk` handles (see `Ragged`).
   bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
-  /// Returns the variable as a product, once for each factor that is the same throughout a launch; empty if
-  /// the variable is not a product.
+  /// Returns all ways to write the variable as a product of which one factor is the same throughout a launch.
+  /// Returns an empty list if the variable is not a product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;
   /// Returns the facts that relate a * factor and b * factor: if a < b, then b * factor exceeds a * factor by
   /// at least the factor.
   PointSet InOrder(const Affine& a, const Affine& of_a, const Affine& b, const Affine& of_b,
                    AtomId factor);
-  /// Returns `end` for a product b * B, where b iterates over the blocks of size B in 0 .. end.
+  /// If b, in the product b * B, iterates over the blocks of size B in 0 .. end, returns `end`.
   std::optional<Poly> EndOfBlocks(const Product& product);
 
  private:

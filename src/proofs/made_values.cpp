@@ -43,7 +43,7 @@ std::optional<std::vector<int64_t>> TableValues(const ir::Value* value) {
 
 namespace {
 
-/// Returns the op that computes operand `i` if the op is of the given kind, otherwise null.
+/// Returns the op that computes operand `i`, if that op is of the given kind; otherwise null.
 const Op* OperandDef(const Op* op, size_t i, OpKind kind) {
   const Op* def = op ? op->operand(i)->def() : nullptr;
   return def && def->kind() == kind ? def : nullptr;

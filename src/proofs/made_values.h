@@ -24,14 +24,16 @@ std::optional<uint64_t> ConstantBits(const ir::Value* value, const Sizes& known 
 std::optional<std::vector<int64_t>> TableValues(const ir::Value* value);
 
 /// The number of iterations of a loop from `lo` (inclusive) to `hi` (exclusive): max(0, floor((hi - lo - 1) /
-/// step) + 1) if `step` is at least 1. User code may contain the same ops with a smaller step.
+/// step) + 1) if `step` is at least 1. The ops may also come from user code, in which `step` may be less than
+/// 1.
 struct Steps {
   const ir::Value* lo;
   const ir::Value* hi;
   const ir::Value* step;
 };
-/// Matches the ops that irgen generates for the number of iterations. They compute it in u64 for the case lo
-/// < hi and end with this select. Returns nothing for other ops.
+/// Matches the ops that irgen generates for the number of iterations. They compute it in u64, under the
+/// assumption that lo < hi. The last op, `select`, replaces it by 0 if that is not the case. Returns nothing
+/// for other ops.
 std::optional<Steps> MatchSteps(const ir::Op* select);
 
 }  // namespace kdl::proofs

@@ -6,13 +6,13 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
-// Computes what is surely written, from the inside out. A store writes a set of pairs, each consisting of a
-// point and an element. At the end of each enclosing op, the variables of that op are eliminated. For a
-// loop's iteration number, an element counts if some iteration writes it. For an unknown value, an element
-// counts only if it is written for every value. So `y[i] = a where c; y[i] = b where !c` writes y[i], because
-// c is a variable of both stores. If the compiler chooses the extent of blocks later, their starts are
-// unknown, but each index of the loop is in one block. Then an element counts if there is an index such that
-// every block around it would write the element.
+// Computes which elements are surely written, from the innermost ops outwards. A store writes a set of pairs,
+// each consisting of a point and an element. At the end of each enclosing op, the variables of that op are
+// eliminated. For a loop's iteration number, an element counts if some iteration writes it. For an unknown
+// value, an element counts only if it is written for every value. So `y[i] = a where c; y[i] = b where !c`
+// writes y[i], because c is a variable of both stores. If the compiler chooses the extent of blocks later,
+// their starts are unknown, but each index of the loop is in one block. In this case, an element counts if
+// there is an index such that every block that contains the index would write the element.
 
 namespace kdl::proofs {
 
@@ -112,7 +112,7 @@ std::vector<std::string> MustWrites::OpaqueOf(const PointSet& written, const Op*
   return written.Variables([&](const std::string& variable) {
     if (!instances_.IsDeclared(variable)) return false;
     bool inside = instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop);
-    // whether the loop's own iteration number determines the variable
+    // Whether the loop's own iteration number determines the variable.
     bool is_counted =
         instances_.IsCounted(variable) || instances_.IsRaggedBound(variable, loop) ||
         std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
@@ -160,8 +160,8 @@ PointSet MustWrites::Leave(const Value* binder, PointSet written) {
   return written.WithSome({instances_.VariableName(number)});
 }
 
-/// Returns the elements for which there is an index, in a block according to `exists`, such that they are
-/// written for every possible placement of the blocks.
+/// Returns those points of `exists` at which the element is written for every placement of the block that
+/// `grid` allows. `variables` contains the variables that describe the placement.
 PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
                                const std::vector<std::string>& variables, const PointSet& exists) {
   PointSet missed = ((grid & exists) - written).WithSome(variables);

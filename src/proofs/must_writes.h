@@ -12,8 +12,8 @@ namespace kdl::proofs {
 /// Selects the kinds of writes that are considered.
 enum class CountedWrites : uint8_t { All, Plain /* all but `atomic` and `reduce` */ };
 
-/// Finds the elements that code surely writes, regardless of the data. In the resulting sets, loop variables
-/// and other values of the surrounding code are variables.
+/// Finds the elements that code surely writes, regardless of the data. The resulting sets have variables for
+/// the loop variables and other values of the surrounding code.
 class MustWrites {
  public:
   explicit MustWrites(Instances& instances, CountedWrites counted = CountedWrites::All)

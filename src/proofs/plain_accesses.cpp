@@ -20,7 +20,7 @@ const Value* PlainIndex(const AccessView& view, size_t d) {
   return is_plain ? view.index[dim.terms[0].operand] : nullptr;
 }
 
-/// Returns all accesses to a memory if they use the indices of one common tensor, otherwise an empty list.
+/// Returns all accesses to a memory, or an empty list if they are not all accesses to one tensor or view.
 std::vector<AccessView> PlainAccessesOf(const Value* memory) {
   std::vector<AccessView> views;
   for (Op* op : ir::UsersOfMemory(memory)) {

@@ -9,7 +9,8 @@
 
 namespace kdl::proofs {
 
-/// Identifies an atom, which is an integer without further structure, by its number in a table of atoms.
+/// Identifies an atom, which is an integer that is not broken down further, by its number in a table of
+/// atoms.
 using AtomId = uint32_t;
 /// A product of atoms in ascending order; the empty product is 1.
 using Monomial = std::vector<AtomId>;
@@ -35,8 +36,8 @@ class Poly {
   /// Returns the atom with the greatest number; nothing if the polynomial is constant.
   std::optional<AtomId> Greatest() const;
 
-  /// The form coefficient * atom + rest of a polynomial, where neither part contains the atom. A polynomial
-  /// that contains a power of the atom has no such form.
+  /// A polynomial in the form coefficient * atom + rest, where neither `coefficient` nor `rest` contains the
+  /// atom. A polynomial that contains a higher power of the atom has no such form.
   struct Split;
   std::optional<Split> SplitBy(AtomId atom) const;
 

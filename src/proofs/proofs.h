@@ -62,7 +62,7 @@ struct IndexExample {
   std::string sizes;  ///< `, for N = 5, BM = 2`; empty if no size matters
 };
 
-/// A finding that every launch that reaches the access uses an index that is out of bounds.
+/// The finding that an index is out of bounds in every launch that reaches the access.
 struct AlwaysOutside {
   bool above;
   /// The least or greatest index in terms of sizes, such as `2*N - 1`; empty if every index is out of bounds.
@@ -78,7 +78,7 @@ struct OpenIndex {
   std::optional<AlwaysOutside> outside{};
 };
 
-/// The result of the analysis of all indices of an access.
+/// What is known about the indices of an access.
 struct IndexAnswer {
   bool is_range = false;  ///< whether at least one index is a range over its whole dimension
   std::vector<OpenIndex> open{};
@@ -152,7 +152,8 @@ class Disjoint {
   ~Disjoint();
 
   /// Returns one possible race for each memory that may have races. Leaves out memories for which the
-  /// contents of tables can rule out races; `parts` then returns the parts that depend on these tables.
+  /// contents of tables can rule out races. After this call, `parts` returns the parts that depend on these
+  /// tables.
   std::vector<Meeting> Meetings();
   /// Returns the stores that may write an element twice, except those to the memories in `but`.
   std::vector<TwiceStored> StoredTwice(const std::set<const ir::Value*>& but);
@@ -178,7 +179,7 @@ class Written {
   ~Written();
 
   /// Returns whether the whole tensor has been written by the time the kernel ends. If that depends on the
-  /// contents of tables, `parts` afterwards returns the parts to check.
+  /// contents of tables, a later call of `parts` returns the parts to check.
   bool IsWhole(const ir::Value* tensor);
   /// Returns whether everything that an access reads has been written before the access.
   bool IsBefore(const AccessView& view);

@@ -5,11 +5,11 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 
-// Compares two executions of the kernel's code. The second one has the same variables as the first, with a
-// prime. Variables that cannot differ between the two are shared: those of the launch, and those of loops
-// outside of spmds while both executions are in the same iteration. An execution is represented only by its
-// block and the elements that it accesses. All accesses between the same barriers are united, so that a
-// kernel with many stores needs only one question.
+// Compares two executions of the kernel's code. The names of the second execution's variables are those of
+// the first, marked with a prime ('). Variables that cannot differ between the two are shared: those of the
+// launch, and those of loops outside of spmds while both executions are in the same iteration. An execution
+// is represented only by its block and the elements that it accesses. All accesses between the same barriers
+// are united, so that a kernel with many stores needs only one question.
 
 namespace kdl::proofs {
 
@@ -237,7 +237,7 @@ PointSet Races::MaybeBefore(const Site& site) {
     bool after = is_after && !in_iterations && LoopOf(common) == site.walk;
     if (!after) {
       before |= TouchedElements(other);
-    } else if (in_one_place) {  // other blocks or cores may already have executed it
+    } else if (in_one_place) {  // another block or core may have executed `other` before
       PointSet runs = site.touched & SecondRun(BlockRuns(other), {}) &
                       OtherBlock(site.walk, other.walk, {}, true);
       auto is_second = [](const std::string& variable) { return variable.ends_with("'"); };
@@ -249,7 +249,7 @@ PointSet Races::MaybeBefore(const Site& site) {
 
 // -- Two runs ----------------------------------------------------------------------------------
 
-/// Whether both executions share the variable. Elements have the same names in both.
+/// Whether both executions share the variable. They always share variables for elements.
 bool Races::IsShared(const std::string& variable, const Loops& equal) const {
   if (!instances_.IsDeclared(variable)) return true;
   const Scope& scope = instances_.ScopeOf(variable);
@@ -435,8 +435,8 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   return OtherBounds(a, b, equal) | OtherNumbers(a, b);
 }
 
-/// Returns the condition that the two executions are in different iterations of some loop variable. The
-/// variables are compared outermost first.
+/// Returns the condition that some loop variable has different values in the two executions. The variables
+/// are compared outermost first.
 PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   PointSet other = instances_.None();
   PointSet same = instances_.All();

@@ -24,15 +24,16 @@ struct Site {
 struct Race {
   const Site* a;
   const Site* b;  ///< may be the same site
-  /// The executions of both accesses. The variables of the second execution have a prime; shared variables do
-  /// not.
+  /// The executions of both accesses. The variables of the second execution are marked with a prime, unless
+  /// they are shared.
   PointSet runs;
   /// The loops outside of spmds in which both executions are in the same iteration.
   std::vector<const ir::Op*> equal;
 };
 
 /// Finds accesses that race. The accesses of one block, or of one core outside of `spmd for`, are executed in
-/// order. So are those of blocks with equal numbers in several spmds over one named domain with equal bounds.
+/// order. The same is true of the accesses of blocks with equal numbers, if their spmds are over one named
+/// domain with equal bounds.
 class Races {
  public:
   /// Collects the accesses to all memories except those that are known to have no races.
@@ -46,8 +47,8 @@ class Races {
   }
   /// Returns races between accesses to a memory that are executed regardless of the data.
   std::vector<Race> FindCertain(const ir::Value* memory);
-  /// Returns the executions of a store that write one element at two points; the second point's variables
-  /// have a prime.
+  /// Returns the executions of a store that write one element at two points. The variables of the second
+  /// point are marked with a prime.
   PointSet Twice(const Site& site);
 
   /// Returns the elements that a site may access, in any execution.
@@ -55,7 +56,8 @@ class Races {
   /// Returns the elements that may be written before an execution of the site, in terms of that execution's
   /// variables.
   PointSet MaybeBefore(const Site& site);
-  /// Returns the loops outside of spmds around a site that matter for races, outermost first.
+  /// Returns the loops around a site that are outside of spmds and matter for races. The outermost loop comes
+  /// first.
   std::vector<const ir::Op*> LoopsAround(const Site& site) {
     return barriers_.LoopsAround(site.view.op);
   }

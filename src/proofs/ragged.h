@@ -16,8 +16,8 @@ namespace kdl::proofs {
 ///
 /// Examples are off[e] .. off[e + 1], first[e] .. first[e] + length[e], and first[e] .. last[e]. If no part
 /// ends after the beginning of the next part, the parts of different blocks are disjoint. If each part ends
-/// exactly where the next one begins, together they cover everything from the first beginning to the last
-/// end.
+/// exactly where the next one begins, together they cover everything from the beginning of the first part to
+/// the end of the last.
 struct Ragged : Parts {
   Poly lower{};                 ///< the first index of the part
   Poly upper{};                 ///< the end of the part (exclusive)
@@ -31,7 +31,7 @@ std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms);
 std::vector<size_t> PartsAround(const std::vector<Ragged>& ragged, const ir::Value* memory);
 
 /// Drops items while `holds` is true for the remaining ones, and returns the items that are left (at least
-/// one). Returns nothing if `holds` is false even for all items.
+/// one). Returns nothing if `holds` is false even for the full list.
 std::optional<std::vector<size_t>> FewestOf(
     const std::vector<size_t>& all, const std::function<bool(const std::vector<size_t>&)>& holds);
 

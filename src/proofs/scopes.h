@@ -17,7 +17,7 @@ struct Scope {
   bool is_launch() const { return !loop && !points && !cores; }
 };
 
-/// Returns the scope of a value that depends on values with both scopes.
+/// Returns the scope of a value that depends on a value with scope `a` and one with scope `b`.
 Scope Join(Scope a, const Scope& b);
 
 /// Determines what each value of a function depends on.

@@ -14,9 +14,9 @@
 
 #include "proofs/proofs.h"
 
-// Variables are isl parameters, which are matched by name; sets have no other dimensions. isl functions take
-// ownership of their arguments and return null once anything has failed. So a chain of calls needs only one
-// check, at its end.
+// Variables are isl parameters, which are matched by name. Sets have no other dimensions. A function of isl
+// takes ownership of its arguments, and returns null if an argument is null or if it fails. A chain of calls
+// therefore needs only one check, at its end.
 
 namespace kdl::proofs {
 
@@ -88,8 +88,8 @@ uint64_t ConstraintCount(isl_pw_aff* value) {
   return 1 + static_cast<uint64_t>(isl_pw_aff_n_piece(value));
 }
 
-/// Returns the estimated steps of an operation that examines each piece. Like the cost of a simplex
-/// algorithm, they grow with about the square of the size.
+/// Returns the estimated number of steps of an operation that examines each piece. Like the cost of a simplex
+/// algorithm, it grows with about the square of the size.
 uint64_t EstimateSteps(isl_set* set) {
   uint64_t size = ConstraintCount(set);
   return size * static_cast<uint64_t>(1 + isl_set_dim(set, isl_dim_param));

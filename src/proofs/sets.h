@@ -33,9 +33,10 @@ class SetContext {
   SetContext& operator=(const SetContext&) = delete;
 
   isl_ctx* get() const { return context_; }
-  /// Sets the steps that the following question may use.
+  /// Sets the number of steps that the following question may use.
   void Allow(uint64_t steps) const;
-  /// Uses up steps. Returns false if too few steps are left; then all further calls fail, too.
+  /// Uses up steps. If too few steps are left, returns false. In this case, later calls return false, too,
+  /// until `Allow` is called.
   bool Spend(uint64_t steps) const;
 
  private:
@@ -122,8 +123,8 @@ class PointSet {
   /// in `without`.
   std::vector<Affine> UpperBounds(const std::string& variable,
                                   const std::vector<std::string>& without) const;
-  /// Returns the point that is least in the given order of variables, then in the others. Returns nothing if
-  /// there is none or none is known.
+  /// Returns the lexicographically least point. The variables in `order` are compared first, then the others.
+  /// Returns nothing if there is no point or none is known.
   std::optional<Point> Least(const std::vector<std::string>& order) const;
 
  private:

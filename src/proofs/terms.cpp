@@ -246,7 +246,7 @@ bool Terms::IsBetween(const Poly& a, const Poly& end) const {
 /// Moves multiples of a positive divisor, which may be a size, out of the quotient: floor((8 * i + j) / 8) =
 /// i + floor(j / 8).
 Poly Terms::PolyOfQuotient(const Poly& dividend, const Poly& b) {
-  // An inexact polynomial is not equal to any other.
+  // The result must be inexact, so that it is not equal to any other polynomial.
   if (!dividend.exact() || !b.exact()) return dividend + b;
   std::optional<int64_t> divisor = b.AsConstant();
   // A divisor that cannot be negative is at least 1 wherever the quotient is computed: code traps on 0, and a

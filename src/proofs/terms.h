@@ -30,7 +30,7 @@ enum class AtomKind : uint8_t {
   Choice,   ///< a if the condition `value` is true, otherwise b
 };
 
-/// The bound scale * atom >= bound, or <= for an upper bound; scale is at least 1.
+/// A lower bound scale * atom >= bound, or an upper bound scale * atom <= bound. `scale` is at least 1.
 struct AtomBound {
   Poly scale;
   Poly bound;
@@ -50,7 +50,7 @@ struct AtomFacts {
 /// this class interprets values, sizes and blocks. Equal values have equal polynomials.
 class Terms {
  public:
-  /// `known` contains sizes that all launches in question have, if any.
+  /// `known` contains the values of sizes, if only launches with these values are considered.
   Terms(const ir::Function& function, ir::TypeTable& types, Sizes known = {})
       : function_(function), types_(types), known_(std::move(known)), wraps_(function) {}
 

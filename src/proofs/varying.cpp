@@ -48,8 +48,8 @@ bool Varying::AnyVaries(std::span<Value* const> values) const {
   return std::ranges::any_of(values, [this](const Value* value) { return IsVarying(value); });
 }
 
-/// Whether an axis of the op's results has varying blocks. Ops that compute tiles do not have the blocks of
-/// these tiles as operands.
+/// Whether an axis of the op's results has varying blocks. This has to be checked in addition to the
+/// operands, because blocks of tiles are not operands of the ops that compute the tiles.
 bool Varying::HasVaryingAxis(const Op* op) const {
   return std::ranges::any_of(op->results(), [this](const Value* result) {
     return std::ranges::any_of(result->type()->axes,

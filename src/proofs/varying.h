@@ -14,7 +14,8 @@ class Varying {
  public:
   enum class By : uint8_t {
     Core,  ///< depends on core_id or on the contents of a pipe
-    /// `Core`, or depends on elements that the launch may write, because races have not been excluded yet.
+    /// Like `Core`, or depends on elements that the launch may write. Such elements may differ between cores,
+    /// because races have not been excluded yet.
     Memory,
   };
 

@@ -147,7 +147,8 @@ Magnitude Wraps::MagnitudeOf(Size size) {
   return {};
 }
 
-/// Returns the magnitude of a size name. An int generic without a value has one of its choices.
+/// Returns the magnitude of a size name. For an int generic, the magnitude covers all values that it may
+/// have.
 Magnitude Wraps::MagnitudeOfSymbol(Name symbol) const {
   if (symbol.text() == ir::kCoreNum) return MagnitudeOfLaunch({});
   for (const ir::Generic& generic : function_.generics) {
@@ -196,7 +197,8 @@ Magnitude Wraps::MagnitudeOfCarried(const Value* param) {
   bool stays = end && carried < end->operands().size() && number.widest.both() &&
                NoFurther(end->operand(carried), number);
   if (!stays) return {};
-  // The results found since then assumed that the carried value was unbounded.
+  // The results that were found in the meantime are based on an unbounded carried value, so they are computed
+  // again.
   for (size_t i = before; i < found_.size(); ++i) known_.erase(found_[i]);
   found_.resize(before);
   return number.widest;

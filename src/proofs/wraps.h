@@ -21,9 +21,11 @@ class Wraps {
  public:
   explicit Wraps(const ir::Function& function);
   bool MayWrap(const ir::Value* value);
-  /// Returns whether the value is bounded on both sides by numbers like the sizes of tensors.
+  /// Returns whether the value is bounded on both sides by numbers that are about as large as sizes of
+  /// tensors.
   bool IsBounded(const ir::Value* value) { return MagnitudeOf(value).both(); }
-  /// Returns whether a size is bounded by numbers like the sizes of tensors when the cores compute it.
+  /// Returns whether a size, as the cores compute it, is bounded by numbers that are about as large as sizes
+  /// of tensors.
   bool IsBounded(Size size) { return MagnitudeOf(size).both(); }
   Magnitude MagnitudeOf(const ir::Value* value);
   Magnitude MagnitudeOf(Size size);
@@ -38,7 +40,7 @@ class Wraps {
   Summands SummandsOf(const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
  private:
-  /// Returns the magnitude of an operand of an index, of a block or of a number; unknown if it may wrap.
+  /// Returns the magnitude of a block or number that occurs in an index. It is unknown if the value may wrap.
   Magnitude MagnitudeOfTerm(const ir::Value* value);
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);

@@ -7,8 +7,9 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Tries three methods in turn: handles simple stores without sets, then computes sets of the elements that
-// are surely written, and finally considers parts whose bounds come from tables.
+// Tries three methods in turn: the first handles simple stores without sets, the second computes the set of
+// elements that are surely written, and the third assumes that parts whose bounds come from tables cover a
+// dimension, which the launch then checks.
 
 namespace kdl::proofs {
 
@@ -104,8 +105,8 @@ bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor)
   return of.WithFacts(all - written).IsSurelyEmpty();
 }
 
-/// Returns whether parts whose bounds come from tables cover the tensor, provided that they cover some
-/// dimension. If so, the launch has to check that they do.
+/// Returns whether the tensor is whole, that is, completely written, if parts whose bounds come from tables
+/// cover one of its dimensions. If so, the launch has to check that they do.
 bool Written::Asked::IsWholeByTables(const Value* tensor) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), tensor);
   for (Size dim : tensor->type()->dims) {

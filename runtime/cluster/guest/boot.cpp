@@ -185,7 +185,7 @@ class Copies {
   }
 
   static constexpr uint64_t kMost = 64;  // limit on the number of copies in progress
-  static constexpr uint64_t kRows = 1;   // number of rows copied at each step of a worker
+  static constexpr uint64_t kRows = 1;   // number of rows copied when a worker stops at a barrier
   static constexpr uint64_t kAll = ~uint64_t{0};
   char* memory_ = nullptr;
   volatile kdl_cluster_mailbox* mailbox_ = nullptr;
@@ -218,8 +218,8 @@ constexpr uint64_t kMostWorkers = 256;
 Fiber fibers[kMostWorkers];
 Fiber* running = nullptr;
 uint64_t main_sp = 0;
-uint32_t told_now = 0;   // value passed at the next barrier
-uint32_t told_last = 0;  // value passed at the last barrier
+uint32_t told_now = 0;   // `or` of the values passed to the next barrier so far
+uint32_t told_last = 0;  // `or` of the values passed to the last barrier
 
 const kdl_cluster_entry* entry = nullptr;
 const int64_t* numbers = nullptr;

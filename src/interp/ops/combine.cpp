@@ -13,8 +13,8 @@ namespace {
 
 bool IsScan(const Instruction& instruction) { return instruction.op->kind() == ir::OpKind::Scan; }
 
-/// Returns the offset of the current element in the tiles that are combined. A scan may run in descending
-/// order.
+/// Returns the offset of the current element in the tiles that are combined. For a scan in descending order,
+/// terms are counted from the end.
 size_t CurrentOffset(const Instruction& instruction, const CombineState& state) {
   int64_t inner = state.terms.offset(0);
   bool down = IsScan(instruction) &&

@@ -64,9 +64,9 @@ std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64
   return number;
 }
 
-/// Returns the maximum length of the next block of a `split`. One of the op's block sizes is used if at least
-/// that many elements are left. A block size after the first is also used if fewer elements are left, but
-/// more than the next block size.
+/// Returns the maximum length of the next block of a `split`: the first of the op's block sizes that is at
+/// most the number of remaining elements. A size that is neither the first nor the last is also chosen if
+/// fewer elements remain, provided that they are more than the next size.
 int64_t NextSize(const Instruction& split, const LoopState& state) {
   uint64_t left = Remaining(state.next, state.hi);
   for (size_t i = 0; i + 1 < split.numbers.size(); ++i) {
@@ -137,7 +137,7 @@ bool IsGrouped(const ir::Op* spmd) {
 }
 
 /// Returns the range of blocks, or groups, of a core. As in the pass `distribute-blocks`, each core gets the
-/// same number of consecutive blocks, and the first cores may get one more block.
+/// same number of consecutive blocks, and each of the first cores may get one more block.
 std::pair<int64_t, int64_t> BlocksOfCore(const CoreFacts& facts, int64_t total) {
   int64_t share = total / facts.core_num;
   int64_t more = total % facts.core_num;

@@ -7,8 +7,8 @@
 #include "ir/views.h"
 
 // Executes reductions and contractions. The axes of the points are the axes of the result, followed by the
-// reduced axes. The walk over the axes of the result computes the offsets at which the walks over the reduced
-// axes start.
+// reduced axes. For each element of the result, the terms are visited by a second walk over the reduced axes.
+// It starts at the offsets that the walk over the result has computed.
 
 namespace kdl::interp {
 
@@ -49,7 +49,8 @@ uint64_t Folded(ir::EvalFn fold, uint64_t a, uint64_t b) {
   return fold(operands, nullptr);
 }
 
-/// Combines lane l with lane l + 32, then with lane l + 16, and so on to lane l + 1.
+/// Combines lane l with lane l + 32 for l < 32, then lane l with lane l + 16 for l < 16, and so on. Returns
+/// lane 0, which is the result.
 uint64_t FoldLanes(ir::EvalFn fold, Lanes& lanes) {
   for (size_t width = kLanes / 2; width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; ++lane)

@@ -58,8 +58,8 @@ void RunGather(Core& core, Activation& here, const Instruction& instruction) {
     streams.push_back(StreamOf(here, instruction, i, ranges));
     strides.push_back(streams.back().strides);
   }
-  // If an indexed axis is also an axis of the indices, it is an axis of the result, and the tile does not
-  // vary along it.
+  // An indexed axis may also be an axis of the indices, and therefore of the result. The tile does not vary
+  // along such an axis of the result.
   const std::vector<ir::AxisId>& points = instruction.points->axes;
   for (ir::AxisId axis : op.attr<ir::AttrKey::Axes>()) {
     auto found = std::find(points.begin(), points.end(), axis);

@@ -19,7 +19,7 @@ namespace {
 /// Computes the indices of an access, point by point.
 class AccessRun {
  public:
-  /// `extra_streams` are the operands whose offset the caller needs at each point.
+  /// The caller needs the offset of the operands in `extra_streams` at each point.
   AccessRun(Activation& here, const Instruction& instruction, const TensorValue& tensor,
             const std::vector<AxisRange>& ranges, const std::vector<size_t>& extra_streams)
       : here_(here),

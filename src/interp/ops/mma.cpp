@@ -5,8 +5,8 @@
 #include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
-// Executes one GPU thread's part of an mma step. The thread computes its points without other threads, and
-// reads their terms from workgroup memory.
+// Executes one GPU thread's part of an mma step. The thread computes its points independently of other
+// threads, and reads their terms from workgroup memory.
 
 namespace kdl::interp {
 
@@ -14,8 +14,8 @@ namespace {
 
 using ir::AttrKey;
 
-/// A factor: a buffer with two dimensions, or a slice (slot) of a buffer with three. The terms of a sum lie
-/// along one of the two dimensions.
+/// A factor of a matrix product: a buffer with two dimensions, or a slice (slot) of a buffer with three. The
+/// terms of a sum lie along one of the two dimensions.
 struct Factor {
   size_t operand;
   const Buffer* buffer;
@@ -45,7 +45,7 @@ Factor MakeFactor(Core& core, Activation& here, const Instruction& instruction, 
                 1};
   if (first == 0) return factor;
   size_t slot = instruction.op->SegmentBegin(ir::MmaOp::at_slots);
-  // The slot operand of the second factor comes after that of the first factor, if the first factor has one.
+  // If the first factor has a slot operand, that of the second factor comes after it.
   if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
   factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
   factor.slots = type->dims[0]->value;

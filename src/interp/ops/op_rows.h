@@ -5,7 +5,7 @@
 
 namespace kdl::interp {
 
-/// What is computed for an op before it is executed.
+/// The data that is computed for an op before it is executed.
 enum class Plan : uint8_t {
   None,
   Computed,

@@ -2,8 +2,8 @@
 
 #include "ir/views.h"
 
-// Executes sliding windows. Every element is checked here. If one is out of bounds, a pass has made a wrong
-// window.
+// Executes sliding windows. Every element is checked here. If one is out of bounds, the pass that created the
+// window has a bug.
 
 namespace kdl::interp {
 

@@ -14,7 +14,7 @@ namespace {
 using ir::AttrKey;
 using ir::TileMmaOp;
 
-/// The buffer of a factor, and the position in the buffer at which the factor starts.
+/// A factor of a matrix product: a buffer, and the position in the buffer at which the factor starts.
 class TileFactor {
  public:
   TileFactor(Core& core, Activation& here, const Instruction& instruction, size_t operand,
@@ -32,9 +32,9 @@ class TileFactor {
 
   size_t rank() const { return first_.size(); }
 
-  /// Reads a group of adjacent terms, converted to the type of the accumulator. The group starts `by`
-  /// elements further along dimension `dim` and `last` elements further along the last dimension. Returns
-  /// false if the core has stopped.
+  /// Reads a group of adjacent terms, and converts them to the type of the accumulator. The position of the
+  /// group is the start of the factor plus `by` along dimension `dim` and `last` along the last dimension.
+  /// Returns false if the core has stopped.
   bool Read(size_t dim, int64_t by, int64_t last, uint64_t* terms) const {
     for (int iteration = 0; iteration < ir::TermsPerGroup(*instruction_.fold->mma); ++iteration) {
       std::vector<int64_t> index = first_;

@@ -15,8 +15,8 @@ constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
 constexpr int kInnermost = 1 << 20;  // larger than any weight that reductions can reach
 
-/// Returns the axis that an index operand covers by itself. It is the axis of a block, or the axis of the
-/// elementwise loop whose index the operand is. Returns nothing for other operands.
+/// Returns the axis along which an index operand varies: the axis of a block, or that of the elementwise loop
+/// whose index the operand is. Returns nothing for other operands.
 std::optional<AxisId> WalkedAxis(const Value* index) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   const Op* elementwise = index->parent_region() ? index->parent_region()->parent() : nullptr;
@@ -64,9 +64,10 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
   // An axis has a larger number than the axis that it splits, so one loop resolves splits of splits.
   for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
-  // One reduction may raise an axis that must precede another reduction's axes, so this repeats until no axis
-  // moves. Each round fixes the position of at least one axis. Axes of chunks do not count as rounds, so that
-  // the order is the same before and after a reduction is split.
+  // One reduction may raise the weight of an axis that must come before the axes of another reduction. The
+  // loop therefore repeats until no axis moves. Each round fixes the position of at least one axis. Axes that
+  // result from splitting another axis do not count, so that the order is the same before and after a
+  // reduction is split.
   for (uint32_t i = 0; i < whole_.size(); ++i) {
     if (whole_[i] == AxisId(i) && !StudyFolds(kernel)) break;
   }

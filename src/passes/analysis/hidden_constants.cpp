@@ -73,8 +73,8 @@ class Watcher {
     return value->type()->kind == ir::TypeKind::Block && IsItsAxis(value->type()->axes[0]);
   }
 
-  /// Checks that the axis does not depend on the constant, except as its whole extent. An axis whose extent
-  /// is the constant must not be split.
+  /// Checks that the extent of the axis does not depend on the constant, unless the extent is the constant
+  /// itself. In that case, the axis must not be split.
   void StudyAxis(const ir::Axis& axis) {
     bool its =
         axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
@@ -89,7 +89,7 @@ class Watcher {
                 op->kind() == OpKind::BlockIndex;
     if (asks && IsItsBlock(op->operand(0))) hidden_ = false;
     if (op->kind() == OpKind::For && IsItsBlock(op->region()->param(0))) StudyLoop(op);
-    // These ops have an effect for each block or between blocks.
+    // These ops have an effect in each block, or between blocks, so their effects show where blocks end.
     bool acts = op->kind() == OpKind::Update || op->kind() == OpKind::Print ||
                 op->kind() == OpKind::Stage || op->kind() == OpKind::Push ||
                 op->kind() == OpKind::Pop;

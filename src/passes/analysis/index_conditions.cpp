@@ -18,8 +18,8 @@ bool IsIndices(const Value* tile) {
 
 namespace {
 
-/// Returns whether the op widens integers to the size of an index, and only updates use its results, as
-/// indices. An update can widen one element at a time at no extra cost.
+/// Returns whether the op widens integers to the size of an index, and its results are used only as indices
+/// of updates. An update can widen one element at a time at no extra cost.
 bool WidensForUpdates(const Op* op) {
   if (op->kind() != OpKind::Cast || PointAxes(op).empty()) return false;
   Scalar from = op->operand(0)->type()->scalar;

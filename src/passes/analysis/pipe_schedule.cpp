@@ -73,7 +73,8 @@ class Scheduler {
  public:
   explicit Scheduler(Schedule& schedule) : schedule_(schedule) {}
 
-  /// Runs the stages of all walkers to their ends. Returns false if some of them get stuck.
+  /// Simulates the stages until all of them have ended. Each walker is the state of one stage. Returns false
+  /// if some stages get stuck.
   bool RunWalkers(std::vector<Walker> walkers) {
     while (!std::all_of(walkers.begin(), walkers.end(), [](const Walker& w) { return w.done(); })) {
       if (Pop(walkers) || Push(walkers, true) || WalkTogether(walkers) || Push(walkers, false) ||
@@ -123,7 +124,7 @@ class Scheduler {
     return false;
   }
 
-  /// Returns the walkers whose stages are at loops that share pipes with the loop of `first`, directly or
+  /// Returns the walkers that are at loops which share pipes with the loop of walker `first`, directly or
   /// through other loops. Returns an empty list if one of these loops has different iterations.
   static std::vector<size_t> Group(const std::vector<Walker>& walkers, size_t first) {
     std::vector<size_t> group = {first};

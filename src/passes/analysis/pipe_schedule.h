@@ -25,9 +25,9 @@ struct Schedule {
   bool guesses = false;  ///< the simulation assumed combinations of branches that may never occur
 };
 
-/// Simulates the stages. Loops that use pipes are run together if they have equal iterations and do not
-/// change how full their pipes are. Other loops are unrolled if their number of iterations is a small
-/// constant.
+/// Simulates the stages. Loops that use pipes are simulated as one loop if they have the same iterations and
+/// each iteration leaves the pipes as full as before. Other loops are unrolled if their number of iterations
+/// is a small constant.
 Schedule FindSchedule(const std::vector<StageTraffic>& stages);
 
 }  // namespace kdl::passes

@@ -13,7 +13,8 @@ namespace kdl::passes {
 /// (its twin) produces the tile.
 class Reloads {
  public:
-  /// Finds these loads. Makes a twin of each load whose tile is also used by ops that cannot repeat the load.
+  /// Finds the loads that loops can repeat. Makes a twin of each load whose tile is also used by ops that
+  /// cannot repeat the load.
   Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order);
 
   /// Returns the load that computes the value if loops repeat that load; otherwise null.

@@ -32,8 +32,8 @@ ir::Value* EventOf(const ir::Op* op);
 std::span<ir::Value* const> AfterOf(const ir::Op* op);
 void SetAfter(ir::Op* op, std::span<ir::Value* const> events);
 
-/// Divides the tensors of a program into classes by its swap ops. A tensor may occupy the memory of any other
-/// tensor in its class.
+/// Divides the tensors of a program into classes, so that swap ops exchange only tensors of the same class. A
+/// tensor may therefore occupy the memory of any other tensor in its class.
 class SwapClasses {
  public:
   explicit SwapClasses(const ir::Function& program);

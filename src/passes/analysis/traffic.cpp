@@ -288,7 +288,7 @@ class TileCounter {
     return value.value_or(3);
   }
 
-  /// Returns the value, or an arbitrary number if the value is unknown, because this is only an example.
+  /// Returns the value. If it is unknown, returns an arbitrary number, which is good enough for an example.
   int64_t Get(const Value* value) const {
     if (auto iteration = iterations_.find(value); iteration != iterations_.end())
       return iteration->second.start;

@@ -13,7 +13,8 @@ using proofs::AccessView;
 using proofs::OpenIndex;
 
 bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
-  // Sizes of tensors that are not arguments may use `core_num`.
+  // If the tensor is not an argument, its size may depend on `core_num`, which the check before the launch
+  // does not know.
   bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;
   bool eligible = function_.kind == ir::FunctionKind::Kernel && is_argument &&
                   view.op->kind() != OpKind::Update;
@@ -51,7 +52,8 @@ void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size i
                        {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
                         MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
                         MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(open.dim))});
-    // If the index is always out of bounds, no launch passes the check.
+    // If the index is always out of bounds, no launch passes the check. Proofs must not assume that a launch
+    // has passed it.
     if (!open.outside) inside_.Require(require);
     return;
   }

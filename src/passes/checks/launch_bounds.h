@@ -11,8 +11,8 @@ namespace kdl::passes {
 ///   spmd (%i: block<i> in 0 .. N) { load %x[%i + 3] }
 ///   ->  require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s
 ///
-/// A loop without iterations accesses nothing. The factor `min(1, N)` then makes the checked index 0 or -1,
-/// which passes the check.
+/// A loop without iterations accesses nothing. In that case, the factor `min(1, N)` is 0, so that the checked
+/// value is 0 or -1 and passes the check.
 class LaunchBounds {
  public:
   LaunchBounds(ir::Module& module, ir::Function& function, proofs::Inside& inside)

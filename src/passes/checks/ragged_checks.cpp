@@ -16,7 +16,7 @@ namespace {
 
 using ir::MakeAttr;
 
-/// Returns the op that computes a bound, not counting casts; null if there is none.
+/// Returns the op that computes a bound, ignoring casts; null if there is none.
 const Op* MakerOf(const Value* bound) {
   const Op* def = bound->def();
   while (def && def->kind() == OpKind::Cast) def = def->operand(0)->def();

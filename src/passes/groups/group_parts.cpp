@@ -79,8 +79,8 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   std::vector<size_t> cutting;
   for (size_t d = 0; d < tiled_.size(); ++d) {
     tiled_[d] = BinderThatTiles(kernel, sizes, spmd, updates, d);
-    // If one loop variable indexes two dimensions, blocks cover only the diagonal. The second dimension is
-    // then not split.
+    // If one loop variable indexes two dimensions, blocks cover only the diagonal. In this case, only the
+    // first of these dimensions is split.
     auto before = tiled_.begin() + static_cast<std::ptrdiff_t>(d);
     if (tiled_[d] && std::find(tiled_.begin(), before, tiled_[d]) != before) tiled_[d].reset();
     if (tiled_[d]) cutting.push_back(*tiled_[d]);
@@ -96,7 +96,8 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   for (std::optional<size_t>& binder : tiled_)
     if (binder && (*binder < first_ || *binder >= last_)) binder.reset();
   if (!has_tiles()) return;
-  // A group covers at most steps / 256 + 1 steps, and one more if it begins in the middle of a step.
+  // There are at most 256 groups. With 256 of them, a group has the blocks of at most steps / 256 + 1 steps.
+  // It visits one step more if it begins in the middle of a step.
   Size steps = sizes.Binary(SizeKind::Mul, rounds, tiles_size_);
   Size inner = sizes.Binary(SizeKind::FloorDiv, steps, sizes.Constant(ir::kMostGroups));
   Size met = sizes.Binary(SizeKind::Add, inner, sizes.Constant(2));
@@ -123,7 +124,8 @@ std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
 }
 
 /// With `at_once`, only tiles that groups share need slots for partial results. A group shares at most one
-/// tile with each neighbor, so groups + min(groups, tiles) slots are enough.
+/// tile with the group before it and one with the group after it, so groups + min(groups, tiles) slots are
+/// enough.
 Size GroupParts::Slots(SizeTable& sizes, Size groups) const {
   if (!has_tiles()) return groups;
   if (!at_once_) return sizes.Binary(SizeKind::Mul, groups, most_steps_);
@@ -147,7 +149,8 @@ Value* GroupParts::Slot(ir::Builder& builder, const GroupBlocks& blocks, Value* 
                         Value* first_step, Value* tile) const {
   if (!has_tiles()) return group;
   if (at_once_) {
-    // Group and tile numbers increase together, so no two different pairs have the same sum.
+    // If there are few tiles, the slot is group + tile. Pairs that are in use have different sums: from one
+    // pair (group, tile) to the next, at least one of the two numbers increases and none decreases.
     Value* is_later = builder.Lt(first_step, tile);
     Value* two_each = builder.Add(group, builder.Cast(is_later, Scalar::I64));
     Value* few = builder.Le(tiles_, blocks.groups());

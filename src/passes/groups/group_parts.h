@@ -58,8 +58,8 @@ class GroupParts {
   ir::Value* tiles() const { return tiles_; }
   ir::Value* depth() const { return depth_; }
 
-  /// Creates the memory of the partial results and computes the numbers above, at the builder's insertion
-  /// point.
+  /// Creates the memory of the partial results and the values of `rounds()`, `tiles()` and `depth()`, at the
+  /// builder's insertion point.
   void Make(ir::Builder& builder, GroupBlocks& blocks);
   /// Returns the index (slot) of the partial result for `tile` in a group whose first step is `first_step`.
   /// Instead of the tile, the number of a step may be passed.
@@ -82,7 +82,7 @@ class GroupParts {
   /// For each dimension, the loop variable that splits it.
   std::vector<std::optional<size_t>> tiled_;
   size_t first_ = 0;  ///< the first of the loop variables that form tiles
-  size_t last_ = 0;   ///< one past the last of these loop variables
+  size_t last_ = 0;   ///< one past the last of the loop variables that form tiles
   Size tiles_size_ = nullptr;
   /// The maximum number of steps of a group, if groups share all of their tiles.
   Size most_steps_ = nullptr;

@@ -55,8 +55,9 @@ CoreShare CoreShareOf(ir::Builder& b, ir::Value* core, ir::Value* total, ir::Val
 ir::Op* MakeShareLoop(ir::Builder& b, ir::Op* op, ir::Value* core, ir::Value* total,
                       ir::Value* core_num);
 
-/// Adds ops at the start of the kernel that state the largest number of blocks of each `spmd`, but only if
-/// cores do nothing outside of these loops. Launches then leave out cores that would have no blocks.
+/// Adds ops at the start of the kernel that state the largest number of blocks of each `spmd`. With them, a
+/// launch leaves out cores that would have no blocks. Adds the ops only if cores do nothing outside of these
+/// loops.
 void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength& least_length);
 
 /// Returns the extent of a loop variable's blocks, or 1 if the variable is a number. The extent must be a

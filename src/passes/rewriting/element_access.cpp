@@ -25,8 +25,8 @@ void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value
             ir::MakeAttr<AttrKey::Text>(access->attr<AttrKey::Text>())});
 }
 
-/// Checks the indices of all lanes. If some are out of bounds, reports the first of them: lane 0, or the lane
-/// whose index equals the bound.
+/// Checks the indices of all lanes. If lanes are out of bounds, reports the first of them. Since indices
+/// ascend, that is lane 0 or the lane whose index equals the bound.
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
   if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();

@@ -31,13 +31,14 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
 void MakeLoop(ir::Builder& b, const LoopBounds& bounds,
               const std::function<void(ir::Value*)>& body);
 
-/// Makes nested loops from zero to each size, the first size outermost, without carried values.
+/// Makes nested loops without carried values. Loop i runs from 0 to size i, and the first loop is the
+/// outermost one.
 void MakeLoops(ir::Builder& b, const Values& sizes, const std::function<void(const Values&)>& body);
 
 /// Makes a loop whose iterations are distributed over the threads of the workgroup.
 void MakeWorkgroupLoop(ir::Builder& b, const LoopBounds& bounds,
                        const std::function<void(ir::Value*)>& body);
-/// Makes the ops that `effect` creates, so that only the first thread of the workgroup runs them.
+/// Makes the ops that `effect` creates, in a workgroup loop with one iteration, which the first thread runs.
 void OnFirstThread(ir::Builder& b, const std::function<void()>& effect);
 
 /// Makes an `if` with results of these types: the values that `then` and `otherwise` return.
