@@ -18,7 +18,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 # -ffast-math changes the floating-point state of the process.
 WAYS = [(("g++", "-std=c++20", "entries.orch.cpp"), "-O0", []), (("g++", "-std=c++20", "entries.orch.cpp"), "-O2", []),
         (("gcc", "-std=c11", "entries.orch.c"), "-O2", ["-ffast-math"])]
-PARTS = "./entries.kdl:38:25: error: the argument 'y[to..to + n]' for 'y', which is written, overlaps the argument for 'x'"
+PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed to 'y', which is written, but overlaps the argument for 'x'"
 OVERLAPS = f"""\
 two apart: runs
 two alike: parameter 'x' is written, but shares memory with 'y'; a written tensor must not overlap another parameter

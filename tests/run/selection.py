@@ -124,10 +124,10 @@ ROWS = [
           "help: for example: --device npu=debug", "--device", "debug"),
     Row("the last queue", 'device npu = target("debug");', "on debug", "npu.queue(63)"),
     Row("a queue after the last one", 'device npu = target("debug");',
-        "t.kdl:5:67: error: a queue must be a number from 0 to 63, but '64' is not [E0520]\n"
+        "t.kdl:5:67: error: expected a queue number from 0 to 63, found '64' [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(64) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(64)"),
     Row("a set of queues with one after the last", 'device npu = target("debug");',
-        "t.kdl:5:71: error: a queue must be a number from 0 to 63, but '64' is not [E0520]\n"
+        "t.kdl:5:71: error: expected a queue number from 0 to 63, found '64' [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queues(0, 64) scale(x, y); }\n" + " " * 72 + "^^",
         "npu.queues(0, 64)"),
     Row("a set of queues with the last one", 'device npu = target("debug");', "on debug", "npu.queues(0, 63)"),
@@ -196,7 +196,7 @@ ROWS = [
           "help: for example: --device npu=debug", "--device", "=host"),
     bound("one for all, and one that is bound by name", "host", "on host", "--target", "debug"),
     Row("a negative queue", 'device npu = target("debug");',
-        "t.kdl:5:67: error: a queue must be a number from 0 to 63, but '-1' is not [E0520]\n"
+        "t.kdl:5:67: error: expected a queue number from 0 to 63, found '-1' [E0520]\n"
         "  export program p(x: in f32[N], y: out f32[N]) { spmd on npu.queue(-1) scale(x, y); }\n" + " " * 68 + "^^", "npu.queue(-1)"),
 ]
 

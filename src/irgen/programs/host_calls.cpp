@@ -76,7 +76,7 @@ void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const Function
       if (is_known || ir::MemoryOf(a) != ir::MemoryOf(b)) continue;
       LocScope loc(gen, call.args[i]->span);
       std::string text = fmt::format(
-          "the argument '{}' for '{}', which is written, overlaps the argument for '{}'",
+          "'{}' is passed to '{}', which is written, but overlaps the argument for '{}'",
           gen.QuotedSource(call.args[i]->span).text(), written.name.text(), other.name.text());
       gen.builder.Create(OpKind::Apart, {{a}, {b}}, {},
                          {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});

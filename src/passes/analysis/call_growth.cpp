@@ -67,7 +67,7 @@ void CheckCallGrowth(PassContext& context) {
     context.diagnostics
         .Report(diag::CallsGrow, context.SpanOf(call->loc()), sizes.Callee(call).base_name(),
                 function->base_name(), kMostInlinedOps)
-        .Help("if a fn calls another one twice, call it once and keep the result in a `let`");
+        .Help("if a fn calls another fn twice, call it once and keep the result in a `let`");
   }
 }
 

@@ -201,7 +201,7 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
     ok = false;
     if (!says) continue;
     state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text())
-        .Help(fmt::format("use it by itself as an index, as in a[{}], or correct the name",
+        .Help(fmt::format("use just this name as an index, as in a[{}], or correct the name",
                           entity->name.text()));
   }
   return ok;
@@ -228,9 +228,9 @@ void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left
   for (const Entity* entity : free) {
     if (Contains(left, entity) || entity->type.is_error()) continue;
     state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text())
-        .Help(
-            fmt::format("reduce over it, for example sum(… over {}), or index the left side by it",
-                        entity->name.text()));
+        .Help(fmt::format(
+            "reduce over it, for example sum(… over {}), or use it as an index on the left side",
+            entity->name.text()));
   }
 }
 

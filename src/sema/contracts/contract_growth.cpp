@@ -30,7 +30,7 @@ class Growth {
       diagnostics_
           .Report(diag::ContractGrows, expr->span, info->second.callee->entity->name.text(),
                   kMostCalls)
-          .Help("if a fn calls another one twice, call it once and keep the result in a `let`");
+          .Help("if a fn calls another fn twice, call it once and keep the result in a `let`");
       return true;
     });
   }

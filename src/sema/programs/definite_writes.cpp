@@ -92,17 +92,16 @@ Elements ElementAt(const IndexInfo& index) {
 constexpr std::string_view kWritesElement = "this writes only one element";
 constexpr std::string_view kWritesPart = "this writes only a slice";
 constexpr std::string_view kPartHelp =
-    "write all of it: slices count if a loop covers the dimension, `{0}[i..min(i + 64, N)]` for i "
-    "in "
-    "0..N step 64, or if they are adjacent; or declare it as `inout`";
+    "write all of it, in a loop over the dimension (`{0}[i..min(i + 64, N)]` for i in "
+    "0..N step 64) or as adjacent slices, or declare it as `inout`";
 constexpr std::string_view kHelp =
     "write all of it on every path, with a launch, `copy(…, {0});` or a loop over its indices, or "
     "declare it as `inout`";
 constexpr std::string_view kRestHelp =
-    "write the rest of '{0}' first, with loops over its dimensions, fill it in its declaration, "
+    "write the rest of '{0}' first, in loops over its dimensions, or fill it where it is declared, "
     "`let {0}: … = 0.0;`, or read only what is written";
 constexpr std::string_view kRestOfParamHelp =
-    "write the rest of '{0}' first, with loops over its dimensions, or read only what is written";
+    "write the rest of '{0}' first, in loops over its dimensions, or read only what is written";
 constexpr std::string_view kNotReached = "this is not reached on every path";
 
 class Walk {

@@ -181,10 +181,9 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
           .Report(diag::GenericKnownLate, arg.value->span, Quote(state, arg.value), name,
                   launch.kernel->entity->name.text())
           .Note(found->entity->span, "declared here")
-          .Help(fmt::format(
-              "declare its possible values, `{0}: int in {{32, 64}}`, or give them with "
-              "-D {0}=32,64",
-              name));
+          .Help(fmt::format("list its possible values, `{0}: int in {{32, 64}}`, or give them with "
+                            "-D {0}=32,64",
+                            name));
     }
     launch.generics.push_back({found->entity, size});
     binding[arg.name.name] = size;

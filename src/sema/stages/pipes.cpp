@@ -78,10 +78,10 @@ std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const En
   if (found.size() == 1) return found[0];
   std::string_view start = pushes ? "push(tile, " : "pop(";
   if (found.empty()) {
-    std::string where = pushes ? fmt::format("of the tile, which has {},", RangesText(candidates))
-                               : std::string("in scope");
+    std::string reason = pushes ? fmt::format("the tile has {}", RangesText(candidates))
+                                : std::string("no ranges in scope fit");
     state.diagnostics
-        .Report(diag::PipeNoRanges, call.span, where, pipe->name.text(), ExtentsText(pipe))
+        .Report(diag::PipeNoRanges, call.span, reason, pipe->name.text(), ExtentsText(pipe))
         .Note(pipe->span, "declared here")
         .Help(fmt::format("name the ranges: {}.{}…)", pipe->name.text(), start));
   } else {
@@ -115,7 +115,7 @@ const Entity* CheckPosition(FunctionState& state, const Entity* pipe, size_t pos
               pipe->name.text(), SizeText(wanted))
       .Note(range->span, fmt::format("'{}' is bound here", range->name.text()))
       .Note(pipe->span, "the pipe is declared here")
-      .Help("give both the same extent");
+      .Help("make the blocks of the range as long as the extent of the pipe");
   return nullptr;
 }
 

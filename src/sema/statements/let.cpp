@@ -73,11 +73,12 @@ bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
                                                            : "";
   if (place.empty()) return !let.on;
   state.diagnostics.Report(diag::LaunchTensorPlace, let.span, place)
-      .Help(let.value
-                ? "remove the type, or name ranges in it, as in f32[i], for a tile; declare a "
-                  "tensor before the loops of the kernel"
-                : "declare it before the loops of the kernel, or use a `var`, which each core "
-                  "has for itself");
+      .Help(
+          let.value
+              ? "for a tile, remove the type or name ranges in it, as in f32[i]; a tensor must be "
+                "declared before the loops of the kernel"
+              : "declare it before the loops of the kernel, or use a `var`, which each core "
+                "has for itself");
   return false;
 }
 
@@ -115,7 +116,7 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
 bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
   if (let.is_var || state.kind() != FunctionKind::Program) {
     std::string_view name = let.name.name.text();
-    std::string_view word = let.is_var ? "`var` of tensor type" : "tensor of a launch";
+    std::string_view word = let.is_var ? "`var` of tensor type" : "tensor in a kernel";
     state.diagnostics.Report(diag::TensorWithValue, let.span, name, word)
         .Help(let.is_var
                   ? fmt::format("write `let {}: … = …;`", name)

@@ -233,7 +233,7 @@ void SettleDynamic(FunctionState& state) {
         .Report(diag::DynamicIgnored, FindAttribute(loop->attributes, "dynamic")->span,
                 other->of->name.text())
         .Note(other->span, "the other loop")
-        .Help("remove it, or give the loop its own extents: `spmd for i in N by 64`");
+        .Help("remove it, or give this loop its own bounds: `spmd for i in N by 64`");
   }
 }
 

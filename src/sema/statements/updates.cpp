@@ -41,9 +41,10 @@ bool MayReduceAfterStages(FunctionState& state, const AssignStmt& assign) {
       .Report(diag::ReduceInStage, assign.span,
               named ? "not be in a loop or a branch" : "iterate over a named domain")
       .Note(head, "the `spmd for`")
-      .Help(named ? "move the `spmd for` to the top level of the stage"
-                  : "declare the domain before the stages, domain blocks = (…); and iterate over "
-                    "it: spmd for i, j in blocks");
+      .Help(named
+                ? "move the `spmd for` to the top level of the stage"
+                : "declare the domain before the stages, `domain blocks = (…);`, and iterate over "
+                  "it: `spmd for i, j in blocks`");
   return false;
 }
 

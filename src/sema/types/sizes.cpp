@@ -56,9 +56,9 @@ Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
 Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_view what) {
   if (state.in_signature && state.scopes.Find(name.name) == nullptr) {
     state.diagnostics.Report(diag::UnboundSize, name.span, name.name.text())
-        .Help(fmt::format(
-            "use '{0}' by itself as a dimension of a parameter, or add `where {0} == …`",
-            name.name.text()));
+        .Help(fmt::format("declare a parameter with the dimension '{0}', as in x: f32[{0}], or add "
+                          "`where {0} == …`",
+                          name.name.text()));
     return nullptr;
   }
   bool cores = name.name.text() == "core_num" && state.scopes.Find(name.name) == nullptr;
