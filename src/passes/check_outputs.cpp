@@ -92,7 +92,7 @@ class OutputChecker {
     const Value* memory = ir::MemoryOf(view.tensor);
     if (!reported_.insert(memory).second) return;
     std::string name = memory->name().str();
-    std::string_view what = IsOwn(memory) ? "a tensor of the launch" : "`out`";
+    std::string_view what = IsOwn(memory) ? "declared by the kernel" : "`out`";
     Span span = context_.SpanOf(view.op->loc());
     std::optional<proofs::ElementExample> found = written_.TooSoon(view.op, memory);
     Diagnostic& report = found

@@ -179,8 +179,8 @@ class PipeChecker {
         .Note(SpanOf(joint.push), "pushed here")
         .Note(SpanOf(joint.pop), "popped here")
         .Help(
-            "name the domain before the stages, domain blocks = (…); and loop over it in both: "
-            "spmd for i, j in blocks");
+            "declare the domain before the stages, `domain blocks = (…);`, and use it in both "
+            "loops: `spmd for i, j in blocks`");
   }
 
   void ReportCounts(const Joint& joint) {

@@ -345,8 +345,9 @@ void ReportNotInStep(PassContext& context, const ir::Function& kernel, const Op*
   Diagnostic& report = context.diagnostics.Report(diag::NotInStep, context.SpanOf(stuck[0]->loc()),
                                                   kernel.base_name(), stage_of(stuck[0]));
   for (size_t i = 1; i < stuck.size(); ++i) {
-    report.Note(context.SpanOf(stuck[i]->loc()),
-                fmt::format("stage '{}' cannot continue past this point", stage_of(stuck[i])));
+    report.Note(
+        context.SpanOf(stuck[i]->loc()),
+        fmt::format("those of stage '{}' have counterparts only up to here", stage_of(stuck[i])));
   }
   report.Help("push and pop in loops over one domain and outside branches, or omit --pipes=fused");
 }

@@ -191,8 +191,9 @@ class Instantiation {
         std::string_view name = generic.name.text();
         context_.diagnostics
             .Report(diag::LaunchOpen, context_.SpanOf(op->loc()), name, kernel->base_name())
-            .Help(fmt::format("list its values, `{0}: int in {{32, 64}}`, where '{1}' or the "
-                              "program declares it, or with -D {0}=32,64; or write {1}<{0} = …>(…)",
+            .Help(fmt::format("list its values in the declaration of '{1}' or of the program, "
+                              "`{0}: int in {{32, 64}}`, or with -D {0}=32,64; or give one value "
+                              "in the launch: {1}<{0} = …>(…)",
                               name, kernel->base_name()));
         return;
       }

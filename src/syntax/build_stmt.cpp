@@ -106,7 +106,7 @@ Stmt* BuildCallStmt(Builder& builder, Span span, const Expr* expr) {
   if (call == nullptr) {
     builder.diagnostics
         .Report(diag::NotAStatement, expr->span, fmt::format("'{}'", builder.Text(expr->span)))
-        .Help("name it with `let name = …;`, or store it");
+        .Help("name it with `let name = …;`, or store it in a tensor");
     return builder.MakeStmt<CallStmt>(span);
   }
   std::string_view callee = call->callee.name.text();

@@ -40,7 +40,7 @@ bool CheckText(const SourceManager& sources, FileId file, DiagnosticEngine& diag
   std::string_view text = sources.text(file);
   if (text.size() > kMaxBytes) {
     diagnostics.Report(diag::FileTooLarge, Span{file, 0, 0}, text.size(), kMaxBytes)
-        .Help("split it into several files, and import these");
+        .Help("split it into several files, and import them");
     return false;
   }
   for (size_t at = 0; at < text.size();) {

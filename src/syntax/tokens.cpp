@@ -259,7 +259,7 @@ bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngi
     if (mend == Mend::Keep) lexed.tokens.push_back(std::move(token));
     if (lexed.tokens.size() > kMaxTokens) {
       diagnostics.Report(diag::TooManyTokens, TokenSpan(file, *lexed.tokens.back()), kMaxTokens)
-          .Help("split it into several files, and import these");
+          .Help("split it into several files, and import them");
       return false;
     }
   }

@@ -424,9 +424,9 @@ TEST_CASE("errors of the parser say where and why") {
                   "2:12: error: value %b is not defined before this use");
   CheckFirstError(InKernel("  %a = const 1 : i8\n  %a = const 1 : i8"), "%a is defined twice");
   CheckFirstError(InKernel("  %a, %b = const 1 : i8"),
-                  "the number of results of 'const' is 1, but 2 names are given");
+                  "'const' has 1 result, but the number of names before `=` is 2");
   CheckFirstError(InKernel("  const 1"),
-                  "the number of results of 'const' is 1, but 0 names are given");
+                  "'const' has 1 result, but the number of names before `=` is 0");
   CheckFirstError(InKernel("  %a = const 300 : i8"), "'300' is not a constant of type i8");
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
   CheckFirstError(InKernel("  %a = neg 1.5_f99 : f32"),

@@ -122,8 +122,9 @@ bool OpReader::Read() {
   }
   info_ = &Info(*kind);
   if (info_->results != kManyResults && names_.size() != static_cast<size_t>(info_->results)) {
-    cursor_.Fail(diag::IrResultCount, cursor_.From(begin_), word, fmt::format("{}", info_->results),
-                 names_.size());
+    std::string results =
+        fmt::format("{} {}", info_->results, info_->results == 1 ? "result" : "results");
+    cursor_.Fail(diag::IrResultCount, cursor_.From(begin_), word, results, names_.size());
     return false;
   }
   operands_.resize(info_->operands.size());

@@ -171,8 +171,8 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
     state.diagnostics
         .Report(diag::StoreLacksDimension, assign.value->span, RangesText(missing),
                 Quote(state, assign.target))
-        .Help(fmt::format("reduce the value, for example {}, or index '{}' by the missing range",
-                          reduced, TargetName(assign)));
+        .Help(fmt::format("reduce the value, for example {}, or index '{}' by the missing {}",
+                          reduced, TargetName(assign), missing.size() == 1 ? "range" : "ranges"));
     return;
   }
   const Entity* variable = state.fn.exprs[assign.target].entity;
@@ -180,7 +180,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing), TargetName(assign),
               ToString(target))
       .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
-      .Help(fmt::format("reduce the value, for example {}, store it, or re-index it", reduced));
+      .Help(fmt::format("reduce the value, for example {}, or store it in a tensor", reduced));
 }
 
 /// Suggests a declaration with all ranges of the value, if these ranges are declared before the variable.

@@ -58,7 +58,7 @@ std::string ArgumentsText(const Form& form) {
 }
 
 std::optional<int64_t> Number(FunctionState& state, const Form& form, const syntax::Arg& arg) {
-  std::string what = fmt::format("the number of @{}", form.name);
+  std::string what = fmt::format("the argument of @{}", form.name);
   std::optional<Literal> literal = EvaluateLiteral(state, arg.value, what);
   if (!literal) return std::nullopt;
   std::optional<int64_t> value = ToInt64(*literal);
