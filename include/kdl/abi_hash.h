@@ -1,6 +1,7 @@
-// Recomputes the hash of abi.def from names, kinds, counts and codes, but not from comments. Compilation
-// fails if KDL_ABI_HASH in kernel_abi.h is outdated. All code that writes or checks images includes this file
-// once.
+// Computes the hash of abi.def from its names, kinds, counts and codes, but not from its comments. If
+// KDL_ABI_HASH in kernel_abi.h has a different value, the compilation fails. An image (the description of the
+// kernels in an object) contains the hash, so that the runtime can refuse objects that were built for another
+// ABI. Therefore, the compiler and the runtime each include this file where they write or check images.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ inline constexpr std::string_view kAbiText =
 #include "kdl/abi.def"
     ;
 
-// Returns the 64-bit FNV-1a hash.
+// Returns the 64-bit FNV-1a hash of `text`.
 consteval std::uint64_t HashAbi(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

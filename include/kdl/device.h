@@ -159,10 +159,10 @@ typedef enum kdl_map_access {
   KDL_MAP_READ_WRITE = 3
 } kdl_map_access;
 
-/* Makes the buffer's bytes accessible to the host until kdl_buffer_unmap. If the memory is host-visible,
- * this is the memory itself; else it is a copy, which unmap writes back if it was mapped for writing.
- * Mapping does not wait: the caller must first wait for the operations whose effects it wants to see, and
- * must not start others on the buffer until it is unmapped. A buffer may be mapped any number of times for
+/* Makes the buffer's bytes accessible to the host until kdl_buffer_unmap. If the memory is host-visible, this
+ * is the memory itself; else it is a copy, which unmap writes back if it was mapped for writing. Mapping does
+ * not wait: the caller must first wait for the operations whose effects it wants to see, and must not start
+ * other operations on the buffer until it is unmapped. A buffer may be mapped any number of times for
  * reading, each with its own unmap, or once for writing. */
 kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data);
 kdl_error* kdl_buffer_unmap(kdl_buffer* buffer);

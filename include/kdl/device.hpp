@@ -62,9 +62,9 @@ class Device {
     return counts;
   }
   inline Queue queue(std::int32_t index = 0) const;
-  // Returns the same device with its own queue handles, which are shared by copies of the result. Failures of
-  // operations that other threads enqueue are not reported through these handles, and do not fail operations
-  // that are enqueued through them.
+  // Returns this device with new queue handles, which copies of the result share. A thread that enqueues
+  // operations through its own handles is not affected by failures of operations that other threads enqueue:
+  // they are not reported to it, and its operations do not fail because of them.
   Device Own() const {
     Device own = *this;
     own.handles_ = std::make_shared<Handles>();
@@ -81,7 +81,8 @@ class Device {
 
   kdl_context* context_ = nullptr;
   kdl_device* device_ = nullptr;
-  // Its own handles by queue index; null if it uses the shared handles.
+  // The handles that Own has created, keyed by the index of the queue. Null for a device that uses the shared
+  // handles.
   std::shared_ptr<Handles> handles_;
 };
 

@@ -1,9 +1,10 @@
 /* The interface that a kind of device implements. Every device is accessed through it, including the
  * built-in ones.
  *
- * The runtime calls `open` once for each device that is selected. An operation reports its end by calling its
- * completion once, from any thread, before or after the function that started the operation returns. Devices,
- * ranges, types and overlaps have already been checked by the runtime and need no further checks.
+ * The runtime calls `open` once for each device that is selected. When an operation ends, the device calls
+ * the completion of that operation once, from any thread, before or after the function that started the
+ * operation returns. The runtime has already checked the arguments of operations: their devices, ranges, types
+ * and overlaps. A device need not check them again.
  *
  * A device that does not order operations provides `launch`, and `memory` if it has its own memory. The
  * runtime starts an operation on one of its threads only when everything that it waits for has completed, so
@@ -109,7 +110,8 @@ typedef struct kdl_memory_ops {
    * messages, and is valid only during the call. */
   kdl_error* (*allocate)(void* device, int64_t bytes, const char* name, kdl_memory* memory);
   void (*release)(void* device, kdl_memory memory);
-  /* Copies from host memory to the device, from the device to host memory, and within the device. */
+  /* `write` copies from host memory to the device, `read` from the device to host memory, and `copy` within
+   * the device. */
   void (*write)(void* device, kdl_memory to, const void* from, const kdl_region* region,
                 kdl_completion done);
   void (*read)(void* device, void* to, kdl_memory from, const kdl_region* region,

@@ -205,7 +205,8 @@ static inline int64_t kdl_cores(kdl_program* run, const kdl_device* device) {
 /* ---- launches ---- */
 
 /* The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
- * device runs at once. In a number that the program computes, KDL_CORES_AUTO has no special meaning. */
+ * device runs at once. If the program has computed the number, the value KDL_CORES_AUTO has no special
+ * meaning. */
 typedef struct kdl_core_num {
   int64_t number;
   bool is_computed;

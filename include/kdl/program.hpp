@@ -1,4 +1,4 @@
-// Numbers in compiled programs: numbers of cores, sizes, and the steps of loops.
+// Types that compiled programs use: the floating-point state, numbers of cores, sizes, and ranges of loops.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// Sets the floating-point state for which results of programs are defined. The destructor restores the
-// caller's state.
+// Sets the floating-point state in which programs compute: rounding to nearest, with subnormal numbers. The
+// destructor restores the caller's state.
 class FloatState {
  public:
   FloatState() : before_(kdl_float_enter()) {}
@@ -25,8 +25,8 @@ class FloatState {
 };
 
 // The number of cores of a launch. If a caller passes KDL_CORES_AUTO, the launch uses as many cores as the
-// device runs at once. In a number that the program computes and passes as Cores(n), KDL_CORES_AUTO has no
-// special meaning.
+// device runs at once. A program passes a number that it has computed as Cores(n). In this case, the value
+// KDL_CORES_AUTO has no special meaning.
 struct CoreNum {
   CoreNum(std::int64_t core_num) : number(core_num) {}  // NOLINT: implicit
   std::int64_t number;
@@ -44,7 +44,8 @@ class Extent {
  public:
   Extent(std::int64_t value) : value_(value) {}  // NOLINT: implicit
 
-  // Returns the value. Throws `trap` if the size has no value.
+  // Returns the value. If the computation divided by zero or overflowed, throws an error with the message
+  // `trap`.
   std::int64_t Get(const char* trap) const {
     if (is_valid_) return value_;
     throw Error(KDL_ERROR_TRAP, trap);

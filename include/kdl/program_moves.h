@@ -1,11 +1,11 @@
 /* Operations that compiled programs in C enqueue besides launches: moves, copies and fills of tensors.
  * program.h explains how these functions report failures. `done` is NULL, or receives the event, which the
- * program frees. `cause` is for the statistics. */
+ * program frees. The statistics report a copy under the name `cause`. */
 #pragma once
 
 #include "kdl/program_tensors.h"
 
-/* Whether moving a tensor copies its elements. They are not copied if they will be written before they are
+/* Whether moving a tensor copies its elements. This is not necessary if they will be written before they are
  * read. */
 enum kdl_elements { KDL_MOVE_ELEMENTS, KDL_LEAVE_ELEMENTS };
 
@@ -64,8 +64,8 @@ static inline void kdl_move_array(kdl_program* run, kdl_queue* queue, kdl_device
   kdl_array_free(&moved);
 }
 
-/* Copies `from` back to `to`. `from` must be the result of an earlier kdl_transfer_array of `to`; it has been
- * written since then. Does nothing if both are the same tensor. */
+/* Copies `from` back to `to`. `from` must be the result of an earlier kdl_transfer_array of `to`. It has been
+ * changed since then, so `to` is out of date. Does nothing if both are the same tensor. */
 static inline void kdl_copy_array_back(kdl_program* run, kdl_queue* queue, const kdl_array* to,
                                        const kdl_array* from, const char* cause,
                                        kdl_event* const* after, int32_t after_count,

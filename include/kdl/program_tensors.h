@@ -183,8 +183,8 @@ static inline bool kdl_merges(kdl_program* run, const kdl_array* tensor, int dim
   return true;
 }
 
-/* Returns a view of the same memory. One dimension is split into dimensions of `sizes`, or `count`
- * adjacent dimensions are merged. `view` and `name` are the names of the view and the tensor in the
+/* Returns a view of the same memory. Either splits one dimension into dimensions with the given `sizes`, or
+ * merges `count` adjacent dimensions. `view` and `name` are the names of the view and the tensor in the
  * source. */
 static inline kdl_array kdl_view(kdl_program* run, const kdl_array* tensor, int dimension,
                                  int count, const int64_t* sizes, int32_t size_count,

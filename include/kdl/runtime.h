@@ -1,5 +1,6 @@
-/* The device runtime's C interface, in C11. The runtime allocates, moves, launches, orders and observes;
- * it knows nothing of the language. runtime.hpp is the same for C++, with owning types and exceptions.
+/* The device runtime's C interface, in C11. The runtime allocates tensors, moves them between devices,
+ * launches kernels and orders these operations. It does not depend on the language in which the kernels are
+ * written. runtime.hpp is the same for C++, with owning types and exceptions.
  *
  * Conventions for every function here:
  *

@@ -19,8 +19,9 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// A queue of one device. It is a plain value, which is valid while the context exists. Its operations run in
-// order. The argument `after` of an operation contains events that must complete before the operation starts.
+// A queue of one device. It is a plain value, which is valid while the context exists. Its operations run one
+// after another. The argument `after` of an operation contains events that must complete before the operation
+// starts.
 class Queue {
  public:
   using After = std::vector<Event>;
@@ -32,9 +33,9 @@ class Queue {
   kdl_queue* get() const { return queue_; }
 
   // Launches a kernel on `core_num` cores. `kernel` is a name such as "matmul", "module.matmul" or
-  // "matmul<BM=64>". With KDL_CORES_AUTO, uses as many cores as the device runs at once. `place` is the
-  // position of the statement in the source, such as "mlp.kdl:12:5". Error messages start with it. If no
-  // workspace is given, the launch allocates one.
+  // "matmul<BM=64>". With KDL_CORES_AUTO, the launch uses as many cores as the device runs at once. `place`
+  // is the position of the statement in the source, such as "mlp.kdl:12:5". Error messages start with it. If
+  // no workspace is given, the launch allocates one.
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
                const After& after = {}, const char* place = nullptr,
                const Workspace& workspace = {}) const {
@@ -48,7 +49,7 @@ class Queue {
   }
 
   // Like Launch, but waits until the launch has ended, and throws its failure. If the launch does not have to
-  // wait for other operations, it runs on this thread.
+  // wait for other operations, the calling thread does part of its work.
   void Run(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
            const After& after = {}, const char* place = nullptr,
            const Workspace& workspace = {}) const {
@@ -60,7 +61,7 @@ class Queue {
           place);
   }
 
-  // Copies all elements. `cause` is used in the statistics, and `place` is as for a launch.
+  // Copies all elements. The statistics report the copy under the name `cause`. `place` is as for a launch.
   Event Copy(const Tensor& to, const Tensor& from, const char* cause = "copy",
              const After& after = {}, const char* place = nullptr) const {
     const auto copy = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
@@ -69,12 +70,13 @@ class Queue {
     return Enqueue(after, copy, place);
   }
 
-  // Whether moving a tensor copies its elements. They are not copied if they will be written before they are read.
+  // Whether moving a tensor copies its elements. This is not necessary if they will be written before they
+  // are read.
   enum class Elements : std::uint8_t { kMove, kLeave };
 
-  // Returns the tensor on this queue's device, and the event that completes when its elements are there. If
-  // the tensor is already in the device's memory, returns the tensor itself, otherwise a copy. `cause` is
-  // used in the statistics, and `place` is as for a launch.
+  // Returns the tensor on this queue's device, and the event that completes when its elements have arrived.
+  // If the tensor is already in the device's memory, returns the tensor itself, otherwise a copy, which the
+  // statistics report under the name `cause`. `place` is as for a launch.
   std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause, const After& after = {},
                                     const char* place = nullptr,
                                     Elements elements = Elements::kMove) const {
@@ -98,8 +100,8 @@ class Queue {
     return event;
   }
 
-  // Copies `from` back to `to`. `from` must be the result of an earlier Transfer of `to`; it has been written
-  // since then. Does nothing if both are the same tensor.
+  // Copies `from` back to `to`. `from` must be the result of an earlier Transfer of `to`. It has been changed
+  // since then, so `to` is out of date. Does nothing if both are the same tensor.
   Event CopyBack(const Tensor& to, const Tensor& from, const char* cause, const After& after = {},
                  const char* place = nullptr) const {
     const bool is_same = to.array().buffer == from.array().buffer;
@@ -118,8 +120,8 @@ class Queue {
     });
   }
 
-  // Calls `call` in the order of the queue's operations, on an unspecified thread. If `call` throws an
-  // exception, the event fails.
+  // Enqueues a call of `call`, like any other operation of the queue. It may run on any thread. If `call`
+  // throws an exception, the event fails.
   Event Call(std::function<void()> call, const After& after = {}) const {
     auto owned = std::make_unique<std::function<void()>>(std::move(call));
     return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
@@ -175,8 +177,8 @@ class Queue {
   kdl_queue* queue_ = nullptr;
 };
 
-// Waits for a list of queues. Wait throws their failures. The destructor also waits, so that no operation
-// outlives the memory that it uses when an exception is thrown.
+// Waits for several queues. Wait throws their failures. The destructor also waits, but does not throw: if an
+// exception is thrown, operations that are still running must end before the memory that they use is freed.
 class Drain {
  public:
   explicit Drain(std::vector<Queue> queues) : queues_(std::move(queues)) {}

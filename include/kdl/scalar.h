@@ -49,8 +49,9 @@ static inline float kdl_widened(int bits, int width, int fraction, bool infiniti
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-/* Returns a double that gives the same result as the integer itself when it is rounded to a shorter type.
- * Above 2^53, the low bits are replaced by a sticky bit, which is set if any of them was set. */
+/* Returns a double that can replace `value` where it is rounded to a shorter float: the result is the same.
+ * Above 2^53, the double does not have the low bits of `value`. They are replaced by a sticky bit, which is
+ * set if any of them was set. */
 static inline double kdl_sticky_i64(int64_t value) {
   if (fabs((double)value) < 0x1p53) return (double)value;
   return ldexp((double)((value >> 12) | ((value & 4095) != 0 ? 1 : 0)), 12);

@@ -25,8 +25,9 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
 namespace detail {
 
-// Returns a double that gives the same result as the value itself when it is rounded to a shorter type. Above
-// 2^53, the low bits are replaced by a sticky bit, which is set if any of them was set.
+// Returns a double that can replace `value` where it is rounded to a shorter float: the result is the same.
+// Above 2^53, the double does not have the low bits of `value`. They are replaced by a sticky bit, which is
+// set if any of them was set.
 template <class T>
 double Sticky(T value) {
   const auto exact = static_cast<double>(value);
@@ -52,7 +53,7 @@ double Sticky(T value) {
     return static_cast<T>(expression);                                                      \
   }
 
-// Defines the ops of scalar_ops.def.
+// Defines a function for each op of scalar_ops.def.
 #define KDL_FLOATS(Name, name, arity, expression)                 \
   template <std::floating_point T>                                \
   T Name(KDL_OPERANDS_##arity) {                                  \
@@ -132,8 +133,8 @@ inline std::int64_t ToBits(double a) {
 inline float FromBits(std::int32_t bits) { return std::bit_cast<float>(bits); }
 inline double FromBits(std::int64_t bits) { return std::bit_cast<double>(bits); }
 
-// The operator `as`. Integers wrap. Floats are truncated and saturate, and NaN gives 0. Conversions to floats
-// round once.
+// Computes `value as To`. Integers wrap. Floats are truncated and saturate, and NaN gives 0. Conversions to
+// floats round once.
 template <class To, class From>
 To As(From value) {
   if constexpr (std::same_as<To, From>) {

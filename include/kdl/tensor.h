@@ -1,5 +1,5 @@
-/* Tensors as callers see them, in C11: element kinds, and views of memory. The structs come from tensor.def,
- * which describes every field. */
+/* Tensors as callers see them, in C11: codes of element types, and views of memory. The structs come from
+ * tensor.def, which describes every field. */
 #pragma once
 
 #include <stdint.h>

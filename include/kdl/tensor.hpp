@@ -63,8 +63,8 @@ class Tensor {
   Tensor() = default;
   // Takes ownership of the array's reference to its buffer.
   explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
-  // Adds a reference to the buffer of the caller's array. Throws if the array is NULL. `name` is the name of
-  // the parameter.
+  // Returns a tensor that shares the buffer of the caller's array. Throws if the array is NULL. `name` is the
+  // name of the parameter for which the caller passed it.
   static Tensor Share(const kdl_array* array, const char* name) {
     if (array == nullptr)
       throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + name + "' is NULL");
@@ -147,7 +147,7 @@ class Tensor {
 
   // Returns the part of the tensor at one index of a dimension. The part does not have that dimension. It
   // shares the tensor's memory. `place` and `text` are the position and the text of the access in the source,
-  // which are used in errors.
+  // for error messages.
   Tensor At(int dimension, std::int64_t index, const char* place, const char* text) const {
     CheckIndex(index, dimension, place, text);
     Tensor part = *this;
@@ -182,9 +182,9 @@ class Tensor {
     return part;
   }
 
-  // Returns a view of the same memory. One dimension is split into dimensions of `sizes`, or `count` adjacent
-  // dimensions, which must be contiguous, are merged. `view` and `tensor` are the names of the view and the
-  // tensor in the source.
+  // Returns a view of the same memory. Either splits one dimension into dimensions with the given `sizes`, or
+  // merges `count` adjacent dimensions, which must be contiguous. `view` and `tensor` are the names of the
+  // view and the tensor in the source.
   Tensor View(int dimension, int count, std::initializer_list<std::int64_t> sizes,
               const char* place, const char* view, const char* tensor) const {
     CheckMerge(dimension, count, place, view, tensor);
@@ -208,7 +208,7 @@ class Tensor {
   }
 
   // Reads one element on the host after the events in `after` have completed. `place` and `text` are the
-  // position and the text of the access in the source, which are used in errors.
+  // position and the text of the access in the source, for error messages.
   template <class T>
   T Read(std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
          const char* place, const char* text) const {

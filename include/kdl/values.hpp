@@ -45,7 +45,8 @@ constexpr const char* ElementName(std::uint8_t element) {
   }
 }
 
-// Types for scalar arguments whose float type does not exist in C++. They contain the bits of the value.
+// C++ has no types for narrow floats. A scalar argument of such a type is passed as one of these structs,
+// which contain the bits of the value.
 #define KDL_NARROW_FLOAT(Name, ID, spelling, code, size, ctype, Cpp, exponent, fraction,      \
                          infinities, nans, saturates, comment)                                \
   struct Cpp {                                                                                \
@@ -88,7 +89,8 @@ T Load(const void* from) {
   }
 }
 
-// A point in the order of operations. Copies denote the same point. An empty event counts as completed.
+// An event, which completes when an operation of a queue has ended, or when a timeline reaches a value.
+// Copies denote the same event. An empty event counts as completed.
 class Event {
  public:
   Event() = default;
@@ -106,7 +108,8 @@ class Event {
   std::shared_ptr<kdl_event> event_;
 };
 
-// A counter that the caller increases.
+// A counter that the caller increases. Operations can wait for an event that completes when the counter
+// reaches a value.
 class Timeline {
  public:
   explicit Timeline(kdl_context* context, std::uint64_t value = 0) {

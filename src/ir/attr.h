@@ -21,7 +21,8 @@ enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
 inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
 enum class ScopeKind : uint8_t { Core, Launch, Group };
 enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
-/// ReadLater: other data, which is used sooner, should stay in the nearest cache.
+/// How a prefetched element will be used. ReadLater: it will be read so late that the nearest cache should
+/// keep data that is used sooner instead.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
 enum class CacheKind : uint8_t { Past };
 enum class DirectionKind : uint8_t { Up, Down };
@@ -29,9 +30,9 @@ enum class KeepKind : uint8_t { After, Before };
 
 using AxisList = std::vector<AxisId>;
 
-/// A product: coefficient * (value of the op's index operand number `operand`). A scalar operand is used as
-/// it is; a block stands for the absolute index along its axis. An integer tile makes the access a gather,
-/// whose result also has the axes of that tile.
+/// A product: coefficient * (value of the op's index operand number `operand`). If the operand is a block,
+/// its value is the absolute index along its axis. If it is an integer tile, the access is a gather, whose
+/// result also has the axes of that tile.
 struct AccessTerm {
   Size coefficient;
   uint32_t operand;

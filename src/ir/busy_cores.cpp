@@ -9,8 +9,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether an op may be outside of every spmd. All cores execute such an op with the same result, and
-/// no core can observe whether another core has executed it.
+/// Returns whether the op may be outside of every spmd, where all cores execute it: its result is the same on
+/// each core, and no core can observe whether another core has executed it.
 bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
 /// Collects the spmds of a region. Returns false if the region has any effects outside of spmds. `repeated`

@@ -19,9 +19,10 @@ Size BlocksOfBinders(const Function& kernel, SizeTable& sizes, const Op* spmd, s
 /// Returns the exact number of blocks of an spmd, or null if it cannot be written as a size.
 Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd);
 
-/// For a kernel above loop level that only executes spmds: returns an upper bound on the number of blocks of
-/// each spmd. A core whose number is not less than the largest of these bounds only does what core 0 also
-/// does. Returns nothing if this is not true, or if a bound cannot be written as a size.
+/// Returns an upper bound on the number of blocks of each spmd of a kernel, which must not be at loop level
+/// yet. If the number of a core is equal to the largest bound or higher, the core has no blocks, and does
+/// nothing that core 0 does not also do. Returns nothing if the kernel has effects outside of spmds, or if a
+/// bound cannot be written as a size.
 std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& sizes,
                                             const LeastLength& least_length);
 

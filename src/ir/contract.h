@@ -46,20 +46,21 @@ struct ContractParam {
 struct Clause {
   Span span;
   Function* function = nullptr;
-  std::vector<ContractParam> params;  ///< the function's parameters, in order
+  std::vector<ContractParam> params;  ///< one for each parameter of the function
   /// The index names. The clause is evaluated for each combination of their values.
   std::vector<ContractIndex> free;
   /// For an equation `name[free] = …`: the number of the auxiliary.
   std::optional<uint32_t> defines;
-  /// For another equation: the number of the argument on its left side.
+  /// For any other equation: the number of the argument on its left side.
   std::optional<uint32_t> compares;
   Name compared;  ///< the name of that argument
   bool has_rtol = false;
   bool has_atol = false;
 
-  /// The total number of terms that each reduction evaluates, for all elements.
+  /// For each reduction of the clause, the number of terms that it evaluates for all elements together.
   std::vector<Size> terms;
-  /// The number of terms of one value of each reduction, including the reductions in auxiliaries.
+  /// For each reduction of the clause, and of the auxiliaries that it reads, the number of terms of one
+  /// value.
   std::vector<Size> folded;
   /// Whether the clause reads a tensor of floats narrower than f64, directly or through an auxiliary.
   bool reads_narrow = false;

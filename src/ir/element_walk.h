@@ -7,8 +7,8 @@
 
 namespace kdl::ir {
 
-/// Nested loops over the elements of a tensor, in blocks of its last dimension, and the access that visits
-/// all elements in them.
+/// Nested loops over the elements of a tensor, with blocks along its last dimension, and the access with
+/// which the body of these loops reaches each element.
 struct ElementWalk {
   Op* op = nullptr;  ///< the outermost op that was created
   Access access;
@@ -31,7 +31,7 @@ ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
                             const GivenBinders& given = {});
 
 /// Creates loops over the elements of the tensor, except along dimensions whose index is given, and moves the
-/// builder into the innermost region. The outer regions already have terminators. If all indices are given,
+/// builder into the innermost region. Only this region has no terminator yet. If all indices are given,
 /// creates no loop and does not move the builder.
 ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
                              const std::vector<Value*>& given = {});

@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-// for each axis; there is one more number if an axis of the map has a span
+// The attribute `map` has this many numbers for each axis, or one more if any of the axes has a span.
 constexpr size_t kNumbers = 4;
 
 bool HasSpans(const NumberList& numbers, size_t axes) {
@@ -75,8 +75,8 @@ std::string MapFault(const Op& op) {
     if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())
       return fmt::format("the thread layout leaves out elements of axis '{}'", axis.name.text());
   }
-  // The values `apart` and `threads` of all axes must describe the digits of one thread number, each used
-  // once.
+  // Each axis must use a separate digit of the thread number. Sorted by `apart`, the digit of each axis must
+  // start where that of the previous axis ends.
   std::ranges::sort(map, {}, &AxisDigits::apart);
   int64_t apart = 1;
   for (const AxisDigits& axis : map) {

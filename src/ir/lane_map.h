@@ -35,13 +35,13 @@ struct AxisDigits {
   bool operator==(const AxisDigits&) const = default;
 };
 
-/// How threads divide each of the op's axes, in order.
+/// Says for each axis of an op how threads divide it.
 using LaneMap = std::vector<AxisDigits>;
 
-/// Returns the axes to which a map of the op refers, in the order of the map. They are the axes of the blocks
-/// of an elementwise loop, of the result of a contraction, or of the reduced value of a reduction.
+/// Returns the axes that the op's attribute `map` describes, in its order. They are the axes of the blocks of
+/// an elementwise loop, of the result of a contraction, or of the reduced value of a reduction.
 AxisList MappedAxes(const Op& op);
-/// Returns the op's map, which is empty if the op has none.
+/// Returns the op's attribute `map`; empty if the op does not have it.
 LaneMap MapOf(const Op& op);
 Attr MapAttr(const LaneMap& map);
 /// Returns the number of GPU threads that have points.

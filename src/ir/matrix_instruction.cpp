@@ -12,8 +12,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns whether the factor has all axes over which the contraction reduces. Otherwise, it cannot be summed
-/// along these axes.
+/// Returns whether the factor has all axes over which the contraction reduces, so that its elements can be
+/// summed along these axes.
 bool SumsUp(const Op& contraction, const Value* factor) {
   return std::ranges::all_of(contraction.attr<AttrKey::Axes>(), [&](AxisId axis) {
     return std::ranges::find(factor->type()->axes, axis) != factor->type()->axes.end();

@@ -13,16 +13,16 @@ namespace kdl::ir {
 
 /// The order in which one step of an instruction adds its terms.
 enum class StepOrder : uint8_t {
-  Forward,   ///< from the first term to the last; `term` adds each to the accumulator
-  Backward,  ///< from the last term to the first; `term` adds each to the accumulator
+  Forward,   ///< the op `term` (below) adds one term after another to the accumulator
+  Backward,  ///< like Forward, but from the last term to the first
   /// Rounded products are added in pairs of neighbors, then the sums are added in pairs, and so on. The last
   /// sum is added to the accumulator.
   Pairs,
   /// For one pair after another, the two rounded products are added, and their sum is added to the
   /// accumulator.
   PairsInSequence,
-  /// The even terms and the odd terms are summed separately, starting from +0 and using `term`. The two sums
-  /// are added, and the result is added to the accumulator.
+  /// The op `term` sums the even terms and the odd terms separately, starting from +0. The two sums are
+  /// added, and the result is added to the accumulator.
   TwoSequences,
   Any,  ///< for integers, whose sum is the same in any order
 };
@@ -46,7 +46,7 @@ struct MatrixInstruction {
   /// acc. It is mul for Pairs and Any.
   OpKind term;
   /// Whether the machine adds the terms of a step in an undocumented order. If so, this description is only a
-  /// model, and results are only compared with contracts.
+  /// model, so results are compared only with contracts, not bit for bit.
   bool modelled = false;
   /// Whether products and sums of f32 are rounded as in round_odd.h; allowed only with Pairs
   /// or PairsInSequence.
@@ -60,12 +60,12 @@ struct MatrixInstruction {
   /// Whether the instruction is asynchronous: GPU threads continue while it reads its factors, and wait for
   /// its steps later.
   bool goes_on = false;
-  /// If not 0, this number of terms of a block is first added up, starting from +0. The sum is then rounded
-  /// to the type of acc and added to the accumulator. This is for instructions whose own additions are less
-  /// exact. If 0, steps add directly to the accumulator.
+  /// If 0, steps add their terms directly to the accumulator. Otherwise, this many terms of a block are first
+  /// added to a separate sum, which starts from +0. The sum is then rounded to the type of acc and added to
+  /// the accumulator. This limits the error of instructions whose own additions are less exact.
   int apart = 0;
-  /// Whether the instruction reads only the tf32 part of f32 factors. It is then used only for products that
-  /// request tf32.
+  /// Whether the instruction reads only the tf32 part of f32 factors. If so, the instruction is used only for
+  /// products that request tf32.
   bool of_tf32 = false;
 };
 
@@ -107,8 +107,8 @@ bool IsTf32(const Value* factor);
 /// the other factor can be summed to correct the result.
 bool Suits(const MatrixInstruction& instruction, const Op& contraction);
 
-/// Returns whether the instruction can compute the contraction and its types contain all possible values of
-/// the factors.
+/// Returns whether the instruction can compute the contraction and its types can represent all possible
+/// values of the factors.
 bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
 
 /// Returns the first suitable instruction with the narrowest factors, preferring one that accepts the
@@ -116,8 +116,9 @@ bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contractio
 const MatrixInstruction* BestInstruction(std::span<const MatrixInstruction* const> instructions,
                                          const Op& contraction);
 
-/// The integer factors before their casts, in the order of the instruction's operands. The signedness of one
-/// of them may differ from that of the instruction's operand.
+/// The integer factors before their casts, in the order of the instruction's operands. For at most one of
+/// them, the signedness may differ from that of the operand: its `moves_` flag is set, because it must be
+/// shifted into the range of the operand's type.
 struct FittedFactors {
   Value* a;
   Value* b;
@@ -132,8 +133,8 @@ std::optional<FittedFactors> FitFactors(const MatrixInstruction& instruction,
 /// Returns the accumulator after adding a sum that the instruction has computed separately.
 uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t sum);
 
-/// Returns one of the instruction's two sums, selected by `chain`, after its terms of one group, which is a
-/// pair, have been added.
+/// For the order TwoSequences: adds a pair of terms to the two sums of the instruction. `acc` is the sum with
+/// number `chain` (0 or 1) before this step; returns the same sum after it.
 uint64_t RunSequence(const MatrixInstruction& instruction, int chain, uint64_t acc,
                      const uint64_t* a, const uint64_t* b);
 

@@ -17,13 +17,13 @@ namespace kdl::ir {
 /// A dimension of tiles in a function: a range in the source, or an axis that a pass has created.
 struct Axis {
   Name name;
-  /// The largest size of the axis's blocks; a constant after select-tiles.
+  /// The largest size of the axis's blocks. It is a constant after the pass select-tiles.
   Size extent = nullptr;
   /// Set if the axis covers 0 .. domain; null if its bounds are run-time values.
   Size domain = nullptr;
   AxisId parent;  ///< set if the axis divides a block of another axis
-  /// Whether the axis's loop must be the innermost loop, even if memory accesses would be better in another
-  /// order.
+  /// Whether the loop over the axis must be the innermost one, even if another order of loops would access
+  /// memory better.
   bool innermost = false;
 };
 
@@ -31,13 +31,14 @@ struct Axis {
 /// spelling.
 inline constexpr std::string_view kCoreNum = "core_num";
 
-/// An `int` generic. After `instantiate`, it has at most one value. After `select-tiles`, it has exactly one
-/// value, which replaces its name in all sizes.
+/// An `int` generic. After the pass instantiate, it has at most one value. After the pass select-tiles, it
+/// has exactly one value, which has replaced the name of the generic in all sizes.
 struct Generic {
   Name name;
-  /// Several: one variant of the function for each; none: not known yet.
+  /// If there are several, the function is compiled once for each of them. If there is none, the value is not
+  /// known yet.
   std::vector<int64_t> values;
-  bool is_auto = false;  ///< whether the target's selector chooses the value if nothing else does
+  bool is_auto = false;          ///< whether the compiler chooses the value if none is given
   std::vector<int64_t> choices;  ///< the values that it may have; empty: any
 };
 
@@ -57,14 +58,14 @@ struct Param {
   Direction direction = Direction::In;
 };
 
-/// A fn, kernel or program. The parameters of its body are the values of `dims` (i64, in order), then those
-/// of `params`.
+/// A fn, kernel or program. The parameters of its body are an i64 for each name in `dims`, and then the
+/// values of `params`.
 struct Function {
   FunctionKind kind = FunctionKind::Fn;
   Name name;  ///< such as `matmul.f32`: the source name, a dot, the type bindings
   Loc loc;
   bool exported = false;
-  std::string doc;  ///< lines that each end in \n
+  std::string doc;  ///< the doc comment; each line ends in \n
   std::vector<TypeBinding> bindings;
   std::vector<Generic> generics;
   std::vector<Name> dims;  ///< size names, in the order of their first use
@@ -77,8 +78,8 @@ struct Function {
   /// The name in the source: `matmul` for `matmul.f32`.
   std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }
   Value* dim_value(size_t i) const { return body->param(i); }
-  /// Returns the value of a size name; null if there is none, because a program may bind the size name only
-  /// while it runs.
+  /// Returns the value of a size name; null if the function has no such value, because the size name is one
+  /// that a program binds while it runs.
   Value* FindDim(Name dim) const;
   /// Returns the first size name whose value a call does not determine, because it is neither a constant nor
   /// a dimension of a parameter. Returns the empty name if there is none.
@@ -90,7 +91,7 @@ struct Function {
 /// A device that the source declares, or the default device.
 struct Device {
   Name name;
-  /// Such as `host` or `cuda?arch=sm_90,host`; empty if the device is only declared.
+  /// The device's spec, such as `host` or `cuda?arch=sm_90,host`; empty if the device is only declared.
   std::string spec;
   /// Whether it comes from the command line instead of a declaration in the source.
   bool is_given = false;
@@ -138,9 +139,9 @@ const MatrixInstruction* FindInstruction(const Context& context, Name name);
 /// Returns the matrix instruction that a contraction or an mma step names; null if there is none.
 const MatrixInstruction* InstructionOf(const Op& op, const Context& context);
 
-/// Maps each axis of a tile buffer, in order, to the axis of `tile` that is equal to it or lies within it. If
-/// the tile buffer has both a range and a subrange of that range, an axis of the tile belongs to the
-/// innermost of these ranges. Returns nothing if the tile is not a subtile of the tile buffer.
+/// Returns for each axis of a tile buffer the axis of `tile` that is equal to it or lies within it. If the
+/// tile buffer has both a range and a subrange of that range, an axis of the tile belongs to the innermost of
+/// these ranges. Returns nothing if the tile is not a subtile of the tile buffer.
 std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, Type tile);
 
 /// Returns the block of `axis` that is in scope at `op`: a parameter of an enclosing region or the result of

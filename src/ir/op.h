@@ -175,8 +175,8 @@ class Region {
 /// Removes an op and everything nested in it. Its results must not have uses.
 void Erase(Op* op);
 
-/// Calls `visit` for every op in `region`, including nested ops, in order. Inner ops are visited before the
-/// ops that contain them. `visit` may erase its op.
+/// Calls `visit` for every op in `region`, including nested ops, from first to last. Inner ops are visited
+/// before the ops that contain them. `visit` may erase its op.
 template <class Visit>
 void Walk(const Region* region, Visit&& visit) {
   for (Op* op : *region) {

@@ -33,28 +33,28 @@ enum Trait : uint32_t {
   // The first three traits describe the effect of the op; each op has exactly one of them.
   kPure = 1 << 0,         ///< no effect: may be removed if unused, and merged with an equal op
   kRepeats = 1 << 1,      ///< a core may execute it again without other cores noticing
-  kActs = 1 << 2,         ///< has an effect that others, such as other cores, can observe
+  kActs = 1 << 2,         ///< has an effect that can be observed, for example by other cores
   kElementwise = 1 << 3,  ///< maps scalars; the result has the union of the operands' axes
   kTraps = 1 << 4,        ///< may stop the core
   kTerminator = 1 << 5,   ///< ends a region
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
   kFreed = 1 << 8,        ///< creates a tensor that a program frees after its last use
-  kPlans = 1 << 9,        ///< in programs: passes create it, and its position is not checked
+  kPlans = 1 << 9,        ///< only passes create it, in programs; untrusted text cannot contain it
 };
 
 /// How an op uses an operand.
 enum class Effect : uint8_t {
   Value,       ///< computes with it
-  Index,       ///< uses it as an index, to which the terms of an access refer
-  Mask,        ///< does nothing at points where it is false
+  Index,       ///< uses it as an index, to which a term of the op's access refers
+  Mask,        ///< uses it as a condition: does nothing at points where it is false
   Read,        ///< reads elements of memory
   Write,       ///< writes all elements of memory
   Change,      ///< writes some of the elements; the others keep their values
   Accumulate,  ///< combines each element with a value
   Shows,       ///< uses the location of the memory, but not its contents
   ByCallee,    ///< depends on how the callee uses its parameter
-  Awaits,      ///< waits for an event, which must occur before the op starts
+  Awaits,      ///< waits until this event has completed before it starts
 };
 enum class Arity : uint8_t { One, Optional, Many };
 

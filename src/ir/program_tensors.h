@@ -10,9 +10,10 @@ namespace kdl::ir {
 /// and the result of a transfer has the name of the tensor that was copied.
 std::string_view SourceName(const Value* tensor);
 
-/// Returns the device on which a caller should put an argument for `param` that may be on any device. This is
-/// the device in the parameter's `on`; without `on`, the first device that uses the argument; otherwise, the
-/// module's first device. Returns the empty name if the module has no devices.
+/// Returns the device on which a caller should put an argument for `param` if the choice is free. If the
+/// parameter is declared with `on`, this is the device that it names. Otherwise, it is the first device that
+/// uses the argument or, if none does, the module's first device. Returns the empty name if the module has no
+/// devices.
 Name CallersDevice(const Module& module, const Function& program, const Value* param);
 
 }  // namespace kdl::ir

@@ -43,8 +43,8 @@ std::string DimensionText(const Function& function, Name symbol) {
 }
 
 /// Returns text about one side of a requirement, such as `N is 21 (dimension 0 of x)` or `(2*H) is 20 (H is
-/// dimension 0 of y)`. For a constant, which may have been a name in the source, the text is `the other side
-/// is 8`.
+/// dimension 0 of y)`. For a constant, the text is `the other side is 8`, because the source may contain a
+/// name instead of this number.
 std::string SideText(const Function& function, Size side, std::string_view value) {
   if (IsConstant(side)) return fmt::format("the other side is {}", ToString(side));
   std::vector<Name> symbols;

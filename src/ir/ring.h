@@ -10,11 +10,12 @@
 
 namespace kdl::ir {
 
-/// The layout of a pipe's ring buffer in an instance's workspace: a header, then `depth` slots. Tile number n
-/// is in slot n mod depth. The header begins with two i64 counters: of the tiles that have been pushed, and
-/// of the tiles that have been popped. A slot begins with 8 numbers (i64), which say how many elements exist
-/// along each of 8 dimensions. The tile's elements follow, row-major over the pipe's extents. Only this file
-/// defines the layout: lay-out-pipes stores it in the `pipe` op, and all other code reads it from there.
+/// The layout of a pipe's ring buffer, which is in the workspace of an instance (a running core): a header,
+/// then `depth` slots. Tile number n is in slot n mod depth. The header begins with two i64 counters: how
+/// many tiles have been pushed, and how many have been popped. A slot begins with 8 numbers (i64), which say
+/// how many elements exist along each of 8 dimensions. The tile's elements follow, row-major over the pipe's
+/// extents. Only this file defines the layout: the pass lay-out-pipes stores it in the `pipe` op, and all
+/// other code reads it from there.
 struct Ring {
   int64_t offset = 0;  ///< in bytes, from the start of the instance's workspace
   int64_t header = 0;  ///< size in bytes
@@ -35,10 +36,10 @@ inline constexpr int64_t kSlotSizesBytes = 64;
 /// be constants. Returns nothing if the result would exceed 2^62.
 std::optional<int64_t> SlotBytes(Type pipe);
 
-/// Returns the layout that lay-out-pipes has stored in a `pipe` op.
+/// Returns the layout that the pass lay-out-pipes has stored in a `pipe` op.
 Ring RingOf(const Op* pipe);
 
-/// Returns the `pipe` ops of a kernel, in order.
+/// Returns the `pipe` ops of a kernel, from first to last.
 std::vector<Op*> PipesOf(const Function& kernel);
 
 /// Returns text about what a suspended stage waits for at `op`, such as "'q.push(v)' waits for a free slot of

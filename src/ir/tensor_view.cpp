@@ -50,7 +50,7 @@ ViewedDims ViewedDimsOf(const Op* view) {
 }
 
 std::string_view ViewedName(const Op* view) {
-  // A view that changes several groups of dimensions is a sequence of ops with the same name.
+  // A view that changes several groups of dimensions is a sequence of ops with the same name. Skip them all.
   const Value* tensor = view->operand(0);
   while (MemoryOf(tensor) != tensor && tensor->name() == view->result()->name())
     tensor = tensor->def()->operand(0);

@@ -83,7 +83,8 @@ class TypeTable {
                   int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
-  /// Returns the type of a pipe. `dims` are the extents of its tiles, which are constants after select-tiles.
+  /// Returns the type of a pipe. `dims` are the extents of its tiles, which are constants after the pass
+  /// select-tiles.
   Type Pipe(Scalar scalar, std::vector<Size> dims);
   Type Workspace();
   /// Returns the type of a vector of `lanes` elements, or the scalar type if `lanes` is 1.

@@ -69,7 +69,7 @@ class ModuleGen {
     if (!generated_.insert(&checked).second) return;
     std::vector<const sema::CheckedFunction*> callees;
     AddCallees(checked, callees);
-    // Sorted in source order, so that the output does not depend on hashing.
+    // Sort in source order, so that the output does not depend on hashing.
     std::sort(callees.begin(), callees.end(),
               [&](auto* a, auto* b) { return order_.at(a) < order_.at(b); });
     for (const sema::CheckedFunction* callee : callees) Generate(*callee);
@@ -119,8 +119,8 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
     gen.values[dim] =
         gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim->name);
   };
-  bool is_fn =
-      gen.function.kind == ir::FunctionKind::Fn;  // fns receive integer parameters as sizes
+  // Fns receive their integer parameters as sizes.
+  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;
   for (const sema::IntGenericInfo& generic : checked.generics) {
     bool of_data = gen.function.kind == ir::FunctionKind::Program && generic.in_type &&
                    generic.values.size() != 1;

@@ -33,7 +33,7 @@ inline bool IsConstant(Size size, int64_t value) {
 /// Returns a text such as `M`, `64` or `(H + 2*P)`, which parses to the same size.
 std::string ToString(Size size);
 
-/// Returns whether a divisor in `size` may be 0. If it is 0 in a launch, `size` has no value there.
+/// Returns whether a divisor in `size` may be 0. If it is 0 in a launch, `size` has no value in that launch.
 bool MayDivideByZero(Size size);
 
 /// Owns and interns sizes. Each compilation has one table. A Size is valid while the table that made it

@@ -93,7 +93,7 @@ struct TypeRef : Node {
 
 /// The values of a loop variable, or of one dimension of a domain: `hi`, `lo..hi`, `… by e` or `… step e`.
 struct Extent : Node {
-  /// Null if only `hi` is written; `hi` may then also name a range or a list.
+  /// Null if only `hi` is written. In this case, `hi` may also name a range or a list.
   const Expr* lo = nullptr;
   const Expr* hi = nullptr;
   const Expr* by = nullptr;    ///< may be null

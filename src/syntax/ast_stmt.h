@@ -21,8 +21,8 @@ struct StmtOf : Stmt {
 };
 
 struct BlockStmt : StmtOf<StmtKind::Block> {
-  /// Whether the block represents a loop over a list. It then contains one copy of the loop's body for
-  /// each element.
+  /// Whether the block represents a loop over a list. If so, it contains one copy of the loop's body for each
+  /// element.
   bool unrolled = false;
   std::vector<const Stmt*> stmts;
 };
@@ -72,8 +72,9 @@ struct Binder : Node {
   Ident name;
   Extent extent;  ///< empty if the loop iterates over a domain
 };
-/// A loop with `for` or `spmd for`. In `for i, j in blocks`, the loop has two or more binders and a domain.
-/// In `for i in blocks`, it has one binder with an extent, which may be the name of a domain.
+/// A loop with `for` or `spmd for`. In `for i, j in blocks`, the loop has two or more binders (loop
+/// variables) and a domain. In `for i in blocks`, it has one binder with an extent, which may be the name of
+/// a domain.
 struct ForStmt : StmtOf<StmtKind::For> {
   bool is_spmd = false;
   std::vector<Binder> binders;

@@ -18,8 +18,8 @@ namespace {
 using antlr4::ParserRuleContext;
 using antlr4::tree::TerminalNode;
 
-constexpr std::string_view kTypeTaker =
-    "random";  // the function that accepts a type as its first argument
+// The function that accepts a type as its first argument.
+constexpr std::string_view kTypeTaker = "random";
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::Eq && op <= BinaryOp::Ge; }
 

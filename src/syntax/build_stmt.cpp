@@ -135,7 +135,7 @@ Stmt* BuildAssign(Builder& builder, Span span, AssignMode mode, const Expr* targ
 Extent BuildExtent(Builder& builder, P::ExtentContext* node) {
   Extent extent;
   extent.span = builder.NodeSpan(node);
-  // The parse tree lists the expressions in source order.
+  // The parse tree lists the expressions in source order, so `take` builds one after another.
   size_t next = 0;
   auto take = [&] { return BuildExpr(builder, node->expr(next++)); };
   const Expr* first = take();

@@ -31,7 +31,7 @@ bool EndsBlock(const antlr4::Token& token) {
   return type == antlr4::Token::EOF || (StartsItem(type) && !is_inside);
 }
 
-/// Returns whether the token is a reserved keyword that only begins statements.
+/// Returns whether the token is a reserved keyword that can only begin a statement.
 bool StartsStatement(size_t type) {
   switch (type) {
     case KdlLexer::LET:

@@ -13,8 +13,8 @@
 namespace kdl::syntax {
 
 /// Handles syntax errors. Reports each error once, in the user's terms, and resumes parsing at the next
-/// statement or item. If there is a single extra token, it is dropped; if a single token is missing, it is
-/// assumed to be there.
+/// statement or item. If there is one token too many, drops it; if one token is missing, continues as if the
+/// source contained it.
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
  public:
   ErrorStrategy(const SourceManager& sources, FileId file, const Lexed& lexed,

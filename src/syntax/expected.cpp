@@ -26,10 +26,10 @@ constexpr size_t kMaxAlternatives = 5;
 /// A phrase that describes all tokens with which a rule can begin.
 struct Group {
   size_t rule;
-  size_t token;                   ///< if this token is expected, all tokens of the rule are
-                                  ///< expected
-  std::array<size_t, 2> nowhere;  ///< the phrase is not used if one of these tokens is also
-                                  ///< expected
+  /// If this token is expected, all tokens of the rule are expected.
+  size_t token;
+  /// The phrase is not used if one of these tokens is expected, too.
+  std::array<size_t, 2> nowhere;
   const char* words;
 };
 

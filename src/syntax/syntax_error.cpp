@@ -31,8 +31,8 @@ class Advisor {
   Advisor(const SyntaxError& error, const SourceManager& sources, FileId file, const Lexed& lexed)
       : error_(error), sources_(sources), file_(file), lexed_(lexed) {}
 
-  /// Returns whether to report the error at the end of the previous line. This is so if the unexpected token
-  /// begins a new line, unless a whole statement or block is missing.
+  /// Returns whether to report the error at the end of the previous line. This is the case if the unexpected
+  /// token begins a new line, unless a whole statement or block is missing.
   bool IsAtLineEnd() const {
     return error_.previous != nullptr && error_.previous->getLine() < error_.token.getLine() &&
            !TokenIs(antlr4::Token::EOF) && !Wants(KdlLexer::LET) && !Wants(KdlLexer::KERNEL) &&

@@ -12,9 +12,10 @@ namespace kdl::ir {
 
 namespace {
 
-/// Returns the bound of a rounded result: |f| plus, for each operand, its bound times the partial derivative.
-/// The bound is 0 if the result is infinite or NaN, because such results are not rounded. An operand whose
-/// bound is 0 contributes nothing, even if the derivative is infinite.
+/// Returns the bound of a rounded result: |result| plus, for each operand, its bound times the absolute value
+/// of the partial derivative with respect to this operand. The bound is 0 if the result is infinite or NaN,
+/// because such results are not rounded. An operand whose bound is 0 contributes nothing, even if the
+/// derivative is infinite.
 double Rounded(double result, std::initializer_list<double> partials, const uint64_t* bounds) {
   if (!std::isfinite(result)) return 0;
   double bound = std::fabs(result);

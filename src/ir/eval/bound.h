@@ -6,8 +6,9 @@
 
 namespace kdl::ir {
 
-// Computes A(v), the bound that a contract keeps for each f64 value v. It says by how many rounding errors a
-// computation of v in another precision may differ. A column of ops.def says how each op increases the bound.
+// Contracts compute with f64 values, and keep a bound A(v) for each value v. If a kernel does the same
+// computation in another precision, its rounding errors are in the order of A(v) times the epsilon of this
+// precision. The last column of ops.def says how the bound of the result of each op is computed.
 
 /// Computes the bound of an op's result. `values` are the result and then the operands. `bounds` are the
 /// bounds of the operands, or null if all of them are 0. All numbers are bit patterns of f64.

@@ -35,8 +35,8 @@ struct Mul {
   template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) * Widened(b)); }
   template <Wide T> static T Compute(T a, T b) { return CanonicalNan(a * b); }
 };
-/// Returns the result of an op that is a narrow float. A one-byte float saturates instead of becoming
-/// infinite.
+/// Returns `a` as the result of an op on narrow floats: an infinity becomes the largest number if the type
+/// has only one byte, because such types saturate.
 template <Narrow T> T Kept(T a) { return std::isinf(Exact(a)) ? NarrowFrom<T>(Exact(a)) : a; }
 struct Neg {
   template <Integer T> static T Compute(T a) { return static_cast<T>(0 - Widened(a)); }
@@ -189,7 +189,7 @@ struct Rem {
   }
 };
 
-/// Zeros are ordered by their signs: -0 is less than +0.
+/// Returns the larger operand. Zeros are ordered by their signs: -0 is less than +0.
 struct Max {
   template <class T>
   static T Compute(T a, T b) {
@@ -296,7 +296,8 @@ constexpr EvalRow kEvaluations[] = {
     {OpKind::Rsqrt, &Pick<Rsqrt>}, {OpKind::Sigmoid, &Pick<Sigmoid>},
 };
 
-/// Ops that FindEval handles separately, because they have operands or results of several types.
+/// Returns whether FindEval handles the op separately, because its operands and results may have different
+/// types.
 constexpr bool HasOtherTypes(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast || kind == OpKind::ToBits || kind == OpKind::FromBits;

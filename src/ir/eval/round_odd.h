@@ -3,9 +3,9 @@
 #include <cstdint>
 
 // The f32 arithmetic of machine-learning instructions that add products of bf16. An inexact result is rounded
-// to odd, that is, to the neighbor whose last bit is 1. Rounding it again to fewer digits then has the same
-// result as rounding once. A result below the least normal number becomes a zero of the same sign; a result
-// of 2^128 or more becomes infinite.
+// to odd, that is, to the neighbor whose last bit is 1. If it is rounded again to fewer digits, the final
+// result is the same as with a single rounding. A result below the least normal number becomes a zero of the
+// same sign; a result of 2^128 or more becomes infinite.
 
 namespace kdl::ir {
 

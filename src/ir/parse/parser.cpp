@@ -140,8 +140,9 @@ bool ModuleReader::ReadFunction(FunctionKind kind, std::string doc) {
   return ReadHeader(reader) && ReadOps(reader, function->body, 0);
 }
 
-/// Reads up to the first op of the body. The body declares the axes, but the types of parameters may name
-/// them, so the axes are read before the parameters.
+/// Reads the header of a function and the beginning of its body, up to the first op. The types of parameters
+/// may name axes, which are declared in the body, so this function skips the parameters at first, and reads
+/// them after the axes.
 bool ModuleReader::ReadHeader(TextReader& reader) {
   if (cursor_.TryWord("types") && !ReadBindings(reader)) return false;
   if (cursor_.TryWord("generics") && !ReadGenerics(reader)) return false;

@@ -10,8 +10,8 @@
 
 namespace kdl::ir {
 
-// Limits that are checked before the text is read, because everything after the parser recurses over
-// regions and sizes.
+// Limits that are checked before the text is read, because later code is recursive over regions and sizes,
+// and could otherwise run out of stack.
 inline constexpr size_t kMaxTextBytes = size_t{64} << 20;
 inline constexpr size_t kMaxTextNesting = 256;
 

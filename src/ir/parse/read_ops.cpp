@@ -92,7 +92,8 @@ class OpReader {
   std::vector<Attr> attrs_;
   std::vector<Type> types_;
   std::vector<Binder> binders_;
-  /// The numbers of a `const` op or of the attribute `Elements`, kept as text until their type is known.
+  /// If the op is a `const` or has the attribute `elements`: the key of the attribute whose value consists of
+  /// `constants_`. These numbers are kept as text until their type is known.
   std::optional<AttrKey> constants_of_;
   std::vector<std::pair<std::string_view, Span>> constants_;
   Loc loc_;

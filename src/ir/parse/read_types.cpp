@@ -8,8 +8,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Reads one size. Limits the number of operators in the size, because this number also bounds the nesting
-/// depth.
+/// Reads one size. Limits the number of operators in the size, and thereby its nesting depth.
 class SizeReader {
  public:
   explicit SizeReader(TextReader& reader) : reader_(reader), cursor_(reader.cursor) {}

@@ -24,7 +24,8 @@ class TextCursor {
   void GoTo(size_t position) { position_ = position; }
   Span From(size_t begin) const;
 
-  /// Consumes `sign` if it comes next. Signs are compared character by character.
+  /// Consumes `sign` if it comes next. The text may continue with any character: TrySign("<") also consumes
+  /// the first character of `<=`.
   bool TrySign(std::string_view sign);
   bool Sign(std::string_view sign);
   bool NextIs(std::string_view sign);

@@ -38,7 +38,7 @@ std::optional<AxisId> ReadAxis(TextReader& reader);
 std::optional<Scalar> ReadScalar(TextReader& reader);
 /// Reads `loc("file":line:column+length)`; returns an empty location if no `loc` comes next.
 std::optional<Loc> ReadLoc(TextReader& reader);
-/// Returns whether a constant comes next: `3`, `-0.5_f32`, `true`, `inf_f64`.
+/// Returns whether a constant such as `3`, `-0.5_f32`, `true` or `inf_f64` comes next.
 bool NextIsConstant(TextCursor& cursor);
 /// Reads a constant that is an operand of the next op in `region`. The constant is created before that op,
 /// but outside of loops over elements. Equal constants in one region are shared.

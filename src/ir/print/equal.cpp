@@ -126,8 +126,8 @@ std::string Comparison::Ops(const Op* a, const Op* b) {
 }
 
 std::string Comparison::Blocks(const Region* a, const Region* b) {
-  // The parameters of a function's body are paired here, because they do not belong to an op. (The parameters
-  // of other regions are paired with their op.)
+  // Pair the parameters of a function's body. The parameters of other regions are paired when the op that
+  // contains the region is compared.
   if (!a->parent()) {
     if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;
   }

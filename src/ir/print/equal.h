@@ -7,7 +7,7 @@
 namespace kdl::ir {
 
 struct EqualOptions {
-  bool locs = false;  ///< whether to compare also the source locations of ops and functions
+  bool locs = false;  ///< whether to compare source locations of ops and functions, too
 };
 
 /// Describes the first difference between two modules with the same Context; returns an empty string if they

@@ -118,7 +118,8 @@ class OpPrinter {
 };
 
 /// Appends `+ coefficient` or `- coefficient`. At the start of an index, there is no space after the sign.
-/// The least int64_t is printed in parentheses with its sign, because its negation does not exist.
+/// The least int64_t is printed in parentheses with its sign, because its negation does not fit in an
+/// int64_t.
 void AppendSigned(std::string& text, Size size, std::string_view factor) {
   bool least = IsConstant(size, INT64_MIN);
   bool negative = IsConstant(size) && size->value < 0 && !least;

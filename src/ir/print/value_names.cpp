@@ -93,7 +93,8 @@ FunctionNames::FunctionNames(const Function& function, bool inline_constants)
   AddRegion(function.body);
 }
 
-/// The constants are sorted by value, so that their names do not depend on where passes have created them.
+/// Names the constants that share a line at the start of the function. They are sorted by value, so that
+/// their names do not depend on where passes have created them.
 void FunctionNames::AddSharedConstants(const Region* body) {
   std::map<std::pair<Scalar, uint64_t>, std::string> names;
   auto key = [](const Op* op) {

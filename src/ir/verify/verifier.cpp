@@ -182,8 +182,8 @@ void FunctionVerifier::CheckAxes() {
     std::string what = fmt::format("axis '{}'", axis.name.text());
     if (axis.parent.valid() && axis.parent.value >= i)
       Report(nullptr, what + " is defined before the axis that it splits");
-    bool by_call =
-        function_.kind == FunctionKind::Fn && !axis.extent;  // the call determines the extent
+    // In a fn, an axis may have no extent; then each call determines it.
+    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;
     if (!by_call) CheckSize(axis.extent, nullptr, what);
     if (axis.domain) CheckSize(axis.domain, nullptr, what);
   }
@@ -308,9 +308,7 @@ void FunctionVerifier::Leave(size_t mark) {
   }
 }
 
-/// Brings block parameters into scope before other parameters: a carried tile may have the axis of its own
-/// loop only if an outer block has this axis. The parameters of an elementwise loop or a `loop` may be in any
-/// order.
+/// Brings the parameters of a region into scope, and checks that each of them belongs to the region.
 void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
   for (size_t i = 0; i < region->params().size(); ++i) {
     const Value* param = region->param(i);

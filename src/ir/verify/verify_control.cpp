@@ -21,7 +21,7 @@ std::string BreaksFault(const Op& op, Values inits) {
   return ends ? "" : "the first carried value, which ends the loop, is not a scalar bool";
 }
 
-/// Checks the attribute `ahead`: the number of iterations by which copies are started in advance.
+/// Checks the attribute `ahead`, which says how many iterations in advance copies are started.
 std::string AheadFault(const Op& op) {
   constexpr int64_t kMost = 1024;
   int64_t iterations = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
@@ -70,8 +70,8 @@ std::string SplitFault(const Op& op, const Module&) {
   return Yielded(op.region()).empty() ? "" : "the region yields values";
 }
 
-/// Checks a loop whose iteration numbers 0, 1, 2 … are taken from a counter by the cores of a launch. Each
-/// number is taken by one core. No other loop may use the same counter.
+/// Checks a dynamically scheduled loop: the cores of a launch take the iteration numbers 0, 1, 2 … from a
+/// counter, so that each iteration is executed by one core. No other loop may use the same counter.
 std::string DynamicCounterFault(const Op& op) {
   auto is_const = [&](size_t operand, int64_t value) {
     const Op* def = op.operand(operand)->def();
@@ -137,8 +137,8 @@ bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
 }
 
 /// Checks an spmd with updates that are combined in groups. All updates of one tensor must use the same
-/// operator. If the spmd is in a stage, groups are combined after all stages, so the number of groups must be
-/// known there.
+/// operator. If the spmd is in a stage, groups are combined after all stages. So it must be possible to
+/// compute the number of groups outside of the stage.
 std::string GroupsFault(const Op& spmd) {
   std::map<const Value*, UpdateKind> folds;
   bool one_each = true;
@@ -215,7 +215,8 @@ std::string StaticAssertFault(const Op& op, const Module&) {
   return IsScalar(type) && IsBool(type) ? "" : "the condition is not a scalar bool";
 }
 
-/// Checks a `print`: its values are tiles, without sizes, or buffers with a size for each dimension.
+/// Checks a `print`. Its values are either tiles, which have no size operands, or buffers, which have one
+/// size operand for each dimension.
 std::string PrintFault(const Op& op, const Module&) {
   size_t dims = 0;
   for (const Value* value : op.Segment(PrintOp::at_values)) {

@@ -43,7 +43,7 @@ bool IsNarrowInteger(Scalar scalar, Scalar acc) {
   return IsInteger(scalar) && IsInteger(acc) && Bytes(scalar) < Bytes(acc);
 }
 
-/// Checks the matrix instruction that a contraction names.
+/// Checks that the matrix instruction that a contraction names exists and multiplies factors of these types.
 std::string InstructionFault(const Op& op, const Module& module) {
   if (!op.HasAttr(AttrKey::Instruction)) return "";
   Name name = op.attr<AttrKey::Instruction>();

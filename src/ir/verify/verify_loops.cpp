@@ -47,7 +47,7 @@ std::string ElementFault(const Op& op, const Module&) {
   return fits ? AllI64(point) : "the result does not have the element type of the tile";
 }
 
-/// Checks that the reduced terms have types that reduce and contraction allow.
+/// Checks that the reduced terms have types that the ops `reduce` and `contraction` allow.
 std::string FoldedTermsFault(const Op& op) {
   Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();

@@ -47,8 +47,8 @@ std::string PipeFault(const Op& op, const Module&) {
   return ring == 0 || ring == 5 ? "" : "only some of the attributes of a ring are given";
 }
 
-/// Returns whether two extents differ for some values of their symbols. Only two choices of values are tried,
-/// for which extents that are always equal do not differ.
+/// Returns whether two extents differ for some values of their symbols. This function tries only two choices
+/// of values, so it may miss a difference, but extents that are always equal never differ.
 bool MayDiffer(Size a, Size b) {
   if (a == b) return false;
   for (size_t least : {1, 64}) {

@@ -104,7 +104,8 @@ bool HasUpdate(UpdateKind how, Scalar scalar) {
   return how == UpdateKind::Set || !IsFloat(scalar);
 }
 
-/// Checks an update that is combined in groups of blocks.
+/// Checks an update with the scope `group`: each group of blocks has a partial value of its own, and these
+/// values are combined later.
 std::string GroupFault(const Op& update) {
   if (update.attr<AttrKey::How>() == UpdateKind::Set)
     return "groups cannot reduce with this kind of update";
@@ -198,7 +199,8 @@ std::string SyncFault(const Op& op, const Module&) {
       return fmt::format("it is not allowed in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
-  // Whether a pipe comes before the sync, after which the core may have another workspace.
+  // Pipes are stored in the workspace of a core, and the core may have another workspace after the sync. So
+  // no stage may follow a sync that follows a pipe.
   bool after_pipe = false;
   bool after_sync = false;
   for (const Op* other : *op.parent_region()) {

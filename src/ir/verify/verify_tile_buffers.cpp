@@ -78,7 +78,7 @@ bool Changes(const Op* op, const Value* tile_buffer) {
 }
 
 /// Returns whether the tile buffer changes after `from` and before `user`. If `user` is in a nested region,
-/// it stands for the op in the region of `from` that contains it.
+/// everything up to the op that contains it, in the region of `from`, is checked.
 bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   while (user && user->parent_region() != from->parent_region())
     user = user->parent_region()->parent();
@@ -88,8 +88,8 @@ bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   return user && user->kind() != OpKind::StoreTile && Changes(user, tile_buffer);
 }
 
-/// Checks the value that replaces the contents of the tile buffer if a condition is true. The op has either
-/// both operands or neither.
+/// Checks the value that a load returns instead of the contents of the tile buffer if a condition is true.
+/// The op must have either both a value and a condition, or neither.
 std::string InsteadFault(const Op& op) {
   Values value = op.Segment(LoadTileOp::at_value);
   Values condition = op.Segment(LoadTileOp::at_condition);

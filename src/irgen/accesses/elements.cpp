@@ -48,7 +48,8 @@ std::vector<Value*> Optional(Value* value) {
   return value ? std::vector<Value*>{value} : std::vector<Value*>{};
 }
 
-/// Creates the table only once, at the start of the function, where all ops of the function can use it.
+/// Returns the tensor of a constant table. Creates it only once, at the start of the function, where all ops
+/// of the function can use it.
 Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
   Value*& value = gen.values[table];
   if (value) return value;

@@ -119,8 +119,8 @@ const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim)
   return info.builtin && info.builtin->lowering == sema::Lowering::Iota ? info.entity : nullptr;
 }
 
-/// Returns whether the tile contains every element that the index selects. This is known if the tile's range
-/// and the index's range cover the same whole dimension.
+/// Returns whether the tile is known to contain every element that the index selects, because the range of
+/// the tile and the range of the index cover the same whole dimension.
 bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::IndexDim& dim) {
   const sema::Entity* index = OnlyRange(gen, dim);
   return index && range->range.whole && index->range.whole && range->range.domain &&

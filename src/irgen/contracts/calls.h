@@ -11,7 +11,8 @@ namespace kdl::irgen {
 
 std::vector<ir::Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,
                                         const sema::ExprInfo& info);
-/// Generates a reduction, a scan, or a reduction with a fn, and returns the parts of its value.
+/// Generates a reduction, a scan, or a reduction with a fn, and returns the parts of its value: one for each
+/// element of a tuple, otherwise a single one.
 std::vector<ir::Value*> GenContractFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 
 }  // namespace kdl::irgen

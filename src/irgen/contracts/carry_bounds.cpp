@@ -173,9 +173,8 @@ class Carrier {
   }
 
   void CopyRegions(const Op* op) {
-    size_t own = op->kind() == OpKind::Loop
-                     ? 1
-                     : 0;  // number of region parameters that are not carried values
+    // The number of region parameters that are not carried values.
+    size_t own = op->kind() == OpKind::Loop ? 1 : 0;
     size_t inits = op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits} : 0;
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
@@ -278,8 +277,8 @@ class Carrier {
         ->result();
   }
 
-  /// Returns the error bound of `sum + e`: the bound of the sum so far, plus |e| + A(e), which is the bound
-  /// of adding e to 0.
+  /// Returns the error bound of `sum + e`: the bound of the sum so far, plus |e|, plus the bound of e. The
+  /// last two terms are the bound of `e + 0`, so the rule of `add` computes them.
   Value* SumBound(const Op* add) {
     const Value* term = add->operand(1);
     Value* e = CopyOf(term);

@@ -114,8 +114,8 @@ class ClauseGen {
     ir::Clause& clause = gen.contract->clause;
     clause.compares = gen.contract->tables.argument(left.base);
     clause.compared = left.base->name;
-    // Whether the equation is computed in f64 depends only on what its right side reads. So the flag that the
-    // left side sets is dropped.
+    // If the right side reads only f64 tensors, the kernel is expected to compute in f64, and the tolerance
+    // is smaller. Reading the left side, which is the output, must not change this, so the flag is restored.
     std::vector<Value*> right = {GenExpr(gen, equation.rhs)};
     bool reads_narrow = clause.reads_narrow;
     std::vector<Value*> results = {GenExpr(gen, equation.lhs)};

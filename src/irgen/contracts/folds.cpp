@@ -49,8 +49,9 @@ Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
   return folding;
 }
 
-/// Returns the index of the first largest (or smallest) term, or -1 if there are no terms. NaN counts as
-/// larger (or smaller) than all other values, and 0.0 as larger than -0.0.
+/// Returns the parts of an argmax (or argmin), whose result is the index of the first largest (or smallest)
+/// term, or -1 if there are no terms. NaN counts as larger (or smaller) than all other values, and 0.0 as
+/// larger than -0.0.
 Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::ReduceInfo& info) {
   ir::Builder& b = gen.builder;
   Scalar scalar = gen.Made(gen.Info(reduce.operands[0]).type.scalar);

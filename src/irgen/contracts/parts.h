@@ -10,8 +10,8 @@ namespace kdl::irgen {
 std::vector<ir::Value*> GenChoice(FunctionGen& gen, ir::Value* condition,
                                   const std::vector<Scalar>& types, const GenValues& then,
                                   const GenValues& otherwise);
-/// Returns the scalar types in which the contract computes the parts of a value. A part is one value of a
-/// tuple.
+/// Returns the scalar types in which the contract computes the parts of a value: the elements of a tuple,
+/// otherwise the value itself.
 std::vector<Scalar> MadeParts(const FunctionGen& gen, const sema::Type& type);
 std::vector<ir::Value*> CastParts(FunctionGen& gen, std::vector<ir::Value*> parts,
                                   const std::vector<Scalar>& types);

@@ -10,10 +10,10 @@
 #include "irgen/contracts/argument_number.h"
 #include "irgen/walk/function_gen.h"
 
-// A clause of a contract becomes a function that is generated like others, with these differences. Tensors
-// are read element by element. The index names that the clause binds are i64 values. A value that a condition
-// makes unnecessary is not evaluated. Reductions become loops, and called fns are inlined. The function
-// computes only values: carry_bounds.h adds the error bounds.
+// A clause of a contract becomes a function. It is generated like the functions of kernels, with these
+// differences. Tensors are read element by element. The index names that the clause binds are i64 values. A
+// value that a condition makes unnecessary is not evaluated. Reductions become loops, and called fns are
+// inlined. The function computes only values: carry_bounds.h adds the error bounds.
 namespace kdl::irgen {
 
 using IndexNames = std::vector<const sema::Entity*>;

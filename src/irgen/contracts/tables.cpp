@@ -109,7 +109,8 @@ void GenForAll(FunctionGen& gen, const IndexNames& names, const std::function<vo
   GenForAllOf(gen, names, body);
 }
 
-/// If a table would be too large, it is empty: lookups find nothing in it, and stores have no effect.
+/// If the table would be too large, it has no elements when the code runs. Lookups find nothing in it, so the
+/// values are computed on every use, and stores have no effect.
 Values GenOnce(FunctionGen& gen, const IndexNames& names, const std::vector<Scalar>& types,
                const GenValues& make) {
   ir::Builder& b = gen.builder;

@@ -12,10 +12,10 @@
 // name currently has a value, it is in gen.values.
 namespace kdl::irgen {
 
-/// The tables for the value of one expression: one table for each part of a tuple, otherwise a single one.
+/// The tables for the value of one expression: one table for each element of a tuple, otherwise a single one.
 struct Kept {
   IndexNames names;
-  /// Tells which elements have been stored; null if readers know that themselves.
+  /// Tells which elements have been stored. Null if every element is stored before it is read.
   ir::Value* known = nullptr;
   std::vector<ir::Value*> tables;
 };

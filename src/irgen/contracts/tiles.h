@@ -13,8 +13,8 @@ std::vector<ir::Value*> GenContractTileCall(FunctionGen& gen, const syntax::Call
 
 // The following functions generate code inside a fn with ranges.
 
-/// Returns the value of a reduction or call for the current values of the ranges. The value was computed
-/// before the loops or, if only some elements need it, is computed here.
+/// Returns the value of a reduction or call for the current values of the ranges. Usually, the value has been
+/// computed before the loops over the elements. If only some elements need it, generates its computation.
 std::vector<ir::Value*> GenTileValue(FunctionGen& gen, const syntax::Expr* expr);
 /// Returns the element `tile[k = e]` for the current values of the ranges.
 ir::Value* GenTileElement(FunctionGen& gen, const syntax::IndexExpr& expr);

@@ -5,11 +5,10 @@
 #include "irgen/walk/generate.h"
 #include "support/check.h"
 
-// The language's fma rule is implemented only here. Within one expression, adding a float product to a term,
-// or subtracting one from the other, becomes an fma. If both terms are products, the left one becomes part of
-// the fma.
-//   a * b + c -> fma(a, b, c)      c + a * b -> fma(a, b, c)
-//   a * b - c -> fma(a, b, -c)     c - a * b -> fma(-a, b, c)
+// The language's fma rule is implemented only here. Within one expression, a sum or difference becomes an fma
+// if one of its two terms is a product of floats. If both are products, the left one becomes part of the fma.
+// a * b + c -> fma(a, b, c)      c + a * b -> fma(a, b, c) a * b - c -> fma(a, b, -c)     c - a * b ->
+// fma(-a, b, c)
 
 namespace kdl::irgen {
 

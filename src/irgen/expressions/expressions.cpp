@@ -96,7 +96,7 @@ std::vector<Value*> GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
   return parts;
 }
 
-/// Returns the values for one argument: one for each part if it is a tuple, otherwise a pipe or a single
+/// Returns the values for one argument: one for each element if it is a tuple, otherwise a pipe or a single
 /// value. A single value is broadcast to all ranges that the call binds to ranges of the parameter.
 std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
                                 const sema::CheckedFunction& callee, const sema::CallInfo& bound,
@@ -183,8 +183,8 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
 }
 
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
-  // The operand is not rounded to its own narrow type before the cast, because both belong to the same
-  // expression.
+  // The operand is not rounded to its own narrow type before the cast, because values are rounded only at the
+  // end of an expression.
   Value* operand = GenExpr(gen, cast.operand);
   if (gen.contract) return GenContractCast(gen, operand, info);
   if (sema::IsTf32(cast)) return gen.builder.Unary(OpKind::Tf32, operand);
@@ -228,7 +228,7 @@ Value* GenSize(FunctionGen& gen, Size source) {
 namespace {
 
 /// Returns a size as a value of the given type. Integer parameters are treated like literals: once their
-/// values are known, they are checked to fit the type.
+/// values are known, the compiler checks that they fit the type.
 Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
   if (gen.contract) return GenExactSize(gen, source, gen.Made(scalar));
   Value* size = GenSize(gen, source);

@@ -22,8 +22,8 @@ using ir::Value;
 
 namespace {
 
-/// Broadcasts a value along those reduced axes that it does not have. It then counts once for each element
-/// along these axes.
+/// Broadcasts a value along those reduced axes that it does not have, so that a sum includes it once for each
+/// element along these axes.
 Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   std::vector<ir::AxisId> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
@@ -209,9 +209,9 @@ Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
                     step)[0];
 }
 
-/// Returns the parts of the operand, all broadcast to the same axes. If the fn may trap, elements that must
-/// not be computed are replaced by the initial values. These are the identity of the fn, so they do not
-/// change the result.
+/// Returns the operand (for a tuple, its elements), with all values broadcast to the same axes. If the fn may
+/// trap, elements that must not be computed are replaced by the initial values. These are the identity of the
+/// fn, so they do not change the result.
 std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
                               const sema::CheckedFunction& callee, const ir::Function& fn,
                               const std::vector<Value*>& inits) {

@@ -4,7 +4,7 @@
 
 namespace kdl::irgen {
 
-/// Returns the device's name in the module. Adds the device to the module if it is not there yet.
+/// Returns the device's name in the module. Adds the device to the module if the module does not have it yet.
 Name NameOfDevice(ir::Module& module, const sema::Entity& device);
 /// Returns the name of a device in the module. If `device` is null, returns the function's own device or, in
 /// a test, the device under test. Returns the empty name if there is no device.

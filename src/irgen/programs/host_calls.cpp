@@ -14,8 +14,8 @@
 #include "support/check.h"
 #include "support/contains.h"
 
-// Generates the calls in a program: calls of other programs, of `copy` and of `swap`. Also creates the
-// program's sizes that are computed from numbers.
+// Generates the calls in a program: calls of other programs, of `copy` and of `swap`. Also generates the
+// sizes that the program computes from numbers.
 
 namespace kdl::irgen {
 

@@ -87,8 +87,8 @@ std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& o
   return values;
 }
 
-/// Returns the values that a size may have. They follow from the values of integer parameters, either of this
-/// program or of the program into which it is inlined.
+/// Returns the values that a size may have because it depends on integer parameters, either of this program
+/// or of the program into which it is inlined. The result is empty if the size may have any value.
 std::vector<int64_t> HandedOn(FunctionGen& gen, Size size) {
   auto of_own = [&](Name name) -> std::vector<int64_t> {
     for (const sema::IntGenericInfo& generic : gen.checked.generics) {
@@ -125,7 +125,7 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
         !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (is_checked) continue;
     if (candidates
-            .empty()) {  // there are no variants until the program's integer parameter has a value
+            .empty()) {  // the value depends on a parameter of the program that has no value yet
       constants.known = WithConstant(constants.known, name, ToString(value));
       continue;
     }
@@ -211,8 +211,8 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 
 }  // namespace
 
-/// Loads an element only if the conditions of the enclosing `if` expressions are true. An element that is not
-/// needed is not read.
+/// Generates the load of an element. The element is read only if the conditions of the enclosing `if`
+/// expressions are true.
 Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = gen.values.at(index.base);

@@ -37,8 +37,8 @@ bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   return branch && (Contains(branch->then_block, jump) || Contains(branch->else_stmt, jump));
 }
 
-/// Creates a bool that a jump sets to false. Its number is larger than the number of every variable in the
-/// source.
+/// Creates a bool that a jump sets to false. Its number is larger than that of every variable in the source,
+/// so that it comes last in lists of variables, which are sorted by number.
 const sema::Entity* NewFlag(FunctionGen& gen, std::string_view name) {
   auto number = static_cast<uint32_t>(gen.flow_entities.size());
   sema::Entity flag{};
@@ -57,7 +57,8 @@ void MakeFalse(FunctionGen& gen, const sema::Entity* flag) {
       mask ? gen.builder.And(value, gen.builder.Unary(OpKind::Not, mask)) : gen.builder.Bool(false);
 }
 
-/// Returns the condition for elements to enter a loop, in a fn that is applied to each element of a tile.
+/// In a fn that is applied to each element of a tile, returns the condition under which an element enters a
+/// loop.
 Value* Begins(FunctionGen& gen, Value* condition) {
   Value* mask = gen.Maps() ? gen.Mask() : nullptr;
   return mask ? gen.builder.And(mask, condition) : condition;

@@ -32,8 +32,8 @@ void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder)
   }
 }
 
-/// Returns a name that is unique for each domain of the function. Uniqueness is needed because spmds whose
-/// domains have the same name must use the same block order.
+/// Returns a name that no other domain of the function has, because spmds whose domains have the same name
+/// must use the same block order.
 Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   int before = 0;
   for (const sema::Entity* entity : gen.checked.entities) {
@@ -80,9 +80,10 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// Asserts that the step is positive, and returns it. Proofs about blocks need a value that is visibly
-/// positive, hence the max. A step beyond the end gives a single iteration, no matter how large it is. So the
-/// step is limited to the distance from lo to hi, so that multiples of the step do not wrap.
+/// Generates an assertion that the step is positive, and returns the step. The step is clamped in two ways
+/// that do not change the iterations. The max makes it obvious to proofs that the step is positive. The min
+/// limits the step to the distance from lo to hi, so that multiples of the step do not wrap: a larger step
+/// also gives a single iteration.
 Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
   Value* step = bounds.step;
   if (step->def() && step->def()->kind() == OpKind::Const) return step;
@@ -127,7 +128,8 @@ bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& oth
 }
 
 /// Separates the variables of an `spmd` whose blocks are distributed over cores from those whose bounds
-/// depend on other variables. The latter become inner loops, executed by the core that has the outer block.
+/// depend on other variables. The latter become inner loops, which the core that executes the outer block
+/// runs completely.
 void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed, Vars& inner) {
   Vars before;
   for (const sema::Entity* binder : binders) {

@@ -25,7 +25,8 @@ namespace {
 
 using ir::Value;
 
-/// Converts the value to the declared type of its variable: the scalar type, and all ranges.
+/// Converts the value to the declared type of its variable: rounds it to the scalar type, and broadcasts it
+/// along all ranges.
 Value* AsDeclared(FunctionGen& gen, Value* value, const sema::Type& declared) {
   Value* rounded = Round(gen, value, declared.scalar);
   return gen.builder.Broadcast(rounded, gen.RangeAxes(declared.ranges));

@@ -102,8 +102,8 @@ class DimMatcher {
     return groups;
   }
 
-  /// Returns whether `a` and `b` are known to have the same number of elements. If `exact` is true, this must
-  /// hold for all sizes; otherwise only for sizes for which all divisions are exact.
+  /// Returns whether `a` and `b` are known to have the same number of elements. If `exact` is true, the
+  /// numbers must be equal for all sizes, otherwise only for sizes for which all divisions are exact.
   bool SameCount(const Dims& a, const Dims& b, bool exact) const {
     return CountElements(a, exact) == CountElements(b, exact);
   }
@@ -247,9 +247,8 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   ir::Region* here = gen.builder.region();
   ir::Op* before = gen.builder.before();
   if (in_kernel) InsertAtViews(gen);
-  for (size_t g = groups.size();
-       g-- > 0;) {  // from the right, so that the positions of other groups stay
-                    // valid
+  // From the right, so that the positions of the remaining groups stay valid.
+  for (size_t g = groups.size(); g-- > 0;) {
     const auto& [at, of, into] = groups[g];
     if (of == into) continue;
     bool merges = of.size() > 1;

@@ -17,7 +17,7 @@ Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const
 /// Returns the vars that a loop with this `body` carries. The loop must be the one that was opened last. If a
 /// `break` may leave the loop, the first var is the bool that tells whether the loop continues.
 Vars CarriedBy(FunctionGen& gen, const syntax::BlockStmt& body);
-/// Returns the current values of the vars. A var that is a tuple has one value for each part.
+/// Returns the current values of the vars. A var that is a tuple has one value for each element of the tuple.
 std::vector<ir::Value*> Present(const FunctionGen& gen, const Vars& vars);
 /// Sets the current values of the vars. The values must be in the order in which Present returns them.
 void SetPresent(FunctionGen& gen, const Vars& vars, std::span<ir::Value* const> values);

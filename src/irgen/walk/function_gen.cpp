@@ -45,8 +45,8 @@ Size FunctionGen::Bound(Size size) const {
 
 namespace {
 
-/// Returns the conjunction of the guards from number `first` on. `cached` is the member in which each guard
-/// stores the conjunction up to and including itself.
+/// Returns the conjunction of the guards with number `first` or higher. In its member `cached`, each of them
+/// stores the conjunction of these guards up to and including itself.
 ir::Value* MaskFrom(FunctionGen& gen, size_t first, ir::Value* FunctionGen::Guard::* cached) {
   ir::Value* outer = nullptr;
   for (size_t i = first; i < gen.guards.size(); ++i) {
@@ -97,7 +97,8 @@ void DropUnused(const ir::Region* region) {
   for (ir::Op* op = region->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Region* nested : op->regions()) DropUnused(nested);
-    // A tile needs a block for each of its axes in scope, even if no operand refers to the block.
+    // Keep make_block ops: wherever a tile is used, blocks of its axes must be in scope, even if no operand
+    // refers to them.
     bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
                   op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlock;
     if (unused) ir::Erase(op);

@@ -36,7 +36,7 @@ struct FunctionGen {
 
   /// The current values of variables, parameters, scalar loop variables and tensors.
   std::unordered_map<const sema::Entity*, ir::Value*> values;
-  /// The current values of the parts of variables and parameters that are tuples.
+  /// The current values of the elements of variables and parameters that are tuples.
   std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
   std::unordered_map<const sema::Entity*, ir::Value*> blocks;  ///< blocks of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
@@ -66,7 +66,7 @@ struct FunctionGen {
   /// The bools of a loop that `break` or `continue` may leave. They guard the statements after a jump, and
   /// are carried like the vars of the source.
   struct LoopFlow {
-    /// True until a `break` is executed; null if there is none.
+    /// True until a `break` is executed; null if the loop has no `break`.
     const sema::Entity* stays = nullptr;
     /// True until a `break` or `continue` is executed in this iteration; null if the loop has no `continue`.
     const sema::Entity* live = nullptr;
@@ -88,7 +88,7 @@ struct FunctionGen {
   /// Returns the mask under which assignments take effect. It omits the condition of an enclosing `while` op,
   /// because that op itself preserves the values of elements that have left the loop.
   ir::Value* AssignMask();
-  /// Returns whether the fn may be applied to each element of a tile. Then branches become selects, since
+  /// Returns whether the fn may be applied to each element of a tile. If so, branches become selects, since
   /// elements may take different paths.
   bool Maps() const { return function.kind == ir::FunctionKind::Fn && !checked.HasPipes(); }
   /// Returns the scalar type in which a value is computed. A contract computes every float as f64.
@@ -114,7 +114,7 @@ class LocScope {
 ir::Value* Widen(FunctionGen& gen, ir::Value* value);
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar);
 void SetName(ir::Value* value, Name name);
-/// Returns the type of a scalar value, or the types of all parts of a tuple.
+/// Returns the type of a scalar value, or the types of all elements of a tuple.
 std::vector<sema::Type> PartTypes(const sema::Type& type);
 /// Removes pure ops with unused results.
 void DropUnused(const ir::Region* region);

@@ -15,22 +15,23 @@ namespace kdl::irgen {
 /// Returns the value of an expression before it is rounded: an f32 if the expression's type is a narrow
 /// float.
 ir::Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr);
-/// Returns the values of all parts of a tuple, before they are rounded. For any other expression, returns a
-/// single value.
+/// Returns the values of all elements of a tuple, before they are rounded. For any other expression, returns
+/// a single value.
 std::vector<ir::Value*> GenParts(FunctionGen& gen, const syntax::Expr* expr);
 /// Returns the value of an expression, rounded to the expression's own type.
 ir::Value* GenRounded(FunctionGen& gen, const syntax::Expr* expr);
-/// Returns the values of all parts of a tuple (or a single value), rounded to the scalar types in `type`.
+/// Returns the values of all elements of a tuple (or a single value), rounded to the scalar types in `type`.
 std::vector<ir::Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
                                      const sema::Type& type);
-/// Generates the new value for an assignment such as `target += e`. The fma rule applies.
+/// Generates the new value for an assignment such as `target += e`. If `e` is a product, this may be an fma,
+/// as in `target + e`.
 ir::Value* GenUpdate(FunctionGen& gen, const syntax::AssignStmt& assign, ir::Value* target);
 /// Returns a size as an i64.
 ir::Value* GenSize(FunctionGen& gen, Size size);
 /// Returns an integer expression as an i64.
 ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 /// Generates a call of a fn, and returns its results before they are rounded. There is one result for each
-/// part of a tuple, and none if the fn has no result.
+/// element of a tuple, and none if the fn has no result.
 std::vector<ir::Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
                                   const sema::ExprInfo& info);
 /// Like GenFnCall, but `given` contains the values of the arguments.

@@ -34,7 +34,7 @@ void ReportUndefined(FunctionState& state, const UndefinedRead& read) {
   state.written.insert(read.tensor);
 }
 
-/// Reports each other argument that overlaps `tensors[i]`, which the callee writes.
+/// The callee writes `tensors[i]`. Reports each other argument that overlaps it.
 void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
                   const std::vector<const Entity*>& tensors, size_t i) {
   for (size_t j = 0; j < tensors.size(); ++j) {

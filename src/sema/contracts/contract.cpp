@@ -48,7 +48,7 @@ class ContractGuard {
   ScopeGuard scope_;
 };
 
-/// Replaces each name in the size that is defined by a clause `where NAME == e` with `e`.
+/// Returns the size, in which each name that a clause `where NAME == e` defines is replaced with `e`.
 Size Solved(FunctionState& state, Size size) {
   return state.module.sizes.Substitute(size, [&](Name name) -> Size {
     for (const WhereInfo& where : state.fn.where) {
@@ -79,8 +79,8 @@ std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
       SizeText(domain), SizeText(size));
 }
 
-/// Handles a dimension of this size that an index name alone indexes. The size becomes the name's extent, or
-/// must agree with the extent that the name already has.
+/// Handles a dimension of size `size` whose index consists only of the index name `range`. The size becomes
+/// the extent of the name, or must agree with the extent that the name already has.
 void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
   auto is_range = [&](const Entity* entity) { return entity == range; };
   ContractState& contract = *state.contract;
@@ -109,9 +109,10 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
 
 using Ranges = std::vector<const Entity*>;
 
-/// Sets the extent of a name from one of its uses. If the name indexes a dimension both as `r` and as `r +
-/// 1`, its extent is one less than the dimension's size. A name that indexes a dimension of this size on the
-/// left side keeps its full extent, because all elements of the left side are compared.
+/// Sets the extent of an index name from one of its uses. If the name indexes a dimension both as `r` and as
+/// `r + 1`, its extent is one less than the dimension's size, so that `r + 1` stays in bounds. However, if
+/// the name also indexes a dimension of this size on the left side, it keeps its full extent, because all
+/// elements of the left side are compared.
 void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
                const Ranges& left) {
   bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
@@ -127,8 +128,8 @@ void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareU
              use.span);
 }
 
-/// Sets the extents of the names that are used as whole indices. An access with `else` determines the extent
-/// only of names for which no other access does.
+/// Sets the extents of the index names that are used as whole indices. In an access with `else`, an index may
+/// be out of bounds. So such an access determines an extent only if no other access does.
 void BindExtents(FunctionState& state, const Ranges& left = {}) {
   std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
   for (const BareUse& use : uses) {

@@ -12,8 +12,9 @@ namespace {
 
 using syntax::Expr;
 
-constexpr int64_t kMostCalls = 10'000;            ///< the maximum number of calls per clause
-constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< counts saturate here, far below overflow
+constexpr int64_t kMostCalls = 10'000;  ///< the maximum number of calls per clause
+/// Larger counts become this number, which is far from an overflow.
+constexpr int64_t kCountedTo = int64_t{1} << 40;
 
 /// Counts the calls of fns that inlining produces. Visits each fn only once.
 class Growth {

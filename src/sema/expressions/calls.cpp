@@ -142,7 +142,7 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
 }
 
 /// Returns whether the builtin's result depends on the bit width of its operands. Contracts compute in f64
-/// and i64, so the width must be determined separately there.
+/// and i64, so a call in a contract must find out the width that the operands have in the kernel.
 bool NeedsWidth(const Builtin* builtin) {
   return builtin != nullptr &&
          (builtin->result == BuiltinResult::BitsOf ||
@@ -342,8 +342,8 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
-  if (callee->HasPipes())
-    CheckBodies(state.module, group);  // this computes the extents of the fn's ranges
+  // The check of the bodies computes the extents of the fn's ranges, which the arguments must fit.
+  if (callee->HasPipes()) CheckBodies(state.module, group);
   return CheckFnArgs(state, call, *callee, args, info);
 }
 

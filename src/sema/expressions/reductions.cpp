@@ -119,8 +119,8 @@ std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   return ValueType(is_signed ? Scalar::I32 : Scalar::U32, UnionOf(a.ranges, b.ranges));
 }
 
-/// Checks the operands, gives literals among them their type, and returns that type. Returns an error type
-/// if the reduction does not accept the operands.
+/// Checks the operands, gives literals the type of the other operands, and returns the common type. Returns
+/// an error type if the reduction does not accept the operands.
 Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row,
                    ExprInfo& info) {
   if (row != nullptr && IsOwn(row->kind)) return CheckUserFold(state, reduce, info);
@@ -151,9 +151,9 @@ Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const Reducti
 Type CheckReduce(FunctionState& state, const ReduceExpr& reduce, ExprInfo& info) {
   const ReductionRow* row = CheckOperator(state, reduce);
   std::optional<ScopeGuard> scope;
-  bool is_scan =
-      row != nullptr && IsScan(row->kind);  // a scan keeps its range, which is an index name of the
-                                            // equation
+  // In a contract, the `over` list of a reduction declares new names. A scan keeps its range, which is an
+  // index name of the equation.
+  bool is_scan = row != nullptr && IsScan(row->kind);
   if (state.contract != nullptr && !is_scan) {
     scope.emplace(state.scopes);
     for (const syntax::Ident& name : reduce.over) DeclareOver(state, name);

@@ -66,7 +66,8 @@ class CallBinder {
   const CheckedFunction& callee_;
   const std::vector<const Expr*>& args_;
   CallInfo& bound_;
-  /// The search stops when it has found two, because the call is then ambiguous.
+  /// The assignments of ranges that fit the arguments. The search stops when it has found two, because the
+  /// call is then ambiguous.
   std::vector<Ranges> found_;
 };
 
@@ -233,7 +234,7 @@ bool CallBinder::Fits(const Ranges& ranges) {
     for (size_t i = 0; i < ranges.size(); ++i) {
       bool wanted = Contains(formal, callee_.ranges[i]);
       bool has = Contains(ArgumentType(p).ranges, ranges[i]);
-      bool named = bound_.ranges[i] != nullptr;  // the argument may then be broadcast
+      bool named = bound_.ranges[i] != nullptr;  // if so, the argument may be broadcast
       if (wanted ? !has && !named : has) return false;
     }
   }
@@ -300,8 +301,8 @@ bool CallBinder::BindOthers() {
   return false;
 }
 
-/// Checks what the search for an assignment does not cover: the arguments if all ranges are named, and the
-/// ranges over which the call is mapped.
+/// Checks what the search for an assignment of ranges does not check: the arguments of a call that names all
+/// ranges, and the ranges over which the call is mapped.
 bool CallBinder::CheckArguments() {
   bool pipes = callee_.HasPipes();
   for (size_t p = 0; p < args_.size(); ++p) {

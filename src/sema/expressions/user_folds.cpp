@@ -21,7 +21,7 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// Returns the fn named after `with`, or reports an error and returns null.
+/// Returns the fn in `with f`, or reports an error and returns null.
 const Entity* CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
@@ -52,8 +52,8 @@ bool IsFold(const CheckedFunction& callee) {
          first.ranges.size() == callee.ranges.size();
 }
 
-/// Returns whether tiles may be combined. A loop combines tiles one by one and keeps only the last result, so
-/// scans and contracts do not accept tiles.
+/// Returns whether the reduction may combine whole tiles. irgen generates a loop that combines one tile after
+/// another and keeps only the last result, so scans and contracts do not accept tiles.
 bool AcceptsTiles(const FunctionState& state, const ReduceExpr& reduce) {
   return state.contract == nullptr && FindReduction(reduce.op.name.text()) == ReduceKind::Reduce;
 }

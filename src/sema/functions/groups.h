@@ -26,8 +26,8 @@ FunctionGroup& Require(ModuleState& module, const Entity* entity);
 /// Returns the library's fn of this name, or null.
 const Entity* LibraryFunction(const ModuleState& module, std::string_view name);
 
-/// The type for a type parameter of the callee. The call names it (`<T = f32>`), or the arguments
-/// determine it.
+/// The type that a call chooses for a type parameter of the callee, either by name (`<T = f32>`) or through
+/// its arguments.
 struct KindChoice {
   Name generic;
   Scalar scalar = Scalar::F32;

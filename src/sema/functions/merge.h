@@ -8,7 +8,7 @@ namespace kdl::sema {
 /// occurs only in some instances, the report lists their types.
 void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into);
 
-/// Copies all reports of `from`, in source order.
+/// Copies all reports of `from` to `into`, in source order.
 void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into);
 
 }  // namespace kdl::sema

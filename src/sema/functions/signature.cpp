@@ -109,8 +109,9 @@ void BindEquations(FunctionState& state) {
   }
 }
 
-/// Handles the integer parameters that occur in a type or in a `where` clause. Marks those in types, and
-/// reports parameters with the default `auto`, which is not allowed for them.
+/// Finds the integer parameters in an expression of a type or of a `where` clause. Reports those with the
+/// default `auto`, which is not allowed in either place. If the expression belongs to a type, records that
+/// the parameters are used there.
 void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
   AnySubexpression(expr, [&](const Expr* inner) {
     const auto* name = syntax::DynAs<NameExpr>(inner);

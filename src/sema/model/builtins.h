@@ -21,8 +21,8 @@ enum class Lowering : uint8_t {
   TruncDiv,  ///< trunc_div(a, b): a / b rounded towards 0
   TruncRem,  ///< trunc_rem(a, b): a - b * trunc_div(a, b)
   Iota,      ///< the absolute indices of a range
-  CoreId,    ///< `core_id`, a name and not a call
-  CoreNum,   ///< `core_num`, a name and not a call
+  CoreId,    ///< the name `core_id`, which is not a call
+  CoreNum,   ///< the name `core_num`, which is not a call
 };
 
 /// The operands that a builtin accepts. All of them have the same scalar type.

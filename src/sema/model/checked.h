@@ -57,11 +57,11 @@ std::string_view Spelling(ReduceKind kind);
 /// argmax and argmin. A reduction removes `ranges` from the type; a scan has only one range and keeps it.
 struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
-  /// In the order of the `over` list; the last one varies fastest.
+  /// The ranges of the `over` list, in its order; the last one varies fastest.
   std::vector<const Entity*> ranges;
   Scalar accumulator = Scalar::F32;
-  /// Whether this is the whole value of `v += dot(…)`, where v is a var and the result has at least two
-  /// ranges. The products are then added directly to v, one fma after another.
+  /// Whether the reduction is the right side of a statement `v += dot(…)`, where v is a var with at least two
+  /// ranges. If so, the products are added directly to v, one fma after another.
   bool in_place = false;
   bool reversed = false;   ///< a scan that runs from the last element to the first
   bool exclusive = false;  ///< a scan in which each result excludes its own element
@@ -152,21 +152,21 @@ struct LaunchInfo {
 /// A call `copy(from, to);` or `swap(a, b);`.
 struct TensorCallInfo {
   bool swaps = false;
-  const syntax::Expr* from = nullptr;  ///< like `to`, has the form of a launch's tensor argument
+  const syntax::Expr* from = nullptr;  ///< `from` and `to` look like tensor arguments of a launch
   const syntax::Expr* to = nullptr;
 };
 
 struct ExpectInfo;
-/// What is known about a statement. `entities` lists what the statement declares: the Let, Var or
-/// LocalTensor of a let; the binders of a for, in order, each a Range or a ScalarBinder; the entity of a
-/// range, domain, pipe or stage. The target of an assignment is described by its expression, which is a
-/// Name with a Var, or an Index. The value is broadcast to the type of this expression.
+/// What is known about a statement. `entities` lists what the statement declares: the Let, Var or LocalTensor
+/// of a let; the loop variables of a for from left to right, each of which is a Range or a ScalarBinder; the
+/// entity of a range, domain, pipe or stage. The target of an assignment is described by its expression,
+/// which is a Name with a Var, or an Index. The value is broadcast to the type of this expression.
 struct StmtInfo {
   std::vector<const Entity*> entities;
   /// `spmd for` with dynamic scheduling: a core that is idle starts the next block.
   bool is_dynamic = false;
   bool is_grouped = false;  ///< `spmd for` in which each core runs whole groups of blocks
-  /// `for`: the number of iterations by which copies start ahead; 0 if not specified.
+  /// `for`: how many iterations in advance copies are started; 0 if not specified.
   int64_t ahead = 0;
   const LaunchInfo* launch = nullptr;
   const syntax::Expr* seed = nullptr;  ///< the seed in `let x = random(f32[N], seed);`
@@ -190,8 +190,9 @@ struct WhereInfo {
   Size lhs = nullptr;
   Size rhs = nullptr;
   const syntax::Expr* expr = nullptr;
-  Name defined;  ///< if `expr` defines a size name, that name; the condition is then that its value
-                 ///< is not negative
+  /// If `expr` defines the value of a size name, that name. In this case, the condition says that the value
+  /// is not negative.
+  Name defined;
 };
 struct TypeBinding {
   const Entity* generic = nullptr;  ///< a TypeGeneric

@@ -163,7 +163,8 @@ class Walk {
     return found == now_->written.end() ? 0 : found->second;
   }
 
-  /// Records a write of `elements`. If this is only a part of the tensor, `partly` is the note for messages.
+  /// Records a write of `elements`. If these are not all elements of the tensor, `partly` is a note that
+  /// messages show at the write.
   void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
     bool is_whole = (elements & AllElements(*tensor)) == AllElements(*tensor);
     first_.emplace(tensor, SomeWrite{span, is_whole ? kNotReached : partly});
@@ -195,10 +196,10 @@ class Walk {
     }
   }
 
-  /// Decides about a read of an `out` parameter that may be unwritten. If the read is in a branch inside a
-  /// loop, earlier iterations may have written what it reads, which is known only at the end of an
-  /// iteration. The read is therefore deferred to the innermost such loop among the first `loops` enclosing
-  /// loops. If there is no such loop, the read is reported.
+  /// Handles a read of elements of an `out` parameter that the program may not have written yet. If the read
+  /// is in a branch inside a loop, earlier iterations may have written the elements, which is known only at
+  /// the end of an iteration. So the check is deferred to the end of the innermost such loop, among the
+  /// outermost `loops` loops that enclose the read. If there is no such loop, reports the read.
   void Settle(const TensorRead& read, size_t loops) {
     while (loops > 0 && jumps_[loops - 1].branches == 0) --loops;
     if (loops > 0) {
@@ -284,8 +285,8 @@ class Walk {
     Loop(*loop.body, is_true, !is_true, &loop);
   }
 
-  /// Analyzes a `for` loop. Together, its iterations write the union of the parts that they
-  /// write separately.
+  /// Analyzes a `for` loop. All iterations together write the union of the parts that single iterations
+  /// write.
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
     Flow iteration = Loop(body, HasIteration(loop), true);
     for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
@@ -438,7 +439,7 @@ class Walk {
   Flow now_ = Known{};
   std::vector<Jumps> jumps_;  ///< one for each enclosing loop
   std::map<const Entity*, SomeWrite> first_;
-  /// By the source position at which the read begins.
+  /// All reads, keyed by the source positions at which they begin.
   std::multimap<uint32_t, const TensorRead*> reads_;
   std::set<const TensorRead*> reported_;
   std::set<const syntax::Expr*> partly_read_;

@@ -45,8 +45,8 @@ bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, cons
   for (size_t d = 0; same && d < a.dims.size(); ++d) {
     std::optional<int64_t> difference =
         ConstantDifference(state.module.sizes, a.dims[d], b.dims[d]);
-    bool may_differ = call.callee.name.text() == "copy" &&
-                      !difference;  // `copy` compares unknown sizes at run time
+    // `copy` compares sizes at run time if their difference is not known.
+    bool may_differ = call.callee.name.text() == "copy" && !difference;
     same = may_differ || difference == 0;
   }
   return same;

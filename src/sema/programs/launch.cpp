@@ -135,8 +135,8 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
   return ok;
 }
 
-/// Returns whether the size depends on an integer parameter of the program. The program is compiled
-/// separately for each value of such a parameter.
+/// Returns whether the size depends on an integer parameter of the program. If so, the size is known when the
+/// program is compiled, because there is a variant of the program for each value of the parameter.
 bool IsHandedOn(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Symbol) {
     return std::ranges::any_of(state.fn.generics, [&](const IntGenericInfo& info) {
@@ -296,8 +296,8 @@ void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
 }
 
 /// Checks that every integer parameter has a value: a default, a value from -D, or a value from the call or
-/// from the sizes of the arguments. A called program needs a single value, because it cannot be selected at
-/// run time.
+/// from the sizes of the arguments. A called program needs exactly one value, because it is inlined: unlike a
+/// kernel, it does not have variants among which a launch can select.
 void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                    const Binding& binding) {
   bool is_program = kernel.entity->kind == EntityKind::Program;

@@ -22,8 +22,7 @@ const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
   return binder != nullptr && binder->kind == EntityKind::ScalarBinder ? binder : nullptr;
 }
 
-/// Returns the size that an expression adds to the loop variable, or null if the expression is not such
-/// a sum.
+/// If the expression is the sum of the loop variable and a size, returns the size. Otherwise returns null.
 Size BeyondBinder(const FunctionState& state, const Expr* expr, const Entity* binder) {
   const auto* sum = syntax::DynAs<syntax::BinaryExpr>(expr);
   if (sum == nullptr || sum->op != syntax::BinaryOp::Add) return nullptr;

@@ -14,9 +14,9 @@ namespace kdl::sema {
 /// enclosing loop, clipped to the dimension; or the indices from `lo` to `hi` (exclusive).
 struct PartDim {
   const Entity* binder = nullptr;
-  Size width = nullptr;  ///< the number of indices, starting at the binder
+  Size width = nullptr;  ///< the number of indices, starting at `binder`
   Size lo = nullptr;
-  Size hi = nullptr;  ///< null if there is a binder or if the set contains all indices
+  Size hi = nullptr;  ///< null if `binder` is set or if the set contains all indices
 
   bool is_all() const { return binder == nullptr && hi == nullptr; }
   auto operator<=>(const PartDim&) const = default;
@@ -47,8 +47,8 @@ void AddPart(FunctionState& state, std::set<Part>& parts, Part part);
 std::set<Part> CommonParts(FunctionState& state, const std::set<Part>& a, const std::set<Part>& b);
 
 /// Returns the part that all iterations of a loop write together, if each iteration writes `part`. Returns
-/// nothing unless every binder of the loop covers a whole dimension of the part. Then the result is also
-/// correct for a loop without iterations, because the part has no elements.
+/// nothing unless every loop variable covers a whole dimension of the part. This makes sure that the result
+/// is also correct for a loop without iterations: the part then has no elements.
 std::optional<Part> OverAllIterations(FunctionState& state, Part part, const StmtInfo& loop);
 
 }  // namespace kdl::sema

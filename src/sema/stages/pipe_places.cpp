@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-// A push or pop concerns a whole tile, and must be executed exactly once, in the order of statements. So a
-// statement may contain only one push or pop. It must not be inside anything that is executed only for some
-// elements, nor inside loop bounds, which may be evaluated repeatedly. For the same reason, other operations
-// on whole tiles are not allowed where elements are selected.
+// A push or pop moves a whole tile, and must be executed exactly once, in the order of the statements. So a
+// statement may contain only one push or pop. It must not be in an expression that is evaluated only for some
+// elements, nor in the bounds of a loop, which may be evaluated repeatedly. Calls of fns on whole tiles are
+// not allowed in expressions that are evaluated only for some elements either.
 
 #include "sema/model/ast_walk.h"
 #include "sema/walk/resolve.h"
@@ -53,7 +53,8 @@ class PlaceWalk {
     }
   }
 
-  /// The stored value is evaluated only for elements that satisfy the condition.
+  /// Visits an assignment. If it has a condition, the stored value is evaluated only for elements that
+  /// satisfy the condition.
   void VisitAssign(const syntax::AssignStmt& assign) {
     Visit(assign.target, "an index on the left side");
     if (assign.condition == nullptr) return Visit(assign.value, "");
@@ -103,7 +104,7 @@ class PlaceWalk {
           .Note(first_->span, "the other pop")
           .Help(help);
     }
-    // A push of a popped tile is in order, because the nested pop comes first.
+    // A statement such as `p.push(q.pop());` is allowed, because the nested pop always comes first.
     if (first_ == nullptr && !pipe.pushes) first_ = expr;
   }
 
@@ -170,8 +171,8 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
 }  // namespace
 
 void CheckEndsUsed(FunctionState& state) {
-  if (state.diagnostics.has_errors())
-    return;  // the code with the error may have been a push or pop
+  // If there is an error, the wrong code may have been meant as a push or pop.
+  if (state.diagnostics.has_errors()) return;
   for (const ParamInfo& param : state.fn.params) {
     const Entity* pipe = param.entity;
     bool judged = pipe->kind == EntityKind::Pipe && !IsFaulty(*pipe);

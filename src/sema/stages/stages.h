@@ -6,7 +6,8 @@ namespace kdl::sema {
 
 void CheckStage(FunctionState& state, const syntax::StageStmt& stmt);
 
-/// Checks that, outside of its stages, a kernel with stages contains only statements that are allowed there.
+/// Reports statements of a kernel with stages that are outside of the stages, but are allowed only inside of
+/// them.
 void CheckOutsideStages(FunctionState& state, const syntax::BlockStmt& body);
 
 /// Records an access to a tensor. Reports a conflict if one stage writes a tensor that another stage

@@ -70,7 +70,7 @@ std::string_view Describe(FunctionKind kind) {
 }
 
 /// Declares faulty entities for the names that a rejected statement would declare, so that uses of these
-/// names are not reported.
+/// names are not reported as unknown.
 void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   if (const auto* domain = syntax::DynAs<syntax::DomainStmt>(stmt)) {
     DeclareFaulty(state, domain->name);

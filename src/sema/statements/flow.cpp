@@ -13,8 +13,8 @@ void OpenLoop(FunctionState& state, bool is_spmd) {
   state.loops.push_back({is_spmd, state.conditions.size(), state.influences.size(), {}, {}});
 }
 
-/// The conditions around jumps affect the values that variables have after the loop. They also affect how
-/// often each core reaches a statement in the loop.
+/// Takes into account the conditions around the jumps of the loop: they affect the values that variables have
+/// after the loop, and how often each core reaches a statement in the loop.
 void CloseLoop(FunctionState& state) {
   LoopState loop = std::move(state.loops.back());
   state.loops.pop_back();

@@ -44,7 +44,7 @@ std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   return ok ? std::optional(type) : std::nullopt;
 }
 
-/// Returns whether the brackets of a type contain sizes and not ranges. This is so if no dimension is a
+/// Returns whether the brackets of a type contain sizes and not ranges. This is the case if no dimension is a
 /// range or an unknown name.
 bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   if (ref.dims.empty()) return false;
@@ -58,8 +58,8 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   return true;
 }
 
-/// Returns whether a tensor may be declared here. Tensors may be declared in programs, and in kernels at
-/// places that all cores reach.
+/// Returns whether the statement may declare a tensor, or reports an error. Programs may declare tensors
+/// anywhere, kernels only at places that all cores reach.
 bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   if (state.kind() == FunctionKind::Program) return true;
   if (state.kind() == FunctionKind::Fn) {
@@ -236,9 +236,8 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
     type = declared.value_or(Type{});
   }
-  bool faulty =
-      let.type != nullptr && type.is_error();  // the declared type has an error, which has been
-                                               // reported
+  // An error in the declared type has already been reported.
+  bool faulty = let.type != nullptr && type.is_error();
   if (let.value == nullptr && !faulty) {
     std::string_view type_text = let.type != nullptr ? state.Text(let.type->span) : "f32";
     state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())

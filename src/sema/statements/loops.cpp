@@ -98,8 +98,8 @@ bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
   return CheckUniformPlace(state, head, false);
 }
 
-/// Returns the name of the domain in `for i, j in blocks` or `for i in blocks`, or null if each
-/// binder has its own extent.
+/// Returns the name of the domain in `for i, j in blocks` or `for i in blocks`, or null if each loop variable
+/// has its own extent.
 const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
   if (loop.domain != nullptr) return &syntax::As<syntax::NameExpr>(loop.domain);
   const Extent& extent = loop.binders[0].extent;
@@ -110,8 +110,8 @@ const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
   return entity != nullptr && entity->kind == EntityKind::Domain ? name : nullptr;
 }
 
-/// Returns the domain over which the loop iterates. If the domain does not have one dimension for each
-/// binder, reports an error and returns null.
+/// Returns the domain over which the loop iterates. If the domain does not have one dimension for each loop
+/// variable, reports an error and returns null.
 const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
                             const syntax::NameExpr& name) {
   const Entity* domain = Resolve(state, name.name, name.span);
@@ -207,7 +207,7 @@ const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
 }
 
 /// If the cores share the iterations of the loop, checks that its bounds are the same on all cores. Bounds
-/// that depend on another binder of the loop are exempt.
+/// that depend on another variable of the loop may differ.
 void CheckUniformBounds(FunctionState& state, const std::vector<const Expr*>& bounds,
                         const std::vector<const Entity*>& binders) {
   for (const Expr* bound : bounds) {

@@ -26,8 +26,8 @@ bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
   return true;
 }
 
-/// A loop carries values back to conditions that have already been checked. So a value that later turns out
-/// to differ between cores may reach a condition that encloses an `spmd for`.
+/// The conditions that enclose an `spmd for` have already been checked once. They must be checked again here,
+/// because loops carry values back to them: a variable may have turned out later to differ between cores.
 void CheckUniform(FunctionState& state) {
   if (state.uniform.empty()) return;
   for (bool progress = true; progress;) {

@@ -149,8 +149,8 @@ Identity UpdateIdentity(syntax::AssignOp op) {
   }
 }
 
-/// An element that has never been written starts with the identity of the operator. So all operators that
-/// update a tensor must have the same identity.
+/// Checks that all operators that update a tensor have the same identity. An element that has never been
+/// written starts with this value.
 void CheckIdentities(FunctionState& state) {
   std::vector<std::pair<const AssignStmt*, const Entity*>> all;
   for (const auto& [loop, tensors] : state.reduced) {

@@ -119,7 +119,8 @@ bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
   return IsInteger(narrow) && IsInteger(scalar) && Info(narrow).bits < Info(scalar).bits;
 }
 
-/// Returns whether values of mixed types `a` and `b` should be converted to `a` and not to `b`.
+/// If a value of type `a` and a value of type `b` are combined, returns whether the second one should be
+/// converted to `a`. Otherwise, the first one should be converted to `b`.
 bool IsWider(Scalar a, Scalar b) {
   if (IsFloat(a) != IsFloat(b)) return IsFloat(a);
   return Info(a).bits > Info(b).bits;

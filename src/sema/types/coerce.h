@@ -30,13 +30,13 @@ Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Spa
 /// anything. Returns true for an expression that has an error.
 bool Fits(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
-/// Returns the type that a value of this type has at this point of the source. Contracts have only one float
-/// type, one integer type and u64.
+/// Returns the type that a value of this type has in the code that is being checked. In contracts, every
+/// float is an f64, and every integer an i64 or u64. Elsewhere, the type does not change.
 Scalar Seen(const FunctionState& state, Scalar scalar);
 Type Seen(const FunctionState& state, Type type);
 
-/// Suggests how to give the expression this type: with a cast or, for a name whose type comes only from a
-/// literal, with a type in its declaration, which loses no precision.
+/// Suggests how to give the expression this type. Usually this is a cast. For a name whose type comes only
+/// from a literal, it is a type in the declaration, so that the literal is not rounded to another type first.
 std::string ConvertHelp(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 /// Returns a cast such as `(x + y) as f32`, with parentheses if they are needed. If x + y would wrap before
 /// its conversion to a wider integer type, returns `x as i64 + y as i64`.

@@ -19,8 +19,8 @@ using syntax::Extent;
 /// Returns whether a block size or step may have this value.
 bool IsBlockSize(int64_t value) { return value >= 1 && value <= INT32_MAX; }
 
-/// Returns whether the extent has no meaning, because it is a list or a name whose declaration has
-/// an error.
+/// Returns whether the extent cannot be checked. This is the case if it is a list, which is reported, or a
+/// name whose declaration has an error.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
   if (extent.hi->kind == syntax::ExprKind::List) {
     state.diagnostics.Report(diag::ListPlace, extent.hi->span);

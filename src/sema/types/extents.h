@@ -20,7 +20,7 @@ std::optional<WalkFacts> CheckExtent(FunctionState& state, const syntax::Extent&
 /// Returns the range that the extent splits, such as `k` in `kk in k by 16`, or null if it splits none.
 const Entity* SplitRange(FunctionState& state, const syntax::Extent& extent);
 
-/// Returns the bounds and the step of the extent, without those that are not written.
+/// Returns the bounds and the step of the extent, as far as the source states them.
 std::vector<const syntax::Expr*> ExtentBounds(const syntax::Extent& extent);
 
 }  // namespace kdl::sema

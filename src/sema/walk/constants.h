@@ -10,7 +10,8 @@ namespace kdl::sema {
 /// entity. Returns nothing for a table or after an error, which is reported only once.
 std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity);
 
-/// Like ConstValue, but without a FunctionState, because it is used when the items themselves are checked.
+/// Like ConstValue, but without a FunctionState, so that it can be used while the items themselves are
+/// checked.
 std::optional<Literal> EvaluateConst(ModuleState& module, const Entity* entity);
 
 }  // namespace kdl::sema

@@ -23,7 +23,7 @@ Type CheckFinalValue(FunctionState& state, const syntax::Expr* expr);
 /// describes the expression in messages.
 Type CheckInteger(FunctionState& state, const syntax::Expr* expr, std::string_view what);
 
-/// Checks an expression that must be a bool. If `scalar`, the bool must have no ranges.
+/// Checks an expression that must be a bool. If `scalar` is true, the bool must have no ranges.
 Type CheckCondition(FunctionState& state, const syntax::Expr* expr, std::string_view what,
                     bool scalar);
 

@@ -13,7 +13,7 @@ namespace kdl::sema {
 /// used or is a builtin of the language; afterwards, the name has its new meaning.
 Entity* Declare(FunctionState& state, EntityKind kind, const syntax::Ident& name);
 
-/// Declares a name whose declaration has an error, so that uses of the name are not reported.
+/// Declares a name whose declaration has an error, so that uses of the name are not reported as unknown.
 void DeclareFaulty(FunctionState& state, const syntax::Ident& name);
 
 /// Returns what the name refers to, or reports an error and returns null.
@@ -22,7 +22,8 @@ const Entity* Resolve(FunctionState& state, Name name, Span span);
 /// Returns the device with this name, or reports an error and returns null.
 const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 
-/// Returns whether the declaration of the entity has an error. Uses of the entity are then not reported.
+/// Returns whether the declaration of the entity has an error. If so, uses of the entity are not reported as
+/// further errors.
 bool IsFaulty(const Entity& entity);
 
 /// Reports an unknown name, and suggests what may have been meant.

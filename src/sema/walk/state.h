@@ -198,8 +198,8 @@ struct FunctionState {
   /// The number of enclosing blocks; 1 in the outermost block of the function.
   size_t block_depth = 0;
   int range_values = 0;  ///< if above 0, the name of a range means its absolute indices
-  /// Parts of the current index that have been checked as values. When an expression that contains such a
-  /// part is checked, the part is not checked again.
+  /// Parts of the current index that have already been checked as values. They are not checked again when an
+  /// expression that contains them is checked.
   std::unordered_set<const syntax::Expr*> index_parts;
   /// If the current index is a single name, the size of the dimension that it indexes; otherwise null.
   Size indexed = nullptr;
