@@ -11,13 +11,14 @@ build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtim
        libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev nlohmann-json3-dev"
 # Python and NumPy read the results of the samples' runs.
 samples="$build python3 python3-numpy"
-# For unit tests, for exact values of functions, and for the format check. The second compiler must accept the
-# generated C++, and provides the sanitizers and the fuzzer. Also for aarch64 code and its emulator, for
-# OpenCL on the processor, for pip packages that Debian does not have (tests/ptxas.py), and for the metadata
-# of the installed package (pkgconf).
+# Packages for the tests. doctest is for unit tests, MPFR for exact values of functions, and clang-format for
+# the format check. clang is the second compiler for generated C++; its runtime contains the sanitizers and
+# the fuzzer. Other packages are for aarch64 code and its emulator, for OpenCL on the processor, for pip
+# packages that Debian does not have (tests/ptxas.py), and for the metadata of the installed package
+# (pkgconf).
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 pkgconf python3-venv"
-# The libraries that the benchmark compares with, and the compiler whose compile time it compares with.
+# The libraries that the benchmark compares with.
 bench="$samples libdnnl-dev libopenblas-dev"
 
 case "${1:-}" in
@@ -40,7 +41,7 @@ if [ "$(id -u)" != 0 ]; then
   command -v sudo >/dev/null || { echo "$0: run as root or install sudo; missing:$missing" >&2; exit 1; }
   as_root=sudo
 fi
-# Java, which runs ANTLR's tool, reads /proc, which a bare chroot does not have.
+# ANTLR runs on Java, which reads /proc. In a bare chroot, /proc is not mounted.
 [ -e /proc/self/stat ] || $as_root mount -t proc proc /proc
 echo "installing:$missing"
 log=$(mktemp)

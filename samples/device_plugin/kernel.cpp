@@ -57,7 +57,7 @@ bool IsStopped(const kdl_launch_request& request) {
   return std::atomic_ref(request.launch->stop).load() != 0;
 }
 
-// Calls the kernel once for one core.
+// Calls the kernel for one core.
 std::int32_t CallCore(const kdl_launch_request& request, const Bound& bound, std::int64_t id,
                       kdl_core* core) {
   const kdl_variant& variant = *request.variant;
@@ -66,8 +66,8 @@ std::int32_t CallCore(const kdl_launch_request& request, const Bound& bound, std
   core->version = KDL_ABI_VERSION;
   core->core_id = id;
   core->core_num = request.core_num;
-  core->slot =
-      request.instances >= request.busy_cores ? id : 0;  // otherwise cores run one at a time
+  // If there are fewer slices of workspace than cores, all cores use slice 0, because they run one at a time.
+  core->slot = request.instances >= request.busy_cores ? id : 0;
   core->launch = request.launch;
   if (variant.scratch_bytes > 0) core->scratch = bound.scratch.get();
   if (variant.frame_bytes > 0) core->frame = bound.frames.get() + id * bound.frame_bytes;

@@ -1,4 +1,4 @@
-// The device's memory. The host cannot access it at the addresses that kernels get.
+// The device's memory. The host cannot access it through the addresses that kernels use.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace sample {
 struct Bf16 {
   std::uint16_t bits = 0;
   Bf16() = default;
-  // Rounds to nearest, ties to even. `value` must be finite, as are all numbers that the samples draw.
+  // Rounds to nearest, ties to even. `value` must be finite. All numbers that the samples use are finite.
   explicit Bf16(float value) {
     const auto wide = std::bit_cast<std::uint32_t>(value);
     bits = static_cast<std::uint16_t>((wide + 0x7FFF + (wide >> 16 & 1)) >> 16);

@@ -1,4 +1,4 @@
-/* Calls saxpy from C: the kernel is a function with pointers as parameters. */
+/* Calls saxpy from C: the kernel is a C function whose parameters are pointers. */
 #include <stdio.h>
 
 #include "saxpy.h"

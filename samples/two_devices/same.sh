@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# same.sh NAME ONE TWO SIZE…: runs the pipeline on devices ONE and TWO, then on one device; prints which tensors moved and
-# whether the results are equal bit for bit. Writes the trace to NAME.json.
+# same.sh NAME ONE TWO SIZE…: runs the pipeline on the devices ONE and TWO, and then on one device. Prints which tensors
+# were moved, and whether the results are equal bit for bit. Writes the trace to NAME.json.
 set -euo pipefail
 name=$1 one=$2 two=$3
 sizes=()

@@ -46,8 +46,8 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// Returns the path of an output with symbolic links resolved. The parent directory of that path
-/// exists. On error, reports it and returns nothing.
+/// Returns the path of an output with symbolic links resolved. On error, for example if the parent
+/// folder does not exist, reports it and returns nothing.
 std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
   Result<std::string> place = ThroughLinks(output);

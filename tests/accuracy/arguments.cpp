@@ -121,7 +121,7 @@ std::vector<double> Arguments(const Format& format) {
     AddWithNeighbours(list, std::ldexp(std::sqrt(2.0), e), 1, format);
     for (int i = 0; i < 12; ++i) list.push_back(std::ldexp(random.Uniform(1, 2), e));
   }
-  // Arguments whose results are 2^(n + 1/2) or 2^n, and their neighbours.
+  // Adds arguments whose results are 2^(n + 1/2) or 2^n, and their neighbours.
   for (int n = 0; n < format.exponent + format.digits; ++n) {
     AddWithNeighbours(list, n + 0.5, 1, format);
     AddWithNeighbours(list, (n + 0.5) * std::numbers::ln2, 1, format);
@@ -158,8 +158,8 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     if (i % 8 == 0) list.emplace_back(x, Rounded(random.Uniform(-20, 20), format));
     if (i % 8 == 1) list.emplace_back(std::round(x), i % 64 * 0.5);
   }
-  // Adds pairs whose quotients have every magnitude or are around 1/2, 1 and 2. The numbers have every
-  // magnitude.
+  // Adds pairs of numbers of every magnitude. Half of the quotients have every magnitude; the others
+  // are around 1/2, 1 and 2.
   for (int i = 0; i < 20000; ++i) {
     const double x = std::exp2(random.Uniform(lowest, highest));
     const double to = i % 2 == 0 ? random.Uniform(-4, 4) : random.Uniform(lowest, highest);

@@ -20,8 +20,9 @@ class Random {
   std::uint64_t state_;
 };
 
-// Returns numbers of the format, of both signs: numbers at which the kind of result changes, all exponents
-// with many significands, dense intervals, and the limits of argument reductions with their neighbours.
+// Returns numbers of the format, of both signs: thresholds at which a result overflows, underflows or is
+// computed in another way, numbers with every exponent and many significands, dense intervals, and the limits
+// of argument reductions with their neighbours.
 std::vector<double> Arguments(const Format& format);
 
 // Returns pairs for pow: combinations of special values, pairs with results of every magnitude, and bases

@@ -32,7 +32,7 @@ void ArcTangent2(mpfr_t result, mpfr_t y, mpfr_t x) { mpfr_atan2(result, y, x, M
 
 void Power(mpfr_t result, mpfr_t x, mpfr_t y) { mpfr_pow(result, x, y, MPFR_RNDN); }
 
-// Not thread-safe; the program has only one thread.
+// MPFR numbers that all calls share. This is not thread-safe, but the program has only one thread.
 struct Numbers {
   mpfr_t result, x, y;
   Numbers() { mpfr_inits2(kDigits, result, x, y, mpfr_ptr{}); }
@@ -69,7 +69,8 @@ Reference ReferenceOf(const Function& function, double x, double y, const Format
 std::map<std::string, double> StatedBounds(const std::string& folder) {
   const std::regex bound(R"(error below ([\d.]+) ulp)");
   const std::regex head(R"(fn (\w+_f(?:32|64))\()");
-  std::map<std::string, double> bounds = {{"sqrt_f32", 0.5}, {"sqrt_f64", 0.5}};  // not in stdlib
+  // stdlib does not define sqrt
+  std::map<std::string, double> bounds = {{"sqrt_f32", 0.5}, {"sqrt_f64", 0.5}};
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path());
     std::string comment;

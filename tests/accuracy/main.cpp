@@ -194,8 +194,8 @@ class Session {
     return Measured(function, x, y);
   }
 
-  // Compares f32 results for arguments that are `stride_` apart with the f64 kernel, and the worst result of
-  // each batch with MPFR.
+  // Compares f32 results for arguments that are `stride_` apart with the results of the f64 kernel. The
+  // worst result of each batch is also compared with MPFR.
   void Sweep(const Function& function, Worst& worst) {
     std::vector<float> suspects, none;
     std::vector<double> no_wide;

@@ -1,4 +1,4 @@
-// Distances in units in the last place.
+// Measures errors in units in the last place (ulps).
 #pragma once
 
 #include <mpfr.h>

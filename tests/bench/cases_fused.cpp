@@ -1,5 +1,5 @@
-// A layer as one fused kernel, compared with oneDNN in two ways: with one pass for each step, and with as
-// many steps fused as oneDNN supports.
+// Benchmarks a layer as one fused kernel, compared with oneDNN in two ways: with one pass for each step, and
+// with as many steps fused as oneDNN supports.
 #include "exact.h"
 #include "fused.h"
 #include "onednn.h"

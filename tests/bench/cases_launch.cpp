@@ -1,4 +1,4 @@
-// The cost of starting a kernel, compared with an OpenMP region.
+// Benchmarks the cost of starting a kernel, compared with that of starting an OpenMP region.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -17,7 +17,7 @@ namespace bench {
 namespace {
 
 constexpr std::int64_t kBlock = 8192;  // the block size of the kernels `nothing` and `busy`
-constexpr std::int64_t kLittle = 64;   // too few elements to use another thread
+constexpr std::int64_t kLittle = 64;   // too few elements to use a second thread
 
 Array<float> Ones(std::int64_t size) {
   Array<float> x({size});

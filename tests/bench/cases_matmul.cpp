@@ -1,4 +1,4 @@
-// f32 products, plain and with transposed operands, compared with oneDNN and OpenBLAS.
+// Benchmarks of f32 products, plain and with transposed operands, compared with oneDNN and OpenBLAS.
 #include <cblas.h>
 
 #include "exact.h"

@@ -1,4 +1,5 @@
-// Two stages connected by a pipe in memory, compared with the same stages fused and with two launches.
+// Benchmarks two stages that a pipe in memory connects, compared with the same stages fused and with two
+// launches.
 #include "array.h"
 #include "case.h"
 #include "exact.h"

@@ -1,5 +1,5 @@
-// Kernels on rows of a matrix, compared with oneDNN. Sums are also compared with OpenBLAS: a product with a
-// vector of ones.
+// Benchmarks of kernels on rows of a matrix, compared with oneDNN. Sums are also compared with OpenBLAS: a
+// product with a vector of ones.
 #include <cblas.h>
 
 #include <algorithm>
@@ -128,7 +128,7 @@ struct Kernel {
   Run run;
   Task (*make)(const Host&, Run, const Shape&);
   bool writes_all;  // the result is as large as the operand
-  double slots;     // slots per element: see Work::slots
+  double slots;     // value of Work::slots for each element
 };
 
 constexpr Kernel kKernels[] = {

@@ -1,4 +1,4 @@
-// Products in types other than f32, and products with a vector.
+// Benchmarks of products in types other than f32, and of products with a vector.
 #include <cblas.h>
 
 #include "exact.h"

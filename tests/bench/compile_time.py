@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Measures kernelc's compile time: compared with clang on a hand-written matmul, and as a file grows.
+"""Measures kernelc's compile time for a matmul (and clang's, to compare), and for a small and a large file.
 
-Prints two lines. `--passes` also prints the passes that take most of the time for the large file, and how
-each grew. Uses processor time, which depends least on other programs on the machine; runs alternate.
+Prints two lines. `--passes` also prints the passes that take most of the time for the large file, and the
+ratio of each pass's times for the large and the small file. Uses processor time, which depends least on other
+programs on the machine; runs alternate.
 """
 
 import argparse
@@ -19,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = "host?isa=x86-64-v4"
 
-# One of every ten kernels is a product. The others alternate between the two other kernels below.
+# One of every ten kernels is a product. Of the others, half are maps and half are sums.
 PRODUCT = """
 export kernel k{n}<BM: int = auto, BN: int = auto, BK: int = auto>(
     a: in f32[M, K], b: in f32[K, N], c: out f32[M, N])

@@ -244,7 +244,8 @@ int RunServe(const Options& options) {
 
 int main(int count, char** arguments) {
   bench::SetEnvironment(arguments);
-  // Keeps freed memory in the process, because fresh pages are slow and may be assigned in another order.
+  // Keeps freed memory in the process. Getting fresh pages from the system is slow, and the pages may be
+  // in a different order each time.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   bench::Options options;

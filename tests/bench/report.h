@@ -1,4 +1,4 @@
-// Rows of results, as a table that grows while the benchmark runs, and as JSON.
+// Writes rows of results as a table that grows while the benchmark runs, and as JSON.
 #pragma once
 
 #include <string>

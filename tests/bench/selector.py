@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares the blocks that the selector chooses for a product with the best of many random schedules.
 
-Each schedule gives other values to the constants that `kernelc explain --tiles` lists as free. All schedules
-are compiled into one library and timed in turn, on shapes that were not used to develop the selector, on one
-thread, in processor time. The few fastest schedules then alternate with the selector's choice until the
-result is clear. Prints a line for each shape with the selector's speed relative to the best (1 is the best),
-and the distribution.
+A schedule is a choice of values for the constants on which, according to `kernelc explain --tiles`, no
+result depends. All schedules are compiled into one library and timed in turn, on shapes that were not used
+to develop the selector, on one thread, in processor time. The few fastest schedules then alternate with the
+selector's choice until the result is clear. Prints a line for each shape with the selector's speed relative
+to the best (1 is the best), and the distribution.
 """
 
 import argparse
@@ -135,8 +135,8 @@ def judged(calls, options):
 
 
 def shapes_of(options, rng):
-    """Draws shapes whose logarithms are uniformly distributed, like the sizes in real programs. A run takes
-    at most a few milliseconds."""
+    """Generates shapes whose logarithms are uniformly distributed, like the sizes in real programs. A run
+    takes at most a few milliseconds."""
     found = []
     while len(found) < options.shapes:
         shape = tuple(int(2 ** rng.uniform(0 if dim == 0 else 4, 12)) for dim in range(3))

@@ -8,7 +8,8 @@
 namespace kdl::conformance {
 namespace {
 
-constexpr const kdl_image* kNoMore[] = {nullptr};  // the test bench has registered the images
+// There are no further images, since Bench has registered them.
+constexpr const kdl_image* kNoMore[] = {nullptr};
 constexpr const char* kNames[] = {"saxpy", "quads", "trap_at", "workspace"};
 enum { kSaxpy, kQuads, kTrapAt, kWorkspace };
 

@@ -16,7 +16,7 @@ namespace kdl::conformance {
 // in this folder, others elsewhere.
 struct DeviceUnderTest {
   std::string spec;
-  // Another device of the same kind, for tests that need two devices.
+  // A second device of the same kind, for tests that need two devices.
   std::string sibling;
   // Registers the device's kind and the suite's kernels (kernels.h) with a new context.
   void (*prepare)(Context& context);

@@ -20,7 +20,7 @@ bool IsThere(const char* spec) {
   return CodeOf([&] { context.Select(spec); }) == KDL_OK;
 }
 
-// The tests that need two devices.
+// These tests need two devices, so they cannot pass here.
 constexpr const char* kOneDevice = "there is only one device";
 constexpr const char* kOfTwo[] = {"TensorsMustLiveOnTheDevice", "TwoDevicesOfAKindAtOnce"};
 

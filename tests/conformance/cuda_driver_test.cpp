@@ -17,8 +17,7 @@ void Prepare(Context& context) {
   context.Register(CudaImages());
 }
 
-// Makes the driver's function fail once. Returns the error message of a launch, or of the selection of its
-// device.
+// Makes the driver's function fail once. Returns the error message of a launch, or of selecting the device.
 std::string Failure(const char* function, int status, kdl_code code) {
   std::string message;
   {
@@ -165,8 +164,8 @@ TEST_CASE("CUDA: without memory pools, the driver's older functions allocate mem
 
 namespace {
 
-// Checks that data is unchanged after copies to the device and back. One tensor has more rows than the
-// staging memory can hold at once, and another has longer rows.
+// Checks that data is unchanged after copies to the device and back. Some of the tensors have many
+// short rows, others have few long rows.
 void CheckCopies() {
   const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
   const Bench bench(device);

@@ -1,5 +1,5 @@
-// Tests when operations reach a device that orders them itself. The tests complete this device's operations
-// by hand.
+// Tests a device that orders operations itself. Checks when the runtime passes operations to this device.
+// The tests complete the device's operations by hand.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -65,7 +65,7 @@ class ByHand {
       if (!End()) std::this_thread::yield();
     }
   }
-  // Returns whether, for each operation, the device had already been given all operations that it waits for.
+  // Returns whether the device received, before each operation, all operations that this operation waits for.
   bool KnowsAllPoints() const {
     const std::lock_guard lock(mutex_);
     return knows_all_points_;

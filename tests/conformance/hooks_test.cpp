@@ -13,7 +13,7 @@
 namespace kdl::conformance {
 namespace {
 
-// An application that counts what it provides.
+// An application that provides memory and threads, and counts them.
 struct Lender {
   std::atomic<std::int64_t> bytes = 0;  // in use now
   std::atomic<std::int64_t> allocations = 0;
@@ -70,7 +70,7 @@ TEST_CASE("Hooks: a device uses memory and threads of the application, and retur
       const Tensor y = context.Allocate(host, i64, {kMany}, "y");
       const Tensor z = context.Allocate(host, i64, {kMany}, "z");
       host.queue().Launch("exchange", 7, {y, z}).Wait();
-      CHECK(lender.runs > 2);  // one run for each barrier
+      CHECK(lender.runs > 2);  // the barrier divides the launch into several runs
       host.queue().Copy(away, x, "out").Wait();
       const auto there = Bench::Download<std::int64_t>(away);  // copied through application memory
       CHECK(there.back() == kMany + 1);

@@ -132,7 +132,7 @@ constexpr kdl_variant kMeetVariant = [] {
 constexpr kdl_kernel kMeet = {"meet", &kMeetVariant, 1, 0};
 
 TEST_CASE("Pair: launches on two devices run at the same time") {
-  kdl_image image = *kImages[0];  // a copy, so that the architecture is right
+  kdl_image image = *kImages[0];  // a copy of an image of the right architecture
   image.module = "pair";
   image.kernels = &kMeet;
   image.kernel_count = 1;

@@ -318,15 +318,15 @@ Status cuDeviceGetAttribute(int* value, int what, int) {
                                     {9, 64 << 10},    // bytes of constants
                                     {10, 32},         // threads per warp
                                     {12, 64 << 10},   // registers per block
-                                    {13, 1980000},    // kHz
+                                    {13, 1980000},    // clock rate in kHz
                                     {16, 4},          // multiprocessors
                                     {38, 50 << 20},   // bytes of L2 cache
                                     {39, 2048},       // threads per multiprocessor
-                                    {75, 9},          // level 9.0
+                                    {75, 9},          // compute capability 9.0
                                     {81, 228 << 10},  // bytes of shared memory per multiprocessor
                                     {82, 64 << 10},   // registers per multiprocessor
                                     {97, kMostWorkgroup},  // bytes of shared memory per block
-                                    {111, 1 << 10},        // reserved by the driver
+                                    {111, 1 << 10},        // reserved bytes of shared memory
                                     {115, has_pools ? 1 : 0}};
   const auto found = known.find(what);
   *value = found == known.end() ? 0 : found->second;

@@ -55,11 +55,12 @@ struct Thread {
   };
   std::vector<Copy> copies;  // copies that have been started
   std::uint64_t groups = 0;  // number of committed groups
-  // Results of asynchronous matrix instructions. A register that waits for a result has the result's index
-  // here in its upper 32 bits. The register's value is undefined until the result arrives.
+  // Results of asynchronous matrix instructions. The upper 32 bits of a register that waits for a result are
+  // the result's index in this vector. The register's value is undefined until the result arrives.
   std::vector<std::uint32_t> coming;
-  std::vector<std::size_t> ends;    // the size of `coming` when each group was committed
-  std::vector<std::size_t> stored;  // ranges of shared memory that were stored since the last fence
+  std::vector<std::size_t> ends;  // the size of `coming` when each group was committed
+  // ranges of shared memory to which the thread has stored since the last fence
+  std::vector<std::size_t> stored;
   std::size_t at = 0;
   State state = State::Runs;
 };

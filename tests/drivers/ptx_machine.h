@@ -45,7 +45,7 @@ using GroupRegister = std::function<std::uint32_t&(unsigned thread, unsigned num
 void MultiplyOfGroup(const Instruction& instruction, std::uint64_t a, std::uint64_t b,
                      const SharedElement& element, const GroupRegister& accs);
 
-// If the instruction only computes, finds the function that computes it.
+// If the instruction only computes a value, finds the function that computes this value.
 void Resolve(Instruction& instruction);
 
 // Returns the host memory for a device address. The caller of RunBlock provides this function.

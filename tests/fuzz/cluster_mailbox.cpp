@@ -95,10 +95,11 @@ void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
       ::close(kBell);
       std::exit(0);
     case 2:
-      Answer();  // announces the answer a second time, or for the first time
+      Answer();  // announces the answer, perhaps for the second time
       break;
     case 3:
-      if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would then lose its memory, too
+      // The cluster truncates the memory that it shares with the host, and ends.
+      if (::ftruncate(kMemory, 0) == 0) std::exit(0);
   }
   tell();
 }
@@ -141,7 +142,9 @@ class Host {
     if (polls) description_.transport = kdl::ClusterTransport::Polling;
     description_.clusters = 1;
     description_.scratchpad_bytes = description_.stack_bytes = 1 << 16;
-    description_.deadline_seconds = polls ? 1 : 5;  // a polling host cannot tell silence from work
+    // A polling host cannot tell whether a silent cluster is still at work, so it waits for the whole
+    // deadline.
+    description_.deadline_seconds = polls ? 1 : 5;
     description_.run = {self, polls ? "--polls" : "--rings"};
     if (ClusterMemory::Make(kMemoryBytes, description_.alignment, &memory_)) std::exit(2);
   }

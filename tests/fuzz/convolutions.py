@@ -36,7 +36,7 @@ class Window:
 class Convolutions(Stages):
 
     def convolution(self, name):
-        """Draws a kernel with this name."""
+        """Generates a kernel with this name."""
         self.sizes, self.scalars, self.generics = {}, [], []
         windows = self.windows()
         channels, folded = (self.dealt("o", "O", CHANNELS), Range("c", "C", True, extent=self.block_size()))
@@ -95,7 +95,7 @@ class Convolutions(Stages):
             self.sizes[dim] = max(least[dim], self.sizes[dim] // 2)
 
     def folded_whole(self, dealt, windows, folded, factors, acc):
-        """Draws the sum of the convolution's results over some or all of its ranges."""
+        """Generates the sum of the convolution's results over some or all of its ranges."""
         self.shows["convolution summed up"] += 1
         kept = [r for r in dealt if self.chance(0.3)]
         gone = [r for r in dealt if r not in kept]
@@ -108,7 +108,7 @@ class Convolutions(Stages):
         return text(f"spmd for {heads} {{\n", loop, "}\n")
 
     def convolved(self, dealt, windows, folded, weight, seen, type_):
-        """Draws the loops: first the accumulation, then an expression of the accumulated value."""
+        """Generates the loops: first the accumulation, then an expression of the accumulated value."""
         acc = TYPES[type_]
         scope = Scope()
         scope.ranges, scope.tensors = list(dealt), list(self.tensors)

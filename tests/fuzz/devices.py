@@ -28,7 +28,7 @@ import seeds  # noqa: E402
 
 ROWS, COLUMNS = 3, 40
 MOST_DEVICES = 4
-BATCH = 25  # programs in one file, built once
+BATCH = 25  # number of programs in one file, which is compiled once
 C_CALLER = pathlib.Path(__file__).resolve().parent / "devices_caller.c"
 LIMIT_S = 600  # for one program; long, because the machine may be busy
 KERNELS = """
@@ -264,7 +264,8 @@ class Programs:
         batch = seed // BATCH
         with self.lock:
             if batch not in self.built:
-                shutil.rmtree(folder / f"batch{batch - 2}", ignore_errors=True)  # finished long ago
+                # The programs of this batch have finished.
+                shutil.rmtree(folder / f"batch{batch - 2}", ignore_errors=True)
                 self.built[batch] = self.build(folder / f"batch{batch}", range(batch * BATCH, (batch + 1) * BATCH))
         return [str(self.built[batch]), "--program", f"run{seed}"]
 
@@ -291,10 +292,10 @@ class Programs:
 
 
 class CPrograms(Programs):
-    """The same programs as C. They use only the runtime, which has no interpreter. With `tsan`, the folder of
-    a runtime built with the thread sanitizer, all code of an executable except its kernels is instrumented.
-    C++ library functions from an uninstrumented library would hide their atomics from the sanitizer, which
-    would then report false races."""
+    """The same programs, compiled to C. They are linked only with the runtime, which does not contain the
+    interpreter. With `tsan`, the folder of a runtime built with the thread sanitizer, all code of an
+    executable except its kernels is instrumented. C++ library functions from an uninstrumented library would
+    hide their atomics from the sanitizer, which would then report false races."""
 
     def __init__(self, tsan):
         super().__init__()

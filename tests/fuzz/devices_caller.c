@@ -1,7 +1,8 @@
-// Runs one of the programs that devices.py draws, as C: caller NUMBER DEVICE... (NAME DIRECTION DEVICE)...
-// The elements of a parameter are read from NAME.npy and written to NAME_out.npy. First, the program is
-// called with one tensor for two parameters, which it must refuse if it writes one of them. At the end no
-// device memory may be in use.
+// Runs the C version of a program that devices.py has generated. The arguments are the program's number,
+// its devices, and then the name, direction and device of each parameter. The elements of a parameter are
+// read from NAME.npy and written to NAME_out.npy. The program is first called with one tensor for two
+// parameters. If it writes one of these parameters, it must refuse this call. At the end, no device memory
+// may be in use.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,9 +13,10 @@ MOST_DEPTH = 4
 
 
 class Expressions(Reductions):
-    """Draws expressions for a file. Subclasses provide `random`, `shows` (counts of what was drawn), `names`,
-    `sizes`, `extents` (of names that a program computes), `fns` and `tile_fns`. `choices` counts the
-    enclosing branches, in which no fn of tiles is called. `indices` counts the enclosing brackets."""
+    """Generates expressions for a file. Subclasses provide `random`, `shows` (counts of what was generated),
+    `names`, `sizes`, `extents` (of names that a program computes), `fns` and `tile_fns`. `choices` counts the
+    enclosing branches; fns of tiles are only called outside branches. `indices` counts the enclosing
+    brackets."""
 
     def chance(self, share):
         return self.random.random() < share
@@ -56,7 +57,7 @@ class Expressions(Reductions):
         return way(type_, allowed, scope, depth + 1)
 
     def leaf(self, type_, allowed, scope):
-        """Draws a name, an element or a number, converted if it has another type."""
+        """Generates a name, an element or a number, converted to `type_` if necessary."""
         values = [v for v in scope.values() if v.ranges <= allowed and (v.type == type_ or v.type != "bool")]
         same = [v for v in values if v.type == type_]
         loads = [t for t in scope.tensors if (t.type == "bool") == (type_ == "bool")]
@@ -100,7 +101,8 @@ class Expressions(Reductions):
         return f"({sign}{self.pick([0, 1, 2, 3, 7, 31, 100, 127])} as {type_})"
 
     def load(self, tensor, allowed, scope):
-        """Draws a load with an index for each dimension, and an `else` if an index may be out of bounds."""
+        """Generates a load with an index for each dimension, and an `else` if an index may be out of
+        bounds."""
         indices, inside = [], True
         of_rows = len(tensor.dims) > 1 and self.indices == 0 and self.chance(0.1)
         for d, dim in enumerate(tensor.dims):
@@ -174,8 +176,8 @@ class Expressions(Reductions):
         return expr(type_, allowed, "(if ", parts[0], " then ", parts[1], " else ", parts[2], ")")
 
     def least(self, type_, allowed, scope, depth):
-        """Draws an expression that chooses one of two values by comparing them. The values may be converted,
-        or be zeros of different signs. Compilers turn such code into minima."""
+        """Generates an expression that chooses one of two values by comparing them. The values may be
+        converted, or be zeros of different signs. Compilers turn such code into minima."""
         from_ = self.pick([type_, type_, self.pick(NUMBERS)])
         self.choices += 1
         one = self.expression(from_, allowed, scope, depth)
@@ -230,7 +232,7 @@ class Expressions(Reductions):
         return expr("bool", allowed, "(", one(type_), f" {op} ", one(type_), ")")
 
     def both_compared(self, op, allowed, one):
-        """Draws comparisons of two numbers with the same third number."""
+        """Generates comparisons of two numbers with the same third number."""
         type_ = self.pick(NUMBERS)
         third, order = one(type_), self.pick(["<", "<=", ">", ">="])
         self.shows["two compared with a third"] += 1
@@ -252,7 +254,7 @@ class Expressions(Reductions):
         return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(count)]), ")")
 
     def beside_integer(self, op, type_, allowed, one):
-        """Draws the minimum or maximum of a possible NaN and an integer. The integer is never a NaN, so
+        """Generates the minimum or maximum of a possible NaN and an integer. The integer is never a NaN, so
         compilers need fewer checks."""
         from_ = self.pick(INTEGERS)
         self.shows[f"{op} of {type_} and {from_}"] += 1
@@ -261,7 +263,8 @@ class Expressions(Reductions):
         return expr(type_, allowed, f"{op}(", *self.listed(operands), ")")
 
     def bits(self, type_, allowed, one):
-        """Draws a changed bit pattern of a float. If the float is a NaN, its pattern is the canonical one."""
+        """Returns a float computed by changing some bits of another float. If the other float is a NaN, its
+        bits are those of the canonical NaN."""
         if type_ not in ("f32", "f64"):
             return one(type_)
         pattern = {"f32": "i32", "f64": "i64"}[type_]

@@ -11,8 +11,8 @@ LARGE = [31, 33, 63, 64, 65, 100]
 
 
 class File(Programs):
-    """`tree` is the file's text. `tensors` and `sizes` are those of the kernel or program that runs. `shows`
-    counts constructs."""
+    """The random file that belongs to a seed. `tree` is its text. `tensors` and `sizes` belong to the kernel
+    or program that runs. `shows` counts constructs."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -25,7 +25,8 @@ class File(Programs):
         self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
         self.helpers = statements([])
         self.helpers.parts += self.functions()
-        self.alone = not self.chance(0.2)  # in a file with programs, tensors only have named sizes
+        # If the file contains programs, tensors only have named sizes.
+        self.alone = not self.chance(0.2)
         if not self.alone:
             self.tree = text(self.devices(), self.helpers, *self.with_programs())
             return

@@ -5,14 +5,14 @@ from tree import statements, text
 
 
 class Functions:
-    """Draws the functions of a file. `fns` and `tile_fns` are the functions that its kernels may call."""
+    """Generates the functions of a file. `fns` and `tile_fns` are the functions that its kernels may call."""
 
     def functions(self):
         ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function]
         return [self.pick(ways)() for _ in range(self.random.choice([0, 0, 1, 2]))]
 
     def function(self):
-        """Draws a function of one or two numbers, with any control flow that terminates."""
+        """Generates a function of one or two numbers, with any control flow that terminates."""
         params = tuple(self.pick(NUMBERS) for _ in range(self.random.randint(1, 2)))
         if self.chance(0.15):
             params = (params[0],) * 2
@@ -27,7 +27,7 @@ class Functions:
         return text(f"fn {fn.name}({names}) -> {fn.result} {{\n", body, "return ", result, ";\n}\n")
 
     def tuple_function(self):
-        """Draws a function of two tuples of the same type, as `reduce` and `scan` need."""
+        """Generates a function of two tuples of the same type, as `reduce` and `scan` need."""
         types = tuple(self.pick(NUMBERS) for _ in range(self.random.randint(2, 3)))
         fn = Fn(self.fresh("f"), (types, types), types)
         scope = Scope()
@@ -40,7 +40,7 @@ class Functions:
         return text(f"fn {fn.name}(p0: {type_}, p1: {type_}) -> {type_} {{\n", body, "return (", *results, ");\n}\n")
 
     def tile_function(self):
-        """Draws a function of tiles. A call names the function's ranges."""
+        """Generates a function of tiles. A call names the function's ranges."""
         ranges = ("i", "j")[:self.random.randint(1, 2)]
         params = [(self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
                   for _ in range(self.random.randint(0, 1))]
@@ -60,7 +60,7 @@ class Functions:
         return text(f"fn {fn.name}({names}) -> {tile_type(*result)} {{\n", body, "return ", value, ";\n}\n")
 
     def step(self, scope, depth):
-        """Draws a statement of a fn: variables, branches, and loops that certainly terminate."""
+        """Generates a statement of a fn: variables, branches, and loops that certainly terminate."""
         ways = [self.let, self.var, self.var]
         if scope.vars:
             ways += [self.assign, self.assign]
@@ -80,7 +80,7 @@ class Functions:
         return text(*parts, " else {\n", self.steps(scope, depth), "}\n") if self.chance(0.5) else text(*parts, "\n")
 
     def fn_loop(self, scope, depth):
-        """Draws a loop of a few iterations. The number of iterations depends on the element. The loop
+        """Generates a loop of a few iterations. The number of iterations depends on the element. The loop
         sometimes contains `break` and `continue`."""
         name = self.fresh("n")
         inner = Scope(scope)

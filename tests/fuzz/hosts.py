@@ -21,11 +21,11 @@ class Callee:
 
 
 class Programs(Kernels):
-    """Draws programs for a file. `callees` are the file's kernels and programs, and `device` is the name of
-    its only device, if it declares one."""
+    """Generates programs for a file. `callees` are the file's kernels and programs, and `device` is the name
+    of its only device, if it declares one."""
 
     def program(self, name):
-        """Draws a program with this name. Afterwards, `tensors` and `scalars` are its parameters."""
+        """Generates a program with this name. Afterwards, `tensors` and `scalars` are its parameters."""
         self.tensors, self.extents, self.named = [], {}, {}
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.random.randint(0, 2))]
         scope = Scope()
@@ -57,7 +57,7 @@ class Programs(Kernels):
         return [t for t in candidates if self.shape(t) == self.shape(tensor)]
 
     def read(self, wanted, scope, used):
-        """Returns a tensor of the same shape that has certainly been written."""
+        """Returns a tensor with the shape of `wanted` that has certainly been written."""
         known = [t for t in self.alike(wanted, scope.tensors) if t.name not in used]
         return self.pick(known) if known and self.chance(0.8) else self.parameter(wanted, "in", scope)
 
@@ -73,7 +73,7 @@ class Programs(Kernels):
         return tensor
 
     def written(self, wanted, scope, depth, used):
-        """Returns (its declaration, a tensor of the same shape that may be overwritten)."""
+        """Returns (declarations, a tensor with the shape of `wanted` that may be overwritten)."""
         locals_ = [t for t in self.alike(wanted, scope.tensors + scope.locals) if t.direction != "in" and t.name not in used]
         if locals_ and self.chance(0.5):
             return [], self.pick(locals_)
@@ -82,7 +82,7 @@ class Programs(Kernels):
         return self.allocated(wanted, scope)
 
     def allocated(self, wanted, scope):
-        """Allocates a tensor of the program, perhaps with computed sizes."""
+        """Generates the allocation of a tensor in the program, perhaps with computed sizes."""
         dims, lets = [], []
         for dim in wanted.dims:
             if self.chance(0.2) and dim in self.sizes:
@@ -154,7 +154,7 @@ class Programs(Kernels):
         return text(f"swap({one.name}, {other.name});\n")
 
     def host_store(self, scope, depth):
-        """Draws a store to an element, if a writable tensor has one."""
+        """Generates a store to an element, if a writable tensor has one."""
         own = [t for t in scope.tensors if t.direction != "in" and all(self.shape(t)[1])]
         if not own:
             return self.host_copy(scope, depth)

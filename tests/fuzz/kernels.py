@@ -11,10 +11,10 @@ from tree import statements, text
 
 
 class Kernels(Layers):
-    """Draws kernels for a file; `kernel` draws one of them."""
+    """Generates kernels for a file; `kernel` generates one of them."""
 
     def kernel(self, name):
-        """Draws a kernel with this name. Afterwards, `tensors`, `scalars` and `sizes` describe its
+        """Generates a kernel with this name. Afterwards, `tensors`, `scalars` and `sizes` describe its
         parameters."""
         self.tensors = [self.tensor(self.fresh("x"), "in") for _ in range(self.random.randint(1, 3))]
         self.sizes = {name: self.sizes[name] for name in sorted({dim for t in self.tensors for dim in t.dims})}
@@ -44,14 +44,14 @@ class Kernels(Layers):
         return Tensor(name, self.pick(NUMBERS * 2 + ["bool"]), dims, direction)
 
     def window(self, scope):
-        """Draws a constant range."""
+        """Generates a constant range."""
         range_ = Range(self.fresh("m"), self.pick("1235"), True)
         scope.ranges.append(range_)
         self.shows["constant range"] += 1
         return text(f"range {range_.name} in {range_.size};\n")
 
     def view(self, scope):
-        """Draws a view of a parameter or view, with one dimension split or two merged."""
+        """Generates a view of a parameter or view, with one dimension split or two merged."""
         tensor = self.pick(scope.tensors)
         dims = list(tensor.dims)
         at = self.random.randrange(len(dims))
@@ -68,7 +68,7 @@ class Kernels(Layers):
         return text(f"view {view.name}: {view.type}[{', '.join(dims)}] = {tensor.name};\n")
 
     def block_size(self):
-        """Draws a number, or an integer parameter, whose value the compiler may choose."""
+        """Generates a number, or an integer parameter, whose value the compiler may choose."""
         size = super().block_size()
         if self.chance(0.9):
             return size
@@ -84,8 +84,8 @@ class Kernels(Layers):
         return statements([self.dealt_loop(scope) for _ in range(self.random.choice([1, 1, 1, 2]))])
 
     def phases(self, scope):
-        """Draws phases that are separated by `sync`: loops, and code that each core runs by itself. After a
-        `sync`, everything written before it is read."""
+        """Generates phases that are separated by `sync`: loops, and code that each core runs by itself.
+        After a `sync`, everything that was written before it may be read."""
         self.shared = True
         parts = []
         for number in range(self.random.randint(2, 4)):
@@ -99,7 +99,7 @@ class Kernels(Layers):
         return self.pick(ways)(scope)
 
     def rounds(self, scope):
-        """Draws a loop that all cores run together, with phases in each iteration."""
+        """Generates a loop that all cores run together, with phases in each iteration."""
         before = len(self.tensors)
         inner = Scope(scope)
         turn = self.fresh("r")
@@ -150,8 +150,8 @@ class Kernels(Layers):
         return text(f"spmd for {', '.join(heads)}{hint} {{\n", statements(body), "}\n")
 
     def over_domain(self, outer):
-        """Draws two loops over one domain. In the second loop a core reads what it has written in the first
-        loop, without a `sync`."""
+        """Generates two loops over one domain. In the second loop a core reads what it has written in the
+        first loop, without a `sync`."""
         name = self.fresh("d")
         dims = [(self.pick(self.sizes), self.block_size() if self.chance(0.8) else "") for _ in range(self.pick([1, 2]))]
         places = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
@@ -181,7 +181,7 @@ class Kernels(Layers):
         return text(f"domain {name} = ({places});\n", *loops)
 
     def single_core(self, outer):
-        """Draws stores to all elements by a single core."""
+        """Generates stores to all elements by a single core."""
         scope = outer.read_only()
         self.shows["one core alone"] += 1
         body = [self.statement(scope, 0) for _ in range(self.random.randint(0, 2))]
@@ -191,7 +191,8 @@ class Kernels(Layers):
         return text("if core_id == 0 {\n", statements(body), "}\n")
 
     def each_core(self, scope):
-        """Draws statements on inputs that every core runs. Later loops read their values."""
+        """Generates statements that every core runs and that only read `in` tensors. Later loops
+        read the values that these statements compute."""
         self.shows["code of every core"] += 1
         all_, scope.tensors = scope.tensors, [t for t in scope.tensors if t.direction == "in"]
         body = [self.statement(scope, 0) for _ in range(self.random.randint(1, 3))]

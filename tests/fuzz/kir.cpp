@@ -8,9 +8,9 @@
 #include "target.h"
 #include "targets/builtin.h"
 
-// Fuzzes KIR texts. If the parser accepts a text, it must also accept the printed module, which must print
-// the same again. Then the passes run. A text at tile level also goes through the passes as an untrusted
-// text.
+// Fuzzes KIR texts. If the parser accepts a text, it must also accept the text that printing the module
+// gives, and printing a second time must give the same text. Then the passes run. A text at tile level also
+// goes through the passes as an untrusted text.
 namespace kdl::fuzz {
 
 const std::string_view kEnding = ".kir";

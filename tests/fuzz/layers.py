@@ -12,7 +12,7 @@ MOST_PARTS = 6
 class Layers(Products):
 
     def layers(self, name):
-        """Draws a kernel with this name."""
+        """Generates a kernel with this name."""
         self.edge = self.pick(EDGES)
         self.sizes, self.scalars, self.generics = {"G": self.pick([1, 2, 3])}, [], []
         self.layer_range = Range("g", "G", self.chance(0.3), extent=self.pick("123"))
@@ -61,7 +61,7 @@ class Layers(Products):
         return text(f"for {range_.name} in 0..{self.edge}{step} {{\n", statements(self.layer_turns(inner, depth + 1)), "}\n")
 
     def layer_place(self, scope, most=2):
-        """Returns (an index that is different for all points of its ranges, those ranges)."""
+        """Returns (an index that differs between any two points of its ranges, those ranges)."""
         ranges = self.random.sample([r.name for r in scope.blocked()], min(most, len(scope.blocked())))
         numbers = [r.name for r in scope.scalars() if r.size == self.edge] + ["0", "1"]
         if self.chance(0.2):
@@ -71,7 +71,7 @@ class Layers(Products):
         return f"g, {', '.join(index)}", (frozenset(ranges) - set(numbers)) | self.of_layer()
 
     def layer_loaded(self, scope):
-        """Loads a value that is used later."""
+        """Generates a load whose value is used later."""
         tensor = self.pick(self.layered)
         if self.chance(0.6):
             index, ranges = self.layer_place(scope)
@@ -107,7 +107,8 @@ class Layers(Products):
         return text(f"{var.name} {self.pick(['=', '+='])} ", self.expression(var.type, var.ranges, scope, 1), ";\n")
 
     def layer_product(self, scope):
-        """Adds products to the sums. The factors were loaded before, or are loaded now."""
+        """Generates products that are added to the sums. Their factors were loaded earlier, or are loaded
+        here."""
         over = [r.name for r in scope.blocked() if r.name not in "ijg"]
         var = scope.vars[0]
         if not over:

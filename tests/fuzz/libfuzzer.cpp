@@ -9,7 +9,8 @@
 #include "support/check_end.h"
 #include "target.h"
 
-// The entry points of libFuzzer, which provides main. libFuzzer's mutations change bytes; ours change words.
+// The entry points that libFuzzer calls. libFuzzer itself provides main. libFuzzer's mutations change bytes;
+// ours change words.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {

@@ -27,8 +27,8 @@ def run(arguments):
 
 
 def open_tensors(kernel):
-    """Returns tensors whose values are unspecified: updates give one of several values, or add floats in an
-    unspecified order."""
+    """Returns the tensors whose values are unspecified, because updates store one of several values, or add
+    floats in an unspecified order."""
     found = set()
     for line in str(kernel.tree).splitlines():
         if not line.startswith("atomic "):
@@ -54,8 +54,8 @@ def outputs(file, kernel, cores, inputs, folder):
     words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
         words += ["--arg", f"{tensor.name}={inputs}:{seed}"]
-    # Give all inputs. Missing inputs would be drawn to suit the kernel's loops, which differ between the
-    # original and the lowered text.
+    # Give all inputs. Otherwise the interpreter would choose missing inputs depending on the kernel's
+    # loops, which differ between the original and the lowered text.
     for seed, scalar in enumerate(kernel.scalars, len(tensors)):
         words += ["--arg", f"{scalar.name}=random:{seed}"]
     written = [t.name for t in tensors if t.direction != "in"]
@@ -76,8 +76,8 @@ def drawn(seed):
 
 
 def after(last, source, pipes):
-    """Writes the kernel after a pass as a text without source locations, which the interpreter runs as it is.
-    Returns None if it is refused."""
+    """Runs the passes up to `last` on the kernel, and writes the result as KIR that the interpreter runs
+    without further passes. Returns None if the kernel is refused."""
     folder = source.parent / last
     done = run(["build", source, "--target", TARGET, *pipes, "--emit", "ir", f"--stop-after={last}", "-o", folder])
     if done.returncode == 1 and any(code in done.stderr for code in REFUSED):

@@ -12,7 +12,7 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-/// Splits a text into words, runs of spaces, and single signs. Concatenated, they give the text again.
+/// Splits a text into words, runs of spaces, and single signs. Their concatenation is the text.
 Pieces WordsOf(std::string_view text) {
   auto kind = [](char c) {
     auto byte = static_cast<unsigned char>(c);

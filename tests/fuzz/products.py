@@ -18,7 +18,7 @@ TERMS = [0, 1, 5, 16, 31, 32, 48, 64, 72, 128, 136, 200]
 class Products(Convolutions):
 
     def matrices(self, name):
-        """Draws a kernel with this name."""
+        """Generates a kernel with this name."""
         self.sizes, self.scalars, self.generics, self.tensors = {}, [], [], []
         self.sizes["M"], self.sizes["N"], self.sizes["K"] = self.pick(KEPT), self.pick(KEPT), self.pick(TERMS)
         while math.prod(self.sizes.values()) > MOST_STEPS:
@@ -77,7 +77,7 @@ class Products(Convolutions):
         return f"f{name}"
 
     def loaded(self, name, type_, kept):
-        """Returns elements of a tensor along the kept range and d."""
+        """Returns elements of a tensor along two ranges: `kept` and d."""
         i, m = kept.name, kept.size
         dims, index = [(m, i), ("K", "d")], ""
         way = self.pick(["plain"] * 5 + ["diagonal", "back", "apart", "shifted", "layer", "layers", "rows"])
@@ -113,7 +113,7 @@ class Products(Convolutions):
         return self.pick([f"acc += {dot};\n"] * 5 + [f"acc = acc * 2 + {dot};\n", f"let s = {dot};\nacc = acc + s * 2;\n"])
 
     def second(self, acc, before, in_turn, factors):
-        """Draws another product that shares a factor."""
+        """Generates a second product that shares a factor with the first."""
         self.shows["two products"] += 1
         before.append(f"var more: {acc}[i, j] = 0;\n")
         other = self.loaded("c", self.of[1], Range("j", "N", True))
@@ -123,7 +123,7 @@ class Products(Convolutions):
         in_turn.append(self.pick(["", "acc = acc + more;\n"]))
 
     def hand_on(self, acc, before, in_turn, after):
-        """Stores the sum of an iteration in a variable that outlives the iteration."""
+        """Generates assignments of an iteration's sum to a variable that outlives the iteration."""
         self.shows["sum handed on"] += 1
         before.append(f"var last: {acc}[i, j] = 1;\n")
         in_turn.append(self.pick(["last = acc;\n", "if d.index == 1 { last = acc; }\n", "let t = last; last = acc; acc = t;\n"]))
@@ -132,7 +132,7 @@ class Products(Convolutions):
             after.append('print("last", last);\n')
 
     def results(self, acc, rows, columns):
-        """Draws stores of values computed from the product."""
+        """Generates stores of values computed from the product."""
         scope = Scope()
         scope.ranges, scope.lets = [rows, columns], [Value("acc", acc, frozenset("ij"))]
         scope.tensors = [t for t in self.tensors if not t.name.startswith(("l", "r"))]
@@ -158,7 +158,7 @@ class Products(Convolutions):
         return stores
 
     def looked_at(self, acc):
-        """Draws uses of elements that no thread has in its own registers."""
+        """Generates uses of elements of the sum that no thread has in its own registers."""
         self.shows["product of others' elements"] += 1
         if self.chance(0.3):
             return 'print("acc", acc);\n'

@@ -97,7 +97,7 @@ class Way:
     target: list
     pipes: list
     is_exe: bool  # compile the program to C++, rather than execute it in `kernelc run`
-    inputs: str  # how inputs are drawn: random, or including special values; empty: only build
+    inputs: str  # how inputs are generated: random, or including special values; empty: only build
 
 
 def ways(seed, is_program, target, only_build):

@@ -5,7 +5,7 @@ from tree import Reduced, expr
 
 
 class Reductions:
-    """Draws reductions over surrounding ranges that the result does not have."""
+    """Generates reductions over surrounding ranges that the result does not have."""
 
     def folded(self, scope, allowed):
         return [r for r in scope.blocked() if r.name not in allowed]
@@ -40,7 +40,7 @@ class Reductions:
         return value
 
     def truths(self, type_, allowed, scope, depth):
-        """Draws a reduction with `any` or `all`."""
+        """Generates a reduction with `any` or `all`."""
         over = self.pick(self.folded(scope, allowed)).name
         op = self.pick(["any", "all"])
         self.shows[op] += 1
@@ -48,7 +48,7 @@ class Reductions:
         return Reduced("bool", allowed, [f"{op}(", value, f" over {over})"], [over])
 
     def position(self, type_, allowed, scope, depth):
-        """Draws a reduction with `argmax`, `argmin` or `mean`."""
+        """Generates a reduction with `argmax`, `argmin` or `mean`."""
         over = self.pick(self.folded(scope, allowed)).name
         op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
         of = self.pick({"f32": NARROW_FLOATS + ["f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
@@ -58,7 +58,7 @@ class Reductions:
         return result if op == "mean" else self.as_type(type_, "i64", allowed, result)
 
     def user_fold(self, type_, allowed, scope, depth):
-        """Draws a reduction with a fn of two values of the same type."""
+        """Generates a reduction with a fn of two values of the same type."""
         over = self.pick(self.folded(scope, allowed)).name
         fns = [fn for fn in self.fns if fn.params == (type_, type_) and fn.result == type_]
         tile = (type_, frozenset("i"))
@@ -73,7 +73,7 @@ class Reductions:
                                         self.literal(type_), ")"], [over])
 
     def tile_fold(self, fn, type_, allowed, scope, depth):
-        """Draws a reduction over one range with a fn of tiles. The operand has only one other range."""
+        """Generates a reduction over one range with a fn of tiles. The operand has only one other range."""
         over, kept = self.pick(self.folded(scope, allowed)).name, self.pick(sorted(allowed))
         value = self.over([over, kept], type_, self.expression(type_, frozenset([over, kept]), scope, depth))
         self.shows[f"reduce with a fn of tiles of {type_}"] += 1
@@ -92,7 +92,7 @@ class Reductions:
         return expr(type_, allowed, f"{op}(", value, f" over {over}{words}", *fold, ")")
 
     def taken(self, type_, allowed, scope, depth):
-        """Draws a tile whose range is indexed by name: with a number, with a tile of indices, renamed, or
+        """Generates a tile whose range is indexed by name: with a number, with a tile of indices, renamed, or
         shifted."""
         value = self.pick([v for v in scope.values() if v.type == type_ and v.ranges])
         over = self.pick(sorted(value.ranges))
@@ -121,8 +121,8 @@ class Reductions:
         return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)
 
     def tile_call(self, type_, allowed, scope, depth):
-        """Draws a call of a fn of tiles. The fn's ranges are bound to ranges in scope, and its result has the
-        required ranges."""
+        """Generates a call of a fn of tiles. The fn's ranges are bound to ranges in scope, and its result has
+        the required ranges."""
         fns = [fn for fn in self.tile_fns if fn.result[0] == type_]
         fn = self.pick(fns)
         kept = self.random.sample(sorted(allowed), min(len(allowed), len(fn.result[1])))

@@ -11,8 +11,8 @@ from tree import statements, text
 
 @dataclasses.dataclass(frozen=True)
 class Pipe:
-    """A pipe. `places` are its dimensions, as numbers of the plan's loop variables: those of the domain and
-    of enclosing loops."""
+    """A pipe. For each dimension, `places` contains the number of a loop variable of the plan, which belongs
+    to the domain or to an enclosing loop."""
     name: str
     type: str
     places: tuple
@@ -37,8 +37,8 @@ class Walk:
 
 
 class Stages(Stores):
-    """Draws stages. `helpers` are the functions of the file. `places` contains (size, extent) for each loop
-    variable of a kernel's plan; the extent of a scalar is ''."""
+    """Generates stages. `helpers` are the functions of the file. `places` contains (size, extent) for each
+    loop variable of a kernel's plan; the extent of a scalar is ''."""
 
     def staged_body(self, scope):
         count = self.pick([2, 2, 2, 3])

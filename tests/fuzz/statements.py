@@ -55,8 +55,8 @@ class Statements(Expressions, Functions):
         return text(f"let {name}{': ' + tile_type(type_, ranges) if typed else ''} = ", value, ";\n")
 
     def tuple_let(self, scope):
-        """Draws a tuple: separate parts, a choice between two tuples, or the result of a reduction with a fn
-        of tuples."""
+        """Generates a tuple: separate parts, a choice between two tuples, or the result of a reduction with a
+        fn of tuples."""
         fns = [fn for fn in self.fns if isinstance(fn.result, tuple)]
         ranges = self.some_ranges(scope, 2)
         over = [r.name for r in self.folded(scope, ranges)]
@@ -124,7 +124,7 @@ class Statements(Expressions, Functions):
         return text(f"{var.name} {op} ", self.expression(var.type, var.ranges, scope, 0), ";\n")
 
     def assign_element(self, scope, var, op):
-        """Draws an assignment to the subtile at a number. A guard ensures that the block contains the
+        """Generates an assignment to the subtile at an index. A guard ensures that the block contains the
         element."""
         over = self.pick(sorted(var.ranges))
         at = self.expression("i64", frozenset(), scope, 3)
@@ -134,7 +134,7 @@ class Statements(Expressions, Functions):
                     value, "; }\n")
 
     def assign_part(self, scope):
-        """Draws an assignment to a subtile, in a loop that splits the range into parts."""
+        """Generates an assignment to a subtile, in a loop that splits the range into parts."""
         var, whole, part = self.pick(scope.split)
         self.shows["part of a tile at a range"] += 1
         value = self.expression(var.type, (var.ranges - {whole}) | {part}, scope, 1)
@@ -143,7 +143,7 @@ class Statements(Expressions, Functions):
     # Assertions and prints.
 
     def claim(self, scope):
-        """Draws an assertion that holds, or a short print."""
+        """Generates an assertion that holds, or a short print."""
         ranges = self.some_ranges(scope, 2)
         if self.chance(0.5):
             low, high = sorted(self.random.sample(range(-3, 9), 2))
@@ -157,7 +157,7 @@ class Statements(Expressions, Functions):
     # Loops and branches.
 
     def binder(self, scope, dim, blocked, parts=False):
-        """Draws a loop variable for the dimension. With `parts`, it may cover only a part of the
+        """Generates a loop variable for the dimension. With `parts`, it may cover only a part of the
         dimension."""
         extent = self.block_size() if blocked else ""
         if blocked and parts and self.chance(0.08) and all(r.extent != LONG for r in scope.blocked()):
@@ -184,7 +184,7 @@ class Statements(Expressions, Functions):
         return f"{range_.name} in {bounds}" + (f" by {range_.extent}" if blocked else step)
 
     def hint(self, *hints):
-        """Draws a hint, which only affects speed."""
+        """Generates a hint, which only affects speed."""
         if self.chance(0.85):
             return ""
         hint = self.pick(hints)
@@ -210,7 +210,7 @@ class Statements(Expressions, Functions):
         return text(f"for {head} {{\n", self.block(inner, depth), "}\n")
 
     def counted_while(self, scope, depth):
-        """Draws a while loop that certainly terminates."""
+        """Generates a while loop that certainly terminates."""
         name = self.fresh("w")
         inner = Scope(scope)
         inner.in_loop = True
@@ -241,7 +241,7 @@ class Statements(Expressions, Functions):
         return text(f"for {part.name} in {range_.name} by {part.extent} {{\n", self.block(inner, depth), "}\n")
 
     def whole_range(self, scope):
-        """Binds a range to a whole dimension for the rest of the block."""
+        """Generates a range over a whole dimension. It is in scope until the end of the block."""
         dim = self.pick(self.extent_names(scope))
         if self.points(scope, dim) > MOST_POINTS:
             return self.let(scope)

@@ -6,12 +6,12 @@ from tree import statements, text
 
 
 class Stores(Statements):
-    """Draws the stores of a kernel. `tensors` are its tensors; the tensors in `done` have been written and
-    may be read after a `sync`."""
+    """Generates the stores of a kernel. `tensors` are its tensors; the tensors in `done` have been written
+    and may be read after a `sync`."""
 
     def output(self, scope, dealt, single=False):
-        """Draws a store that writes all of a tensor: an index for each distributed range, and loops over the
-        other dimensions."""
+        """Generates a store that writes all of a tensor: an index for each distributed range, and loops over
+        the other dimensions."""
         inner = Scope(scope)
         heads = []
         ranges = list(dealt)
@@ -44,7 +44,7 @@ class Stores(Statements):
         return text(*heads, statements(stores), "}\n" * len(heads))
 
     def spread(self, scope, dealt):
-        """Draws stores whose indices are sums: shifted, reversed, or with a step. With a step, there are
+        """Generates stores whose indices are sums: shifted, reversed, or with a step. With a step, there are
         enough stores to cover all elements. The stores write one row, or several rows that are selected by
         number."""
         dims, forms, steps = [], [""], 1
@@ -100,7 +100,7 @@ class Stores(Statements):
         return text(f"{access} {op} ", value, " where ", self.expression("bool", allowed, scope, 2), ";\n")
 
     def chosen(self, type_, allowed, scope):
-        """Draws a value chosen element by element with `where`."""
+        """Generates a value chosen element by element with `where`."""
         self.choices += 1
         value = self.expression(type_, allowed, scope, 1)
         self.choices -= 1
@@ -126,8 +126,8 @@ class Stores(Statements):
         return ordered
 
     def update(self, scope):
-        """Draws an atomic update whose result does not depend on the order, or whose result is unspecified
-        and never read."""
+        """Generates an atomic update whose result does not depend on the order, or whose result is
+        unspecified and never read."""
         dims = [dim for dim in self.sizes if self.sizes[dim]]
         if not dims:
             return self.let(scope)
@@ -136,7 +136,7 @@ class Stores(Statements):
         tensor = Tensor(self.fresh("z"), type_, tuple(self.random.choices(dims, k=self.pick([1, 2]))), "inout")
         self.tensors.append(tensor)
         ranges = self.some_ranges(scope)
-        self.choices += 1  # there may be a `where`
+        self.choices += 1  # as in a branch, because a `where` may follow
         indices = [text("clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dim} - 1)") for dim in tensor.dims]
         ordered = [] if type_ == "bool" else ["+=", "-=", "*=", "max=", "min="]
         op = self.pick(["max=", "min=", "max=", "min=", "+=", "-=", "*=", "="] if floats else ordered + ["&=", "|=", "^=", "="])
@@ -149,7 +149,7 @@ class Stores(Statements):
         return text(f"atomic {tensor.name}[", *self.listed(indices), f"] {op} ", value, *where, ";\n")
 
     def reduce_over_blocks(self, scope, dealt):
-        """Draws a `reduce` over the surrounding blocks: into all of an `out` tensor, or anywhere into an
+        """Generates a `reduce` over the surrounding blocks: into all of an `out` tensor, or anywhere into an
         `inout` tensor."""
         type_ = self.pick(NUMBERS)
         op = self.pick(["+=", "+=", "-=", "*=", "max=", "min="] + ["&=", "|=", "^="] * (type_ in INTEGERS))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs fuzz_source or fuzz_kir under libFuzzer: on every text of the repository, then on mutations of these
-texts for some time. Failing texts, and what the fuzzer has learned, are kept in FOUND."""
+texts for some time. Failing texts, and the corpus that the fuzzer has collected, are kept in FOUND."""
 
 import argparse
 import os

@@ -41,7 +41,7 @@ class Reduced(Node):
     def __init__(self, type_, ranges, parts, over, own=()):
         super().__init__(list(parts), "expr", type_, frozenset(ranges))
         self.over = frozenset(over)
-        self.result = frozenset(own)  # ranges that the value has in any case
+        self.result = frozenset(own)  # ranges that the value always has
 
     def has(self):
         return (super().has() - self.over) | self.result

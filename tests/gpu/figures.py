@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Computes figures that need no GPU: registers, memory, occupancy and machine code of the important kernels,
-with the fraction of a machine's peak that they allow. They are copied into NOTES.md by hand, not by CI, until
-measurements replace them.
+"""Computes figures of the important kernels without a GPU: registers, memory, occupancy, machine code, and
+the fraction of a machine's peak that these allow. The figures are copied into NOTES.md by hand, not by CI,
+until measurements replace them.
 
 The prediction ignores latency. It is the highest fraction of the peak that the counted instructions and bytes
 allow if each execution pipe is busy whenever it has work (see `product` and `stream`).

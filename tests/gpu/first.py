@@ -2,8 +2,8 @@
 """Measures kernels on a GPU. Runs in the folder of a kit that pack.sh has built.
 
 Launches each row of rows.py using only the driver, compares it with a reference in f64, then times it with
-several numbers of blocks next to torch's own function. Writes a line of JSON for each row, to the output and
-to first.jsonl.
+several numbers of blocks. For comparison, times torch's own function, too. Writes a line of JSON for each
+row, to the output and to first.jsonl.
 
 python3 first.py 200            # needs the GPU for itself; ends after 200 seconds
 python3 first.py --small 60     # tiny sizes, NumPy instead of torch, no times

@@ -38,9 +38,8 @@ done
 cp tests/gpu/{README.md,first.py,rows.py,arrays.py,ptx_kernel.py,jobs.py} "$kit"
 [ -z "$numbers_only" ] || exit 0
 
-# Some libraries are linked by LLVM, but their functions are never called here. They are replaced by stubs
-# that end the process when they are called. With their dependencies, these libraries would be a third of the
-# kit.
+# LLVM is linked with some libraries whose functions are never called here. They are replaced by stubs that
+# end the process when they are called. With their dependencies, these libraries would be a third of the kit.
 stub() {  # NAME PATTERN: the functions that LLVM uses
   nm -D --undefined-only "$llvm" | awk '{sub(/@+/, " "); print $2, $3}' | grep -E "$2" >"$work/functions"
   awk '{print "void " $1 "(void) { __builtin_trap(); }"}' "$work/functions" >"$work/stub.c"

@@ -11,7 +11,7 @@ import struct
 
 ERROR_LOG, ERROR_LOG_BYTES = 5, 6  # options of cuModuleLoadDataEx
 DYNAMIC_SHARED_BYTES = 8           # an attribute of a function
-UNSIGNED_OF_BYTES = {1: 0, 2: 1, 4: 2}  # element types of a tensor map
+UNSIGNED_OF_BYTES = {1: 0, 2: 1, 4: 2}  # unsigned element types of a tensor map, by size in bytes
 SWIZZLE_128, PROMOTE_L2_256 = 3, 3
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
 MOST_RANK = 8

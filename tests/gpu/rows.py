@@ -184,7 +184,8 @@ SMALL = {"matmul": [(129, 77, 131), (70, 136, 264)], "matmul_sm_80": [(129, 72, 
 
 
 def makers(a, sizes):
-    """Returns functions that make the rows, so that a row's tensors are only drawn when it runs."""
+    """Returns functions that make the rows, so that a row's tensors are only generated when it
+    runs."""
     def one(function, *arguments):
         return lambda: function(a, *arguments)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if the compiler names a kind of device spec outside src/targets. Other code finds kinds by their
-purpose, with targets/kinds.h.
+"""Fails if code outside src/targets names a kind of device, such as `cuda`. Such code must find the kind
+by its purpose, with targets/kinds.h.
 
 `families.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fails on names that are defined in two files of a folder. Such files are compiled together, in batches that
-change with every new file. Usually the same thing is defined twice.
+change with every new file. Usually, such a name means that the same thing is defined twice.
 
 `names.py [ROOT]` checks the tree at ROOT, by default the project's own. Only folders in src, runtime or tests
 that have a CMakeLists.txt are checked. Files that CMake compiles separately are skipped, and in tests/unit

@@ -2,7 +2,8 @@
 """Fails if comments or identifiers of src/, runtime/ and include/ contain words that this project has
 replaced with standard terms, or with common words in their usual order.
 
-`words.py [ROOT]` checks the tree at ROOT, by default the project's own. `words.py --counts` prints what is there.
+`words.py [ROOT]` checks the tree at ROOT, by default the project's own. `words.py --counts` prints how often each
+of these words occurs.
 """
 
 import collections

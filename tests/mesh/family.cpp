@@ -29,7 +29,8 @@ constexpr int64_t kThreads = 4;
 constexpr int64_t kBlock = 8;
 constexpr int64_t kScratchBytes = 16 << 20;
 
-/// Sets every open constant to the number of terms of a matrix instruction, or to its first allowed choice.
+/// Sets each constant that the compiler chooses to the number of terms of a matrix instruction, or to the
+/// first allowed value if the kernel lists values.
 class Blocks final : public passes::TileSelector {
  public:
   std::vector<int64_t> Select(const ir::Function& kernel) const override {

@@ -3,7 +3,7 @@
 #include "targets/builtin.h"
 #include "tools/kernelc.h"
 
-// kernelc with an additional family of targets.
+// Runs kernelc with an additional family of targets.
 int main(int argc, char** argv) {
   kdl::targets::Registry families = kdl::targets::BuiltinFamilies();
   kdl::Status added = families.Add(mesh::kFamily);

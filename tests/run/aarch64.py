@@ -83,7 +83,8 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
     spmd(core_num = cores) matmul(a, b, c);
 }
 """
-TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # same tiles for both: the interpreter runs on this machine
+# The same tiles for both architectures, because the interpreter runs on this one.
+TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
 HALF = "host?isa=armv8-a-fp16"
 SCALABLE = "host?isa=armv8-a-sve256&dot=portable"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests `kernelc bench`: the counts for kernels whose work is known; that rows, JSON and picture agree; and
-what it refuses. Times are not checked, because they depend on the machine's load."""
+"""Tests `kernelc bench`: whether it counts the operations and bytes of kernels correctly, whether its rows,
+JSON and picture agree, and which input it refuses. Times are not checked, because they depend on the
+machine's load."""
 
 import json
 import pathlib
@@ -43,7 +44,8 @@ export kernel halved(x: in f32[N], y: out i32[N]) {
 """
 SIZES = ["--set", "M=37", "--set", "N=101", "--set", "K=53"]
 M, N, K = 37, 101, 53
-# Operations, and bytes: data changed in place is both read and written.
+# The expected numbers of operations and of bytes. Data that is changed in place is both read and
+# written.
 EXPECTED = {
     "product": (2 * M * N * K, 4 * (M * K + K * N + M * N)),
     "lower": (2 * (M * (M - 1) // 2), 4 * (M * M + M)),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tests kernels on a cluster machine, in an emulator.
 
-Samples and families are compared with their contracts and the interpreter, in a random order, until the time
-limit. Further checks: any number of clusters gives the same bits; block copies move as many bytes as the
-compiler predicts, and continue while workers compute; memory beyond 4 GiB works. Also tests traps, a cluster
-that is killed or hangs, a host that is stopped or killed, and a worker that leaves its scratchpad or its
-stack."""
+The kernels of the samples and of tests/run/families are compared with their contracts and the interpreter,
+in a random order, until the time limit. Further checks: any number of clusters gives the same bits; block
+copies move as many bytes as the compiler predicts, and continue while workers compute; memory beyond 4 GiB
+works. Also tests traps, a cluster that is killed or hangs, a host that is stopped or killed, and a worker
+that leaves its scratchpad or its stack."""
 
 import os
 import pathlib
@@ -141,7 +141,7 @@ def shared_counts(folder):
 
 
 def predicted(file, kernel, sizes, *more):
-    """Returns the bytes that the compiler's formula gives for these sizes."""
+    """Evaluates, for these sizes, the compiler's formula for the number of bytes that are copied."""
     done = teams.kernelc("explain", "--copies", file, "--target", KIND, *more)
     found = re.search(rf"kernel {kernel}\S* on \S+: block copies move (.*) bytes", done.stdout)
     checks.expect(f"a formula of {kernel}", found is not None, done.stdout + done.stderr)

@@ -209,7 +209,8 @@ def images(folder):
 
 
 def times(folder):
-    """Checks that emulated times are not measured, and that a trace marks them as emulated."""
+    """Checks that `kernelc bench` refuses an emulated machine, and that a trace marks times as
+    emulated."""
     size = ["--set", "R=3", "--set", "C=10"]
     done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--target", KIND, *size)
     checks.expect("nothing is measured", "is an emulation, so its times say nothing about a device" in done.stderr, done.stdout + done.stderr)
@@ -224,7 +225,8 @@ def times(folder):
 
 
 def described(folder):
-    """Checks that another topology needs no code changes, and that mistakes in a file are reported."""
+    """Checks that a machine with a different topology needs no code changes, and that mistakes in a
+    description are reported."""
     spec = describe(folder, "small", clusters=2, cores=4, scratchpad_bytes=262144)
     small = folder / "small.yaml"
     text = small.read_text()

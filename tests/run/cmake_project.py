@@ -353,8 +353,8 @@ def check_two_shared(root, package):
 
 
 def check_uninstall(package, own):
-    """Does what the uninstall target does, with a list of the files of this installation, because the build
-    folder's list belongs to its last installation."""
+    """Does what the uninstall target does, but with a list of the files of this installation. The list in the
+    build folder describes that folder's last installation."""
     files = [path for path in package.rglob("*") if not path.is_dir() or path.is_symlink()]
     others = package / "lib/other.txt"
     others.write_text("stays")

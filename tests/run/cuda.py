@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Tests kernels on a CUDA device.
 
-Samples and families are compared with their contracts and the interpreter, in a random order, until the time
-limit is reached. Also tests traps with their locations, and a barrier across the whole launch in a loop.
+The kernels of the samples and of tests/run/families are compared with their contracts and the interpreter,
+in a random order, until the time limit is reached. Also tests traps with their locations, and a barrier
+across the whole launch in a loop.
 
 Without a GPU, the tests' own driver (tests/drivers/fake_cuda.h) interprets the PTX thread by thread. This
 only tests the PTX text, not what NVIDIA's compiler and GPUs make of it, but it detects the removal of any
@@ -133,7 +134,8 @@ def groups():
         for sizes in [fits, odd, empty]:
             expect_equal(f"layers {sizes}", [*run, *sizes], "c")
         if not OWN_DRIVER:
-            # The last fence before the only iteration must be one of the first two fences.
+            # With these sizes, each block has only one iteration, so one of the first two fences
+            # precedes it.
             turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
             for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1),
                                        (turn, "fence.proxy.async", 2)]:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-# Kernels with blocks of increasing cost, with a loop whose blocks are distributed again in each iteration,
-# using a second counter, and with a named domain of a single loop.
+# Three kernels: one with blocks of increasing cost; one with a loop whose blocks are distributed again in
+# each iteration, using a second counter; and one with a named domain of a single loop.
 KERNELS = """
 export kernel triangle(x: in f32[M, K], y: inout f32[M, M]) {
     spmd for i in M by 8, j in M by 16 @dynamic {

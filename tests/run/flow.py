@@ -21,7 +21,7 @@ COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 
 
 class Body:
-    """Draws statements on integers of one type, written both in KDL and in Python."""
+    """Generates statements on integers of one type, written both in KDL and in Python."""
 
     def __init__(self, rng, type_name, indent, functions):
         self.rng = rng

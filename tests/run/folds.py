@@ -96,7 +96,8 @@ class Kernel:
         return self.dims.index(self.folded[0])
 
     def reduction(self):
-        """Draws the text of a reduction, its model, and the type and dimensions of the result."""
+        """Returns the text of a random reduction, its model, and the type and dimensions of the
+        result."""
         over = ", ".join(dim.lower() for dim in self.folded)
         axes = tuple(self.dims.index(dim) for dim in self.folded)
         names = ["sum", "prod", "max", "min", "reduce", "any", "all"]
@@ -201,8 +202,8 @@ class Kernel:
         return result.transpose([kept.index(dim) for dim in self.output])
 
     def draw(self, order, values):
-        """Draws from a few numbers, so that some elements are equal. Sums of all elements are exact in
-        f16."""
+        """Picks elements from a few numbers, so that some elements are equal. Sums of all elements are
+        exact in f16."""
         shape = [self.sizes[dim] for dim in order]
         if self.random.random() < 0.5 or not is_float(self.type):
             return values.integers(0, 4, shape).astype(TYPES[self.type])

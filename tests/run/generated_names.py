@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that generated headers, C and C++ compile for any names in the source. Every keyword of C and C++,
-every macro of the headers that generated code includes, and the names that it uses itself are tried as
-kernels, programs, parameters, sizes, variables and devices. One in 20 of the names that the C library
-declares is also tried as a module, and as a module and a kernel together."""
+every macro of the headers that generated code includes, and each name that the generated code uses itself
+is tried as a name of kernels, programs, parameters, sizes, variables and devices. One in 20 of the names
+that the C library declares is also tried as a module, and as a module and a kernel together."""
 
 import pathlib
 import re
@@ -93,7 +93,7 @@ def compile_all(what, folder, calls=True):
 
 
 def kernels_and_programs(words, kinds):
-    """Tries the names as names of kernels or programs."""
+    """Returns a source that uses the words as names of kernels or programs."""
     scale = "kernel scale_(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     kernel = "export kernel {}(x: in f32[N], y: out f32[N]) {{ spmd for i in N by 8 {{ y[i] = x[i]; }} }}\n"
     program = "export program {}(x: in f32[N], y: out f32[N]) {{ spmd scale_(x, y); }}\n"
@@ -101,7 +101,8 @@ def kernels_and_programs(words, kinds):
 
 
 def parameters(words):
-    """Tries the names as names of parameters, sizes and variables of kernels and programs."""
+    """Returns a source that uses the words as names of parameters, sizes and variables of kernels and
+    programs."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     for number in range(0, len(words), 24):
         part = words[number:number + 24]
@@ -125,7 +126,7 @@ def parameters(words):
 
 
 def devices(words):
-    """Tries the names as names of devices."""
+    """Returns a source that uses the words as names of devices."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     text += "".join(f'device {word} = target("host");\n' for word in words)
     for number in range(0, len(words), 50):

@@ -35,7 +35,7 @@ Branch = collections.namedtuple("Branch", "bound yes no")      # if t > bound; i
 
 
 class Draw:
-    """Draws one kernel: pipes between stages, and what each stage does with a block."""
+    """Generates one kernel: pipes between stages, and what each stage does with a block."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a header's functions have parameters for integer parameters that cannot be derived from any
-tensor, and that they run the matching variant."""
+"""Checks integer parameters that cannot be derived from any tensor: the functions of a header have an
+argument for each of them, and run the variant that belongs to the argument's value."""
 
 import pathlib
 import re

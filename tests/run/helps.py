@@ -15,7 +15,7 @@ from shared import checks
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 FOLDERS = ["sema", "passes", "run", "driver", "syntax"]
-# Helps whose text has gaps, or that are about a whole statement or more.
+# Help texts that have gaps, or that are about a whole statement or more.
 PROSE = [
     "write (all of it|a whole number|the rest of|it|its|several conditions|the parameter's name|the type|the stage|a number|the numbers|a parameter)\\b",
     "write '\\w+' (after the swap|without brackets|on every path)",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that KIR text can be processed further from where it was printed: after any pass, the remaining
-passes give the same result.
+"""Checks that a build can continue from KIR text that was printed after any pass, and that the result is the
+same.
 
 For one target, every sample is stopped after half of its passes, selected anew each day, or after each pass
 with `--all`. It is then built from the printed text. The result must be the KIR of the whole pipeline. After

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests a family of targets outside the compiler (tests/mesh).
 
-Compares kernels of the samples and the families with their contracts until the time limit is reached; the
-selection changes every day. Also checks the results of the family's own matrix instruction, and that a race
-of threads is found if its barriers are removed.
+Compares kernels of the samples and of tests/run/families with their contracts until the time limit is
+reached; the selection changes every day. Also checks the results of the target family's own matrix
+instruction, and that a race of threads is found if its barriers are removed.
 
 tests/run/mesh.py --seconds 10000    # all kernels
 """

@@ -47,8 +47,8 @@ class Kernel:
         return f"{tensor}[{', '.join(self.index[dim] for dim in order)}]"
 
     def text(self):
-        """Returns the kernel and the steps of its value: (operator, operand), where an operand is the number
-        of an input or 'last'."""
+        """Returns the kernel and the steps that compute its value: (operator, operand), where an operand is
+        the number of an input or 'last'."""
         block = lambda: self.random.choice([1, 4, 8, 16, 24, 64])
         tensors = [f"x{n}: in {self.type}[{', '.join(order)}]" for n, order in enumerate(self.inputs)]
         lines = [f"export kernel k({', '.join(tensors)}, y: out {self.type}[{', '.join(self.output)}]) {{"]

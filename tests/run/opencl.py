@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tests kernels on an OpenCL device.
 
-Samples and families are compared with their contracts and the interpreter, in a random order, until the time
-limit is reached. Also tests traps with their locations, a barrier across the whole launch in a loop, and
-errors on a machine without OpenCL. Further checks: additional barriers without which PoCL miscompiles
-conditions; barriers on one or both sides of branches; the text for a device without f64 and without 64-bit
-atomics.
+The kernels of the samples and of tests/run/families are compared with their contracts and the interpreter,
+in a random order, until the time limit is reached. Also tests traps with their locations, a barrier across
+the whole launch in a loop, and errors on a machine without OpenCL. Further checks: additional barriers
+without which PoCL miscompiles conditions; barriers on one or both sides of branches; the text for a device
+without f64 and without 64-bit atomics.
 
 Skipped if no OpenCL driver is installed.
 """

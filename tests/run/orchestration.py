@@ -31,7 +31,8 @@ PROGRAMS = {"program": "orch_c.o", "program_c": "orch.o"}
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # The devices that a source is built with. Keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
-# Sources with calls of programs and fns, or with transfers before loops.
+# Sources in which the generated statements are in a different order, or occur several times: calls of
+# programs and fns are expanded, and transfers are moved before loops.
 CALLS = {"apart.kdl", "fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
 # Flags for compiling a source, both to C++ and for `kernelc run`.
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
@@ -213,7 +214,7 @@ def caller_text(project, program, params, words):
 
 
 def drawn(random, element, shape):
-    """Draws an array. Bools are arbitrary bytes, of which all but 0 are true."""
+    """Returns a random array. Bools are arbitrary bytes, of which all but 0 are true."""
     if element == "bool":
         return random.choice(np.array([0, 1, 2, 255], "uint8"), shape).view(bool)
     return random.standard_normal(shape).astype(element.replace("f", "float"))

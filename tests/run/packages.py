@@ -35,7 +35,7 @@ add_executable(app app.cpp)
 target_link_libraries(app numbers)
 """
 INSTALLED = PROJECT.format(find="find_package(kdl REQUIRED)")
-# The compiler's dependencies must not be searched for.
+# The build must not search for the compiler's dependencies, so searching for LLVM is disabled.
 INSIDE = PROJECT.format(find=f"""set(KDL_RUNTIME_ONLY ON)
 set(CMAKE_DISABLE_FIND_PACKAGE_LLVM ON)
 add_subdirectory({ROOT} kdl)""")

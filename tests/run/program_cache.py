@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the disk cache of programs that OpenCL drivers have compiled. A second process must compile nothing;
-a damaged file must be compiled again and replaced; several processes may run at once. Another driver, other
-options or another text must give another program. The cache's folder may be unwritable.
+a damaged file must be compiled again and replaced; several processes may run at once. A different driver,
+different options or a different text must give a different program. The cache's folder may be unwritable.
 
 Skipped if no OpenCL driver is installed.
 """

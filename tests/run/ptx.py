@@ -4,8 +4,8 @@
 The text must have what the lowered KIR has: the same barriers, no calls, and floats rounded one by one as in
 the source. Products must be blocked in registers.
 
-Files of samples, library and families are tested in a random order until the time limit is reached. `--all`
-tests all of them, and `--report` prints registers, spills and shared memory of each kernel.
+Files of the samples, the library and tests/run/families are tested in a random order until the time limit is
+reached. `--all` tests all of them, and `--report` prints registers, spills and shared memory of each kernel.
 """
 
 import argparse
@@ -39,7 +39,8 @@ DEFINES = {
     "tests/run/byte_products.kdl": "A=f8e4m3 B=f8e5m2",
     "tests/run/turn_products.kdl": "T=bf16 D=64",
 }
-# More values, for which the files' kernels must also keep their values in registers.
+# Further values of generics. The kernels must keep their variables in registers with these values,
+# too.
 MORE_DEFINES = {"tests/run/turn_products.kdl": ["T=bf16 D=128"]}
 # Products as in the samples: the minimum number of multiply-adds in the loop over terms, in total and for
 # each read of shared memory.
@@ -142,7 +143,7 @@ def built(file, level, folder, values):
 
 
 def plain(name):
-    """Returns a kernel's name in the form of function names."""
+    """Returns a kernel's name with `_` in place of characters that a function name cannot contain."""
     return re.sub(r"\W", "_", name)
 
 

@@ -105,7 +105,7 @@ def edges(name):
 
 
 def of_f32(name, result):
-    """Rounds an f32 result to the type. Narrow floats compute in f32."""
+    """Rounds an f32 result to the type. Operations on narrow floats are computed in f32."""
     return rounded(float(np.float32(result)), name) if name in ("f16", "bf16") else float(result)
 
 

@@ -40,7 +40,7 @@ extern "C" void vendor_refuses(void* context, void* queue, const void* array, vo
   told(kdl_copy(host.queue().get(), x, x, "", nullptr, 0, &event));
 }
 """
-# A C program that uses the shared library and libkdl.so, next to the vendor's library.
+# A C program that uses the shared library and libkdl.so, together with the vendor's library.
 APP = """
 #include <stdio.h>
 #include "numbers.h"

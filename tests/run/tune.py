@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests `kernelc tune`: which tiles it tries and records, that it resumes after being stopped, that builds
-use the file, and that no bit depends on it. Times are not checked, because they depend on the machine's load.
+"""Tests that `kernelc tune` tries and records the right tiles, that it can be stopped and resumed, that
+builds use its file, and that the file changes no bit of any result. Times are not checked, because they
+depend on the machine's load.
 """
 
 import pathlib

@@ -43,7 +43,7 @@ TYPES = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32"
 
 
 def drawn(random, kind, shape):
-    """Draws arbitrary numbers, and often the smallest and the largest number."""
+    """Returns random numbers, which often include the smallest and the largest number."""
     info = np.iinfo(kind)
     values = random.integers(info.min, info.max, shape, endpoint=True).astype(kind)
     ends = random.choice(np.array([info.min, info.max], kind), shape)

@@ -3,9 +3,9 @@
 A shared library that contains its own runtime must work with any two versions. A static library must work if
 the ABI is the same; otherwise an error must name both versions.
 
-The other version is a copy of this version, installed, with another number, other class layouts in its
-headers and another hash of the ABI. These are the parts of compiler, runtime and headers that a change of
-abi.def and a release change."""
+The other version is a copy of this version, installed, with a different number, different class layouts in
+its headers and a different hash of the ABI. A release that also changes abi.def differs from the previous
+release in these parts of compiler, runtime and headers."""
 
 import pathlib
 import re

@@ -52,9 +52,9 @@ struct Triple {
   T x, y, z;
 };
 
-/// Draws two factors and a summand. The factors have few or all significant digits, or are next to a power of
-/// two, and their product is in a given range. The summand is near the product, near half an ulp of the
-/// product, or near the product's last digit.
+/// Generates two factors and a summand. The factors have few or all significant digits, or are next to a
+/// power of two, and their product is in a given range. The summand is near the product, near half an ulp of
+/// the product, or near the product's last digit.
 template <class T>
 class Draw {
  public:

@@ -129,7 +129,7 @@ void CheckMoves(int opt_level, const Processor& processor) {
   }
 }
 
-/// Carries two vectors that are swapped in each iteration. In every other iteration a branch adds the lane
+/// Carries two vectors that are swapped in each iteration. In every second iteration, a branch adds the lane
 /// number to the result.
 constexpr std::string_view kCarry =
     R"(kernel @carry dims(%N) (%x: tensor<i32,[16]> in, %y: tensor<i32,[16]> out, %z: tensor<i32,[16]> out, %count: i64) {

@@ -5,7 +5,7 @@
 
 namespace kdl::test {
 
-/// Returns how many kernels a test draws: few by default, or as many as KDL_KERNELS says.
+/// Returns how many kernels a test generates: few by default, or as many as KDL_KERNELS says.
 inline uint64_t DrawnCount(uint64_t usual) {
   const char* given = std::getenv("KDL_KERNELS");
   return given ? std::strtoull(given, nullptr, 10) : usual;

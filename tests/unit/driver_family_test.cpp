@@ -64,7 +64,7 @@ constexpr passes::Pass kTooLate{.on_kernel = RunAddNegatives,
                                 .summary = "needs what has ended",
                                 .needs = {{&kSubtractionsGone, "it would find some"}}};
 
-/// Sets every open constant to 8.
+/// Selects 8 for every constant that the compiler must choose.
 class EightByEight final : public passes::TileSelector {
  public:
   std::vector<int64_t> Select(const ir::Function& kernel) const override {

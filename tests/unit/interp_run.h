@@ -92,7 +92,8 @@ struct TestModule {
   }
 };
 
-/// Runs the first function on one core step by step. Tensors are bound starting at parameter `dims`.
+/// Runs the first function on one core step by step. `tensors` are the values of its tensor parameters, in
+/// order.
 struct SingleCore {
   TestModule test;
   Result<Image> image;

@@ -23,7 +23,7 @@ struct ReadText {
   explicit ReadText(std::string text, std::span<const MatrixInstruction* const> instructions = {})
       : context{names, instructions}, module(Again(std::move(text))) {}
 
-  /// Reads another text in the same context.
+  /// Reads a further text in the same context.
   std::unique_ptr<Module> Again(std::string text) {
     return Parse(sources, sources.Add("test.kir", std::move(text)), context, diagnostics);
   }

@@ -72,7 +72,8 @@ struct TestKernel {
   std::unique_ptr<ir::Module> again_;  ///< read from `printed_`
 };
 
-/// Draws small numbers. Floats include a few infinities and NaNs if `wild`; integers start at -3.
+/// Returns a random small number. Integers start at -3. If `wild`, a few floats are infinities or
+/// NaNs.
 inline uint64_t Draw(Scalar scalar, std::mt19937_64& random, bool wild) {
   if (scalar == Scalar::Bool) return random() % 2;
   uint64_t pick = random();

@@ -168,7 +168,7 @@ TEST_CASE("check-outputs: proofs hold for all small launches, and counterexample
   int proven = 0;
   for (int round = 0; round < 40; ++round) {
     Case test = Draw(random);
-    if (round % 2 == 0) {  // every other case may store all elements
+    if (round % 2 == 0) {  // in every second case, all elements may be stored
       test.stores = {{2, 0, 0, 1}, {2, 0, static_cast<int64_t>(random() % 2), 1}};
       test.size = "(2*N)";
       test.size_of = [](int64_t n, int64_t) { return 2 * n; };

@@ -83,7 +83,9 @@ class GraphText {
       std::string second = Let(2, "add %id, %num : i64");
       carried = WriteRounds(s, second, "%blocks", "%num", carried);
     } else {
-      std::string more = Let(2, "sub %blocks, %id : i64");  // negative: no round (div rounds down)
+      // If no block is left for this core, `more` and `count` are zero or negative, because div
+      // rounds down.
+      std::string more = Let(2, "sub %blocks, %id : i64");
       std::string last = Let(2, "sub {}, %c1 : i64", more);
       std::string after = Let(2, "div {}, %num : i64", last);
       std::string count = Let(2, "add {}, %c1 : i64", after);

@@ -122,7 +122,8 @@ TEST_CASE("nesting has a limit, up to which everything works") {
   Parsed deep(generic);
   REQUIRE(deep.diagnostics.all().size() == 1);
   CHECK(deep.diagnostics.all()[0]->id == diag::NestedTooDeep.id);
-  // The nesting depths of neighbours do not add up.
+  // The limit on nesting applies to each expression; the depths of neighbouring expressions are not
+  // added.
   CHECK(Parsed(InKernel("x = " + Repeat("(if a then b else c) + f<A = 1>(1) + ", 400) + "1;"))
             .Errors() == "");
   CHECK(Parsed(InKernel(Repeat("if a { } ", 1000))).Errors() == "");

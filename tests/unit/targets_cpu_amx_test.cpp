@@ -145,7 +145,7 @@ void CheckProducts(const std::string& a_type, const std::string& b_type, const C
   }
 }
 
-/// Draws mostly numbers near one, some subnormal numbers, and some whose products are subnormal.
+/// Returns random numbers: mostly near one, some subnormal, and some whose products are subnormal.
 std::vector<uint16_t> DrawnFloats(std::mt19937_64& random, int64_t count) {
   constexpr uint32_t kExponents[] = {0, 1, 60, 64, 118, 124, 127, 127, 128, 131};
   std::vector<uint16_t> bits(static_cast<size_t>(count));

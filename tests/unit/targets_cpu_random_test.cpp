@@ -295,7 +295,7 @@ class RandomKernel {
                 ir::MakeAttr<ir::AttrKey::Order>(Order())}));
   }
 
-  /// Returns a value of this type, made from a value that has no other axes than the type.
+  /// Returns a value of this type, made from a value whose axes are all axes of the type.
   ir::Value* OfType(ir::Type type) {
     for (int tries = 0; tries < 20; ++tries) {
       ir::Value* value = Any();

@@ -1,7 +1,7 @@
 #include "lowering_run.h"
 
-// Tests reductions that are fused into an elementwise loop, and loads that each loop repeats. Sizes are
-// around 64 lanes; there are masks, traps and stores.
+// Tests reductions that are fused into an elementwise loop, and loads that each loop repeats. The sizes
+// are around 64 lanes. The kernels include masks, traps and stores.
 
 namespace kdl::cpu {
 

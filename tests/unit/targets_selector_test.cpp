@@ -22,8 +22,8 @@ namespace {
 
 struct Constant {
   std::string_view name;
-  int64_t given = 0;               ///< 0 if the constant is open
-  std::vector<int64_t> choices{};  ///< allowed values of an open constant; empty: any
+  int64_t given = 0;               ///< 0 if the compiler chooses the value
+  std::vector<int64_t> choices{};  ///< values that the compiler may choose; empty: any
 
   std::string Text() const {
     if (given) return fmt::format("{} = {}", name, given);
@@ -36,20 +36,20 @@ struct Constant {
   }
 };
 
-/// The types and costs of a product.
+/// The types of a product, and the sizes of its elements in memory.
 struct Form {
   std::string_view a;
   std::string_view b;
   std::string_view acc;
   std::string_view instruction;  ///< empty: plain multiplications
   bool widens;                   ///< factors are converted to the accumulator's type
-  int64_t a_bytes;               ///< bytes per element of a, in all its tiles in memory
+  int64_t a_bytes;               ///< size of an element of a, plus that of its converted copy
   int64_t b_bytes;
   int64_t acc_bytes;
-  int64_t columns_bytes;  ///< the model's bytes for each element of a panel
+  int64_t columns_bytes;  ///< size of an element of a panel in the selector's model
 };
 
-/// Forms for every level. Converted factors occupy memory in both types.
+/// Forms that exist on every level. Factors that are converted occupy memory in both types.
 constexpr Form kPlainForms[] = {{"f32", "f32", "f32", "", false, 4, 4, 4, 4},
                                 {"f64", "f64", "f64", "", false, 8, 8, 8, 4},
                                 {"f16", "f16", "f32", "", true, 6, 6, 4, 4},
@@ -191,7 +191,7 @@ class Drawer {
 /// The model's limits for the tiles of a product.
 struct Limits {
   int64_t bytes;       ///< total size of a block's tiles
-  int64_t extents[3];  ///< maximum extents of blocks whose constants are open
+  int64_t extents[3];  ///< maximum extents of blocks whose size the compiler chooses
 };
 
 Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
@@ -216,7 +216,7 @@ int64_t RoomOf(int64_t least, int64_t limit) {
   return least > limit ? least + limit : std::max(limit, least + limit / 2);
 }
 
-/// Checks the values chosen for the open constants, in the order of the constants.
+/// Checks the values that the selector chose, in the order of the constants.
 void CheckChoice(const Product& product, const Limits& limits, const std::vector<int64_t>& chosen) {
   std::vector<int64_t> extents;
   std::vector<int64_t> least;

@@ -5,8 +5,9 @@
 #include "targets/simt/pipelines.h"
 #include "workgroup_lowering.h"
 
-// Tests that the lowering for workgroups does not change any bit. Each kernel is interpreted before and after
-// every pass, and after the last passes thread by thread. The tests notice when a barrier is removed.
+// Tests that the lowering for workgroups does not change any bit. Each kernel is interpreted before the first
+// pass and after every pass, and all runs must give the same bits. Once tiles are distributed to threads, the
+// interpreter runs each thread. The tests notice when a barrier is removed.
 
 namespace kdl::simt {
 
@@ -582,7 +583,7 @@ TEST_CASE("stages, and parts between launch barriers, run alternately") {
 TEST_CASE("removing any barrier that insert-barriers inserts is detected") {
   CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
   CHECK(CheckBarriers(kTwoProducts, kProducts) >= 2);
-  // With fewer threads, each thread has all elements that it reduces in 64-lane order.
+  // With only 16 threads, each thread has all elements that it reduces in 64-lane order.
   CHECK(CheckBarriers(kRowSums, kRows, 16) >= 3);
   CHECK(CheckBarriers(kRunningSums, kRows) >= 2);
 }

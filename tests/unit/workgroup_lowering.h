@@ -57,8 +57,9 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
   return runs;
 }
 
-/// Interprets the kernel before and after every pass that changes it. After the last passes, interprets it
-/// thread by thread.
+/// Interprets the kernel before the first pass, and after every pass that changes it. All runs must give
+/// the same bits or the same trap. Once tiles are distributed to threads, the interpreter runs each
+/// thread; it skips the passes before insert-barriers, because without barriers the threads would race.
 inline void CheckLowering(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
   TestKernel test(text, lowering.instructions);

@@ -33,8 +33,8 @@ SelectorAround AroundTuned(Session& s, const SelectorAround& around,
   };
 }
 
-/// Whether the requested outputs include the KIR after a target-specific pass. If they do, those
-/// passes run on the whole module.
+/// Whether the requested outputs include the KIR after a target-specific pass. If they do, the
+/// passes of a target run on the whole module.
 bool ShowsPasses(const Options& options, const Emits& emits) {
   return emits.Has(Emit::Ir) || !options.stop_after.empty() || !options.print_after.empty();
 }

@@ -44,8 +44,7 @@ PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   return ends ? PipelineEnd::Stopped : PipelineEnd::Done;
 }
 
-/// With --kernel, restricts each -D to that kernel if the kernel has a parameter with the name in
-/// the -D.
+/// With --kernel, a -D that names a parameter of that kernel applies only to that kernel.
 void NarrowDefines(const Options& options, const syntax::Module& tree,
                    std::vector<sema::Define>& defines) {
   // Ignores a type suffix such as `.f32`.

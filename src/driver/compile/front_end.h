@@ -14,9 +14,11 @@ namespace kdl::driver {
 /// A .kdl or .kir file, lowered to a module on which no pass has run.
 struct Lowered {
   PipelineEnd end = PipelineEnd::Failed;
-  std::unique_ptr<ir::Module> module;  ///< null unless `end` is Done, or is Stopped after irgen
-  ir::Contracts contracts;             ///< contracts of the module's functions
-  /// Paths as the user would write them; excludes the standard library.
+  /// Null unless `end` is Done, or compilation stopped after irgen.
+  std::unique_ptr<ir::Module> module;
+  ir::Contracts contracts;  ///< contracts of the module's functions
+  /// Paths of the source files as the user would write them, without the files of the standard
+  /// library.
   std::vector<std::string> files_read;
 };
 

@@ -11,8 +11,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Whether the text is NAME=SPEC with the given name, and a file could declare a device of that
-/// name. Other names are reported later, when devices are bound.
+/// Whether the text is NAME=SPEC with this name, and the name could be declared in a file. Other
+/// names are reported later, when devices are bound.
 bool NamesDevice(std::string_view text, std::string_view name) {
   if (name.empty() || name.size() + 1 >= text.size()) return false;
   bool is_number = name.front() >= '0' && name.front() <= '9';

@@ -5,8 +5,8 @@
 
 namespace kdl::driver {
 
-/// If the file declares no device, adds the device that the first --device NAME=SPEC names. Every
-/// launch without another device runs on it.
+/// If the file declares no device, adds the device that the first --device NAME=SPEC names.
+/// Launches that do not specify a device run on it.
 void GiveDevice(ir::Module& module, const Options& options);
 
 }  // namespace kdl::driver

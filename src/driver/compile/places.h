@@ -11,8 +11,8 @@ namespace kdl::driver {
 
 /// A command's settings for the devices of a compilation.
 struct Places {
-  /// Specs to test: each spec in turn is used for all devices of the module. If empty, the file and
-  /// the bindings determine the specs.
+  /// Specs to test, one after another. Each spec is used for all devices of the module. If empty,
+  /// the file and the bindings determine the specs.
   std::vector<std::string> under_test = {};
   std::vector<std::string> bindings = {};  ///< NAME=SPEC, as given with --device
   bool keeps_first = false;                ///< whether to ignore the binding of the first device

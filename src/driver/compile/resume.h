@@ -12,16 +12,16 @@ namespace kdl::driver {
 // that pass.
 
 /// Checks that the pass named in the text is a target-independent pass or a pass of the module's
-/// target. Reports an error if it is not. In an untrusted text, ignores the named pass and target,
-/// so that all passes run.
+/// target. Reports an error if it is not. Without --trust-ir, the names of the pass and the target
+/// in the text are ignored, so that all passes run.
 bool CheckStanding(Session& session, ir::Module& module);
 
-/// Returns the module passes that still have to run on a KIR text. An untrusted text needs all of
-/// them. A trusted text needs the passes after the one that it names, or passes::kTrustedPipeline
-/// if it names none.
+/// Returns the module passes that still have to run on a KIR text. Without --trust-ir, these are
+/// all of them. With --trust-ir, they are the passes after the one that the text names, or
+/// passes::kTrustedPipeline if it names none.
 passes::Pipeline TextPasses(const ir::Module& module, const Options& options);
 
-/// Returns the device for a launch that is about to be added to the module. It is empty if a
+/// Returns the device for a launch that is about to be added to the module. The name is empty if a
 /// remaining pass assigns devices to launches.
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);
 

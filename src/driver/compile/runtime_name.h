@@ -11,7 +11,7 @@ namespace kdl::driver {
 /// from different libraries can be used together.
 std::string RuntimeName(const Session& session, const Lowered& made);
 
-/// Returns the same name in the form used as a symbol prefix: `ops.1f2e3d4c`.
+/// Returns the module's name in the runtime in the form used as a symbol prefix: `ops.1f2e3d4c`.
 std::string SymbolPrefix(const Session& session, const Lowered& made);
 
 }  // namespace kdl::driver

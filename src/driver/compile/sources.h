@@ -14,7 +14,8 @@ namespace kdl::driver {
 struct Trees {
   Arena arena;
   std::deque<sema::SourceFile> files;
-  /// Paths as the user would write them; excludes the standard library.
+  /// Paths of the source files as the user would write them, without the files of the standard
+  /// library.
   std::vector<std::string> files_read;
 };
 

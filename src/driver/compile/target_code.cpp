@@ -71,9 +71,10 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
-/// Whether the kernel needs its own code for `target`, in addition to the code for `extended`. It
-/// does if a contraction uses different matrix instructions on the two targets, or if the target
-/// family gives another reason.
+/// Whether the kernel needs its own code for `target`. It can otherwise share the code for
+/// `extended`, whose instruction-set level is the one that `target` extends. It needs its own code
+/// if a contraction uses different matrix instructions on the two targets, or if the target family
+/// gives another reason.
 bool Differs(const ir::Function& kernel, const targets::Target& target,
              const targets::Target& extended) {
   bool differs =

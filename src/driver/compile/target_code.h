@@ -52,9 +52,9 @@ using SelectorAround =
     std::function<std::shared_ptr<const passes::TileSelector>(const targets::Target&)>;
 
 /// Copies the module for each target and runs the passes up to the one that decides its pipes. Then
-/// runs the passes for the module's own programs, which allocate the memory for pipes. The module
-/// passes must already have run. With `shows_passes`, copies all functions, not only those that get
-/// code.
+/// runs the passes on the programs of `module` itself, because programs allocate the memory for
+/// pipes. The module passes must already have run. With `shows_passes`, copies all functions, not
+/// only those that get code.
 Code DecidePipes(Session& session, ir::Module& module, const std::vector<WantedTarget>& targets,
                  const SelectorAround& around, bool shows_passes);
 

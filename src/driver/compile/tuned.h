@@ -40,7 +40,7 @@ struct TunedKernel {
   /// Rounds a gain to the precision of the file, so that a resumed search makes the same decisions
   /// as an uninterrupted one.
   static double AsWritten(double gain);
-  /// Returns the trial with the largest gain, or null if none has one.
+  /// Returns the trial with the largest gain, or null if no gain is worthwhile.
   const Trial* Best() const;
   const Trial* Find(const Tiles& tiles) const;
   /// Whether both entries have the same kernel, level and number of threads, and sizes of the same

@@ -47,10 +47,10 @@ const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name ker
   return below;
 }
 
-/// Adds the kernels of a part to `into`, the module that the interpreter runs. Tile sizes may
-/// differ between levels, and results may depend on tile sizes. With `lowest`, adds each kernel
-/// from its lowest level, which runs on any processor. Otherwise, adds the kernels of higher levels
-/// that differ from the level below.
+/// Adds the kernels of a part to `into`, the module that the interpreter runs. A kernel may have
+/// several versions, because tile sizes may differ between levels, and results may depend on tile
+/// sizes. With `lowest`, adds each kernel from its lowest level, which runs on any processor.
+/// Otherwise, adds the kernels of higher levels that differ from the level below.
 void AddKernels(Part& part, ir::Module& into, bool lowest) {
   Names& names = into.context().names;
   auto code = part.compiled.kernels.begin();
@@ -72,7 +72,7 @@ void AddKernels(Part& part, ir::Module& into, bool lowest) {
   }
 }
 
-/// Adds the kernels that the interpreted part lacks to `into`. They come from the other parts.
+/// Adds the kernels that the interpreted part lacks to `into`, from the other parts.
 void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir::Module& into) {
   for (Part* part : parts) {
     if (part == &interpreted) continue;
@@ -89,7 +89,7 @@ void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir
   }
 }
 
-/// Adds the programs of `from`, which allocate the memory for their pipes.
+/// Copies the programs of `from` to `into`.
 void TakePrograms(const ir::Module& from, ir::Module& into) {
   for (const ir::Function* function : from.functions()) {
     if (function->kind == ir::FunctionKind::Program)
@@ -97,8 +97,8 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
   }
 }
 
-/// Returns the default devices of programs. If no code for a host exists, the devices that have
-/// code replace the host.
+/// Returns the default devices of programs. If there is no code for any host, each device that
+/// would be the host becomes a device that has code.
 DeviceSpecs DefaultPlaces(const Compilation& made, std::span<Part* const> parts) {
   DeviceSpecs places = made.devices[0];
   std::string coded;
@@ -112,9 +112,9 @@ DeviceSpecs DefaultPlaces(const Compilation& made, std::span<Part* const> parts)
   return places;
 }
 
-/// Returns the KIR that the interpreter runs in place of the kernels, and stores the kernels' names
-/// in that KIR in the parts. Kernels come from `part` if it has them, and from other parts
-/// otherwise.
+/// Returns the KIR that the interpreter runs in place of the kernels. Also stores, in the parts,
+/// the names that the kernels have in this KIR. Kernels come from `part` if it has them, and from
+/// other parts otherwise.
 std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
   const ir::Module& tiled = *part.targets[0]->tiled;
   ir::Module all(tiled.context());

@@ -149,8 +149,8 @@ class Collector {
     KDL_UNREACHABLE("no device loads '{}'", text);
   }
 
-  /// Adds a file with the given text format for each part that has it. Returns whether any part has
-  /// it.
+  /// For each part whose code exists in the given text format, adds a file with that text. Returns
+  /// whether there is any such part.
   bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
@@ -161,8 +161,8 @@ class Collector {
     return has_any;
   }
 
-  /// Adds files with the given text format, or reports that no part has it. `word` is the format's
-  /// name in --emit.
+  /// Adds files with the code in the given text format, or reports that no part has code in this
+  /// format. `word` is the format's name in --emit.
   void NeedTexts(std::string_view word, std::string_view ending,
                  std::string codegen::CompiledModule::* text) {
     if (AddTexts(ending, text) || code_.parts.empty()) return;

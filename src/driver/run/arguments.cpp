@@ -162,9 +162,9 @@ class Binder {
     }
   }
 
-  /// Suggests how a `where` clause could determine an unknown size: by giving the sizes that the
-  /// equation also contains, or by solving the equation for the unknown. Returns an empty string if
-  /// no `where` clause can.
+  /// Suggests how to determine an unknown size with a `where` equation: by giving the other sizes
+  /// in the equation, or by writing the equation so that it computes the unknown. Returns an empty
+  /// string if no equation helps.
   std::string EquationFor(Name dim, const SizeValues& values) const {
     for (const ir::Op* op : ir::RequirementsOf(program_)) {
       if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
@@ -298,7 +298,8 @@ class Binder {
   }
 
   const ir::Function& program_;
-  std::set<size_t> loop_inputs_;  ///< indices of parameters that get small values
+  /// Indices of parameters that get small values, because they may determine how often a loop runs.
+  std::set<size_t> loop_inputs_;
   const std::vector<ArgumentSpec>& arguments_;
   DiagnosticEngine& diagnostics_;
   std::map<std::string, std::string> out_paths_;

@@ -15,16 +15,16 @@ namespace kdl::driver {
 /// if none is given. Reports an error if several are given.
 std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& diagnostics);
 
-/// Returns the device for a kernel that is launched directly, without a program. That is the spec
-/// that --device binds to the file's first device. Without --device, it is `target` if that is
-/// given, or else the host.
+/// Returns the spec of the device for a kernel that is launched directly, without a program. That
+/// is the spec that --device binds to the file's first device. Without --device, it is `target` if
+/// that is given, or else the host.
 std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
                           const Options& options);
 
 /// Assigns each device of the module its spec. `bindings` (NAME=SPEC, as given with --device) take
-/// precedence, then `under_test` if it is not empty, then the file. A module without devices gets a
-/// device named `host`, with the spec `under_test` or `host`. With `needs_all`, a device that stays
-/// unbound is an error.
+/// precedence, then `under_test` if it is not empty, then the specs in the file. A module without
+/// devices gets a device named `host`, with the spec `under_test` or `host`. With `needs_all`, a
+/// device that stays unbound is an error.
 std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
                                         const std::string& under_test, bool needs_all,
                                         const std::vector<std::string>& bindings,

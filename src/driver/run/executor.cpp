@@ -254,8 +254,8 @@ Result<int64_t> Executor::Footprint(Name device, Name kernel, Name constants) {
   return status.ok() ? Result<int64_t>(bytes) : status.failure();
 }
 
-/// Returns 0 if the program computed a number of cores that happens to equal KDL_CORES_AUTO, since
-/// 0 is not a valid number of cores.
+/// If the program computed a number of cores that happens to equal KDL_CORES_AUTO, returns 0, which
+/// the launch rejects like any other invalid number of cores.
 Result<int64_t> Executor::Instances(Name device, std::optional<int64_t> core_num) {
   Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();

@@ -35,8 +35,8 @@ class Reach {
     if (seen_.insert(value).second) left_.push_back(value);
   }
 
-  /// Propagates from an operand to the results of the op. Returns true if the operand may determine
-  /// how often something runs.
+  /// Marks the results of the op as computed from the operand. Returns true if the operand may
+  /// determine how often something runs.
   bool Pass(const ir::Op& op, size_t operand) {
     if (op.kind() == OpKind::Yield) {
       const ir::Op* parent = op.parent_region()->parent();

@@ -11,9 +11,9 @@ namespace kdl::driver {
 
 // .npy files as numpy.save writes them: versions 1 to 3, little endian, C order. The element types
 // are NumPy's dtypes (f16 is <f2). NumPy has no bf16, so bf16 is stored as <V2, as numpy.save does
-// for arrays of ml_dtypes.bfloat16. In plain NumPy, store the upper halves of float32 as
-// `numpy.uint16` and convert them with `.view('V2')`. One-byte floats are stored as their bits,
-// with the type u8.
+// for arrays of ml_dtypes.bfloat16. To create such an array without ml_dtypes, store the upper
+// halves of float32 as `numpy.uint16` and convert them with `.view('V2')`. One-byte floats are
+// stored as their bits, with the type u8.
 
 /// Parses the array in `bytes`. `path` is used only in messages. Reports all errors in the file.
 std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& path,

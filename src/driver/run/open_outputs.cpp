@@ -88,7 +88,7 @@ class OpenBits {
     open_ = std::move(open);
     mixed_ = MixedUpdates(function);
     size_t before = 0;
-    do {  // until no loop carries another undetermined value
+    do {  // until no further value becomes undetermined
       before = open_.size();
       Visit(function.body, false);
     } while (open_.size() != before);

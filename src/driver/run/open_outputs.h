@@ -9,7 +9,8 @@ namespace kdl::driver {
 /// Returns the program's tensors whose bits the language does not determine. On several cores, the
 /// order of updates is not defined for `atomic`s on floats, for `atomic =`, and for memory that
 /// `atomic`s update with several operators. The result includes everything that is computed from
-/// such tensors, and everything that the kernels in `open` write.
+/// such tensors, and everything that the kernels in `open` write, since their results are not
+/// determined either.
 std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program,
                                        const std::set<Name>& open = {});
 

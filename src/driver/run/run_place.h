@@ -36,15 +36,15 @@ struct RunPlace {
   /// A contract that --verify checks in addition to the comparison with the reference device.
   std::optional<BoundContract> contract = {};
   LaunchChecks launch_checks = LaunchChecks::Nothing;
-  std::set<Name> own_orders = {};  ///< the result of AddKernelsOfOwnOrder
+  std::set<Name> own_orders = {};  ///< kernels whose hardware sums in an undocumented order
 };
 
 /// How memory is initialized before a run.
 struct RunMemory {
   /// Initial bytes of `out` tensors; if not set, the contents are undefined.
   std::optional<uint8_t> poison = {};
-  /// Surrounds `out` and `inout` tensors with guard bytes, and checks that the guard bytes are not
-  /// overwritten.
+  /// Whether `out` and `inout` tensors are surrounded with guard bytes, and a run fails if it
+  /// overwrites these bytes.
   bool guarded = false;
 };
 

@@ -29,7 +29,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Differs from the byte with which devices fill memory, so that unwritten elements are noticed.
+/// This byte differs from the one with which devices fill memory, so that unwritten elements are
+/// noticed.
 constexpr uint8_t kPoison = 0xAB;
 
 /// A parsed message `FILE:12:9: error: TEXT`. The runtime reports traps in this format.

@@ -32,7 +32,7 @@ std::vector<Function*> FunctionsOf(const ir::Module& module, FunctionKind kind,
   return found;
 }
 
-/// Returns the names that the functions have in the source, without duplicates and in order.
+/// Returns the names that the functions have in the source, without duplicates.
 std::vector<std::string_view> BaseNames(const std::vector<Function*>& functions) {
   std::vector<std::string_view> names;
   for (const Function* function : functions) {

@@ -25,14 +25,14 @@ bool IsNamed(const ir::Function& function, std::string_view name);
 /// Whether -D excludes this instance. An excluded instance exists only for launches in the file.
 bool IsLeftOut(const ir::Function& instance, const Options& options);
 
-/// Derives the values of a program's integer parameters from the data, for parameters that no
-/// option sets. The file must then be compiled again with these values.
+/// Returns values for those integer parameters of the program that no option sets, as far as the
+/// sizes of the data determine them. The file must then be compiled again with these values.
 std::vector<sema::Define> GenericsFromData(const ir::Function& program,
                                            const std::vector<ArgumentSpec>& arguments,
                                            const Options& options, DiagnosticEngine& diagnostics);
 
-/// Binds the open `int` generics of a kernel from --set and the sizes of the files. Returns false
-/// after an error.
+/// Binds those `int` generics of a kernel that have no value yet, from --set and the sizes of the
+/// files. Returns false after an error.
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
                   const Options& options, DiagnosticEngine& diagnostics);
 

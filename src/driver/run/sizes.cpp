@@ -74,7 +74,7 @@ class SizeBinder {
     }
   }
 
-  /// Binds each name that is by itself a dimension of the parameter's type.
+  /// Binds each name that is by itself a dimension of the parameter's type, such as M in `f32[M]`.
   void BindShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
     const std::vector<int64_t>& shape = argument.file.shape;
@@ -86,7 +86,7 @@ class SizeBinder {
     }
   }
 
-  /// Checks the dimensions that are not single names. All names must already be bound.
+  /// Checks the other dimensions, which are expressions. All names in them must already be bound.
   void CheckShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
     const std::vector<int64_t>& shape = argument.file.shape;

@@ -22,9 +22,9 @@ struct KnownSize {
 using SizeValues = std::map<Name, KnownSize>;
 
 /// Returns the sizes of `function` that follow from the shapes of the files, from --set, and from
-/// equations in `where`, in this order. The result includes the open `int` generics of the
-/// parameter types and omits unknown sizes. Reports contradictions, and files whose rank or shape
-/// does not match. Returns nothing after an error.
+/// equations in `where`, in this order. The result includes `int` generics in the parameter types
+/// that have no value yet, and omits unknown sizes. Reports contradictions, and files whose rank or
+/// shape does not match. Returns nothing after an error.
 std::optional<SizeValues> BindSizes(const ir::Function& function,
                                     const std::vector<ArgumentSpec>& arguments,
                                     const Options& options, DiagnosticEngine& diagnostics);

@@ -13,7 +13,7 @@ namespace kdl::driver {
 /// f32[300, 200] = [0.5, -1, …]`. If --out wrote a file, the line ends with ` -> y.npy`.
 std::string Summary(const BoundProgram& program);
 
-/// Returns the part of such a line that follows `=`.
+/// Returns the part of such a line after the `=`.
 std::string ElementsText(const HostTensor& tensor);
 
 /// Describes how two tensors of the same type differ: the number of differing elements, and the

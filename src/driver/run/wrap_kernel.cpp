@@ -67,7 +67,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
   CopyRequirements(kernel, builder, module.types());
   std::vector<ir::Value*> arguments;
   for (const ir::Param& param : kernel.params) {
-    // The launch provides the workspace.
+    // The program needs no parameter for the workspace, because the launch provides it.
     if (param.value->type()->kind == ir::TypeKind::Workspace) continue;
     ir::Type type = Bound(param.value->type(), kernel, module.types());
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));

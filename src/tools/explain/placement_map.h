@@ -20,7 +20,7 @@ enum class StepKind : uint8_t { Launch, Move, Other, Region };
 struct PlacedStep {
   StepKind kind;
   size_t number = 0;  ///< numbered from 1; 0 for a loop or branch
-  std::string text;   ///< "layer", "h: one -> two: layer reads it", "loop"
+  std::string text;   ///< such as "layer", "h: one -> two: layer reads it" or "loop"
   std::string place;  ///< such as "pipe.kdl:12:5"
   std::string device;
   int64_t queue = 0;
@@ -50,8 +50,8 @@ PlacementReport MapPlacement(const ir::Module& module, const std::string& file);
 
 std::string ReportText(const PlacementReport& report);
 
-/// Returns an HTML page with a picture of each program, which has a column per queue, followed by
-/// the text of the report.
+/// Returns an HTML page with a picture of each program, followed by the text of the report. A
+/// picture has a column for each queue.
 std::string HtmlPage(const PlacementReport& report);
 
 }  // namespace kdl::tools

@@ -7,7 +7,8 @@
 #include "tools/explain/workspace_map.h"
 
 // The picture has a bar for each kernel. The bar is the workspace slice of one core, with its
-// ranges drawn to scale. Below it, the slices of all instances are drawn side by side.
+// ranges drawn to scale. Below it, the slices of the first few instances and of the last one are
+// drawn side by side.
 
 namespace kdl::tools {
 

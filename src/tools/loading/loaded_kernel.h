@@ -15,7 +15,7 @@
 
 namespace kdl::tools {
 
-/// A kernel instance, with values for its open `int` generics.
+/// A kernel instance, with values for the `int` generics that the file leaves unset.
 struct KernelChoice {
   std::string instance;  ///< such as `matmul.f32`
   std::vector<std::pair<std::string, int64_t>> constants;

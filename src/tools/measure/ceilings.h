@@ -36,8 +36,8 @@ double ArithmeticSlots(int threads);
 double ArithmeticDivisions(int threads);
 
 // Returns pieces of code that only move the given numbers of bytes. Equal amounts of reads and
-// writes become a copy, and the rest becomes reads or writes. Each piece uses another method: plain
-// loops, prefetches, several streams, or non-temporal stores.
+// writes become a copy, and the rest becomes reads or writes. Each piece uses a different method:
+// plain loops, prefetches, several streams, or non-temporal stores.
 std::vector<Side> StreamSides(const Traffic& bytes, const Share& share);
 
 }  // namespace kdl::measure

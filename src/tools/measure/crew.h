@@ -11,8 +11,8 @@
 namespace kdl::measure {
 
 // A set of threads, each pinned to a processor. While this object exists, the calling thread is
-// pinned to the first processor. Otherwise, two threads that wait for each other could run on the
-// same processor.
+// pinned to the first processor. Without pinning, two threads that wait for each other could run on
+// the same processor.
 class Crew {
  public:
   explicit Crew(const std::vector<int>& processors);

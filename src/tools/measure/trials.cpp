@@ -85,8 +85,8 @@ std::vector<Series> MeasureInIterations(const std::vector<Side>& sides, const Tr
   for (int trial = 0; trial < limits.trials; ++trial) {
     if (trial >= 3 && Seconds(Clock::now() - begin) > limits.seconds) break;
     for (std::size_t iteration = 0; iteration < sides.size(); ++iteration) {
-      // Alternate between forward and backward order, so that no side always follows the same other
-      // side.
+      // Alternate between forward and backward order. Otherwise, each side would always follow the
+      // same side.
       const std::size_t s = trial % 2 == 0 ? iteration : sides.size() - 1 - iteration;
       limits.prepare();
       if (runs[s] > 1) sides[s].run();  // wakes the threads, and loads the operands into caches

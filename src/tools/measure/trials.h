@@ -10,12 +10,13 @@
 
 namespace kdl::measure {
 
-// Code to be compared with other code. A call of `run` does all of its work once.
+// Code to be compared with other code. A call of `run` does all of the work once.
 struct Side {
   std::string name;
   std::function<void()> run;
-  // Whether the side measures a limit of the machine. Other load can only slow it down. In
-  // wall-clock time, the fastest of all its trials is therefore reported for every trial.
+  // Whether the side measures a limit of the machine. Load from other programs can only slow down
+  // such a side. With wall-clock time, the fastest of its trials is therefore reported for every
+  // trial.
   bool is_limit = false;
 };
 

@@ -48,7 +48,7 @@ struct Row {
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
-  /// Whether no shape or constant was possible. In that case, `ok` is false.
+  /// Whether every shape, or every choice of constants, was excluded. In that case, `ok` is false.
   bool empty = false;
   std::string accepted = {};  ///< wrong outputs that the contract accepts
 };
@@ -252,7 +252,7 @@ class KernelTest {
   std::vector<Row>& rows_;
   Mutants mutants_;
   size_t undrawn_ = 0;         ///< number of shapes for which no inputs were found
-  bool has_elements_ = false;  ///< whether inputs were found for a shape without a size of 0
+  bool has_elements_ = false;  ///< whether inputs were found for a shape in which no size is 0
   std::optional<Shape> first_undrawn_;
   DiagnosticEngine report_;
   std::optional<Fault> fault_;
@@ -307,9 +307,9 @@ class FileTest {
   // determine.
   static constexpr size_t kChoices = 3;
 
-  /// Returns values for the open integer generics, in the order in which they are tried. Several
-  /// choices are needed because a kernel may exclude some of them. There are fewer if the kernel
-  /// lists the allowed values.
+  /// Returns the choices of values for the `int` generics that have no value yet, in the order in
+  /// which they are tried. Several choices are needed because a kernel may exclude some of them. If
+  /// the kernel lists the allowed values, there are fewer choices.
   static std::vector<KernelChoice> Choices(const ir::Function& function) {
     constexpr std::array<std::array<int64_t, 4>, 7> kValues = {{{3, 2, 1, 2},
                                                                 {1, 1, 1, 1},

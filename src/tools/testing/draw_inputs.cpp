@@ -119,8 +119,8 @@ class Drawer {
   static std::vector<uint64_t> FloatsOf(InputClass input_class, Scalar scalar) {
     auto bits = [&](double value) { return FloatBits(scalar, value); };
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    // By itself, the smallest subnormal number. Combined with the bits of infinity, a signaling
-    // NaN.
+    // By itself, this is the smallest subnormal number. Combined with the bits of infinity, it
+    // gives a signaling NaN.
     constexpr uint64_t kLeast = 1;
     switch (input_class) {
       case InputClass::MinusInfinity:

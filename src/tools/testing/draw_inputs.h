@@ -11,7 +11,8 @@
 
 namespace kdl::tools {
 
-/// The special values that inputs contain: first the classes for floats, then those for integers.
+/// The classes of special values that inputs can contain: first those for floats, then those for
+/// integers.
 enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Tiny, Zero, Ends };
 inline constexpr InputClass kAllInputClasses[] = {
     InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,

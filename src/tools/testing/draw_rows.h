@@ -12,8 +12,8 @@ namespace kdl::tools {
 /// The magnitude of random integers that no requirement bounds.
 enum class Spread : uint8_t {
   All,      ///< any integer of the type
-  Bounded,  ///< the integers of `random`, or any within the rule's bounds if it has both bounds
-  Small,    ///< the integers of `random`
+  Bounded,  ///< integers as for `random`, or any within the rule's bounds if it has two
+  Small,    ///< integers as `random` generates them
   Few,      ///< a few integers next to 0, or next to the bound nearest to 0
   Single,   ///< only 0, or only the bound nearest to 0
 };

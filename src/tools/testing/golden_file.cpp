@@ -230,7 +230,8 @@ std::string OutputSection(std::string_view out, std::string_view start) {
   return Renumbered(part);
 }
 
-/// Returns the expected contents of a section, given the output that the section names.
+/// Returns the expected contents of a section. `output` is the whole output to which the section's
+/// name refers.
 std::string Expected(const GoldenSection& section, const std::string& output) {
   std::string_view name = section.name;
   size_t of = name.find(kOf);

@@ -17,7 +17,8 @@ struct GoldenSettings {
   std::string kernelc;  ///< the program under test
   bool update = false;  ///< rewrites the expected output if the exit code is correct
   double deadline_s = 120;
-  /// Whether an argument of a command would run foreign code.
+  /// Whether a command with this argument would load a plugin or run other foreign code. Such
+  /// commands are refused.
   std::function<bool(std::string_view word)> runs_code = [](std::string_view) { return false; };
 };
 

@@ -61,8 +61,8 @@ class Reader {
   }
 
  private:
-  /// Visits a condition. `a && b` is represented by an `if` that gives b or false, and `a || b` by
-  /// an `if` that gives true or b.
+  /// Visits a condition. `a && b` is represented by an `if` that yields b or false, and `a || b` by
+  /// an `if` that yields true or b.
   void Visit(const Value* value) {
     const ir::Op* def = value->def();
     if (!def) return;
@@ -132,7 +132,7 @@ class Reader {
   static const std::vector<ir::AccessDim>& DimsOf(const ir::Op* load) {
     return std::get<ir::Access>(load->FindAttr(ir::AttrKey::Access)->value).dims;
   }
-  /// If a dimension's index is a free name plus at most a constant or size, returns that name.
+  /// If a dimension's index is a free name, possibly plus a constant or a size, returns that name.
   std::optional<uint32_t> NameIn(const ir::Op* load, const ir::AccessDim& dim) const {
     if (dim.terms.size() != 1 || !kdl::IsConstant(dim.terms[0].coefficient, 1)) return std::nullopt;
     return FreeName(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
@@ -230,8 +230,8 @@ class Reader {
     return load && load->kind() == OpKind::Load ? load : nullptr;
   }
 
-  /// Whether both loads read from the same arbitrary row: in each dimension except the last, both
-  /// indices are the same free name, and all names are different.
+  /// Whether both loads read from the same arbitrary row: in each dimension except the last, the
+  /// indices of both loads are the same free name, and each dimension has a name of its own.
   bool AreOfAnyRow(const ir::Op* a, const ir::Op* b, std::set<uint32_t> names) const {
     const std::vector<ir::AccessDim>& of_a = DimsOf(a);
     const std::vector<ir::AccessDim>& of_b = DimsOf(b);

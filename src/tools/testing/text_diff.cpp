@@ -11,7 +11,8 @@ namespace kdl::tools {
 namespace {
 
 constexpr size_t kContext = 3;
-/// If a comparison table would need more cells, the differences are shown as a single block.
+/// If the table for comparing the lines of two texts would need more cells, all differences are
+/// shown as a single block.
 constexpr size_t kMostCells = size_t{16} << 20;
 
 /// A line of a diff. `mark` is ' ' if the line is in both texts, '-' if only in the first, and '+'

@@ -162,8 +162,8 @@ class WorkCounter {
     }
   }
 
-  /// Returns no work. If `is_nothing` is false, there may be work of an unknown amount, so the
-  /// total becomes unknown.
+  /// Returns zero operations. If `is_nothing` is false, the real number may be larger and is not
+  /// known, so the total becomes unknown.
   Operations Unless(bool is_nothing) {
     known_ &= is_nothing;
     return {};

@@ -50,7 +50,8 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
   Count();
 }
 
-/// Replaces the programs of the module with one that launches the kernel, and binds its arguments.
+/// Replaces the programs of the module with one that launches the kernel, and binds the kernel's
+/// arguments.
 bool PlacedKernel::Prepare(driver::Compilation& made,
                            const std::vector<driver::ArgumentSpec>& arguments) {
   driver::Options named = options_;

@@ -14,8 +14,8 @@ namespace kdl::tools {
 struct SelectedTiles {
   std::string kernel;
   std::string level;
-  driver::Tiles chosen{};                  ///< values of the open constants
-  std::vector<TunedConstant> constants{};  ///< the open constants on which no result depends
+  driver::Tiles chosen{};                  ///< values of the constants that the compiler chooses
+  std::vector<TunedConstant> constants{};  ///< those of `chosen` on which no result depends
   std::string why{};                       ///< the selector's explanation
 };
 

@@ -1,5 +1,5 @@
-"""Other implementations of the same work. Each prepares a call on a row's arrays, or returns None if it does
-not support the work."""
+"""Implementations of a row's work in other libraries. Each prepares a call on the row's arrays, or returns
+None if it does not support the work."""
 import contextlib
 import ctypes
 import importlib

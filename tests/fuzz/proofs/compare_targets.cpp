@@ -37,7 +37,7 @@ ir::Function* OnlyKernel(const ir::Module& module) {
   return nullptr;
 }
 
-/// Draws sizes like those with which the sanitizer runs kernels.
+/// Returns random sizes of the kind that is also used to run kernels under the sanitizer.
 Sizes DrawSizes(std::mt19937_64& random) {
   static constexpr int64_t kSmall[] = {0, 1, 2, 3, 5, 7, 9, 16, 33};
   static constexpr int64_t kGreat[] = {
@@ -136,7 +136,8 @@ class CompiledKernel {
     return compilation_.devices.at(static_cast<size_t>(number));
   }
 
-  /// Sets the generics that the compiler would choose to values drawn for a first launch.
+  /// Generates a first launch, and assigns its constants to the generics for which the compiler
+  /// would otherwise choose values.
   bool FixConstants(const ir::Module& module, std::mt19937_64& random) {
     DrawnLaunch first(*OnlyKernel(*drawn_.module), DrawSizes(random), random());
     fits_ = first.fits();
@@ -153,7 +154,8 @@ class CompiledKernel {
   std::vector<std::string> targets_;
   std::optional<driver::Session> session_;
   driver::Compilation compilation_;
-  driver::Compilation drawn_;  ///< the kernel before the passes, for which arguments are drawn
+  /// The kernel before the passes. Arguments are generated for its parameters.
+  driver::Compilation drawn_;
   ir::Function* program_ = nullptr;
   driver::Context context_;
   Sizes constants_;

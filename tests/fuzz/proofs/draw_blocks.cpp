@@ -2,7 +2,7 @@
 
 #include "drawer.h"
 
-// Draws parts of kernels with blocks whose bounds depend on tables, on loops, or on repeated conditions.
+// Generates parts of kernels with blocks whose bounds depend on tables, on loops, or on repeated conditions.
 
 namespace kdl::fuzz {
 
@@ -23,7 +23,8 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
   return part;
 }
 
-/// Returns an assert that does not affect the part, whatever its text claims.
+/// Returns a loop with an assert that says nothing about the part. The assert's message may read
+/// like one of the compiler's own checks, but the proofs must not rely on it.
 std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
   std::string text =
       Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, as needed to write the whole output",
@@ -38,7 +39,7 @@ std::string Drawer::Ragged() {
   std::string off = Table();
   std::string y = Tensor(Pick({"N", "N", "N", "N + 4"}), 45);
   auto walk = [&] {
-    // Loops that use the same names may have checks with the same text.
+    // Half of the loops use the same name, so that their checks can have the same text.
     std::string e = Chance(50) ? Name("e") : "e";
     std::string r = Name("r");
     const auto [from, to] = TablePart(off, e);
@@ -231,7 +232,8 @@ std::string Drawer::Stages() {
   };
   std::string z = Name("z");
   tensors_[z] = Pick({"inout f32[N + 1]", "out f32[N]"});
-  Texts passed = {q};  // pipes passed in one iteration; each stage uses its own order
+  // Both stages pass tiles through these pipes in each iteration, each stage in its own order.
+  Texts passed = {q};
   if (Chance(40)) passed.push_back(Name("q"));
   std::string pipes;
   for (const std::string& pipe : passed) pipes += fmt::format("pipe {}: f32[{}];\n", pipe, width);

@@ -1,7 +1,7 @@
 #include "drawer.h"
 
-// Draws parts of kernels that compute an index in various ways: from sizes whose products overflow 64 bits,
-// in narrow types, or with an `if`.
+// Generates parts of kernels that compute an index in various ways: from sizes whose products overflow 64
+// bits, in narrow types, or with an `if`.
 
 namespace kdl::fuzz {
 

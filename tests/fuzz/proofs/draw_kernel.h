@@ -15,8 +15,8 @@ struct DrawnKernel {
   bool cores_agree = false;  ///< core_num is not used: all numbers of cores give the same result
 };
 
-/// Draws a kernel that depends only on the seed. Its sizes are named N and M, its tensors are f32 and i32,
-/// and its scalars are i64.
+/// Generates a kernel that depends only on the seed. Its sizes are named N and M, its tensors are f32 and
+/// i32, and its scalars are i64.
 DrawnKernel DrawKernel(uint64_t seed);
 
 }  // namespace kdl::fuzz

@@ -1,7 +1,7 @@
 #include "drawer.h"
 
-// Draws parts of kernels that use values known at launch: sizes times large constants, integer parameters
-// limited by static assertions, and core numbers.
+// Generates parts of kernels that use values known at launch: sizes times large constants, integer
+// parameters limited by static assertions, and core numbers.
 
 namespace kdl::fuzz {
 

@@ -1,6 +1,7 @@
 #include "drawer.h"
 
-// Draws parts of kernels that test which elements a block accesses, and whether all elements are written.
+// Generates parts of kernels in which the proofs must determine the elements that a block accesses, and
+// whether all elements are written.
 
 namespace kdl::fuzz {
 
@@ -186,7 +187,7 @@ std::string Drawer::Computed() {
 
 std::string Drawer::Extremes() {
   scalars_.insert({"most: i64", "wide: u32", "big: u64"});
-  if (Chance(30))  // puts a statement before everything else
+  if (Chance(30))  // starts the kernel with an assert about `most`
     views_ = Pick({"assert(0 <= 4 * most && 4 * most <= N);\n", "assert(0 <= most && most <= N);\n",
                    "assert(0 <= most + most && most + most <= N);\n", "assert(most <= s);\n"}) +
              views_;
@@ -243,7 +244,7 @@ std::string Drawer::Divided() {
                      Pick({"N * M", "N * M", "N * M", "3 * N", "N", "N * M - 1"}), text);
 }
 
-/// Returns a value that is undefined in launches that divide by zero or load out of bounds. Facts derived
+/// Generates a value that is undefined in launches that divide by zero or load out of bounds. Facts derived
 /// from this value must not be used for launches in which it is undefined.
 std::string Drawer::Partial() {
   std::string y = Tensor("N", 60);

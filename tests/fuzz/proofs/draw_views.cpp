@@ -1,7 +1,7 @@
 #include "drawer.h"
 
-// Draws parts of kernels that access the same memory under several names, or that combine indices and split
-// them again.
+// Generates parts of kernels that access the same memory under several names, or that combine indices and
+// split them again.
 
 namespace kdl::fuzz {
 
@@ -29,7 +29,8 @@ std::string Drawer::View() {
                      Name("i"), j, z);
 }
 
-/// Accesses elements next to a column of a view. Some of them are outside the view but inside its memory.
+/// Generates a loop that accesses a view and the tensor under it. Some columns are just outside the view,
+/// although the accessed address is still inside the tensor.
 std::string Drawer::ViewEdges() {
   std::string v = Name("w");
   std::string i = Name("i");
@@ -44,7 +45,8 @@ std::string Drawer::ViewEdges() {
   return fmt::format("spmd for {} in 0..N {{ {} = {} + 1.0;{} }}\n", i, store, read, plain);
 }
 
-/// Merges two dimensions into rows with a view, and accesses elements of both the view and the tensor.
+/// Generates a view that merges two dimensions into one, and accesses to elements of both the view and the
+/// tensor.
 std::string Drawer::ViewRows() {
   std::string v = Name("w");
   std::string i = Name("i");
@@ -67,7 +69,7 @@ std::string Drawer::ViewRows() {
                                   columns, text);
 }
 
-/// Uses quotients as indices, some of which are out of bounds.
+/// Generates stores whose indices are quotients. Some of the indices are out of bounds.
 std::string Drawer::Folded() {
   std::string i = Name("i");
   std::string j = Name("j");
@@ -83,7 +85,7 @@ std::string Drawer::Folded() {
   return fmt::format("spmd for {} in 0..N {{ for {} in 0..{} {{ {} }} }}\n", i, j, bound, store);
 }
 
-/// States facts with asserts in the kernel's body, before or after the code that needs them.
+/// Generates asserts that state facts, before or after the code that needs these facts.
 std::string Drawer::Asserted() {
   std::string i = Name("i");
   std::string z = Tensor("N, 2", 70);

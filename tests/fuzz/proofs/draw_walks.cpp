@@ -1,6 +1,7 @@
 #include "drawer.h"
 
-// Draws parts of kernels that test which blocks exist, and how their accesses are ordered.
+// Generates parts of kernels in which the proofs must determine which blocks exist, and how their
+// accesses are ordered.
 
 namespace kdl::fuzz {
 
@@ -220,7 +221,8 @@ std::string Drawer::Atomic() {
               fmt::format(" atomic {}[{}] = 2.0 where !(x[{}] > 0.0);", z, i, i)});
     std::string text = fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, set, other);
     if (Chance(60)) return text;
-    std::string j = Name("i");  // an update may read what another loop has set
+    // The updates in this second loop may read what the first loop has set.
+    std::string j = Name("i");
     return text + Sync(40) +
            fmt::format("spmd for {} in N by {} {{ atomic {}[{}] {} 3.0; }}\n", j, Number(2, 3), z,
                        Pick({j, "N - 1 - " + j, "p[" + j + "]"}), Pick({"+=", "+=", "="}));
@@ -248,7 +250,7 @@ std::string Drawer::LaunchTensor() {
                         Pick({"0..N", "0..N", "0..N", "1..N", "0..N - 1"}), By(), part,
                         Pick({i, i, i, "N - 1 - " + i}),
                         Chance(10) ? " where " + Condition("iota(" + i + ")") : "");
-  // `where` requires ranges, because a scalar has no iota.
+  // A loop over single indices has no iota, so its `where` is removed.
   if (fill.find("iota") != std::string::npos && fill.find(" by ") == std::string::npos)
     fill = fill.substr(0, fill.find(" where ")) + "; }\n";
   std::string use = fmt::format("spmd for {0} in N by 2 {{ {1}[{0}] = {2}[{3}]; }}\n", j, y, part,

@@ -16,8 +16,8 @@ namespace kdl::fuzz {
 
 using Texts = std::vector<std::string>;
 
-/// Draws statements about shared tensors. Each statement is correct for some random constants and wrong for
-/// others.
+/// Generates statements about shared tensors. Each statement is correct for some random constants and wrong
+/// for others.
 class Drawer {
  public:
   explicit Drawer(uint64_t seed) : random_(seed) {}
@@ -31,12 +31,12 @@ class Drawer {
   std::string Number(int64_t least, int64_t most);
   std::string Name(std::string_view letter) { return fmt::format("{}{}", letter, names_++); }
   std::string By();
-  /// Returns an integer parameter whose value the compiler chooses, for use as a block size.
+  /// Returns an integer parameter for use as a block size. The compiler chooses its value.
   std::string Block();
   /// Returns a table of integers that are bounds of parts of a dimension. Launches mostly use ascending
   /// tables.
   std::string Table();
-  /// Returns a `sync`; sometimes only some launches reach it.
+  /// Returns a `sync`. In some cases, whether it is reached depends on the launch.
   std::string Sync(size_t percent);
 
   /// Returns a tensor of this shape. Several statements often share it.
@@ -57,69 +57,72 @@ class Drawer {
 
   std::string Bound() { return Pick({"N", "N", "N", "M", "N - 1", "N / 2", "4"}); }
 
-  // -- Functions that draw one part of a kernel each ----------------------------------------------
-  /// Draws several `spmd for` loops over the same or different domains, with and without `sync` between them.
+  // -- Each of these functions generates one part of a kernel -------------------------------------
+  /// Generates several `spmd for` loops over the same or different domains, with and without `sync` between
+  /// them.
   std::string Walks();
-  /// Draws `spmd for` loops in a loop. Their bounds are constant or change from iteration to iteration.
+  /// Generates `spmd for` loops in a loop. Their bounds are constant or change from iteration to iteration.
   std::string DomainInLoop();
-  /// Draws a loop that shrinks the bound of `spmd for` in each iteration, as a reduction by halves does.
+  /// Generates a loop that shrinks the bound of `spmd for` in each iteration, as a reduction by halves does.
   std::string Halving();
-  /// Draws loops that start or end at the index of an outer loop.
+  /// Generates loops that start or end at the index of an outer loop.
   std::string LoopsAround();
-  /// Draws a loop that accesses every n-th element, starting at the index of an outer loop.
+  /// Generates a loop that accesses every n-th element, starting at the index of an outer loop.
   std::string Grids();
   std::string Steps();
   std::string Triangle();
-  /// Draws stores to all elements of a square, or to its diagonal.
+  /// Generates stores to all elements of a square, or to its diagonal.
   std::string Square();
-  /// Draws branches that write different elements if their conditions exclude each other.
+  /// Generates branches that write different elements if their conditions exclude each other.
   std::string Chain();
   std::string Where();
   std::string Strided();
-  /// Draws `spmd for` loops over parts of a dimension that together cover it.
+  /// Generates `spmd for` loops over parts of a dimension that together cover it.
   std::string Joined();
   std::string View();
   std::string ViewEdges();
   std::string ViewRows();
   std::string Folded();
   std::string Asserted();
-  /// Draws a loop in which `continue` ends some iterations.
+  /// Generates a loop in which `continue` ends some iterations.
   std::string Continued();
-  /// Draws loop iterations that read what earlier iterations have written.
+  /// Generates a loop whose iterations read what earlier iterations have written.
   std::string Recurrence();
-  /// Draws a `sync` in only some iterations of a loop.
+  /// Generates a loop in which only some iterations reach a `sync`.
   std::string Waiting();
   std::string RedBlack();
   std::string Flat();
-  /// Draws statements outside `spmd for`.
+  /// Generates statements outside `spmd for`.
   std::string Cores();
-  /// Draws numbers that each core counts for itself.
+  /// Generates counters that each core increments for itself.
   std::string Counted();
-  /// Draws numbers that each core computes for itself and that blocks read. They may differ between cores.
+  /// Generates numbers that each core computes for itself, and blocks that read these numbers. The numbers
+  /// may differ between cores.
   std::string Agreed();
   std::string Atomic();
   std::string LaunchTensor();
-  /// Draws loops within a block, over parts of a range and over elements next to it.
+  /// Generates loops within a block, over parts of a range and over elements next to it.
   std::string Inner();
-  /// Draws tiling by hand: a scalar for each tile, and a loop over the elements from there to the tile's end.
+  /// Generates tiling by hand: an outer loop over the starts of tiles, and an inner loop over the elements of
+  /// a tile.
   std::string Tiling();
-  /// Draws blocks selected by number, in a loop that may skip some of them, and conditions on a number times
-  /// a size.
+  /// Generates a loop over the numbers of blocks, which may skip some of them, and conditions on a block's
+  /// number times a size.
   std::string Numbered();
-  /// Draws a block that writes elements and reads them at other indices.
+  /// Generates a block that writes elements and reads them at other indices.
   std::string Shuffled();
-  /// Draws variables that change along with a loop, inside blocks and around them.
+  /// Generates variables that are updated in each iteration of a loop, inside blocks and around them.
   std::string Vars();
-  /// Draws `spmd for` loops in a branch that all cores take.
+  /// Generates `spmd for` loops in a branch that all cores take.
   std::string IfAround();
   std::string Three();
-  /// Draws conditions that are unknown at compile time. Two of them may be equal or opposite.
+  /// Generates conditions that are unknown at compile time. Two of them may be equal or opposite.
   std::string Opaque();
-  /// Draws quotients and remainders, which may or may not reconstruct an index.
+  /// Generates quotients and remainders, which may or may not reconstruct an index.
   std::string Computed();
   std::string PingPong();
   std::string Reduce();
-  /// Draws parts bounded by tables: by neighbouring values of one table, or by starts and lengths.
+  /// Generates parts bounded by tables: by neighbouring values of one table, or by starts and lengths.
   std::string Ragged();
   struct Part {
     std::string from;
@@ -127,37 +130,40 @@ class Drawer {
   };
   Part TablePart(const std::string& off, const std::string& e);
   std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
-  /// Draws `spmd for` loops over a two-dimensional domain, whose bounds may change around the loops.
+  /// Generates `spmd for` loops over a two-dimensional domain. An outer loop may change the bounds
+  /// of the domain.
   std::string Planes();
-  /// Draws nested loops with the bounds of enclosing loops, and a `sync` in some of their iterations.
+  /// Generates nested loops whose bounds depend on enclosing loops. Some of their iterations reach a
+  /// `sync`.
   std::string DeepLoops();
-  /// Draws nested branches that test only a few conditions, so that an outer test may decide an inner one.
+  /// Generates nested branches that test only a few conditions, so that an outer test may decide an inner
+  /// one.
   std::string Hidden();
   std::string Branches(const Texts& conditions, const std::string& y, const std::string& i,
                        size_t depth);
-  /// Draws numbers near the limits of 64 bits, whose sums and products wrap.
+  /// Generates numbers near the limits of 64 bits, whose sums and products wrap.
   std::string Extremes();
-  /// Draws a number split into a row and a column.
+  /// Generates a number split into a row and a column.
   std::string Divided();
-  /// Draws conditions on values that are undefined in some launches.
+  /// Generates conditions on values that are undefined in some launches.
   std::string Partial();
-  /// Draws sizes times large constants in indices, which may overflow 64 bits.
+  /// Generates sizes times large constants in indices, which may overflow 64 bits.
   std::string GreatSizes();
-  /// Draws products of sizes that overflow 64 bits, which is possible in tensors without elements.
+  /// Generates products of sizes that overflow 64 bits, which is possible in tensors without elements.
   std::string Products();
-  /// Draws an arbitrary number plus several products, added one by one.
+  /// Generates an arbitrary number plus several products, added one by one.
   std::string Summed(const std::string& i, const std::string& y);
-  /// Draws indices that wrap in a narrow type.
+  /// Generates indices that wrap in a narrow type.
   std::string Narrow();
-  /// Draws indices chosen by an `if`.
+  /// Generates indices chosen by an `if`.
   std::string Choices();
-  /// Draws indices loaded from a table. Outside the table, the load's default is used.
+  /// Generates indices loaded from a table. Outside the table, the load's default is used.
   std::string LookedUp();
-  /// Draws constants limited by `static_assert`.
+  /// Generates constants limited by `static_assert`.
   std::string Statics();
-  /// Draws statements that are only executed for some numbers of cores.
+  /// Generates statements that are only executed for some numbers of cores.
   std::string CoreCounts();
-  /// Draws several stages in one kernel, which run at the same time.
+  /// Generates several stages in one kernel, which run at the same time.
   std::string Stages();
 
   std::mt19937_64 random_;

@@ -55,7 +55,7 @@ Result<std::optional<interp::Trap>> DrawnLaunch::Interpret(const ir::Module& mod
                            {order, {}, Sanitizers{watch, watch}});
 }
 
-/// Draws a number. It is small unless the parameter with this name is meant to overflow 64 bits.
+/// Generates a number. It is small unless the parameter with this name is meant to overflow 64 bits.
 int64_t DrawnLaunch::Number(std::string_view name) {
   static constexpr int64_t kMost[] = {INT64_MAX, INT64_MIN, int64_t{1} << 62, -1, 0, 5};
   static constexpr int64_t kWide[] = {4294967295, int64_t{1} << 30, int64_t{1} << 31, 1, 0, 5};

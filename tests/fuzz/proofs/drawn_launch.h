@@ -15,7 +15,8 @@
 
 namespace kdl::fuzz {
 
-/// The values of sizes by name. Also contains scalar parameters if a counterexample gives them.
+/// Maps the names of sizes to their values. If a counterexample gives values of scalar parameters, these are
+/// included.
 using Sizes = std::map<std::string, int64_t>;
 
 /// Returns the values as text: `N = 5, M = 2`.
@@ -24,7 +25,7 @@ std::string ToText(const Sizes& sizes);
 /// The arguments of one launch of a random kernel, and its run in the interpreter.
 class DrawnLaunch {
  public:
-  /// Draws all values that `sizes` does not give. `fits()` is then true, unless a `static_assert` rejects the
+  /// Generates all values that `sizes` does not give. `fits()` is false if a `static_assert` rejects the
   /// constants or a tensor is too large.
   DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed);
 
@@ -32,8 +33,8 @@ class DrawnLaunch {
   /// Returns the constants and scalars as text: `s = -1, u = 2, `.
   const std::string& said() const { return said_; }
   const interp::KernelArguments& arguments() const { return arguments_; }
-  /// Returns whether both launches have the same elements, to compare the results of two runs of the same
-  /// launch.
+  /// Returns whether the tensors of both launches have the same contents. Used to compare two runs of the
+  /// same launch.
   bool HasElementsOf(const DrawnLaunch& other) const { return memory_ == other.memory_; }
 
   Result<std::optional<interp::Trap>> Interpret(const ir::Module& module,

@@ -83,8 +83,8 @@ struct Compiled {
   }
 };
 
-/// Returns a difference in the result if the launch runs with another number of cores, which distributes the
-/// blocks in another way.
+/// Runs the launch again with a different number of cores, which distributes the blocks differently. Returns
+/// a difference between the results, if there is one.
 std::optional<std::string> FindOther(const Compiled& compiled, const DrawnLaunch& launch,
                                      const Sizes& sizes, int64_t cores, uint64_t seed) {
   DrawnLaunch other(*compiled.kernel(), sizes, seed);
@@ -174,7 +174,7 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
     // Each size is small at least once, so that corner cases are likely.
     Sizes sizes = {{"N", kSizes[random() % std::size(kSizes)]}, {"M", kSizes[random() % 6]}};
     if (n == 0) sizes["N"] = 5;
-    // These sizes are for tensors without elements.
+    // These sizes are large. They only occur in tensors without elements.
     for (const char* name : {"H", "G"}) sizes[name] = kGreat[random() % std::size(kGreat)];
     int64_t cores = kCores[random() % std::size(kCores)];
     auto found = Find(compiled, sizes, cores, random(), judgement);

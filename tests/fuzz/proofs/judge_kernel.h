@@ -12,7 +12,7 @@ enum class Verdict : uint8_t {
   Accepted,   ///< accepted, and clean under the sanitizer
   Definite,   ///< refused with a counterexample, which the sanitizer confirms if it can
   Unproven,   ///< refused without a counterexample
-  Malformed,  ///< invalid in the language: a bug in the drawer
+  Malformed,  ///< invalid in the language: a bug in this fuzzer
   Unsound,    ///< accepted, but the sanitizer finds an error
   Differs,    ///< accepted, but compiled code and the interpreter give different results
   Untrue,     ///< refused with a counterexample at which the sanitizer finds nothing
@@ -30,8 +30,8 @@ struct Judgement {
 /// sizes.
 Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed);
 
-/// Returns whether the sanitizer finds an error in the kernel, which the proofs refuse. If so, a bug in the
-/// proofs might let the kernel pass.
+/// Returns whether the sanitizer finds an error in the kernel, which the proofs refuse. Such a kernel can
+/// show that a fault planted in the proofs is noticed: the faulty proofs may accept it.
 bool IsRightlyRefused(const std::string& text, uint64_t seed);
 
 /// Returns whether the proofs accept the kernel with the planted fault. Returns false if the kernel has

@@ -15,7 +15,7 @@
 #include "judge_kernel.h"
 #include "support/check.h"
 
-// Draws kernels that are hard for the proofs and checks the compiler's claims. An accepted kernel must be
+// Generates kernels that are hard for the proofs and checks the compiler's claims. An accepted kernel must be
 // clean under the sanitizer. A kernel refused with a counterexample must fail at the counterexample's sizes,
 // as the error says.
 

@@ -42,7 +42,8 @@ def write_kernels(folder):
 
 
 def drawn(types, level, random, m, n, k):
-    """Draws the factors. Returns them with a function that checks the bytes of their product."""
+    """Generates the factors. Returns them with a function that checks the bytes of their
+    product."""
     if types == BF16.split():
         a, b = bf16_dot.drawn(random, (m, k)), bf16_dot.drawn(random, (k, n))
         wanted = bf16_dot.product(a, b, TERMS_OF[level])

@@ -17,8 +17,8 @@ def to_f32(exact):
 
 
 def add(a, b):
-    """Adds f32 values given as f64, and rounds the sum to odd. The rounding error of the sum is exact, and
-    shows in which direction its last bit may be set."""
+    """Adds f32 values that are given as f64, and rounds the sum to odd. The rounding error of the sum is
+    computed exactly; its sign shows in which direction the last bit may be set."""
     total = a + b
     of_b = total - a
     lost = np.where(np.isfinite(total), (a - (total - of_b)) + (b - of_b), 0.0)
@@ -43,7 +43,8 @@ def product(a, b, terms):
 
 
 def drawn(random, shape):
-    """Draws bf16 bits of all magnitudes: mostly near one, some subnormal, some whose products overflow."""
+    """Returns random bf16 bits of all magnitudes: mostly near one, some subnormal, some whose products
+    overflow."""
     exponents = random.choice([0, 1, 60, 64, 118, 124, 127, 128, 131, 190], shape, p=[.02, .01, .02, .02, .1, .2, .3, .2, .12, .01])
     return (random.integers(0, 2, shape) << 15 | exponents << 7 | random.integers(0, 128, shape)).astype(np.uint16)
 

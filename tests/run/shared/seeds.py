@@ -1,5 +1,5 @@
-"""Shared by scripts that draw a kernel for each seed, or that run as many items of a list as there is time
-for."""
+"""Shared by scripts that generate a kernel for each seed, or that run as many items of a list as there is
+time for."""
 
 import argparse
 import concurrent.futures

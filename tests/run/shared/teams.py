@@ -1,6 +1,6 @@
-"""Tests for devices whose cores are workgroups of threads. Samples and families are compared with their
-contracts and the interpreter. Also tests traps with their locations, a barrier across the whole launch in a
-loop, programs for several devices, and prints."""
+"""Tests for devices whose cores are workgroups of threads. The kernels of the samples and of
+tests/run/families are compared with their contracts and the interpreter. Also tests traps with their
+locations, a barrier across the whole launch in a loop, programs for several devices, and prints."""
 
 import argparse
 import os
@@ -136,7 +136,7 @@ def kernelc(*arguments, seconds=300, environment=None):
 
 
 def keep_contracts(kind, seconds):
-    """Tests kernels of some samples and the families, as many as there is time for."""
+    """Tests as many kernels of some samples and of tests/run/families as there is time for."""
     def keeps(case, _):
         file, kernel = case
         what = f"{kernel} of {file.name} keeps its contract on {kind}"
@@ -182,7 +182,7 @@ def count_devices(kind):
 
 
 def missing(kind, count):
-    """Returns the reason why there is no device after the last device."""
+    """Returns the reason that kernelc gives for refusing a device number beyond the last device."""
     ordinal = {2: "2nd", 3: "3rd"}.get(count + 1, f"{count + 1}th")
     return f"it would be the {ordinal}, {count} match"
 
@@ -217,7 +217,7 @@ def described(kind, count):
 
 
 def programs(kind, folder):
-    """Runs programs on the device and the host, and on two devices, and kernels that print."""
+    """Runs programs on the device and the host, programs on two devices, and kernels that print."""
     (folder / "both.kdl").write_text(DEVICES)
     run = ["run", folder / "both.kdl", "--set", "N=37"]
     alone = kernelc(*run)
