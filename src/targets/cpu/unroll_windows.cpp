@@ -13,7 +13,7 @@
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/passes.h"
 
-// unroll-windows: unrolls a reduction over a small window that slides along the axes of the result. Neighbors
+// unroll-windows: unrolls a reduction over a small window that moves along the axes of the result. Neighbors
 // are then loaded from the tensor, and the reduction becomes a part of an elementwise loop. Its terms are
 // neither stored in a tile nor moved between registers.
 //
@@ -68,7 +68,7 @@ bool IsCheap(const Op* op) {
 class SmallWindow {
  public:
   /// Returns the window over which the op reduces, or nothing if it is not known or too large.
-  static std::optional<SmallWindow> Of(const Op* reduction) {
+  static std::optional<SmallWindow> FindWindow(const Op* reduction) {
     SmallWindow window;
     int64_t points = 1;
     for (AxisId axis : reduction->attr<AttrKey::Axes>()) {
@@ -122,7 +122,7 @@ class SmallWindow {
 };
 
 /// Returns whether the load's index moves along both an axis of the window and another axis in one dimension.
-bool Slides(const Op* load, const SmallWindow& window) {
+bool MovesWithResult(const Op* load, const SmallWindow& window) {
   auto index = IndexOf(load);
   ir::Access access = load->attr<AttrKey::Access>();
   return std::ranges::any_of(access.dims, [&](const ir::AccessDim& dim) {
@@ -150,7 +150,7 @@ bool IsContiguous(const Op* load, const SmallWindow& window) {
 /// The ops that compute the terms of a reduction from values that do not vary in the window.
 struct Terms {
   bool are_cheap = true;
-  bool slide = false;
+  bool is_moving = false;
 
   Terms(const Op* reduction, const SmallWindow& window) {
     for (const Value* factor : Factors(reduction)) Visit(factor, window);
@@ -170,7 +170,7 @@ struct Terms {
     are_cheap = op && IsCheap(op) && !MayTrap(op) && !op->HasAttr(AttrKey::Copied);
     if (!are_cheap || op->kind() == OpKind::Iota) return;
     if (op->kind() == OpKind::Load) {
-      slide = slide || Slides(op, window);
+      is_moving = is_moving || MovesWithResult(op, window);
       are_cheap = IsContiguous(op, window);
     }
     for (const Value* operand : op->operands()) {
@@ -317,10 +317,10 @@ void RunUnrollWindows(PassContext& context, ir::Function& kernel) {
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction}) {
     for (Op* op : passes::OpsOfKind(kernel, kind)) {
       if (!IsPlain(op) || op->result()->type()->axes.empty()) continue;
-      std::optional<SmallWindow> window = SmallWindow::Of(op);
+      std::optional<SmallWindow> window = SmallWindow::FindWindow(op);
       if (!window || IsOuterProduct(op, *window)) continue;
       Terms terms(op, *window);
-      if (!terms.are_cheap || !terms.slide) continue;
+      if (!terms.are_cheap || !terms.is_moving) continue;
       Unroller(context.module, op, *window).Unroll();
       changed = true;
     }
