@@ -48,8 +48,8 @@ class Registry {
   /// description is built into kernelc. Otherwise returns an empty string.
   std::string_view DescribedExample(std::string_view text) const;
 
-  /// If a device spec makes this machine run code from a file (a plugin, or a file that names programs to
-  /// run), returns the path of that file. Otherwise returns an empty string.
+  /// If a device spec makes the machine that compiles run code from a file (a plugin, or a file that names
+  /// programs to run), returns the path of that file. Otherwise returns an empty string.
   std::string CodeFile(std::string_view text) const;
   /// Permits device specs to run the code in a file. Source files, even from third parties, may contain such
   /// specs, so no code runs unless either its own file or every file has been permitted.

@@ -6,9 +6,9 @@
 
 namespace kdl::targets {
 
-/// The `generate` function of interpreted kinds. The payload of the image is the text of the kernels' KIR
-/// after the family's last pass. The entry of a kernel is its name in that text. The image has the kind that
-/// the targets' specs name.
+/// The `generate` function of device kinds that interpret KIR. The payload of the image is the text of the
+/// kernels' KIR after the family's last pass. The entry of a kernel is its name in that text. The image has
+/// the kind that the targets' specs name.
 Result<codegen::CompiledModule> GenerateText(std::span<const TargetKernels> kernels,
                                              const codegen::CompileOptions& options);
 

@@ -29,7 +29,7 @@ class CDialect final : public opencl::Dialect {
     scratchpad_bytes += ir::WorkgroupBytes(buffer);
   }
 
-  /// Every thread reaches each barrier, and reports there whether it has trapped.
+  /// All threads reach each barrier. At the barrier, each thread reports whether it has trapped.
   void WriteBarrier(Writer& w) override {
     w.tells ? w.Line("if (kdl_at->wait(kdl_at, !ok)) ok = going = 0;")
             : w.Line("kdl_at->wait(kdl_at, 0);");
@@ -78,7 +78,7 @@ class CDialect final : public opencl::Dialect {
   int64_t scratchpad_bytes = 0;  ///< scratchpad bytes that the kernel uses
 
  private:
-  // after the memories that every kernel has: memory, shared, record, prints
+  // The first tensor comes after the memories that every kernel has: memory, shared, record and prints.
   static constexpr int kFirstTensor = 4;
 
   struct CopyEnds {

@@ -4,9 +4,9 @@
 #include "ir/workgroup_memory.h"
 #include "kdl/cluster_abi.hpp"
 
-// The function of a kernel is a `kdl_cluster_kernel`. Its parameters are the launch's numbers, the offsets of
-// memories, and the thread. The memories are those of workgroup_abi.h: memory, shared, record, prints, and
-// one for each tensor.
+// The function of a kernel has the type `kdl_cluster_kernel`. Its parameters are the numbers of the launch,
+// the offsets of memories, and the current thread. The memories are those of workgroup_abi.h: memory, shared,
+// record, prints, and one for each tensor.
 
 namespace kdl::codegen::cluster {
 

@@ -11,7 +11,8 @@
 
 namespace kdl::codegen {
 
-/// What to generate. A generator that is given a `Backend` uses the optimization level of that `Backend`.
+/// Options that say what a code generator should generate. If the generator is given a `Backend`, it uses the
+/// optimization level of the `Backend` instead of `opt_level`.
 struct CompileOptions {
   bool object = true;
   bool assembly = false;
@@ -44,12 +45,12 @@ struct StepInstruction {
   std::string_view intrinsic;
   std::array<std::string_view, 3> sums = {};
   bool of_types = false;  ///< whether the intrinsic is overloaded on its types instead of BITS
-  /// For instructions that also multiply tiles: the intrinsic to use if the first factor has the rows,
-  /// and the one to use if it has the columns.
+  /// For instructions that also multiply tiles: the intrinsic to use if the first factor contains the rows of
+  /// the result, and the one to use if it contains the columns.
   std::array<std::string_view, 2> tiles = {};
   Scalar a = Scalar::Bool;  ///< element type of the first factor
-  /// The types of the factors that the intrinsic takes. If the bytes of a factor have the other signedness,
-  /// 128 is added to them.
+  /// The types of the factors that the intrinsic accepts. If a factor consists of bytes of the opposite
+  /// signedness, 128 is added to them.
   std::array<Scalar, 2> takes = {};
   int taken = 0;  ///< number of terms in each call; an instruction may need several calls
   std::string_view scalable = {};  ///< intrinsic for scalable vectors of more than 128 bits
@@ -72,7 +73,8 @@ struct KernelCode {
   int64_t frame_bytes = 0;  ///< size of a core's coroutine frame, if the kernel has barriers
   /// The number of counters that a launch needs for dynamic scheduling.
   int64_t dynamic_counter_count = 0;
-  /// The scratch bytes of a core. They include coroutine frames after coroutines have been split.
+  /// The size of a core's scratch memory in bytes. After coroutines have been split, it includes their
+  /// frames.
   int64_t scratch_bytes = 0;
   std::vector<TrapLocation> locations;
   /// The name of the kernel in the image's KIR text, which the interpreter runs. Empty if the text already
@@ -94,7 +96,7 @@ struct CompiledModule {
   std::string kind;  ///< kind of device that loads the code, such as `host`
   std::string arch;
   std::string payload;  ///< what the device loads; if empty, `object` contains the entries
-  std::string object;   ///< for the host's linker; may be empty
+  std::string object;   ///< an object file for the host's linker; may be empty
   std::string assembly;
   std::string llvm_ir;
   std::vector<KernelCode> kernels;  ///< grouped by source, in the order of the sources

@@ -21,8 +21,8 @@ std::string WorkgroupEntry(const ir::Function& kernel, size_t number);
 bool HasOp(const ir::Function& kernel, ir::OpKind kind);
 /// Returns whether the op may trap, which stops the thread.
 bool MayTrap(const ir::Op* op);
-/// Returns whether a `while` loop contains a grid-wide barrier, which synchronizes all cores of a launch.
-/// Each iteration of the loop is then one part of the launch.
+/// Returns whether a `while` loop contains a grid-wide barrier, which synchronizes all cores of a launch. If
+/// so, each iteration of the loop is one part of the launch.
 bool IsOfParts(const ir::Op* loop);
 
 /// If a workgroup loop, whose iterations are distributed to threads, counts up from 0 and gives each thread
@@ -45,8 +45,8 @@ struct WorkgroupPlace {
 };
 
 /// Allocates the memory of a core, in the order of the requests. If the kernel has grid-wide barriers, a
-/// launch calls the kernel once for each part between barriers. Buffers that outlive a part are then placed
-/// in scratch.
+/// launch calls the kernel once for each part between barriers. In that case, buffers that outlive a part are
+/// placed in scratch memory.
 class WorkgroupLayout {
  public:
   WorkgroupLayout(const ir::Function& kernel, KernelCode& code, int64_t workgroup_bytes)
@@ -58,8 +58,8 @@ class WorkgroupLayout {
   /// Reserves workgroup memory for something other than a buffer.
   void ReserveWorkgroupMemory(int64_t bytes) { workgroup_bytes_ -= bytes; }
   WorkgroupPlace PlaceBuffer(const ir::Value* buffer);
-  /// Reserves scratch for a number that each thread keeps from one part of the launch to the next. Returns
-  /// the offset of thread 0's number, after which the numbers of the other threads follow.
+  /// Reserves scratch memory for a number that each thread keeps from one part of the launch to the next.
+  /// Returns the offset of thread 0's number, after which the numbers of the other threads follow.
   int64_t KeptPlace(Scalar scalar);
 
  private:
@@ -68,7 +68,8 @@ class WorkgroupLayout {
   const ir::Function& kernel_;
   KernelCode& code_;
   int64_t workgroup_bytes_;
-  /// Whether the kernel has grid-wide barriers. Buffers without the attribute `brief` then outlive a call.
+  /// Whether the kernel has grid-wide barriers. If so, buffers without the attribute `brief` outlive a call
+  /// of the kernel.
   bool syncs_;
 };
 

@@ -45,7 +45,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Sets one of LLVM's command-line options, for settings that it has no other interface for.
+/// Sets one of LLVM's command-line options. Some settings of LLVM have no other interface.
 void SetFlag(llvm::StringRef name, bool value) {
   auto& known = llvm::cl::getRegisteredOptions();
   auto found = known.find(name);

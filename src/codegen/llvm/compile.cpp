@@ -17,8 +17,8 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Sets the processor that a function is compiled for. Functions in the same object may be for different
-/// processors.
+/// Sets the processor for which a function is compiled. Functions in the same object may be compiled for
+/// different processors.
 void SetProcessor(llvm::Function* function, const Processor& processor) {
   function->addFnAttr("target-cpu", processor.cpu);
   function->addFnAttr("target-features", processor.features);

@@ -23,12 +23,12 @@ struct Memory {
   llvm::Value* base = nullptr;
   std::vector<llvm::Value*> strides;
   llvm::MDNode* alias_scope = nullptr;
-  llvm::MDNode* noalias = nullptr;  ///< null if nothing is known
+  llvm::MDNode* noalias = nullptr;  ///< alias metadata for accesses; null if nothing is known
   int64_t panel = 0;  ///< elements in a row of a swizzled panel; 0 if the layout has no panels
 };
 
 /// The ring buffer of a pipe, in the core's workspace. `base` is the start of the ring. `slots` describes the
-/// layout and the aliasing of each of its entries.
+/// layout and the aliasing of each slot.
 struct RingMemory {
   ir::Ring ring;
   llvm::Value* base = nullptr;
@@ -93,7 +93,7 @@ struct Emitter {
   class SourceLines* lines = nullptr;  ///< null if no line table is wanted
   int loop_depth = 0;
   llvm::BasicBlock* iteration = nullptr;  ///< start of the innermost loop's body (see AddIndex)
-  std::optional<Coroutine> coroutine;     ///< set while a stage is emitted
+  std::optional<Coroutine> coroutine;     ///< set while a coroutine is emitted
   std::vector<llvm::Value*> stages;       ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
   std::unordered_map<const ir::Value*, llvm::Value*> scalars;
@@ -179,7 +179,7 @@ void PrepareDynamicCounters(Emitter& emitter);
 void EmitDynamicLoop(Emitter& emitter, ir::Op* op);
 
 // regions.cpp
-/// Describe the memory areas whose overlaps are analyzed.
+/// The kinds of memory areas whose overlaps are analyzed.
 enum class RegionKind : uint8_t { Tensor, LaunchTensor, Buffer, Ring };
 struct Region {
   RegionKind kind;
@@ -203,7 +203,7 @@ void PrepareMemories(Emitter& emitter);
 void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)>& visit);
 /// Allocates memory on the core's stack at the function's entry, with unspecified contents.
 llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name);
-/// Loads field `field` of an ABI struct that no core writes. The result has the field's type.
+/// Loads field `field` of an ABI struct, which no core may write. The result has the field's type.
 llvm::Value* LoadField(Emitter& emitter, llvm::StructType* type, llvm::Value* base, unsigned field,
                        const char* name);
 /// Loads an address from kdl_core, with the alignment that the ABI guarantees.
@@ -243,7 +243,7 @@ void StoreTrap(Emitter& emitter, llvm::Value* code, llvm::Value* location);
 
 // entry.cpp
 void EmitKernel(Emitter& emitter);
-/// Emits the start of a kernel and of each of its stages: core id, sizes, scalars and addresses.
+/// Emits the start of a kernel or stage, which loads the core's id, sizes, scalars and addresses.
 void EmitPrologue(Emitter& emitter);
 
 // coroutines/barriers.cpp
@@ -263,7 +263,7 @@ bool HasLaunchTensors(const ir::Function& kernel);
 /// Returns the memories of the tensors that all cores share. They are placed one after another, starting at
 /// `shared`.
 std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* shared);
-/// Emits the shared_bytes_fn if the kernel has launch tensors; else returns null.
+/// Emits the shared_bytes_fn if the kernel has launch tensors. Otherwise returns null.
 llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);
 
@@ -291,12 +291,12 @@ void ReadDims(Emitter& emitter);
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow);
 /// Emits a sum, difference or product together with its overflow flag.
 llvm::Value* WithOverflow(Emitter& emitter, SizeKind kind, llvm::Value* lhs, llvm::Value* rhs);
-/// Emits the busy_cores_fn if the kernel has `busy_cores` ops; else returns null.
+/// Emits the busy_cores_fn if the kernel has `busy_cores` ops. Otherwise returns null.
 llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& names,
                               KernelCode& code);
 
 // before_launch/launch_check.cpp
-/// Emits the check_fn if launches need one; else returns null. The traps of the check are added to the
+/// Emits the check_fn if launches need one. Otherwise returns null. The traps of the check are added to the
 /// kernel's locations.
 llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);

@@ -48,7 +48,7 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   return memory;
 }
 
-/// Returns a constant in the object's own memory. Tables with equal elements share one constant.
+/// Returns a constant that contains the table's elements. Tables with equal elements share one constant.
 llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned space) {
   ir::ElementBits elements = table->attr<ir::AttrKey::Elements>();
   Scalar scalar = table->result()->type()->scalar;

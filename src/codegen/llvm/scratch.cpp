@@ -17,7 +17,7 @@ namespace kdl::codegen {
 namespace {
 
 constexpr int64_t kStackBytes = 4096;  // limit on the total size of a kernel's stack buffers
-// limit on the size of one stack buffer: 64 lanes
+// The limit on the size of one stack buffer: 64 lanes.
 constexpr int64_t kStackBufferBytes = int64_t{64} * 8;
 
 int64_t BufferBytes(ir::Type type) {
@@ -39,8 +39,7 @@ bool Has(const ir::Region* region, ir::Trait trait) {
   return found;
 }
 
-/// Reserves `bytes`, rounded up to the alignment, at offset `top`, advances `top`, and returns the old
-/// offset.
+/// Reserves `bytes`, rounded up to the alignment, at offset `top`. Advances `top` and returns the old offset.
 int64_t TakeBytes(int64_t bytes, int64_t& top) {
   constexpr int64_t kAlign = KDL_SCRATCH_ALIGNMENT;
   int64_t begin = top;

@@ -282,8 +282,9 @@ int64_t TableBytes(const ir::Function& kernel) {
   return bytes;
 }
 
-/// If the tables are too large for some devices, omits the kernel where the runtime reports too little
-/// constant memory. An empty kernel, with another name, then shows why the kernel is missing.
+/// If the tables are too large for some devices, omits the kernel on devices for which the runtime reports
+/// too little constant memory. On these devices, an empty kernel with a different name shows why the kernel
+/// is missing.
 std::string GuardTables(const std::string& entry, int64_t bytes, std::string text) {
   constexpr int64_t kEverywhere = 64 << 10;  // the number of bytes that OpenCL 1.2 guarantees
   if (bytes <= kEverywhere) return text;

@@ -28,7 +28,7 @@ void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Region
   std::vector<std::string> values;
   for (size_t i = 0; i < targets.size(); ++i) values.emplace_back(w.Get(yield->operand(i)));
   for (size_t i = 0; i + 1 < targets.size(); ++i) {
-    // A later assignment may need the old value of this variable.
+    // A later assignment may need the old value of this variable, so the value is saved.
     bool wanted = false;
     for (size_t j = i + 1; j < targets.size(); ++j) wanted |= values[j] == targets[i];
     if (!wanted) continue;
@@ -62,8 +62,8 @@ void MeetOnceMore(Writer& w, const Op* op) {
   if (HaveMet(op)) w.Line("KDL_MEET;");
 }
 
-/// Returns whether an op with regions, or a barrier, follows `op` in its region. If not, the barrier at the
-/// region's end is enough.
+/// Returns whether an op with regions, or a barrier, follows `op` in its region. If not, no barrier is needed
+/// directly after `op`, because the one at the region's end is enough.
 bool MoreFollows(const Op* op) {
   for (const Op* next = op->next(); next; next = next->next()) {
     if (!next->regions().empty() || next->kind() == OpKind::Barrier) return true;
@@ -192,7 +192,8 @@ void WriteLoop(Writer& w, const Op* op) {
            lo, iterations, step);
   }
   WriteIteration(w, op, carried);
-  // A stopped thread reads zeros, so a value that it waits for may never appear.
+  // A stopped thread reads zeros. It must leave the loop, because the value for which it waits may never
+  // appear.
   if (op->HasAttr(AttrKey::Breaks))
     w.Line("  if (!{}{}) break;", carried[0], w.traps ? fmt::format(" || !{}", w.live()) : "");
   w.Line("}}");

@@ -60,10 +60,10 @@ struct Writer {
   std::unordered_map<const ir::Value*, std::string> values = {};
   std::unordered_map<const ir::Value*, Memory> memories = {};
   std::unordered_set<std::string> taken = {};
-  bool syncs = false;         ///< the kernel has grid-wide barriers; a call executes one part
-  bool traps = false;         ///< an op may stop a thread; stopped threads access no memory
-  bool tells = false;         ///< all threads learn of a stop at the next barrier
-  bool in_workgroup = false;  ///< the op is in a workgroup loop, where threads diverge
+  bool syncs = false;         ///< whether there are grid-wide barriers; a call executes one part
+  bool traps = false;         ///< whether an op may stop a thread; stopped threads access no memory
+  bool tells = false;         ///< whether all threads learn of a stop at the next barrier
+  bool in_workgroup = false;  ///< whether the op is in a workgroup loop, where threads diverge
   ir::Loc loc = {};           ///< source position of the op that is being written
 
   /// Writes a line, indented by the current depth.
@@ -87,8 +87,8 @@ struct Writer {
   std::string_view live() const { return in_workgroup ? "ok" : "going"; }
 };
 
-/// Returns the C type of a scalar in a register. A bool has the type int there, but uchar in memory. A float
-/// below f32 has an integer type, for its bits.
+/// Returns the C type of a scalar in a register. A bool has the type int in a register, but uchar in memory.
+/// A float below f32 has an integer type, for its bits.
 std::string_view RegisterType(Scalar scalar);
 /// Returns the C type of a scalar, or of a vector (such as `float4`).
 std::string RegisterType(ir::Type type);

@@ -71,8 +71,8 @@ constexpr std::string_view kNames =
     "wctype wcwidth wmemchr wmemcmp wmemcpy wmemmove wmempcpy wmemset wprintf write wscanf y0 "
     "y1 yn ";
 
-// Suffixes of related functions, such as `expf` and `expf64x` for types other than `double`, `qsort_r`,
-// `toupper_l`, `getc_unlocked` and `lseek64`.
+// Suffixes of functions that are variants of other functions, for example `expf` and `expf64x` (for types
+// other than `double`), `qsort_r`, `toupper_l`, `getc_unlocked` and `lseek64`.
 constexpr std::string_view kSuffixes[] = {"f128", "f32x",      "f64x", "f32", "f64", "_r",
                                           "_l",   "_unlocked", "64",   "f",   "l"};
 

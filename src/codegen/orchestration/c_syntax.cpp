@@ -46,7 +46,7 @@ std::vector<std::string> CArguments(const Call& call) {
   return texts;
 }
 
-/// Returns whether the C function of the request has a parameter for an event that it returns.
+/// Returns whether the C function for the request has a parameter through which it returns an event.
 bool GivesEvent(Request request) {
   return request == Request::Transfer || request == Request::Move || request == Request::CopyBack ||
          request == Request::Copy || request == Request::Fill || request == Request::Launch ||
@@ -116,8 +116,8 @@ class SyntaxOfC final : public Syntax {
     writer.Line(fmt::format("(void){};{}", value, place));
   }
 
-  /// Prints loop bounds that are expressions as constants before the loop, so that they are computed only
-  /// once.
+  /// Prints the head of a loop. A bound that is not a name or a number is stored in a constant before the
+  /// loop, so that it is computed only once.
   void OpenLoop(Writer& writer, const LoopHead& loop, CppNames& names) const override {
     std::string hi = loop.hi;
     if (hi.find_first_of("( ") != std::string::npos) {

@@ -16,8 +16,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// Prints kernels as C functions that take pointers and sizes, in NAME.h and NAME.c, and as a C++ class that
-// never throws.
+// Prints kernels as C functions that take pointers and sizes, in NAME.h and NAME.c, and as member functions
+// of a C++ class, which never throw.
 
 namespace kdl::codegen {
 

@@ -11,8 +11,8 @@ namespace kdl::codegen {
 namespace {
 
 // All keywords of C and C++, including contextual keywords. Also the types that generated code uses without a
-// namespace, and the lower-case macros of the headers that it includes. tests/run/generated_names.py checks
-// every keyword and every macro of those headers.
+// namespace, and the lower-case macros of the headers that generated code includes.
+// tests/run/generated_names.py checks every keyword and every macro of those headers.
 constexpr std::string_view kWords =
     " "
     "alignas alignof alloca and and_eq asm auto be16toh be32toh be64toh bitand bitor bool break "
@@ -39,8 +39,8 @@ bool IsOneOf(std::string_view words, std::string_view name) {
   return words.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
-/// Returns whether the spelling cannot be a macro's. Macro names are in capitals, or begin with several
-/// capitals (`M_PIf`, `PRId64`).
+/// Returns whether the spelling shows that the name is not a macro. Macro names are in capitals, or begin
+/// with several capitals (`M_PIf`, `PRId64`).
 bool HasPlainLetters(std::string_view name) {
   if (IsSmall(name[0])) return true;
   if (!IsCapital(name[0])) return false;

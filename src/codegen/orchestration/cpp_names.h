@@ -8,16 +8,19 @@ namespace kdl::codegen {
 
 /// Chooses the names in one scope of generated C or C++.
 ///
-/// A user's name keeps its spelling if it cannot be a macro, a keyword of C or C++, or a name that generated
-/// code uses itself. Such a name begins with a small letter, or with a capital and then a small letter, or is
-/// a capital followed only by digits. It has no `_` at either end and no two in a row, and it does not begin
-/// with `kdl_`. Any other name loses those `_` and gets one at its end: `N`, `head_dim` and `Linear` stay,
-/// but `HEAD_DIM` becomes `HEAD_DIM_`, and `_Bool` becomes `Bool_`. Generated code's own names that a user's
-/// name could hide begin with `kdl_` and do not end in `_`.
+/// A user's name keeps its spelling if it can be neither a macro, nor a keyword of C or C++, nor a name that
+/// generated code uses itself. Names that are not macros begin with a small letter or with a capital and a
+/// small letter, or consist of a capital and any number of digits. A name that keeps its spelling has no `_`
+/// at either end, no two `_` in a row, and does not begin with `kdl_`. All other names are changed: they lose
+/// the `_` at their ends and all but one of several `_` in a row, and one `_` is added at the end. For
+/// example, `N`, `head_dim` and `Linear` stay the same, but `HEAD_DIM` becomes `HEAD_DIM_`, and `_Bool`
+/// becomes `Bool_`. If a user's name could hide a name that generated code uses itself, that name begins with
+/// `kdl_` and does not end in `_`.
 class CppNames {
  public:
-  /// Returns a free name for `wanted`, with a number added if the name is taken. Picking a returned name in
-  /// another scope gives the same name, if it is free there.
+  /// Returns the name to use for `wanted`, changed as described above. Adds a number if that name is taken in
+  /// this scope. A returned name that is picked again in another scope does not change, unless it is taken in
+  /// that scope.
   std::string Pick(std::string_view wanted);
   /// Like `Pick`, but for the global scope: also adds `_` to names that the C library may declare there.
   std::string PickGlobal(std::string_view wanted);

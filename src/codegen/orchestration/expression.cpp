@@ -59,7 +59,8 @@ constexpr Row kRows[] = {
 #include "kdl/scalar_ops.def"
 };
 
-/// Returns whether Definition has its own text for the op, so that no function computes it.
+/// Returns whether `Definition` prints the op in a form of its own, rather than as a function call or an
+/// operator.
 constexpr bool HasForm(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast;

@@ -13,14 +13,14 @@ namespace kdl::codegen {
 /// it is used.
 using VariableName = std::function<std::optional<std::string>(const ir::Value*)>;
 
-/// Prints host scalars as C or C++ expressions.
+/// Prints scalars that a program computes on the host as C or C++ expressions.
 class Expressions {
  public:
   Expressions(const Syntax& syntax, VariableName variable)
       : syntax_(syntax), variable_(std::move(variable)) {}
 
   std::string Text(const ir::Value* value, LiteralStyle style) const;
-  /// Returns the expression that an op computes, even if a variable holds the op's result.
+  /// Returns an expression that computes the op's result, even if a variable contains the result.
   std::string Definition(const ir::Op* op) const;
 
  private:
@@ -32,8 +32,8 @@ class Expressions {
   VariableName variable_;
 };
 
-/// Returns an expression for a size. It fails at run time if the size is undefined, for example because it
-/// divides by zero.
+/// Returns an expression for a size. The expression fails at run time if the size is undefined, for example
+/// because it divides by zero.
 std::string SizeExpression(Size size, const DimName& dim, ir::Loc loc, const Syntax& syntax);
 
 /// Returns the op's trap message in quotes, such as `"m.kdl:3:9: error: division by zero in 'a / b'"`.

@@ -107,7 +107,8 @@ bool TakeTheSame(const ir::Function& a, const ir::Function& b) {
   });
 }
 
-/// Returns whether this integer parameter differs between variants that accept the same arguments.
+/// Returns whether the caller must pass this integer parameter, because it differs between variants that
+/// accept the same arguments.
 bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
   for (const ir::Function* a : variants) {
     for (const ir::Function* b : variants) {
@@ -169,7 +170,8 @@ void Complete(FaceFunction& function, CppNames& names) {
   function.params = FaceParamsOf(function.functions);
 }
 
-/// If there are several devices, sets the device that first uses each tensor.
+/// If there are several devices, sets the owner of each tensor, that is, the device that uses the tensor
+/// first.
 void NameOwners(const ir::Module& module, FaceFunction& program) {
   if (module.devices.size() < 2) return;
   for (FaceParam& param : program.params) {

@@ -19,7 +19,7 @@ struct FaceParam {
   /// For a program's tensor that may be on any device: the device that first uses it.
   std::string owner;
   bool is_tensor = false;
-  bool any_scalar = false;  ///< a scalar whose type depends on the variant
+  bool any_scalar = false;  ///< whether this is a scalar whose type depends on the variant
 
   std::string CppType() const;
   std::string CType() const;
@@ -46,7 +46,8 @@ struct FaceFunction {
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
-  /// One of several functions for the element types of a program; private to its file.
+  /// Whether this is one of several functions for the element types of a program. Such a function is private
+  /// to its file.
   bool is_variant = false;
 };
 
@@ -152,7 +153,7 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls);
 void PrintLaunchers(Writer& writer, const ModuleFace& face);
 void PrintCPrograms(Writer& writer, const ModuleFace& face);
 
-/// The language that a program is printed in.
+/// The language in which a program is printed.
 enum class Language : uint8_t { Cpp, C };
 
 // program.cpp

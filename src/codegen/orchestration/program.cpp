@@ -18,8 +18,9 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Prints a program's body, statement by statement. A scalar becomes a variable if the source names it, or if
-// it is used more than once or in another block. Otherwise its expression is printed where it is used.
+// Prints a program's body, statement by statement. A scalar becomes a variable if the source names it, if it
+// is used more than once, or if it is used in a different block than the one that computes it. Otherwise its
+// expression is printed where it is used.
 
 namespace kdl::codegen {
 

@@ -33,7 +33,7 @@ std::string FunctionName(const Function& fn) {
   return name;
 }
 
-/// Returns whether the `fn` may fail, or contains loops. A loop ends early if something has failed.
+/// Returns whether the `fn` may fail or contains a loop. (A loop ends early if something has failed.)
 bool MayStop(const ir::Module& module, const Function& fn) {
   bool stops = false;
   ir::Walk(fn.body, [&](const Op* op) {

@@ -46,7 +46,7 @@ class Needs {
     if (!needed_.insert(op).second) return;
     for (const ir::Value* operand : op->operands()) {
       if (op->kind() == ir::OpKind::Free && operand != op->operand(0))
-        continue;  // the runtime waits for the events before it frees memory
+        continue;  // not a use: the runtime waits for the events before it frees memory
       ++uses_[operand];
       if (operand->def() && operand->def()->info().has(ir::kPure)) Mark(operand->def());
     }
@@ -79,11 +79,11 @@ class ProgramPrinter {
 
   void PrintDevices();
   void UseQueue(Name device, int64_t queue);
-  /// Initializes each size from the first dimension that consists of only this size. Then compares every
-  /// tensor with its declared shape.
+  /// Prints the initialization of each size, from the first dimension that consists of only this size. Then
+  /// prints checks that every tensor has its declared shape.
   void PrintSizes();
-  /// Checks that tensors that the program writes do not overlap other parameters. The order of launches
-  /// depends on that.
+  /// Prints checks that no tensor which the program writes overlaps any other parameter. The order of
+  /// launches depends on that.
   void PrintApart();
   std::string SizeSource(Name dim) const;
   std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const;
@@ -107,7 +107,8 @@ class ProgramPrinter {
   /// Returns `  // file.kdl:12` the first time that something from this source line is printed, otherwise an
   /// empty string.
   std::string Place(const ir::Op* op);
-  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. Place will not print this source line again.
+  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. `Place` will not print this source line
+  /// again.
   std::string FailurePlace(const ir::Op* op);
   /// Prints a region as a block. Objects that the block creates are freed at its end, after the statements
   /// that `last` prints.
@@ -168,8 +169,10 @@ class ProgramPrinter {
   void PrintTransfer(const ir::Op* op);
   void PrintRelocate(const ir::Op* op);
   void PrintCopyBack(const ir::Op* op);
-  /// Returns a request to move tensors. Its arguments are the cause, the events to wait for, the source
-  /// location, and whether elements move.
+  /// Returns a request to move tensors. Adds arguments that say on which device the tensors should be, why
+  /// they are moved, for which events the move must wait, and where it is in the source. For moves other than
+  /// a copy back, also adds whether elements are copied. They are not if they will be written before they are
+  /// read.
   Call Move(Request request, const ir::Op* op, std::vector<Item> tensors,
             std::span<ir::Value* const> after);
   void SayCause(const ir::Op* op);
@@ -181,8 +184,8 @@ class ProgramPrinter {
   /// Prints the declaration of a workspace, which is named `matmul_residual_q` for the pipe q of
   /// matmul_residual.
   void PrintWorkspace(const ir::Op* op);
-  /// Prints no statement: the request for the footprint becomes part of the statement that reserves this
-  /// number of bytes.
+  /// Prints no statement. The request for the footprint is printed as a part of the statement that reserves
+  /// this number of bytes.
   void PrintFootprint(const ir::Op* op);
   void PrintInstances(const ir::Op* op);
   /// Prints a request to reserve `instances` times `footprint` bytes of workspace.

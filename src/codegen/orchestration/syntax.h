@@ -23,8 +23,8 @@ namespace kdl::codegen {
 enum class LiteralStyle : uint8_t { Plain, Typed };
 
 /// A scalar operation: the names of its functions in kdl/scalar.hpp and kdl/scalar.h, and its infix operator
-/// in C and C++. The operator is for every type if it is a comparison, otherwise only for floats. It is empty
-/// if there is none.
+/// in C and C++. The operators of comparisons are used for all types, other operators only for floats. If
+/// there is no operator, its text is empty.
 struct Operator {
   std::string_view cpp;
   std::string_view c;
@@ -58,8 +58,8 @@ enum class Request : uint8_t {
   Write,
 };
 
-/// The C++ member or function for a request, and the C function. The C function takes the program and the
-/// object as its first arguments.
+/// The names of the C++ member or function and of the C function for a request. The first arguments of the C
+/// function are the program and the object of the request.
 struct RequestNames {
   Request request;
   std::string_view cpp;
@@ -113,7 +113,7 @@ struct Item {
     Device     ///< the queue's device; omitted in C++, where queues know it
   };
   Kind kind = Kind::Text;
-  std::vector<std::string> texts;  ///< empty: the argument is absent, or is an empty list
+  std::vector<std::string> texts;  ///< empty if the argument is absent or is an empty list
 
   Item(std::string text) : texts({std::move(text)}) {}  // NOLINT: implicit
   Item(Kind kind, std::vector<std::string> texts) : kind(kind), texts(std::move(texts)) {}
@@ -121,7 +121,7 @@ struct Item {
 
 struct Call {
   Request request;
-  std::string on;  ///< object of the request: queue, tensor, device or workspace; empty: none
+  std::string on;  ///< the queue, tensor, device or workspace of the request; may be empty
   std::vector<Item> items;
   Scalar element = Scalar::Bool;  ///< type of the element that the request reads or writes
 };
@@ -146,7 +146,7 @@ struct LoopHead {
   bool is_used;
   std::string lo;
   std::string hi;
-  std::string step;  ///< empty: the step is 1
+  std::string step;  ///< empty if the step is 1
   std::string place;
 };
 
@@ -154,7 +154,7 @@ struct LoopHead {
 struct FnFace {
   std::string name;
   std::vector<Scalar> results;
-  bool stops;  ///< true if it may fail, or if it checks whether something has failed
+  bool stops;  ///< whether it may fail, or checks whether something has failed
 };
 
 using DimName = std::function<std::string(Name)>;
@@ -184,7 +184,7 @@ class Syntax {
   /// Declares a variable. `value` is empty if the variable is assigned later.
   virtual void Variable(Writer& writer, Scalar scalar, const std::string& name,
                         const std::string& value, bool is_used) const = 0;
-  /// Sets the value of a variable at the start of the loop's next iteration.
+  /// Prints an assignment to a variable that a loop carries, of the value that it has in the next iteration.
   virtual void Next(Writer& writer, Scalar scalar, const std::string& name,
                     const std::string& value) const = 0;
   /// Computes a value without using it, or marks a parameter as unused.
@@ -234,8 +234,8 @@ class Syntax {
   /// it needs.
   virtual void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                            CppNames& names) = 0;
-  /// Handles the device parameter of a program that selects no device. `has_devices` tells whether the
-  /// program has a parameter that chooses its devices.
+  /// Called instead of `Select` if the program uses no device. Marks the parameters that are unused in this
+  /// case. `has_devices` tells whether the program has a parameter that chooses its devices.
   virtual void SelectNothing(Writer& writer, bool has_devices) const = 0;
   virtual void Select(Writer& writer, const std::string& name, const FaceDevice& device) const = 0;
   using Queues = std::vector<std::pair<std::string, int64_t>>;  ///< pairs of a device and a queue
@@ -256,7 +256,7 @@ class Syntax {
                       const std::vector<std::string>& values) const = 0;
   struct FnCall {
     std::vector<std::string> args;
-    std::string mask;  ///< empty: none; otherwise the function is called only if the mask is true
+    std::string mask;  ///< if not empty, the function is called only if the mask is true
     std::vector<std::string> names;
     bool is_used;
     std::string place;

@@ -11,8 +11,8 @@ class Writer {
  public:
   void Indent() { depth_ += 2; }
   void Outdent() { depth_ -= 2; }
-  /// Writes one line so that C compilers accept it even if it contains text of the user. An empty line has no
-  /// trailing blanks.
+  /// Writes one line so that C compilers accept it even if it contains text from the user. An empty line has
+  /// no trailing blanks.
   void Line(std::string_view text = "");
   /// Writes `head item, item, … tail` on one line. If that line would exceed column 100, it is split into
   /// several lines. These are aligned to the end of `head`, or placed below it if that is too far to the

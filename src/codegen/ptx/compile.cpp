@@ -21,7 +21,7 @@ bool HasTwoSigns(std::string_view instruction) {
          (instruction.ends_with(".s8.u8") || instruction.ends_with(".u8.s8"));
 }
 
-/// Returns the oldest PTX version that the kernels can be compiled for, since older drivers reject newer
+/// Returns the oldest PTX version that has all instructions of the kernels, since older drivers reject newer
 /// versions.
 std::string_view VersionOf(const KernelSource& source) {
   bool has_signs = false;

@@ -29,7 +29,7 @@ void PtxEmitter::EmitAsyncCopy(ir::Op* op) {
   llvm::Type* element = MemoryType(context(), copy.buffer()->type()->scalar);
   llvm::Value* to = builder.CreateInBoundsGEP(element, buffer.base, offset);
   if (to->getType()->getPointerAddressSpace() == kWorkgroup) {
-    // LLVM's intrinsic only supports 64-bit addresses of shared memory.
+    // LLVM's intrinsic supports only 64-bit addresses of shared memory, so inline PTX is used instead.
     EmitAsm(*this, "cp.async.cg.shared.global [$0], [$1], 16;", "r,l,~{memory}",
             {WorkgroupAddress(*this, to), builder.CreatePtrToInt(from, builder.getInt64Ty())});
     return;

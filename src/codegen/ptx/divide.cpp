@@ -10,8 +10,8 @@
 
 #include "codegen/ptx/emitter.h"
 
-// Expands 64-bit divisions. The assembler would turn them into calls to its own function, and registers would
-// be spilled around these calls. The expansion approximates 2^64 / d from below. It starts with the f32
+// Expands 64-bit divisions. The assembler would turn them into calls to a function of its own, and registers
+// would be spilled around these calls. The expansion approximates 2^64 / d from below. It starts with the f32
 // reciprocal, whose relative error is less than 2^-21. Two Newton steps follow, each of which squares the
 // error. The result is too small by less than 2, so the quotient is too small by at most 2.
 
@@ -84,7 +84,7 @@ bool IsDivision(const llvm::Instruction& instruction) {
     case llvm::Instruction::SDiv:
     case llvm::Instruction::URem:
     case llvm::Instruction::SRem:
-      // LLVM turns divisions by constants into multiplications.
+      // Divisions by constants need no expansion, because LLVM turns them into multiplications.
       return instruction.getType()->isIntegerTy(kBits) &&
              !llvm::isa<llvm::Constant>(instruction.getOperand(1));
     default:

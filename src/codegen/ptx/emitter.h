@@ -57,8 +57,8 @@ void WriteOutDivisions(llvm::Module& module);
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
 /// Converts a pointer to shared memory to the 32-bit address that PTX instructions use.
 llvm::Value* WorkgroupAddress(PtxEmitter& emitter, llvm::Value* pointer);
-/// Emits inline PTX, for instructions that LLVM has no intrinsics for. LLVM does not move it. Returns the
-/// value that it writes, which has the type `result`.
+/// Emits inline PTX, for instructions for which LLVM has no intrinsics. LLVM does not move it. Returns the
+/// value that the inline PTX computes, which has the type `result`.
 llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
                         llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result = nullptr);
 

@@ -13,8 +13,9 @@
 #include "ir/workgroup_memory.h"
 #include "kdl/kernel_abi.h"
 
-// The parameters of a kernel's function are the launch's numbers, memory, shared, record, prints, the memory
-// of each tensor, and the tensor maps. `include/kdl/workgroup_abi.h` describes them.
+// The parameters of a kernel's function are the numbers of the launch, the memories `memory`, `shared`,
+// `record` and `prints`, the memory of each tensor, and the tensor maps. `include/kdl/workgroup_abi.h`
+// describes them.
 
 namespace kdl::codegen::ptx {
 
@@ -81,7 +82,7 @@ int64_t TileRegisters(const ir::Region* region) {
   return here + within;
 }
 
-/// Returns whether some threads take no part in a matrix product. The product is then in a branch, and all
+/// Returns whether some threads take no part in a matrix product. If so, the product is in a branch, and all
 /// threads keep its result in registers across that branch.
 bool HasIdleThreads(const ir::Function& kernel) {
   bool idle = false;
@@ -126,7 +127,8 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
   constexpr int64_t kLong = 256;         // ops; a shorter kernel without f64 has enough registers
   constexpr int64_t kWithRegisters = 3;  // workgroups, if each thread keeps a block of a product
   constexpr int64_t kMost = 6;           // workgroups, with 80 registers for each of 128 threads
-  // The maximum number of registers for tiles, of the 128 that each thread in two large workgroups has.
+  // The maximum number of registers for tiles. Each thread has 128 registers if two large workgroups run at
+  // the same time.
   constexpr int64_t kMostOfTiles = 64;
   int64_t ops = 0;
   bool steps = false;

@@ -107,7 +107,7 @@ class GroupStep {
 
   /// Returns the operands after the descriptors. The first is 1, which means that products are added to the
   /// accumulators. For floats, the signs of both factors follow. For two-byte floats, two more operands state
-  /// whether each factor is transposed. It is if its terms do not run along rows.
+  /// whether each factor is transposed. A factor is transposed if its terms do not run along rows.
   std::string Modifiers() const {
     if (!IsFloat(step_.accs()[0]->type()->scalar)) return "1";
     if (Bytes(step_.op->operand(0)->type()->scalar) != 2) return "1, 1, 1";

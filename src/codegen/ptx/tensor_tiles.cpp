@@ -71,7 +71,8 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
   return builder.CreateInBoundsGEP(element, memory.base, offset);
 }
 
-/// The last numbers in the launch's arguments state which tensor maps could be created.
+/// Loads whether the launch could create the op's tensor map. The last numbers in the launch's arguments
+/// state this for each map.
 void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
   llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + TensorMapIndex(op), "fits");
   Set(op->result(), builder.CreateIsNotNull(made));

@@ -105,8 +105,8 @@ class ByteCounter {
     }
   }
 
-  /// Multiplies `bytes` by the size of an axis that no enclosing loop covers. Returns null if the size is
-  /// unknown.
+  /// Returns `bytes` multiplied by the size of an axis that no enclosing loop covers. Returns null if the
+  /// size is unknown.
   Size Times(const Op* op, Size bytes, ir::AxisId axis) {
     const Value* block = ir::FindBlock(op, axis);
     const Op* made = block ? block->def() : nullptr;

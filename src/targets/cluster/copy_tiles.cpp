@@ -36,8 +36,8 @@ const Value* AccessedTensor(const Op* op) {
                                                 : op->SegmentBegin(ir::StoreOp::at_tensor));
 }
 
-/// Returns the axes that the indices cover, if each is the index of one dimension, with a step of 1. Returns
-/// an empty list if the elements do not form such a rectangular region.
+/// Returns the axes that the indices cover, if each of these axes is the index of one dimension, with a step
+/// of 1. Returns an empty list if the elements do not form a rectangular region.
 std::vector<AxisId> CopyAxes(const Op* op) {
   std::vector<AxisId> axes;
   for (const ir::AccessDim& dim : op->attr<AttrKey::Access>().dims) {

@@ -52,7 +52,8 @@ constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&targets::kBf16P
 /// The number of bytes of accumulators that a processor without vectors keeps in registers during a product:
 /// half of 32 float registers.
 constexpr int64_t kHeldBytes = 64;
-/// The same for a processor with vectors: half of 32 vector registers of the minimum length that RISC-V allows.
+/// The same number for a processor with vectors: half of 32 vector registers of the minimum length that
+/// RISC-V allows.
 constexpr int64_t kHeldInVectors = 256;
 
 codegen::Processor DescribedProcessor(const ClusterDescription& machine) {
@@ -64,8 +65,8 @@ codegen::Processor DescribedProcessor(const ClusterDescription& machine) {
   return processor;
 }
 
-/// Checks, for one key of the description after another, that kernelc's LLVM can generate code for the
-/// described processor.
+/// Checks that kernelc's LLVM can generate code for the described processor, one key of the description after
+/// another.
 Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Processor& processor) {
   static constexpr std::pair<const char*, std::string codegen::Processor::*> kSaid[] = {
       {"triple", &codegen::Processor::triple},
@@ -95,7 +96,7 @@ std::vector<std::string> ImageFiles(const ClusterDescription& machine) {
   return files;
 }
 
-/// Compiles one machine's kernels to an object file, with kernelc's LLVM, another LLVM or a C compiler.
+/// Compiles one machine's kernels to an object file, with kernelc's LLVM, a different LLVM or a C compiler.
 Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels,
                                            const ClusterFacts& facts,
                                            const codegen::CompileOptions& options) {
@@ -117,7 +118,7 @@ Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels
 
 Result<std::vector<Target>> DescribedTargets(std::string_view file, std::string_view text,
                                              std::string spec) {
-  // The machine's compiler runs in another folder, so paths must be absolute.
+  // The machine's compiler runs in a different folder, so paths must be absolute.
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
   ClusterDescriptionReader reader(file, text, folder.string() + "/");

@@ -91,7 +91,7 @@ class LoopStudy {
     return changes;
   }
 
-  /// Whether an iteration can wait for a pipe, during which other stages run.
+  /// Whether an iteration may wait for a pipe. While it waits, other stages run.
   static bool Waits(const ir::Region* region) {
     return HasKind(region, {OpKind::Acquire, OpKind::Wait});
   }
@@ -104,7 +104,8 @@ class LoopStudy {
 /// Rewrites one loop so that its copies start in earlier iterations.
 class LoopRewriter {
  public:
-  /// `brief` is true if the launch has grid-wide barriers but none of them is in the loop.
+  /// `brief` is true if the launch has grid-wide barriers but none of them is in the loop, so that the ring
+  /// buffer need not survive such a barrier.
   LoopRewriter(ir::Module& module, Op* loop, int64_t ahead, bool brief)
       : b_(module), ahead_(ahead), brief_(brief), ring_(b_, loop, ahead) {}
 

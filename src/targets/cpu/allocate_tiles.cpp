@@ -37,7 +37,8 @@
 // - A tile that a branch yields uses the buffer of the branch's result.
 // - An elementwise loop that leaves most elements of a tile unchanged uses that tile's buffer, if nothing
 //   else needs the tile.
-// If an op needs the tile to be contiguous along another axis, it reads a copy with that layout.
+// If the buffer's layout does not suit an op, because the op needs the tile to be contiguous along a
+// different axis, the op reads a copy that is.
 
 namespace kdl::cpu {
 
@@ -49,7 +50,7 @@ bool IsUsedAfter(const Value* tile, const Op* op) {
   });
 }
 
-/// Whether `op` is the last reader of `tile`, so that the result of `op` may use the same buffer.
+/// Whether `op` is the last reader of `tile`, so that the result of `op` may use the buffer of `tile`.
 bool DiesAt(const Value* tile, const Op* op) {
   return passes::MadeIn(tile) == op->parent_region() && !IsUsedAfter(tile, op);
 }
@@ -61,8 +62,8 @@ bool IsHandedOver(const Value* init, const Op* loop) {
   return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
 }
 
-/// A tile that a loop carries: its position among the loop's inits and results, its initial value, and its
-/// parameter in the loop's body.
+/// A tile that a loop carries: its position among the carried values, its initial value, and its parameter in
+/// the loop's body.
 struct Carried {
   size_t number;
   Value* init;
@@ -111,8 +112,8 @@ class TileAllocator {
 
   /// Returns the padding between rows or panels. If the distance between rows is a multiple of eight cache
   /// lines, the rows map to few sets of the cache and evict each other. One cache line of padding per row
-  /// avoids that. If the tile is stored in panels (groups of columns), each row is spread over all of them,
-  /// so each panel is padded instead, by one row.
+  /// avoids that. If the tile is stored in panels (groups of columns), each row is spread over all panels. In
+  /// that case, each panel is padded by one row instead.
   int64_t RowPadding(const AxisList& axes, Panel panel, int64_t bytes) const {
     int64_t line = kernel_.facts.cache_line_bytes;
     int64_t columns = panel.columns ? panel.columns : kernel_.Extent(axes.back());
@@ -146,9 +147,9 @@ class TileAllocator {
     });
   }
 
-  /// If the tile's only use is a yield, returns the buffer of the loop parameter or branch result that the
-  /// tile becomes. Returns null if the tile has other uses, or if that value has no buffer yet, or its buffer
-  /// is still in use.
+  /// If the tile's only use is a yield, the tile becomes a loop parameter or the result of a branch. Returns
+  /// the buffer of that value. Returns null if the tile has other uses, or if the value has no buffer yet or
+  /// its buffer is still in use.
   Value* YieldTarget(const Value* tile, const Op* maker) const {
     if (tile->uses().size() != 1) return nullptr;
     const ir::Use& use = tile->uses()[0];
@@ -205,7 +206,8 @@ class TileAllocator {
     return tile_buffers_[result] = tile_buffer;
   }
 
-  /// Returns a buffer in which the tile is contiguous along the axis: its own buffer or that of a copy.
+  /// Returns a buffer in which the tile is contiguous along the axis `last`: its own buffer or that of a
+  /// copy.
   Value* Along(const Op* at, Value* tile, AxisId last) {
     Value* own = tile_buffers_.at(tile);
     if (LastAxisOf(own) == last) return own;
@@ -216,7 +218,7 @@ class TileAllocator {
 
   // -- Planned loads and stores --------------------------------------------------------------------
 
-  /// Plans a load of the operand from this buffer, before the op `at`.
+  /// Plans to load an operand of `user` from the buffer. The load is emitted before `at`.
   void Read(Op* at, Op* user, size_t operand, Value* tile_buffer) {
     reads_.push_back({at, user, operand, tile_buffer});
   }
@@ -224,8 +226,8 @@ class TileAllocator {
     Value* tile = user->operand(operand);
     if (IsTileValue(tile)) Read(user, user, operand, tile_buffers_.at(tile));
   }
-  /// Plans to store the tile in this buffer. If that is not the tile's own buffer, the tile is also copied to
-  /// its own buffer afterwards.
+  /// Plans to store the tile in `tile_buffer`. If that is not the tile's own buffer, the tile is also copied
+  /// to its own buffer afterwards.
   void Write(Op* maker, Value* tile, Value* tile_buffer) {
     writes_.push_back({maker, tile, tile_buffer});
     Value* own = tile_buffers_.at(tile);
@@ -276,9 +278,9 @@ class TileAllocator {
     }
   }
 
-  /// Chooses the layout of a factor whose elements are splat (copied to all lanes of a vector). Keeping the
-  /// tensor's layout costs nothing. It is kept if L1 can hold all cache lines of the factor that the register
-  /// blocks read. Otherwise the factor is made contiguous along the reduced axis.
+  /// Chooses the layout of a factor whose elements are splat (copied to all lanes of a vector). The factor
+  /// keeps the layout of its tensor, which costs nothing, if L1 can hold all of its cache lines that the
+  /// register blocks read. Otherwise the factor is made contiguous along the reduced axis.
   void WalkForReaders(Op* elementwise) {
     std::optional<Splat> splat = SplatOf(kernel_, elementwise->result());
     if (!splat) return;
@@ -313,7 +315,7 @@ class TileAllocator {
     tile_buffers_[result]->set_name(result->name());
   }
 
-  /// Moves an axis of the elementwise loop to another position.
+  /// Moves an axis of the elementwise loop from position `from` to position `to`.
   static void MoveAxis(Op* elementwise, size_t from, size_t to) {
     ir::Region* body = elementwise->region();
     while (from != to) {
@@ -337,8 +339,9 @@ class TileAllocator {
   }
 
   /// Assigns buffers to the tiles of an elementwise loop. A vectorized loop loads and stores chunks that are
-  /// contiguous along its last axis. Since the order of the axes is fixed if the loop may trap, a tile may be
-  /// contiguous along an axis other than the last one. The loop then reads or writes a copy of the tile.
+  /// contiguous along its last axis. If the loop may trap, its axes must keep their order, so a tile may be
+  /// contiguous along an axis other than the last one. In that case, the loop reads or writes a copy of the
+  /// tile.
   void PlaceElementwiseLoop(Op* elementwise) {
     if (elementwise->results().size() == 1) WalkForReaders(elementwise);
     LastAxis last(elementwise);
@@ -376,7 +379,7 @@ class TileAllocator {
   }
 
   /// Assigns buffers to the tiles of a reduction that is split into register blocks. The blocks load vectors
-  /// along their column axis. If possible, they accumulate in the result's buffer.
+  /// along their column axis. If possible, they accumulate directly in the result's buffer.
   void PlaceSequence(Op* op) {
     std::optional<AxisId> column = RegisterBlock::ChooseFor(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
@@ -449,7 +452,7 @@ class TileAllocator {
   }
 
   /// Assigns buffers to the tiles of a gather. A tile of indices is not loaded if its elements can be
-  /// computed.
+  /// computed instead.
   void PlaceGather(Op* take) {
     auto index = take->Segment(ir::GatherOp::at_index);
     size_t first = take->SegmentBegin(ir::GatherOp::at_index);
@@ -547,7 +550,7 @@ class TileAllocator {
     op->SetSegment(segment, scalars);
   }
 
-  /// Removes tiles from the op's inits and from the values that its regions yield.
+  /// Removes tiles from the op's initial values and from the values that its regions yield.
   static void ForgetTiles(Op* op) {
     if (op->kind() != OpKind::If)
       KeepScalars(op, op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}

@@ -14,11 +14,11 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// block-products: splits reductions in sequential order into blocks whose accumulators stay in registers
-// while the code loops over the reduced axes. A block covers some rows of the result, and some vectors along
-// the result's last axis; the loop over columns encloses the loop over rows. Smaller blocks process the
-// remaining rows; the last of them may be only partly filled. Single vectors process the remaining columns,
-// the last one with a mask. The result's other axes are processed one index at a time.
+// block-products: splits each reduction that adds in sequential order into blocks. The accumulators of a
+// block stay in registers while the code loops over the reduced axes. A block covers some rows of the result,
+// and some vectors along the result's last axis; the loop over columns encloses the loop over rows. Smaller
+// blocks process the remaining rows; the last of them may be only partly filled. Single vectors process the
+// remaining columns, the last one with a mask. The result's other axes are processed one index at a time.
 //
 //   %x = load_tile %a : tile<f32; i k>
 //   %y = load_tile %b : tile<f32; j k>
@@ -32,10 +32,10 @@
 //       %t = load_tile %h : tile<f32; ir jr>
 //       %u = contraction %x, %y into %t ; store_tile %u to %h } }
 //
-// If a matrix instruction flushes subnormals but no instruction of the processor does that, the code first
-// checks whether there is anything to flush. It checks each factor and the initial values of the sums. If
-// there is nothing to flush, ordinary FMAs are used. The flushing code hardly ever runs, so it processes
-// single rows to be small.
+// If a matrix instruction flushes subnormals, but the processor has no instruction that does so, the
+// generated code first checks whether there is anything to flush. It checks each factor and the initial
+// values of the sums. If there is nothing to flush, ordinary FMAs are used. The code that flushes hardly ever
+// runs. To keep it small, it processes one row at a time.
 //
 //   %u = contraction %x, %y into %t ; store_tile %u to %h
 //   ->
@@ -49,19 +49,19 @@ namespace {
 // If all factors and sums of an f32 reduction in sequential order are 0 or far from the subnormal range, no
 // sum is subnormal. Factors with 8 significant bits and a magnitude of at least 2^-56 have products that are
 // multiples of 2^-126, the smallest normal number. All f32 numbers with a magnitude of at least 2^-103 are
-// such multiples, too, and so is every sum, rounded or not. An instruction that flushes then has nothing to
+// such multiples, too, and so is every sum, rounded or not. So an instruction that flushes has nothing to
 // flush.
 constexpr float kLeastFactor = 0x1p-56F;
 constexpr float kLeastSum = 0x1p-103F;
 
-/// How blocks for the remaining rows are chosen.
+/// How to choose the blocks for the rows that remain after the largest blocks.
 enum class Rest : uint8_t {
   /// The latency of additions dominates, so a block with too few rows to keep a processor busy takes as long
   /// as a block with enough rows.
   Waiting,
   /// Latency hardly matters, so a block with fewer rows takes less time.
   Adding,
-  /// Blocks cannot be partly filled, so every smaller height is needed.
+  /// Blocks cannot be partly filled, so there must be blocks of every smaller height.
   Whole,
 };
 
@@ -90,7 +90,8 @@ class ProductBlocker {
   ProductBlocker(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : b_(module), kernel_(kernel), facts_(facts) {}
 
-  /// Makes all decisions before the first reduction is split, because splitting changes the ops.
+  /// Splits all reductions. All decisions are made before the first reduction is split, because splitting
+  /// changes the ops.
   void SplitReductions() {
     KernelShape shape{kernel_, facts_, AxisOrder(kernel_)};
     std::vector<std::pair<Op*, RegisterBlock>> found;
@@ -105,7 +106,8 @@ class ProductBlocker {
   }
 
  private:
-  /// Whether the reduction is in sequential order, and only the ops that directly follow it read its result.
+  /// Whether the reduction is in sequential order, and its result is read only by the followers: ops directly
+  /// after it that process each chunk as soon as it is computed.
   static bool IsWhole(const Op* fold) {
     if (fold->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return false;
     std::vector<Op*> followers = FollowersOf(fold);
@@ -131,8 +133,9 @@ class ProductBlocker {
     SplitBlocks(fold, block, heights);
   }
 
-  /// Chooses how to process the remaining rows. Matrix instructions always load all rows of their tiles. If a
-  /// separate instruction performs the additions, it has a latency of only one cycle.
+  /// Chooses how to process the remaining rows. Blocks cannot be partly filled if a matrix instruction always
+  /// loads all rows of its tiles. Latency hardly matters for integers if a separate instruction adds the
+  /// products to the sums, because its latency is only one cycle.
   Rest ChooseRest(const Op* fold) const {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     bool is_native = IsNative(facts_, instruction);
@@ -158,8 +161,8 @@ class ProductBlocker {
     return copy;
   }
 
-  /// Emits the condition that no factor of the contraction, and no value from which its sums start, is small.
-  /// Returns null if no check is needed or possible.
+  /// Emits the condition that nothing needs to be flushed, because no factor of the contraction and no
+  /// initial value of its sums is small. Returns null if no check is needed or possible.
   Value* NothingToFlush(Op* fold) {
     const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
     if (!instruction || !instruction->flushes || IsNative(facts_, instruction)) return nullptr;
@@ -179,7 +182,7 @@ class ProductBlocker {
 
   Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }
 
-  /// Emits 1 if the number is small but not 0, and 0 otherwise.
+  /// Emits 1 if the number is not 0 but its magnitude is less than `limit`, and 0 otherwise.
   Value* OneIfSmall(Value* number, float limit) {
     Value* none = Constant(0);
     Value* magnitude = b_.Unary(OpKind::Abs, number);
@@ -189,7 +192,8 @@ class ProductBlocker {
     return b_.Select(is_small, Constant(1), none);
   }
 
-  /// Emits a number that is at least 1 if one of the values from which the sums start is small.
+  /// Emits a number that is at least 1 if one of the values from which the sums start is small, and 0
+  /// otherwise.
   Value* SmallStart(Op* fold, Value* start) {
     if (!IsTileValue(start)) return OneIfSmall(start, kLeastSum);
     ir::LoadTileOp get(start->def());
@@ -200,8 +204,8 @@ class ProductBlocker {
         [&] { return std::vector{SmallIn(fold, start, kLeastSum)}; })[0];
   }
 
-  /// Emits a number that is at least 1 if an element of the factor is small. The number is computed outside
-  /// the splits that do not affect the tile.
+  /// Emits a number that is at least 1 if an element of the factor is small, and 0 otherwise. The number is
+  /// computed outside of those `split`s that do not affect the factor.
   Value* SmallFactor(Op* fold, Value* factor) {
     if (!IsTileValue(factor)) return OneIfSmall(factor, kLeastFactor);
     Op* at = AskedAt(fold, factor);
@@ -211,8 +215,8 @@ class ProductBlocker {
     return small;
   }
 
-  /// Emits the number of small elements of a loaded tile; a large number may be inexact. `at` is an op where
-  /// the tile's blocks are in scope.
+  /// Emits the number of small elements of a loaded tile. The number may be inexact if it is large. `at` is
+  /// an op where the tile's blocks are in scope.
   Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
     ir::LoadTileOp get(ir::Clone(got->def(), b_, map));

@@ -10,16 +10,17 @@
 #include "targets/cpu/passes.h"
 
 // cache-windows: improves reductions over a load whose index is a sum of several ranges, as in a convolution.
-// Such a reduction reads each element of a window many times, so the window becomes a tile of its own, which
-// is loaded once. The op `sliding_window` describes how the reduction's axes map to the window's axes.
+// Such a reduction reads a window of the tensor, and most elements of the window several times. Therefore the
+// window becomes a tile of its own, which is loaded once. The op `sliding_window` describes how the
+// reduction's axes map to the window's axes.
 //
 //   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_block S*start(i) + start(r) - P, its size, 0
 //   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
 //                                                          %x = sliding_window %w[S*%i + %r - P] over u : tile<f32; i r>
 //
 // The window extends from the least to the greatest index of the blocks, so it is in bounds if these indices
-// are. Along the axis that is vectorized, the step must be 1; otherwise the elements of a vector would not be
-// contiguous.
+// are. Along the vectorized axis, the coefficient (S in the example) must be 1. Otherwise the elements of a
+// vector would not be contiguous.
 
 namespace kdl::cpu {
 
@@ -103,7 +104,7 @@ class Sharing {
     return window < seen;
   }
 
-  /// Returns the load's axes that index the dimensions not in `shared`.
+  /// Returns the axes of the load that index dimensions other than those in `shared`.
   static std::vector<AxisId> KeptAxes(ir::LoadOp load, const ir::Access& access,
                                       const std::vector<size_t>& shared) {
     std::vector<AxisId> axes;

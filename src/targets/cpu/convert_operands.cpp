@@ -6,7 +6,7 @@
 #include "targets/cpu/passes.h"
 
 // convert-operands: converts the factors of a contraction to the types that its matrix instruction accepts.
-// This is done once, where the factors are made, and not at every multiplication. If the processor has no
+// Each factor is converted once, where it is made, and not at every multiplication. If the processor has no
 // instruction for narrow floats, factors are converted to the accumulator's type. Their subnormals are
 // flushed if the matrix instruction would flush them.
 //
@@ -14,8 +14,8 @@
 //   ->  %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
 //
 // Integers are kept in the narrowest type that the instruction accepts. The instruction that multiplies u8 by
-// i8 can also multiply two i8: 128 is added to one factor, and 128 times the sum of the other factor's
-// elements is subtracted from the result.
+// i8 can also multiply two factors of i8: 128 is added to one factor, and 128 times the sum of the other
+// factor's elements is subtracted from the result.
 //
 //   %x = cast %a : tile<i32; i k>                     %y = cast (xor %b, -128) : tile<u8; j k>
 //   %y = cast %b : tile<i32; j k>                ->   %s = reduce sum (cast %a : tile<i32; i k>) over k
@@ -56,15 +56,15 @@ class IntegerFitter {
   /// Returns half of the number of different values that the type has.
   static int64_t HalfOfRange(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
 
-  /// Returns the factor, converted to the type of the opposite signedness after half of its type's range has
-  /// been added or subtracted.
+  /// Returns the factor after half of its type's range has been added or subtracted, as the type of the
+  /// opposite signedness.
   Value* Moved(Value* factor, kdl::Scalar to) {
     kdl::Scalar from = Element(factor);
     Value* half = b_.Int(from, IsSigned(from) ? -HalfOfRange(from) : HalfOfRange(from));
     return b_.Cast(b_.Xor(factor, half), to);
   }
 
-  /// Returns the term that corrects the result for the shift of the other factor.
+  /// Returns the value that must be added to the result because `Moved` has changed the other factor.
   Value* Correction(Value* factor, kdl::Scalar moved) {
     AxisList over = op_->attr<AttrKey::Axes>();
     AxisList kept = factor->type()->axes;

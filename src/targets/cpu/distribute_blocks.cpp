@@ -9,10 +9,10 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/walks.h"
 
-// distribute-blocks: replaces blocks by block numbers, and gives each core a consecutive range of them.
-// Adjacent blocks share cache lines, and the data that a core prefetches is then used by the same core. The
-// induction variable that indexes the outermost dimension of the stored tensors varies slowest. A `for` over
-// blocks becomes a loop over their starts.
+// distribute-blocks: numbers the blocks of each `spmd`, and gives each core a consecutive range of these
+// numbers. So most adjacent blocks, which share cache lines, are processed by the same core, and a core uses
+// the data that it prefetches. The induction variable that indexes the outermost dimension of the stored
+// tensors varies slowest. A `for` over blocks becomes a loop over the starts of the blocks.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … }
 //   ->  %count = the number of blocks in lo .. hi
@@ -23,8 +23,8 @@
 //   for %k: block<k> in %lo .. %hi { … }
 //   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// Blocks with dynamic scheduling are processed by any core that is free: each core gets the number of its
-// next block from a counter of the launch.
+// With dynamic scheduling, any free core processes the next block: cores get the numbers of their blocks from
+// a counter of the launch.
 //
 //   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }
 //   ->  loop %n in 0 .. %count step 1 {dynamic_counter = 0} { … }
@@ -34,10 +34,10 @@
 // would otherwise not stay in the L1 cache. If a row takes several iterations of a loop, blocks have one row,
 // so that memory is read in longer contiguous runs.
 //
-// If cores without blocks do nothing at all, the kernel's attribute `busy_cores` states how many blocks there
-// can be.
+// If cores without blocks do nothing at all, the op `busy_cores` states the maximum number of blocks, so that
+// a launch uses no more cores than that.
 //
-// The computation is correct for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
+// The number of blocks is correct for every lo and hi. If lo may be negative, hi - lo is computed as a u64.
 
 namespace kdl::cpu {
 
@@ -106,7 +106,8 @@ class Distributor {
     ir::Erase(op);
   }
 
-  /// Returns the length of the shortest blocks into which `BlockSizes` may split the binder's blocks.
+  /// Returns the length of the shortest blocks that `BlockSizes` may choose for the binder (an induction
+  /// variable of an spmd).
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
     return walk.rereads[b].empty() && walk.row_loops[b].empty()
                ? std::min(walk.granule[b], BinderExtent(binder))
@@ -114,7 +115,7 @@ class Distributor {
   }
 
  private:
-  /// Names the value after the binder and the value's meaning, for example `i.count`.
+  /// Names the value after the induction variable `binder` and the value's meaning, for example `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what) {
     if (binder->name().empty() || !value->name().empty() || !value->def()) return;
     std::string name = binder->name().str() + "." + std::string(what);
@@ -128,7 +129,8 @@ class Distributor {
     return block;
   }
 
-  /// Replaces `op` by a loop over all blocks, each of which is executed by one core.
+  /// Replaces `op` by a loop over all blocks. Each iteration is executed by the core that gets its number
+  /// from the counter.
   Op* MakeDynamicLoop(Op* op, Value* total) {
     Value* zero = builder_.I64(0);
     Op* loop = MakeLoopInPlace(builder_, op, zero, total, builder_.I64(1));

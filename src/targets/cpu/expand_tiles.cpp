@@ -15,8 +15,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Checks that no panel is narrower than a vector, because vectors are loaded from and stored to tile buffers
-/// as a whole.
+/// Checks that no panel is narrower than a vector, because vectors are loaded from tile buffers, and stored
+/// to them, as a whole.
 bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   bool hold = true;
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::TileBuffer)) {

@@ -97,8 +97,8 @@ bool RoundsOneOfHalf(const ir::Op* op) {
   });
 }
 
-/// Whether the level has f16 arithmetic, the level that it extends does not, and the kernel can use such
-/// arithmetic.
+/// Whether a level has f16 arithmetic, the level that it extends (`extended`) does not, and the kernel can
+/// use such arithmetic.
 bool Differs(const ir::Function& kernel, const passes::TargetFacts& facts,
              const passes::TargetFacts& extended) {
   auto computes_half = [](const passes::TargetFacts& level) {

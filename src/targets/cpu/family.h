@@ -11,8 +11,9 @@ namespace kdl::cpu {
 /// host's tiles).
 extern const targets::Family kFamily;
 
-/// Returns the levels of a processor. The key `isa` selects a row of isa.def. Without the key, all rows of
-/// kernelc's own architecture that have an FMA and f16 conversions are returned.
+/// Returns a target for each instruction-set level of a processor that the spec selects. The key `isa`
+/// selects one row of isa.def. Without this key, all rows are selected that have an FMA and f16 conversions
+/// and whose architecture is that of the machine on which kernelc runs.
 Result<std::vector<targets::Target>> MakeLevels(const targets::Spec& spec);
 
 }  // namespace kdl::cpu

@@ -12,9 +12,9 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/passes.h"
 
-// fuse-epilogue: if an elementwise loop stores the result of a loop of contractions, moves it into the last
-// iteration of that loop, directly after the contraction. The elements then come from registers, or from a
-// subtile of the buffer that has just been written.
+// fuse-epilogue: if an elementwise loop stores the result of a loop of contractions, moves the elementwise
+// loop into the last iteration of that loop, directly after the contraction. In this way, the elements come
+// from registers, or from a subtile of the buffer that has just been written.
 //
 //   loop %n in %lo .. %hi {
 //     %t = load_tile %h
@@ -37,8 +37,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// An elementwise loop that comes after another loop and processes the result of one contraction in that
-/// loop.
+/// An elementwise loop after a loop with contractions. It processes the result of one of these contractions.
 struct Epilogue {
   Op* elementwise;
   Op* contraction;
@@ -83,8 +82,8 @@ Op* OnlyReader(const Value* tile) {
   return reader;
 }
 
-/// Whether the elementwise loop would read the same values at the end of the loop before it, except for
-/// `tile`.
+/// Whether the elementwise loop would read the same values, except for `tile`, if it ran at the end of
+/// `loop`.
 bool DependsOnNothingLater(const Op* loop, const Op* elementwise, const Value* tile) {
   std::unordered_set<const Value*> later;
   std::unordered_set<const Value*> changed;  // tile buffers that are written between the two loops
@@ -151,7 +150,7 @@ Value* Distance(ir::Builder& b, Value* from, Value* to) {
   return b.Cast(b.Sub(to, from), kdl::Scalar::U64);
 }
 
-/// Emits the condition that the loop has enough terms to hide the latency of storing each register block to
+/// Emits the condition that the loop adds enough terms to hide the latency of storing each register block to
 /// memory. With fewer terms, memory bandwidth is the bottleneck, and it is better to store long rows.
 Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   constexpr int64_t kLong = 128;

@@ -128,7 +128,8 @@ class Prefetcher {
     });
   }
 
-  /// Returns the branch in the `split` into panels that packs a single panel, unless there are few rows.
+  /// Returns the `if` that packs a single panel, unless there are few rows. It is in the body of the `split`
+  /// into panels.
   const Op* PackingBranch() const {
     for (const Op* op : *panels_->region()) {
       if (op->kind() == OpKind::If && ElementwiseLoopIn(op->region(1))) return op;
@@ -155,8 +156,8 @@ class Prefetcher {
     });
   }
 
-  /// Emits the number of elements of the block that each row prefetches, such that the rows of the largest
-  /// blocks together prefetch the whole block.
+  /// Emits how many elements of `block` each row must prefetch so that the rows of the largest row blocks
+  /// together prefetch all of it.
   Value* ShareOfRow(Value* block) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);

@@ -55,8 +55,8 @@ inline constexpr ir::MatrixInstruction kMadd =
     IntegerInstruction("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::MatrixInstruction kMaddU32 =
     IntegerInstruction("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
-/// Used for tiles of accumulators if the factors have the required layout. The results are the same as those
-/// of vpdpbusd.
+/// AMX instructions for tiles of accumulators. They are used if the factors have the layout that they need.
+/// The results are the same as those of vpdpbusd.
 inline constexpr ir::MatrixInstruction kTileBytes =
     TileInstruction("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::MatrixInstruction kTileBytesU32 =
@@ -116,7 +116,7 @@ inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
                                                    .to_odd = true,
                                                    .tile_groups = 1};
 
-/// One each for vectors of 128, 256 and 512 bits.
+/// The names of an intrinsic for vectors of 128, 256 and 512 bits.
 using SumIntrinsics = std::array<std::string_view, 3>;
 
 /// The intrinsics for tiles. The first one is used if the first factor provides the rows of the result, and
@@ -135,7 +135,7 @@ struct Instruction {
   /// The matrix instruction that the intrinsic computes, if it differs from `instruction` in signs or in the
   /// number of terms; null if they are the same.
   const ir::MatrixInstruction* by = nullptr;
-  /// The intrinsic for processors whose vectors of more than 128 bits are scalable.
+  /// The intrinsic for processors on which vectors of more than 128 bits are scalable.
   std::string_view scalable = {};
 };
 

@@ -100,8 +100,8 @@ Result<Wanted> WantedBy(const Spec& spec) {
   return wanted;
 }
 
-/// Returns the last earlier level that has the same LLVM cpu, and no feature that `isa` lacks. The level
-/// `isa` then only adds instructions to that level.
+/// Returns the name of the last level before `isa` that has the same LLVM cpu and only features that `isa`
+/// also has. Compared with that level, `isa` only adds instructions.
 std::string ExtendedBy(const Isa& isa) {
   std::string found;
   for (const Isa& other : kIsas) {
@@ -114,7 +114,8 @@ std::string ExtendedBy(const Isa& isa) {
   return found;
 }
 
-/// Returns the size of the narrowest elements that vectors of the level load and store under a mask.
+/// Returns the size of the narrowest elements that the level's vector instructions can load and store with a
+/// mask.
 int64_t LeastMaskedBytes(const Isa& isa) {
   auto has = [&](uint64_t features) { return (isa.required_features & features) == features; };
   constexpr int64_t kNever = 16;

@@ -12,20 +12,20 @@
 
 namespace kdl::cpu {
 
-// Helpers for passes that give an `spmd` alternative blocks. The kernel then contains two copies of the
-// `spmd`, and each launch runs the copy that suits its sizes better.
+// Helpers for passes that give an `spmd` alternative blocks. In the result, the kernel contains two copies of
+// the `spmd`, and each launch runs the copy that suits its sizes better.
 
-/// Returns the position, among the spmd's induction variables, of the one that iterates over blocks of the
-/// axis. Returns nothing if a result depends on the length of these blocks.
+/// Returns which of the spmd's induction variables iterates over blocks of the axis. Returns nothing if a
+/// result depends on the length of these blocks.
 std::optional<size_t> FreeBinderOf(const ir::Function& kernel, const ir::Op* spmd, ir::AxisId axis);
 
-/// Returns an axis like the given one, with blocks of `extent` elements.
+/// Returns a copy of the axis that has `suffix` at the end of its name and blocks of `extent` elements.
 ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axis,
                   std::string_view suffix, int64_t extent);
 
 /// Whether the tiles that the spmd computes stay in the second-level cache if blocks of these axes have the
-/// given extents. Tiles that need no more space than before are also accepted. Results of the ops in
-/// `passing` are not counted.
+/// given extents. Tiles that need no more space than before are also accepted. The ops in `passing` make
+/// tiles that need no memory, so these are not counted.
 bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
                       const std::map<ir::AxisId, int64_t>& extents,
                       const std::vector<const ir::Op*>& passing = {});

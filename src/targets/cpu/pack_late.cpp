@@ -10,9 +10,10 @@
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
 
-// pack-late: delays the packing of a factor that a contraction reads in panels of columns. Each panel is
-// packed right before rows are multiplied by it, so that it is still in the L1 cache. All panels use the same
-// memory one after another, and that memory stays in the cache.
+// pack-late: delays the packing of a factor that a contraction reads in panels (groups of adjacent columns).
+// Each panel is packed just before the rows of the other factor are multiplied by it, so that it is still in
+// the L1 cache when it is read. All panels use the same memory, one after another, so this memory stays in
+// the cache, too.
 //
 //   %y = elementwise { … load %b[%k, %j] … } ; store_tile %y to %h
 //   %b = load_tile %h : tile<f32; j k>
@@ -25,10 +26,11 @@
 //     %b = load_tile %h panel %n : tile<f32; jr k>
 //     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
-// A packed panel is used for all rows. If there are few rows, packing takes most of the time. Since long rows
-// are read from memory faster than parts of rows, all columns are then packed at once. The same is done if a
-// panel of groups (interleaved rows) contains less than a cache line of each row. Otherwise the line would be
-// evicted before the next panel needs the rest of it.
+// A packed panel is used for all rows of the other factor. If there are few such rows, packing takes most of
+// the time. In that case, all columns are packed at once, because whole rows are read from memory faster than
+// parts of rows. All columns are also packed at once if an instruction reads groups of terms, so that a panel
+// interleaves several rows, and the panel contains less than a cache line of each row. If such panels were
+// packed late, the line would be evicted before the next panel needs the rest of it.
 
 namespace kdl::cpu {
 

@@ -15,10 +15,10 @@
 
 // partition-by-engine: for a device with separate matrix and vector engines, turns a kernel without stages
 // into two stages, one for each engine. Both stages run the same loops. Each stage computes the scalars that
-// it needs, and loads what it needs from tensors that nothing writes. A tile that one engine computes and the
-// other one uses goes through a pipe: it is pushed right after it is computed, and popped at the same place
-// in the other stage. In source order, a pipe therefore never contains more than one tile, so no depth can
-// cause a deadlock.
+// it needs, and loads elements of tensors that the kernel does not write. A tile that one engine computes and
+// the other one uses goes through a pipe: it is pushed right after it is computed, and popped at the same
+// place in the other stage. In source order, a pipe therefore never contains more than one tile, so even a
+// pipe with room for only one tile cannot cause a deadlock.
 //
 //   spmd (%i, %j) { %s = contraction %a, %b … ; %e = exp %s ; store %e to %y }
 //   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
@@ -62,8 +62,8 @@ class Assignment {
     return found == values_.end() ? Engine::Either : found->second;
   }
 
-  /// Returns the engine that executes an op, or `Either` if each engine may do so. Both engines execute loops
-  /// and branches.
+  /// Returns the engine that executes the op. Returns `Either` for an op that each stage can execute for
+  /// itself, such as a computation of scalars, and for loops and branches, which both stages contain.
   Engine EngineOf(const Op* op) const {
     if (IsWalked(op)) return Engine::Either;
     switch (op->kind()) {
@@ -150,7 +150,7 @@ class Assignment {
   }
 
   std::unordered_map<const Value*, Engine> values_;
-  /// Filled in after engines have been assigned to all values.
+  /// The engine of each store. Filled in after engines have been assigned to all values.
   std::unordered_map<const Op*, Engine> stores_;
   std::unordered_set<const Value*> written_;
   bool changed_ = false;
@@ -186,7 +186,7 @@ class Partition {
       for (const ir::Use& use : value->uses()) {
         Engine user = UserEngine(engines_, use);
         if (user == engine) continue;
-        // Both stages need bounds and conditions, and a pipe can only carry tiles.
+        // Both stages need loop bounds and conditions, and a pipe can carry only tiles.
         if (user == Engine::Either || !IsTileValue(value)) possible = false;
         crossing_.insert(value);
       }
@@ -360,7 +360,7 @@ class Partition {
 
 namespace {
 
-/// Whether the cores of a launch share memory, which is not possible with stages.
+/// Whether the cores of a launch share memory. In a kernel with stages, they cannot.
 bool SharesMemory(const ir::Function& kernel) {
   return std::ranges::any_of(std::array{OpKind::Sync, OpKind::LaunchTensor, OpKind::Update},
                              [&](OpKind kind) { return !OpsOfKind(kernel, kind).empty(); });

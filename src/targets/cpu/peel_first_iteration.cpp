@@ -6,8 +6,8 @@
 #include "targets/cpu/passes.h"
 
 // peel-first-iteration: handles loops in which a contraction accumulates in a buffer that is filled with a
-// single value before the loop. The first iteration is changed to start from that value instead. The buffer
-// is then filled only if the loop has no iterations.
+// single value before the loop. In the first iteration, the contraction starts from that value instead of
+// loading the buffer. So the buffer is filled only if the loop has no iterations.
 //
 //   %z = elementwise { yield %v } ; store_tile %z to %h
 //   loop %n in %lo .. %hi {
@@ -36,8 +36,8 @@ Op* FillLoop(const Op* put) {
   return fills ? elementwise : nullptr;
 }
 
-/// Returns the op that fills the buffer, if that is the last op before the loop that accesses the buffer.
-/// Otherwise returns null.
+/// Returns the last op before the loop that accesses the buffer, if that op fills the buffer. Otherwise
+/// returns null.
 Op* FillingStore(const Op* loop, const Value* tile_buffer) {
   Op* before = loop->prev();
   while (before && !Touches(before, tile_buffer)) before = before->prev();

@@ -18,7 +18,8 @@
 
 // privatize-updates: makes each core collect its updates of an integer tensor in private memory while it
 // processes its blocks. Afterwards, each core updates the tensor once. The order of integer updates does not
-// affect the result, so group reductions become such updates, too, unless they are split into tiles.
+// affect the result, so reductions over groups of blocks become such updates, too, unless they are split into
+// tiles.
 //
 //   spmd (…) { … update %v into %t[%e] {how = add, scope = launch} … }
 //   -> %own = launch_tensor "t" : tensor<i32,[core_num * pays, 2, sizes of t]>
@@ -89,8 +90,8 @@ class Privatizer {
       if (!updates.empty()) Privatize(tensor, updates);
     }
     bool grouped = spmd_->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped;
-    // All spmds over a domain are distributed in the same way, and another spmd over the same domain may have
-    // groups.
+    // If the spmd has a named domain, its distribution must not change: all spmds over a domain are
+    // distributed in the same way, and another one may have groups.
     bool alone = !spmd_->HasAttr(AttrKey::Domain);
     if (grouped && alone && !HasGroups())
       spmd_->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
@@ -155,11 +156,11 @@ class Privatizer {
   }
 
   /// Allocates a row of private memory for each core. Each row is followed by unused memory, so that no two
-  /// cores share a cache line. The unused memory has the same size as the row, but at least that of one cache
+  /// cores share a cache line. The unused memory is as large as the row, but at least as large as a cache
   /// line.
   Own MakeOwn(Value* tensor, UpdateKind how, uint64_t neutral, Size points) {
     // Filling and merging an element costs about as much as three updates of memory that other cores may also
-    // update.
+    // update. So private memory saves time if there are at least four updates for each element.
     constexpr int64_t kUpdatesAnElement = 4;
     constexpr int64_t kLine = 64;
     SizeTable& sizes = types_.sizes();
@@ -181,8 +182,8 @@ class Privatizer {
     own.memory =
         builder_.Make(OpKind::LaunchTensor, {}, types_.Tensor(tensor->type()->scalar, dims),
                       {MakeAttr<AttrKey::Name>(tensor->name())});
-    // There are never more rows than updates. The minimum makes this explicit, which limits the number of
-    // cores that may have a row.
+    // There are never more rows than updates. The minimum states this explicitly, so that the number of cores
+    // with a row has a known limit.
     Value* as_many = builder_.SizeValue(rows);
     own.rows = builder_.Min(as_many, builder_.SizeValue(points));
     return own;

@@ -17,7 +17,7 @@
 // of the vector length, while numbers of channels are. A launch uses the second version if its register
 // blocks take less time, and transposes the output when storing it. That saves time only if each element is
 // the sum of many terms; their number is known at launch. The blocks of the second version have as many rows
-// as the second-level cache has room for their accumulators.
+// as possible, as long as their accumulators fit into the second-level cache.
 //
 //   spmd (%o: block<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: block<o.wide> …, %i.1: block<i.high> …, %j.1: …) { … } }
 //   { … contraction … : tile<o i j> }        else { spmd (%o: block<o> …, %i: …, %j: …) { … } }
@@ -35,9 +35,9 @@ constexpr int64_t kIndependentSums = 8;
 
 struct Convolution {
   const Op* contraction;
-  size_t channels;             ///< the position of the spmd's binder for channels
-  size_t columns;              ///< the position of the spmd's binder for columns
-  std::optional<AxisId> rows;  ///< the output's row axis, if its blocks may be higher
+  size_t channels;             ///< which of the spmd's induction variables is for channels
+  size_t columns;              ///< which of the spmd's induction variables is for columns
+  std::optional<AxisId> rows;  ///< the output's row axis, if higher blocks are possible
   int64_t high = 0;            ///< the height of the higher blocks
 };
 
@@ -67,8 +67,8 @@ class Splitter {
   Splitter(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), function_(kernel), kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  /// Matches a convolution. Returns nothing if the spmd is not a convolution, has other contractions, or
-  /// shares its domain.
+  /// Describes the convolution that the spmd computes. Returns nothing if the spmd computes no convolution,
+  /// has other contractions, or shares its domain with other spmds.
   std::optional<Convolution> Find(const Op* spmd) const {
     auto contractions =
         OpsIn(spmd->region(), [](const Op* op) { return op->kind() == OpKind::Contraction; });
@@ -184,7 +184,7 @@ class Splitter {
     return kPanels * kBlockColumns * AccumulatorLanes(contraction);
   }
 
-  /// Returns the bytes of the accumulators of a block of channels.
+  /// Returns the size in bytes of the accumulators for a block of channels.
   double AccumulatorBytes(const Op* contraction, AxisId channels) const {
     double bytes = Bytes(contraction->attr<AttrKey::Acc>());
     for (AxisId axis : contraction->result()->type()->axes)

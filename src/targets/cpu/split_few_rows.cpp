@@ -14,8 +14,8 @@
 // split-few-rows: gives products a second version for launches with few rows. Such products use each element
 // of their second factor only a few times. Packing that factor would cost more than multiplying, and memory
 // bandwidth is the bottleneck. The blocks of the second version have axes of their own. The pass
-// stream-row-reductions lowers these blocks. Along the columns, they are as long as a row of accumulators
-// that stays in the L1 cache.
+// stream-row-reductions lowers these blocks. They have as many columns as possible, as long as a row of
+// accumulators stays in the L1 cache.
 //
 //   spmd (%i: block<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: block<i.few> in 0 .. %M, %j.1: block<j.few> in …) { … }
 //   { … }                                      } else { spmd (%i: block<i> …) { … } }
@@ -24,15 +24,15 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The positions, among the induction variables of an spmd, of those for the rows and the columns of all its
-/// products.
+/// The products of an spmd. `rows` and `columns` say which of the spmd's induction variables are for the rows
+/// and the columns of all these products.
 struct Product {
   size_t rows;
   size_t columns;
   int64_t bytes;                   ///< the size of an accumulator
   std::vector<const Op*> passing;  ///< ops that make factors for which no memory is needed
 
-  /// Returns the number of columns in a block.
+  /// Returns the number of columns in a block of the second version.
   int64_t Columns(const ProcessorFacts& facts) const { return MostAccumulatorBytes(facts) / bytes; }
 };
 

@@ -12,18 +12,18 @@ namespace kdl::cpu {
 std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
 /// Wraps a reduction that reads and writes tile buffers in nested `split` ops. Moves the reduction into them,
-/// together with the ops that load its tiles and those that process its result. All of these ops then work on
-/// chunks, whose axes are those of the splits.
+/// together with the ops that load its tiles and those that process its result. As a result, all of these ops
+/// work on chunks, whose axes are those of the splits.
 class ReductionSplitter {
  public:
   ReductionSplitter(ir::Module& module, ir::Op* fold);
 
   /// Opens a `split` of the axis's block inside the splits that are already open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);
-  /// Copies the op to the builder's insertion point. In the tiles of the copy, the axes of chunks replace the
-  /// axes that are split, except for the axes in `but`.
+  /// Copies the op to the builder's insertion point. In the tiles of the copy, each axis that is split is
+  /// replaced by the axis of its chunks, except for the axes in `but`.
   ir::Op* Copy(const ir::Op* op, const ir::AxisList& but = {});
-  /// Moves the reduction into the splits and returns its copy there. The original is erased.
+  /// Moves the reduction into the splits by copying it and erasing the original. Returns the copy.
   ir::Op* Move();
 
   /// Returns a builder that is positioned before the innermost split's yield.

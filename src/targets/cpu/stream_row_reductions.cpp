@@ -25,8 +25,8 @@
 // the number for its row.
 //
 // A reduction in 64-lane order (with 64 partial results) is later fused into the elementwise loop that makes
-// its larger factor (fuse-reductions). Here, the smaller factor is broadcast to the points of that loop, so
-// that it is computed there, too. The smaller factor stays in the L1 cache, and data that is read once needs
+// its larger factor (fuse-reductions). This pass broadcasts the smaller factor to the points of that loop, so
+// that the loop computes it, too. The smaller factor stays in the L1 cache, and data that is read once needs
 // no copy.
 //
 //   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k
@@ -75,9 +75,9 @@ class RowFolder {
     for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
   }
 
-  /// Emits the condition that several rows may be processed together. If rows share a page, memory would be
-  /// read in an order that hardware prefetchers do not recognize. Returns null if rows are never processed
-  /// together.
+  /// Emits the condition that several rows may be processed together. That is not the case if rows share a
+  /// page and the tensor is not in a cache, because hardware prefetchers would not recognize the order in
+  /// which memory is read. Returns null if rows are never processed together.
   Value* GoTogether(ir::Builder& b, const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
     Value* together = nullptr;
@@ -171,7 +171,7 @@ class RowFolder {
   RowFold rows_;
 };
 
-/// Whether an elementwise loop in the same region as the reduction will make the tile.
+/// Whether a later pass will make the tile in an elementwise loop, in the same region as the reduction.
 bool IsMadeByElementwiseLoop(const Value* tile, const Op* fold) {
   const Op* def = tile->def();
   return def && def->parent_region() == fold->parent_region() && passes::IsPointwise(def) &&

@@ -39,9 +39,9 @@
 // in L2.
 //
 // The smallest blocks of a product may already need more than half of the cache, for example if they read a
-// whole factor. Blocks may then occupy half a cache more than the smallest blocks. If even the smallest
-// blocks do not fit, blocks may occupy a whole cache more: each block reads the whole factor, so blocks of
-// one row would be the worst choice.
+// whole factor. In that case, blocks may occupy half a cache more than the smallest blocks. If even the
+// smallest blocks do not fit into the cache, blocks may occupy a whole cache more. Since each block reads the
+// whole factor, blocks of one row would be the worst choice.
 //
 // All numbers are computed from the kernel, and none is measured, so a kernel gets the same tiles in every
 // run.
@@ -71,8 +71,8 @@ struct Role {
   bool runs() const { return contiguous && !strided; }
 };
 
-/// The limits on the growth of an extent: `first` for its first step, `early` for the first round of the
-/// search, and `late` for the rest.
+/// How an extent grows. The first step reaches at least `first`. The limit is `early` in the first round of
+/// the search, and `late` in later rounds.
 struct Steps {
   int64_t first;
   int64_t early;
@@ -97,12 +97,12 @@ struct Choice {
 };
 
 constexpr int64_t kUnknownExtent = 256;  // assumed for sizes that are known only at launch
-// The number of contiguous elements that use whole cache lines.
+// A run of this many contiguous elements fills whole cache lines.
 constexpr int64_t kRun = 64;
-// If a row has this many elements, its fixed cost is small.
+// If a row has this many elements, the fixed cost of the row is comparatively small.
 constexpr int64_t kLongRun = 2048;
 // In a transposition, the number of elements that are read contiguously. Each of them is written to a
-// different row, so as many rows are written, one cache line of each.
+// different row, so cache lines of as many rows are written.
 constexpr int64_t kTransposedRun = 1024;
 // If a column has this many bytes of terms, accumulators are rarely loaded and stored.
 constexpr int64_t kManyTermBytes = 1024;
@@ -189,8 +189,8 @@ class Selection {
   }
 
  private:
-  /// Returns the number of bytes that blocks may occupy. Without a contraction, no data is read again, so
-  /// blocks with more rows would gain nothing.
+  /// Returns the number of bytes that blocks may occupy. Without a contraction, no data is read twice, so
+  /// blocks with more rows would not save time.
   double RoomOfBlocks() const {
     if (!contracts_) return budget_;
     return least_ > budget_ ? least_ + budget_ : std::max(budget_, least_ + budget_ / 2);
@@ -242,8 +242,8 @@ class Selection {
     });
   }
 
-  /// Finds reductions that read their terms row by row and do not copy the rows. Extents that grow are still
-  /// minimal here, but fixed extents may already make a row of accumulators too long.
+  /// Finds reductions that read their terms row by row and do not copy the rows. At this point, extents that
+  /// can grow are still minimal, but a fixed extent may already make a row of accumulators too long.
   void FindRowFolds() {
     KernelShape kernel{kernel_, facts_, AxisOrder(kernel_)};
     ir::Walk(kernel_.body, [&](const ir::Op* op) {
@@ -337,7 +337,8 @@ class Selection {
     return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
   }
 
-  /// Returns the bytes of the tiles in and around the innermost loop that needs the most memory.
+  /// Returns the size of the tiles in and around an innermost loop, in bytes, for the loop that needs the
+  /// most.
   double MostBytes() {
     double most = 0;
     for (const std::set<ir::Type>& tiles : scopes_) {

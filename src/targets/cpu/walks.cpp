@@ -87,8 +87,8 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
   return narrow;
 }
 
-/// Returns the smallest efficient length of a block: two vectors along the vectorized axis, and a few rows
-/// along any other axis.
+/// Returns the smallest efficient length of a block: two vectors along the axis that is vectorized, or a few
+/// rows along any other axis.
 int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ProcessorFacts& facts) {
   constexpr int64_t kRows = 8;

@@ -10,7 +10,7 @@
 
 namespace kdl::cpu {
 
-/// The range of a loop, and the number of elements that an iteration covers.
+/// The range of a loop, and the number of elements that each iteration covers.
 struct Iterations {
   ir::Value* lo;  ///< available before the spmd, or a constant
   ir::Value* hi;  ///< like `lo`
@@ -20,12 +20,13 @@ struct Iterations {
 /// Describes how the blocks of an `spmd` may be formed and numbered. All `spmd`s over the same domain have
 /// the same block order, so a core gets the same blocks in each of them.
 struct Walk {
-  /// The positions of the binders (the induction variables of the `spmd`), sorted by the dimension of the
-  /// stored tensors that each indexes, outermost first.
+  /// The positions of the binders (the induction variables of the `spmd`). They are sorted by the dimension
+  /// of the stored tensors that the binder indexes, outermost first.
   std::vector<size_t> order;
   /// For each binder, whether no result depends on the length of its blocks.
   std::vector<bool> free;
-  /// For each binder, the length below which blocks waste part of what a core processes at once.
+  /// For each binder, the granule of its blocks: the smallest length that fills complete vectors, rows or
+  /// cache lines.
   std::vector<int64_t> granule;
   /// For each binder, the rows that its blocks read several times.
   std::vector<std::vector<Rereads::Rows>> rereads;
@@ -33,8 +34,8 @@ struct Walk {
   /// partial results). With blocks of several rows, a core would go to the next row after each iteration, but
   /// prefetches are effective only along a single row.
   std::vector<std::vector<Iterations>> row_loops;
-  /// Whether blocks store only short runs of memory. Each core should then get its own part of the range of
-  /// the outermost binder.
+  /// Whether blocks store only short runs of memory. If so, each core should get its own part of the
+  /// outermost binder's range.
   bool narrow = false;
 };
 
@@ -42,8 +43,8 @@ struct Walk {
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
 /// Whether no result depends on the length of a binder's blocks. No op may reduce over the binder's axis or
-/// split it, use a block's start, size or index, or run once per block. Also, no index may access an element
-/// that another index of the same block writes.
+/// split it. No op may use a block's start, size or index, or run once per block. Also, no index may access
+/// an element that another index of the same block writes.
 bool IsFree(const ir::Function& kernel, const ir::Value* binder);
 
 Walks BlockOrdersOf(const ir::Function& kernel, const ProcessorFacts& target);

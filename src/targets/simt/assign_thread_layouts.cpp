@@ -70,7 +70,8 @@ class MapAssigner {
       std::optional<LaneMap> map =
           SmallestMap(Extent(axes[1 - column]), Extent(axes[column]), bytes, threads);
       if (!map) continue;
-      // The elements of a small tile are instead distributed one by one, which uses more threads.
+      // A small tile gets no layout, because more threads are used if its elements are distributed one by
+      // one.
       if (2 * ir::ThreadsOf(*map) < facts_.threads) return std::nullopt;
       if (column == 0) std::swap((*map)[0], (*map)[1]);
       return map;

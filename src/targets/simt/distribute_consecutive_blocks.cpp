@@ -23,10 +23,11 @@
 //   for %k: block<k> in %lo .. %hi { … }
 //   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// If cores without blocks do nothing at all, the op `busy_cores` states how many blocks the kernel can have.
+// If cores without blocks do nothing at all, the op `busy_cores` states the maximum number of blocks, so that
+// a launch uses no more cores than that.
 //
-// With dynamic scheduling, any core may execute any block. This pass ignores that and assigns such blocks
-// like all others.
+// With dynamic scheduling, any core may execute any block. This pass ignores dynamic scheduling and assigns
+// such blocks like all others.
 //
 // If a kernel distributes only the blocks of one product, the blocks that run at the same time should share
 // rows and columns, which then stay in the cache. A core therefore processes every n-th block, where n is the
@@ -42,7 +43,8 @@ namespace kdl::simt {
 
 namespace {
 
-// The number of tensor rows in a group. The blocks that run at the same time then cover about a square.
+// The number of tensor rows in a group. With this number, the blocks that run at the same time cover about a
+// square.
 constexpr int64_t kGroupRows = 2048;
 
 /// Returns whether the kernel distributes only the blocks of one product of two tiles to cores. The product's
@@ -94,8 +96,8 @@ class Distributor {
       return ir::Erase(op);
     }
     CoreShare share = CoreShareOf(b_, core, total, cores);
-    // If the loop does not carry the block's number along each axis, these numbers are computed from the
-    // number of the block.
+    // If the loop does not carry the position of the block along each axis, these positions are computed from
+    // the number of the block, which counts all blocks.
     bool walks = facts_.walks_blocks && counts.size() > 1;
     Values firsts = walks ? BlockNumbers(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
@@ -122,8 +124,8 @@ class Distributor {
   }
 
  private:
-  /// Returns the count, or 1 if it is 0, so that later code can divide by it without a check. If any block
-  /// exists, each axis has at least one block, so the count is then unchanged.
+  /// Returns the count, or 1 if it is 0, so that later code can divide by it without a check. This changes no
+  /// result, because a count is 0 only if there are no blocks at all.
   Value* AtLeastOne(Value* count) { return b_.Max(count, b_.I64(1)); }
 
   /// Moves the body of `spmd` into the loop at the builder's position.
@@ -134,8 +136,8 @@ class Distributor {
     MoveOps(spmd->region(), b_.region());
   }
 
-  /// Returns the block's number along each axis. The blocks of the last two axes are ordered in groups of
-  /// rows.
+  /// Returns the position of the block along each axis. Along the last two axes, blocks are numbered in
+  /// groups of rows.
   Values NumbersInGroups(const Op* spmd, Value* block, const Values& counts) {
     size_t at = counts.size() - 2;
     const Value* binder = spmd->region()->param(at);
@@ -156,7 +158,7 @@ class Distributor {
     return numbers;
   }
 
-  /// Returns the block's number along each axis.
+  /// Returns the position of the block along each axis. `block` is its number among all blocks.
   Values BlockNumbers(Value* block, const Values& counts) {
     Values numbers(counts.size());
     Value* rest = block;
@@ -169,15 +171,15 @@ class Distributor {
     return numbers;
   }
 
-  /// Returns the numbers of the next block along each axis. The last axis advances by one. If an axis has
-  /// reached its end, it restarts at 0, and the axis before it advances.
+  /// Returns the position of the next block along each axis. The position along the last axis advances by
+  /// one. If an axis has reached its end, it restarts at 0, and the axis before it advances.
   Values NextNumbers(const Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     Values next(numbers.size());
     Value* moves = nullptr;  // whether all later axes are at their ends; null if there are none
     for (size_t i = numbers.size(); i-- > 0;) {
       Value* after = b_.Add(numbers[i], b_.I64(1));
-      // The end of the block is compared with the end of the axis, so that no register is needed for the
-      // number of blocks.
+      // The end of the block is compared with the end of the axis, so that the number of blocks along the
+      // axis needs no register.
       Value* is_last = i > 0 ? IsLast(spmd->operand(2 * i + 1), ranges[i], numbers[i]) : nullptr;
       next[i] = is_last ? b_.Select(is_last, b_.I64(0), after) : after;
       if (moves) next[i] = b_.Select(moves, next[i], numbers[i]);

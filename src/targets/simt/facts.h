@@ -11,13 +11,13 @@ namespace kdl::simt {
 
 struct MmaShape;
 
-// Passes of this family use names from `passes` without qualification.
+// Passes of this family use names from `passes` without a prefix.
 using namespace passes;
 
 /// Describes a machine whose cores are workgroups of GPU threads that all run one kernel.
 struct SimtFacts : passes::TargetFacts {
   int64_t threads = 128;  ///< the number of GPU threads of a core
-  /// The number of GPU threads of a core in kernels with large products.
+  /// The number of GPU threads of a core if the kernel contains large products.
   int64_t most_threads = 256;
   int64_t held_bytes = 256;  ///< the maximum bytes of a product's result in one thread's registers
   bool in_vectors = false;   ///< whether a thread computes contiguous elements as a vector
@@ -32,15 +32,15 @@ struct SimtFacts : passes::TargetFacts {
   /// iteration computes its block from the iteration's number, so that earlier iterations can begin the
   /// block's copies.
   bool walks_blocks = true;
-  /// Whether cores share a cache. Blocks of a product are then ordered so that the rows and columns that
+  /// Whether cores share a cache. If so, blocks of a product are ordered so that the rows and columns that
   /// several cores read at the same time stay in the cache.
   bool groups_blocks = false;
   /// Whether the tiles in pipes are in global memory instead of workgroup memory.
   bool global_pipes = false;
   /// The number of bytes of workgroup memory that every such machine has.
   int64_t workgroup_bytes = 32 << 10;
-  /// The number of bytes of workgroup memory that a workgroup may use to leave room for a second workgroup,
-  /// which computes while the first one waits.
+  /// The number of bytes of workgroup memory that a workgroup may use so that a second workgroup also has
+  /// room. One of them computes while the other one waits.
   int64_t ring_bytes = workgroup_bytes;
 };
 

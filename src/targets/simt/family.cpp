@@ -31,7 +31,8 @@ struct DeviceFacts : SimtFacts {
   std::string kind;  ///< the kind of the machine's images
   Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
                                      const CompileOptions& options) = nullptr;
-  /// The amount of workgroup memory in a multiprocessor, which is shared by the workgroups that run there.
+  /// The amount of workgroup memory in a multiprocessor. All workgroups that run on the multiprocessor share
+  /// it.
   int64_t multiprocessor_bytes = 0;
   /// LLVM's description of the processor, if LLVM generates the code.
   codegen::Processor processor;

@@ -41,8 +41,8 @@ using ir::AttrKey;
 // The maximum number of iterations between a copy and its use, unless the source says otherwise.
 constexpr int64_t kMostAhead = 3;
 
-/// Finds the factors that each iteration of a loop fetches. For each factor, finds the branch that either
-/// begins its copies or loads it in another way.
+/// Finds the factors that each iteration of a loop fetches. For each factor, finds the `if` that begins its
+/// copies or, if that is not possible, loads it in a different way.
 class FetchStudy {
  public:
   explicit FetchStudy(Op* loop) : loop_(loop) {}
@@ -63,7 +63,7 @@ class FetchStudy {
     return repeats ? std::optional(std::move(fetched)) : std::nullopt;
   }
 
-  /// Returns the buffer that the branch's copies fill, or null if the branch has no copies.
+  /// Returns the buffer that the copies in the `if` fill, or null if the `if` has no copies.
   static Op* FilledBuffer(const Op* branch) {
     Op* buffer = nullptr;
     ir::Walk(branch->region(0), [&](const Op* op) {
@@ -79,7 +79,7 @@ class FetchStudy {
     });
   }
 
-  /// Returns whether the branch cannot trap, and no iteration changes the memory that the branch reads.
+  /// Returns whether the `if` cannot trap, and no iteration changes the memory that it reads.
   bool KeepsSources(const Op* branch) const {
     bool keeps = true;
     for (const ir::Region* region : branch->regions()) {
@@ -167,7 +167,7 @@ class FetchRewriter {
     others.empty() ? ir::Erase(await) : await->SetSegment(ir::AsyncCopyWaitOp::at_buffers, others);
   }
 
-  /// Returns whether the branch writes to slots of the current iteration and to no other buffers.
+  /// Returns whether the `if` writes to slots of the current iteration and to no other buffers.
   bool FillsRings(const Op* branch) const {
     bool fills = false;
     bool others = false;
@@ -180,8 +180,8 @@ class FetchRewriter {
     return fills && !others;
   }
 
-  /// Adds a barrier at the end of a branch that only some iterations take. Iterations that do not take it
-  /// then need no barrier. One example is a branch that writes zeros beyond the end of a block.
+  /// Adds a barrier at the end of a branch that only some iterations take, such as a branch that writes zeros
+  /// beyond the end of a block. Without that barrier, all iterations would need one.
   void ShowToAll(Op* branch) {
     b_.SetInsertionPoint(branch->region(0)->terminator());
     b_.Create(OpKind::Barrier, {}, {});
@@ -204,7 +204,8 @@ int64_t FetchedBytes(const std::vector<Fetched>& all) {
 }  // namespace
 
 void RunFetchAhead(PassContext& context, ir::Function& kernel) {
-  // Memory that must survive a grid-wide barrier, or an iteration of a stage, cannot be workgroup memory.
+  // Ring buffers would have to survive a grid-wide barrier or an iteration of a stage, but workgroup memory
+  // does not.
   if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
   int64_t room = SimtFactsOf(context).ring_bytes - ir::WorkgroupBytes(kernel);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {

@@ -43,7 +43,7 @@ using ir::Effect;
 using Way = std::string;
 
 /// Memory that is accessed. For a ring buffer, this is one slot, numbered relative to the slot of the current
-/// iteration of `loop`. If `loop` is null, it may be any slot.
+/// iteration of `loop`. If `loop` is null, the slot is unknown.
 struct Spot {
   const Value* memory;
   const Op* loop = nullptr;
@@ -118,7 +118,7 @@ const Value* SharedMemory(const Value* operand) {
   if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
   bool is_workgroup = operand->type()->kind == ir::TypeKind::Buffer &&
                       operand->type()->space == ir::Space::Workgroup;
-  // Accesses to buffers with this attribute are synchronized by mbarriers.
+  // Accesses to buffers with this attribute need no barriers, because mbarriers synchronize them.
   return is_workgroup && !operand->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ? operand : nullptr;
 }
 

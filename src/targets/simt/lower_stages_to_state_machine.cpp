@@ -101,7 +101,8 @@ class StageLowering {
     cells_end_ = b_.I64(0)->def();
     runs_ = NewCell(Scalar::Bool);
     again_ = NewCell(Scalar::Bool);
-    // Loops read this cell after each step, even if their last step has not set it yet.
+    // Loops read this cell after each step, even if their last step has not set it yet, so the cell needs a
+    // value from the start.
     Set(again_, false);
     ir::Walk(old, [&](const Op* op) {
       if (IsDeclared(op)) ir::Clone(op, b_, values_);
@@ -146,7 +147,7 @@ class StageLowering {
     b_.SetInsertionPoint(region, before);
     return cell;
   }
-  /// Returns a new cell that is 0 before the first iteration.
+  /// Returns a new cell for a state, which is 0 before the first iteration.
   Value* NewState() {
     states_.push_back(NewCell(Scalar::I64));
     return states_.back();
@@ -388,7 +389,8 @@ class StageLowering {
     Iterations(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
       StoreAll(NewValues(yield->operands()), carried);
       Value* at = Get(index);
-      // The index is below the end, but the distance between them may exceed the range of i64.
+      // The index is below the end, but the distance between them may exceed the range of i64, so it is
+      // computed as a u64.
       Value* left = b_.Cast(b_.Sub(hi, at), Scalar::U64);
       Value* again = b_.Gt(left, b_.Cast(step, Scalar::U64));
       if (loop->HasAttr(AttrKey::Breaks)) again = b_.And(again, Get(carried[0]));

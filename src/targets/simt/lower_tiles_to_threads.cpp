@@ -16,8 +16,8 @@
 //   loop %p in 0 .. size(bi) * 32 step 1 {threads} {
 //     if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
-// A loop-carried tile has a single buffer. An iteration writes its new value directly to the buffer if, for
-// each element, it reads no other element of the old value.
+// A loop-carried tile has a single buffer. An iteration writes the new tile directly to that buffer if each
+// new element depends on no old element except the one that it replaces.
 
 namespace kdl::simt {
 

@@ -4,7 +4,7 @@
 #include "targets/simt/passes.h"
 
 // select-matrix-instructions: selects a matrix instruction of the machine for a product of two tiles, if the
-// shape of the instruction divides the product's blocks. The interpreter then emulates the same instruction.
+// shape of the instruction divides the product's blocks. The interpreter emulates the selected instruction.
 // Integer factors keep their own type instead of being converted to the type of the accumulator.
 //
 //   contraction %a, %b into %c over k {acc = f32, …, instruction = "cpu.bf16_pairs"}

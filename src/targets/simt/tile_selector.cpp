@@ -23,15 +23,16 @@
 
 // The model for choosing block sizes. Axes that a contraction reduces get short blocks, because workgroup
 // memory contains both operands. Axes that the contraction keeps get square blocks. In other kernels, the
-// axis that is contiguous in memory is distributed to the threads, and other axes get a few rows.
+// axis that is contiguous in memory is distributed to the threads, and blocks have a few rows along the other
+// axes.
 //
 // If a kernel's only reduction is a sum of outer products, the result stays in registers. Its block is the
 // largest square that the registers allow: 64 KiB of f32, with 8 x 8 elements for each of 256 threads. With a
 // matrix instruction, each of 128 threads has 128 elements of the square, and blocks of the reduced axis span
 // two instructions. If tensor tiles are copied asynchronously to workgroup memory, each of two groups of 128
-// threads has 64 rows. The number of columns is then the maximum for the group's registers: 256, or 128 if
-// threads add partial sums. A row of terms has 128 bytes. If the loop does more than multiply, it needs
-// registers for that, and there are only 128 columns.
+// threads has 64 rows. In this case, the number of columns is the maximum for the group's registers: 256, or
+// 128 if threads add partial sums. A row of terms has 128 bytes. If the loop does more than multiply, it
+// needs registers for its other work, and there are only 128 columns.
 //
 // In all other kernels, blocks shrink until the tiles that reductions read and produce fit into workgroup
 // memory.
@@ -50,7 +51,10 @@ struct Role {
   bool columns = false;  ///< the last axis of a contraction's result
 };
 
-/// The form of a kernel's only reduction.
+/// The form of a kernel's only reduction. `Outer` is a sum of outer products, and `Matrix` is the same with a
+/// matrix instruction. `TensorTiles` and `Iteration` use `wgmma`: the first in a loop that only fetches and
+/// multiplies tensor tiles, the second in any other loop. `None` means any other reduction, or several
+/// reductions.
 enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 
 // The number of bytes in a row of terms, if tensor tiles are copied.
@@ -126,7 +130,7 @@ Product OnlyProduct(const SimtFacts& facts, const ir::Function& kernel,
 }
 
 /// Returns the largest choice that does not exceed `wanted`, or the smallest choice if all of them do.
-/// Returns `wanted` if the generic has no list of choices.
+/// Returns `wanted` if the generic parameter has no list of choices.
 int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   if (generic.choices.empty()) return wanted;
   int64_t chosen = *std::ranges::min_element(generic.choices);
@@ -136,7 +140,7 @@ int64_t Chosen(const ir::Generic& generic, int64_t wanted) {
   return chosen;
 }
 
-/// The values of the kernel's `auto` generics.
+/// The values of the kernel's generic parameters whose value is `auto`.
 using Constants = std::unordered_map<Name, int64_t>;
 
 double TileBytes(const ir::Function& kernel, ir::Type type, const Constants& values) {
@@ -165,7 +169,7 @@ std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
 }
 
 /// Returns the tiles that reductions read and produce. Other tiles need no memory, because elementwise loops
-/// use only one of their elements at a time. The tile to which a contraction adds shares the memory of the
+/// use only one of their elements at a time. The tile to which a contraction adds uses the same memory as the
 /// contraction's result.
 std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   std::unordered_set<const ir::Value*> tiles;
@@ -250,8 +254,8 @@ class TileSelector final : public passes::TileSelector {
       // Tiles that do not fit into workgroup memory are placed in global memory.
       std::vector<int64_t> first = extents;
       bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.workgroup_bytes, extents, trace);
-      // If a product's tiles do not fit with any choice, the first choice is used, because it reads the
-      // smallest amount from global memory.
+      // If a product's tiles do not fit with any choice, the first choice is used, because it reads the least
+      // from global memory.
       if (!fits && Multiplies(kernel)) {
         extents = first;
         trace += "  none fit; the first ones read the least from global memory\n";

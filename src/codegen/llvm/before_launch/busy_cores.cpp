@@ -9,8 +9,8 @@
 #include "kdl/kernel_abi.h"
 #include "support/size.h"
 
-// Emits int64_t BUSY_CORES(const kdl_args* args). It returns the largest of the kernel's numbers of blocks,
-// or INT64_MAX if computing one of them overflows 64 bits.
+// Emits int64_t BUSY_CORES(const kdl_args* args). It returns the largest number that a `busy_cores` op of the
+// kernel states, or INT64_MAX if computing one of these numbers overflows 64 bits.
 
 namespace kdl::codegen {
 

@@ -14,7 +14,7 @@ struct TextImage {
   std::string_view kir;  ///< empty if no such image is needed
 };
 
-/// Compiles the object NAME.host.o, which runs on the host for every set of devices. It contains
+/// Compiles the object NAME.host.o, which the host needs for any set of devices. It contains
 /// `kdl_images_RUNTIME_NAME` (and the weak symbol `kdl_module_images`) with an image for each of `devices`.
 /// It also contains the functions that are called before a launch. They check the launch, and compute the
 /// number of bytes that its cores share and the number of cores that may have blocks. An image for the host's

@@ -27,7 +27,7 @@ struct ImageRow {
   /// Whether the kernel is called through the address of its entry point. Otherwise the device finds `symbol`
   /// in the payload.
   bool enters = false;
-  bool compiled = false;  ///< the device runs this code; otherwise an interpreter runs the kernel
+  bool compiled = false;  ///< whether the device runs this code, rather than an interpreter
   uint64_t features = 0;  ///< processor features that the kernel needs
 };
 

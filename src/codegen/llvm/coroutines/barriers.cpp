@@ -13,8 +13,8 @@
 //
 //   the coroutine's handle | the current kdl_core | buffers that live across a barrier | the coroutine's frame
 //
-// The kdl_core may differ in each call, and with it the scratch and the address for traps. Therefore the
-// coroutine keeps only the core's numbers from the kdl_core.
+// The kdl_core may differ in each call, and so may the scratch memory and the address to which traps are
+// written. Therefore the coroutine keeps only the core's numbers from the kdl_core.
 
 namespace kdl::codegen {
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kHandleAt = 0;
 constexpr uint64_t kCoreAt = 8;
-// state of a coroutine at a barrier; a state above 0 means waiting
+// The state of a coroutine that waits at a barrier. All states above 0 mean that a coroutine waits.
 constexpr uint32_t kAtBarrier = KDL_BARRIER;
 
 llvm::Value* InFrame(Emitter& emitter, uint64_t offset, const char* name) {
@@ -51,7 +51,7 @@ llvm::Function* EmitBody(Emitter& entry) {
   RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  // if set, the kernel fences before it returns
+  // If `stores_past_caches` is set, the kernel executes a fence before it returns.
   entry.stores_past_caches |= emitter.stores_past_caches;
   entry.code.resumable = symbol;
   return emitter.function;

@@ -21,7 +21,7 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr uint32_t kNotStarted = 1;  // initial state of a coroutine: treated like a waiting stage
+constexpr uint32_t kNotStarted = 1;  // the initial state of a coroutine, which counts as waiting
 
 llvm::Value* Call(Emitter& emitter, llvm::Intrinsic::ID intrinsic,
                   std::vector<llvm::Value*> arguments, std::vector<llvm::Type*> types = {}) {
@@ -97,7 +97,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   EmitRegion(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  // if set, the kernel fences before it returns
+  // If `stores_past_caches` is set, the kernel executes a fence before it returns.
   kernel.stores_past_caches |= emitter.stores_past_caches;
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(
@@ -209,7 +209,8 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
   auto& builder = emitter.builder;
   llvm::Value* how = Call(emitter, llvm::Intrinsic::coro_suspend,
                           {llvm::ConstantTokenNone::get(emitter.context()), builder.getFalse()});
-  // Coroutines are never destroyed, since their frames are in memory that the runtime owns.
+  // The switch has no case for the destruction of the coroutine, since its frame is in memory that the
+  // runtime owns.
   llvm::SwitchInst* where = builder.CreateSwitch(how, emitter.coroutine->end, 1);
   where->addCase(builder.getInt8(0), again);
 }

@@ -18,7 +18,7 @@
 #include "support/scalar.h"
 
 // Elementwise ops on scalars and vectors. An f16 or bf16 is widened to f32, which represents it exactly, and
-// the result is rounded back. Since f32 has more than twice their precision plus two bits, the result is
+// the result is rounded back. Since f32 has at least twice as many significant bits plus two, the result is
 // correctly rounded.
 
 namespace kdl::codegen {
@@ -28,7 +28,8 @@ namespace {
 using ir::OpKind;
 using llvm::Intrinsic::ID;
 
-/// Returns an operand in the type in which the op computes. A scalar is splat if the op's result is a vector.
+/// Returns an operand in the type in which the op computes. A scalar is copied to all lanes if the op's
+/// result is a vector.
 llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   const ir::Value* value = op->operand(i);
   Scalar scalar = value->type()->scalar;
@@ -37,7 +38,8 @@ llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   return Splat(emitter, bits, ir::Lanes(op->result()->type()));
 }
 
-/// Returns an operand in the type in which it is stored, splat to the number of lanes of the result.
+/// Returns an operand in the type in which it is stored. A scalar is copied to all lanes if the op's result
+/// is a vector.
 llvm::Value* KeptOperand(Emitter& emitter, const ir::Op* op, size_t i) {
   return Splat(emitter, emitter.Get(op->operand(i)), ir::Lanes(op->result()->type()));
 }
@@ -196,7 +198,7 @@ void EmitNot(Emitter& emitter, ir::Op* op) {
 }
 
 void EmitSelect(Emitter& emitter, ir::Op* op) {
-  // A scalar condition selects one of two whole vectors.
+  // The condition need not be copied to all lanes: a scalar condition selects one of two whole vectors.
   emitter.Set(op->result(),
               emitter.builder.CreateSelect(emitter.Get(op->operand(0)), KeptOperand(emitter, op, 1),
                                            KeptOperand(emitter, op, 2)));

@@ -9,8 +9,9 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Updates of elements that other cores also update. Their order is unspecified, so each update is relaxed. It
-// is one instruction if the processor has the operation on memory, otherwise a compare-and-exchange loop.
+// Updates of elements that other cores also update. Their order is unspecified, so each update is relaxed. An
+// update is one instruction if the processor can perform it directly in memory, otherwise a
+// compare-and-exchange loop.
 
 namespace kdl::codegen {
 

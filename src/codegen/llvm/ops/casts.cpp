@@ -135,7 +135,7 @@ llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
 }
 
 /// Converts a 64-bit integer to an f64, rounded to odd. From 2^53 on, the low 11 bits are replaced by one bit
-/// that is set if any of them was set. The conversion is then exact.
+/// that is set if any of them was set, so that the conversion is exact.
 llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   auto& builder = emitter.builder;
   auto constant = [&](uint64_t bits) { return llvm::ConstantInt::get(value->getType(), bits); };

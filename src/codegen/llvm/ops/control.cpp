@@ -127,8 +127,8 @@ llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
   return builder.CreateUDiv(builder.CreateSub(distance, builder.getInt64(1)), step);
 }
 
-/// Checks at run time that the step is positive. `core_num`, the step of some loops that passes create,
-/// always is.
+/// Checks at run time that the step is positive. No check is needed for `core_num`, which is the step of some
+/// loops that passes create.
 void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
   const ir::Op* def = loop.step()->def();
   if (def && def->kind() == OpKind::CoreNum) return;

@@ -45,11 +45,12 @@ struct Element {
   const Memory& memory;
   ir::Type type;
   std::vector<llvm::Value*> index;
-  llvm::Value* mask = nullptr;  ///< selects the lanes to access; null: all
-  bool in_bounds = true;        ///< lane 0 is in bounds of the tensor or buffer
-  /// Non-temporal; the address must be aligned to the size of the whole vector.
+  llvm::Value* mask = nullptr;  ///< the lanes to access; null if all are
+  bool in_bounds = true;        ///< whether lane 0 is in bounds of the tensor or buffer
+  /// Whether the access bypasses the caches. If so, the address must be aligned to the size of the whole
+  /// vector.
   bool past_caches = false;
-  int64_t again = 0;  ///< the op's `again` attribute (see Apart); 0: none
+  int64_t again = 0;  ///< the op's `again` attribute (see Apart), or 0
 
   llvm::Align align() const {
     auto lanes = static_cast<uint64_t>(past_caches ? ir::Lanes(type) : 1);
@@ -73,7 +74,7 @@ llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
   number_of_part = b.CreateXor(number_of_part, b.CreateURem(row, number(memory.panel / part)));
   llvm::Value* offset =
       b.CreateAdd(b.CreateMul(number_of_part, number(part)), b.CreateURem(column, number(part)));
-  // Each panel contains all rows.
+  // A panel contains all rows, so its size depends on their number.
   llvm::Value* rows = number(1);
   if (first > 0) {
     rows = b.CreateUDiv(memory.strides[0], memory.strides[first]);
@@ -133,7 +134,8 @@ void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value*
   part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
-/// Returns the same address, but hides from LLVM that the addresses for different `number`s are equal.
+/// Returns the same address, but hides from LLVM that the addresses for different values of `number` are
+/// equal.
 llvm::Value* Apart(Emitter& emitter, llvm::Value* address, int64_t number) {
   auto* type = llvm::FunctionType::get(address->getType(),
                                        {address->getType(), emitter.builder.getInt64Ty()}, false);
@@ -166,8 +168,8 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   }
   if (known != 0) steps.push_back(b.getInt64(known));
   size_t unknown_steps = steps.size() - (known != 0 ? 1 : 0);
-  // If lane 0 may be masked off, its address may point outside the memory. An intermediate address may be out
-  // of bounds too.
+  // `inbounds` must not be used if an address may be outside of the memory. That may be true for intermediate
+  // addresses, and for the address of lane 0 if that lane may be masked off.
   bool is_inside = !mask && in_bounds && steps.size() == 1;
   for (size_t i = 0; i <= steps.size(); ++i) {
     if (again != 0 && i == unknown_steps) address = Apart(emitter, address, again);

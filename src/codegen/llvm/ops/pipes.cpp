@@ -52,8 +52,8 @@ void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   EmitSuspend(emitter, again);
 }
 
-/// Suspends while the number of tiles in the ring equals `blocked`. Returns the counter that `side` selects:
-/// tiles pushed or tiles popped.
+/// Suspends the stage while the number of tiles in the ring equals `blocked`. Returns the counter that `side`
+/// selects: tiles pushed or tiles popped.
 llvm::Value* WaitWhile(Emitter& emitter, const ir::Op* op, const RingMemory& ring, int64_t side,
                        int64_t blocked) {
   auto& builder = emitter.builder;

@@ -70,7 +70,7 @@ class SmallMatrices {
 
  private:
   // These shuffles turn two rows into their left and right matrices. The same shuffles convert back. If the
-  // instruction's first factor is the columns, the matrices are transposed.
+  // instruction's first factor contains the columns of the result, the matrices are transposed.
   static constexpr std::array<Mask, 2> kIn = {{{0, 1, 4, 5}, {2, 3, 6, 7}}};
   static constexpr std::array<Mask, 2> kTransposedIn = {{{0, 4, 1, 5}, {2, 6, 3, 7}}};
   static constexpr std::array<Mask, 2> kTransposedOut = {{{0, 2, 4, 6}, {1, 3, 5, 7}}};
@@ -145,7 +145,7 @@ class SmallMatrices {
     }
   }
 
-  /// Loads a group of terms of a row and of the next row. For the last row of an odd number, loads that row
+  /// Loads a group of terms of a row and of the next row. If the number of rows is odd, loads the last row
   /// twice.
   llvm::Value* TwoRows(llvm::Value* rows, size_t first) {
     auto along = static_cast<size_t>(op_->attr<ir::AttrKey::Along>()[0]);

@@ -117,8 +117,8 @@ llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* 
   return builder.CreateSub(sums, builder.CreateIntrinsic(id, {}, {none, too_much[0], too_much[1]}));
 }
 
-/// Adds the terms of a pair one at a time, although the instruction multiplies both. The other term is
-/// replaced by -0 times +0, which does not change a sum.
+/// Adds one term of a pair, although the instruction multiplies both terms. The op's attribute `part` selects
+/// the term. The other term is replaced by -0 times +0, which does not change a sum.
 void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::VectorMmaOp step(op);

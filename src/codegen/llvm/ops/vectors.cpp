@@ -24,7 +24,7 @@ namespace kdl::codegen {
 namespace {
 
 using ir::OpKind;
-// shuffle mask: lanes of b are numbered after those of a
+// A shuffle mask. The lanes of the second vector are numbered after those of the first one.
 using LaneList = llvm::SmallVector<int, 64>;
 
 void EmitSplat(Emitter& emitter, ir::Op* op) {
@@ -195,7 +195,7 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
 }
 
 /// One round of a transposition: two shuffles that turn each pair of rows into two new rows. Each shuffle is
-/// one instruction on the processors that we compile for.
+/// one instruction on the processors for which kernelc compiles.
 struct Round {
   LaneList low;
   LaneList high;

@@ -86,7 +86,8 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
     if (function.isDeclaration()) continue;
     const auto* lowering = machine.getSubtargetImpl(function)->getTargetLowering();
     if (!seen.insert(lowering).second) continue;
-    // The machine owns `lowering`, and all functions with the same features share it.
+    // `lowering` may be changed although it is const: the machine owns it, and all functions with the same
+    // features share it.
     auto& actions = const_cast<llvm::TargetLowering&>(*lowering);
     for (unsigned operation : {llvm::ISD::FMINNUM, llvm::ISD::FMAXNUM, llvm::ISD::FMINNUM_IEEE,
                                llvm::ISD::FMAXNUM_IEEE}) {

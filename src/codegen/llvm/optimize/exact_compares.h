@@ -19,13 +19,13 @@ void AddInstCombine(llvm::FunctionPassManager& passes);
 /// module.
 void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& module);
 
-/// Hides selects that compute a minimum or maximum from the instruction selection of another version of LLVM,
-/// which reads the module as text.
+/// Hides selects that compute a minimum or maximum from the instruction selection of a different version of
+/// LLVM, which reads the module as text.
 void HideMinMax(llvm::Module& module);
 
 /// For x86 with AVX-512: hides from instruction selection that an operand of a scalar minimum or maximum is
 /// never NaN. Otherwise LLVM 19 uses `vfpclass` to check only whether the other operand is a quiet NaN. If
-/// the other operand is a signaling NaN, the result would then be a number.
+/// the other operand is a signaling NaN, the result would be a number instead of NaN.
 void HideNumbers(const llvm::TargetMachine& machine, llvm::Module& module);
 
 }  // namespace kdl::codegen

@@ -38,7 +38,7 @@ struct Range {
 struct Bounds {
   double lo = -kInfinity;
   double hi = kInfinity;
-  bool is_number = false;  ///< a comparison was true, so the number is not NaN
+  bool is_number = false;  ///< whether a comparison was true, so that the number is not NaN
 };
 
 std::optional<double> FloatConstant(const ir::Value* value) {
@@ -65,8 +65,8 @@ class Finiteness {
   bool Holds() { return KnownRange(operand_).has_value(); }
 
  private:
-  /// Follows the users of a value as long as there is only one. If such a user is a select that chooses its
-  /// other operand, the value does not matter.
+  /// Follows a value to its user, as long as each value has only one user. If such a user is a select that
+  /// chooses its other operand, the value does not matter.
   void Collect(const ir::Value* value) {
     while (value->uses().size() == 1) {
       const ir::Use& use = value->uses()[0];

@@ -57,8 +57,8 @@ std::vector<Access> MaskedAccesses(llvm::Function& function,
     bool stores = call->getIntrinsicID() == llvm::Intrinsic::masked_store;
     if (!stores && call->getIntrinsicID() != llvm::Intrinsic::masked_load) continue;
     Access access{call, stores};
-    // Vectors that LLVM itself has created may be scalable. LLVM masks accesses to scalable vectors only if
-    // the processor supports that.
+    // Accesses to scalable vectors need no expansion. LLVM itself has created them, and it masks such
+    // accesses only if the processor supports that.
     if (access.is_fixed() && !IsNative(processor, access)) found.push_back(access);
   }
   return found;
@@ -75,7 +75,7 @@ bool AreNumbers(const llvm::Value* lanes) {
 }
 
 /// Returns the number of leading lanes that the mask selects, as an i64 created at the builder's insertion
-/// point. Returns null if the mask has another form.
+/// point. Returns null if the mask has a different form.
 llvm::Value* CountSelectedLanes(llvm::IRBuilder<>& b, llvm::Value* mask) {
   auto* compare = llvm::dyn_cast<llvm::ICmpInst>(mask);
   if (!compare) return nullptr;

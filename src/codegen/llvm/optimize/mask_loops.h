@@ -5,8 +5,8 @@
 
 namespace kdl::codegen {
 
-/// Expands accesses that are masked to their first lanes into loops, if the processor has no instruction for
-/// such accesses. LLVM would test each lane, which takes dozens of branches for one access.
+/// Expands accesses whose mask selects only their first lanes into loops, if the processor has no instruction
+/// for such accesses. LLVM would test each lane, which takes dozens of branches for one access.
 void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses);
 
 }  // namespace kdl::codegen

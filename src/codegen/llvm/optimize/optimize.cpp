@@ -51,8 +51,8 @@ class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
   }
 };
 
-/// Unrolls loops that have unroll metadata on their back edge. Leaves other loops, and functions without such
-/// loops, alone.
+/// Unrolls loops that have unroll metadata on their back edge. Does not change other loops, or functions
+/// without marked loops.
 class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {

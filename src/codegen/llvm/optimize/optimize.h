@@ -18,7 +18,7 @@ enum class Vectors : uint8_t { AsWritten, Found };
 
 /// Splits coroutines, whose frames add to the kernels' scratch, and runs LLVM's passes: none at optimization
 /// level 0, a few that clean up at other levels. No pass may turn a loop into a call of a C function.
-/// `machine` is null if another version of LLVM continues the compilation.
+/// `machine` is null if a different version of LLVM continues the compilation.
 void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
               std::span<KernelCode> kernels, Invariants invariants = Invariants::Hoist,
               Vectors vectors = Vectors::AsWritten);

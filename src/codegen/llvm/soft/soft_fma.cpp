@@ -7,8 +7,9 @@
 
 // Computes a * b + c with a single rounding, using operations that each round.
 //
-// f32: the product of two f32 is exact in f64. The sum with c is not, but Knuth's two-sum computes its
-// error. With this error the sum is rounded to odd, so that the final rounding to f32 is correct.
+// f32: the product of two f32 is exact in f64. The sum with c is not exact, but Knuth's two-sum algorithm
+// computes its error. With this error the sum is rounded to odd, so that the final rounding to f32 is
+// correct.
 //
 // f64: computed in integers. The product has 106 bits, so a 128-bit sum contains all bits that matter. One
 // sticky bit represents all lower bits.

@@ -8,7 +8,7 @@ namespace {
 
 using llvm::Value;
 
-// number of fraction bits that float has in addition to those of f16
+// The number of fraction bits that float has in addition to those of f16.
 constexpr int kFractionBits = 13;
 
 struct Lanes {

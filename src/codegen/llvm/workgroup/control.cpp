@@ -20,11 +20,11 @@ namespace {
 
 using ir::OpKind;
 
-// index of the launch's number for the current part, that is, call of the kernel
+// The index, among the numbers that a launch passes, of the current part. A part is one call of the kernel.
 constexpr uint64_t kPart = 1;
 constexpr uint64_t kLastPart = 4;  // index of the record's number for the last part so far
-constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5,
-                                     6};  // indices of the record's numbers after the trap code
+// The indices of the record's numbers after the trap code.
+constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};
 
 llvm::Value* RecordNumber(WorkgroupEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;
@@ -191,7 +191,7 @@ void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   builder.SetInsertPoint(done);
 }
 
-/// Emits a `while` each of whose iterations is one part of the launch, that is, one call of the kernel.
+/// Emits a `while` loop in which each iteration is one part of the launch, that is, one call of the kernel.
 /// Values that a part passes to the next part are kept in memory. All threads store the number of the next
 /// part, which is the same for all.
 void EmitParts(WorkgroupEmitter& emitter, ir::Op* op) {

@@ -55,19 +55,20 @@ struct WorkgroupEmitter : Emitter {
   virtual void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes);
 
   WorkgroupLayout* places = nullptr;
-  /// Offset of the core's scratch; the size of scratch is filled in last.
+  /// The offset of the core's scratch memory. The size of scratch memory is filled in last.
   llvm::BinaryOperator* scratch_start = nullptr;
   llvm::Value* launch = nullptr;  ///< the numbers that a launch passes (workgroup_abi.h)
   llvm::Value* shared = nullptr;
   llvm::Value* record = nullptr;
   llvm::Value* prints = nullptr;
   llvm::Value* thread = nullptr;
-  /// Address of a bool, false once this thread has trapped; null: trapping threads leave.
+  /// Address of a bool that is false once this thread has trapped. Null if threads that trap leave the
+  /// kernel.
   llvm::Value* live = nullptr;
   /// If set, no values are kept in registers across the iterations of a loop, since accumulators fill the
   /// registers.
   bool keeps_blocks = false;
-  bool in_workgroup = false;  ///< in a workgroup loop, where threads diverge
+  bool in_workgroup = false;  ///< whether the op is in a workgroup loop, where threads diverge
 };
 
 llvm::BasicBlock* NewBlock(WorkgroupEmitter& emitter, const char* name);
@@ -76,9 +77,11 @@ llvm::BasicBlock* NewBlock(WorkgroupEmitter& emitter, const char* name);
 /// What CompileWorkgroups must know about a machine whose cores are workgroups.
 struct WorkgroupMachine {
   FileType file;  ///< format of the payload
-  /// Data layout, if the payload is LLVM IR; empty if this LLVM compiles it.
+  /// The data layout, if the payload is LLVM IR for a different version of LLVM. Empty if this version
+  /// compiles the kernels.
   std::string layout = {};
-  bool has_vectors = false;  ///< whether LLVM vectorizes, since KIR has no vectors in workgroups
+  /// Whether the machine has vectors. LLVM must find uses for them, since the KIR of workgroups has none.
+  bool has_vectors = false;
   /// Emits a kernel with EmitWorkgroupKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
       emit;
@@ -87,7 +90,7 @@ struct WorkgroupMachine {
   /// Called after LLVM's passes; expands operations for which the machine has no instruction.
   std::function<void(llvm::Module&)> write_out = [](auto&) {};
 };
-/// Compiles the kernels. The payload is this LLVM's output, or LLVM IR for another version of LLVM.
+/// Compiles the kernels. The payload is this LLVM's output, or LLVM IR for a different version of LLVM.
 Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
                                          const WorkgroupMachine& workgroup,
                                          const CompileOptions& options);
@@ -109,7 +112,7 @@ std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
 // control.cpp
 /// Emits a loop whose iterations are distributed to the threads.
 void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op);
-/// Emits a `while` each of whose iterations is one part of the launch, that is, one call of the kernel.
+/// Emits a `while` loop in which each iteration is one part of the launch, that is, one call of the kernel.
 void EmitParts(WorkgroupEmitter& emitter, ir::Op* op);
 void EmitWorkgroupBarrier(WorkgroupEmitter& emitter);
 /// Fills the trap exit block, if there is one. The block records the launch's first trap and continues at

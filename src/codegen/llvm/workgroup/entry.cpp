@@ -125,7 +125,7 @@ void PrepareWorkgroupMemories(WorkgroupEmitter& emitter) {
     WorkgroupPlace place = emitter.places->PlaceBuffer(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result(), place);
-    // LLVM itself analyzes workgroup memory and registers.
+    // LLVM itself analyzes accesses to workgroup memory and registers, so these need no alias scopes.
     bool global = place.space == WorkgroupPlace::Space::Global ||
                   place.space == WorkgroupPlace::Space::GlobalOwn;
     if (global) regions.push_back({RegionKind::Buffer, &memory});

@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// A printed value, and the sizes of its part that exists.
+/// A printed value, and the sizes of the part of it that exists.
 struct Printed {
   const ir::Value* value;
   std::vector<llvm::Value*> sizes;

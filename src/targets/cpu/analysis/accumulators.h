@@ -11,7 +11,8 @@ namespace kdl::cpu {
 /// else in the loop accesses that buffer. Otherwise returns null.
 ir::Op* AccumulatorOf(const ir::Op* loop, const ir::Value* tile_buffer);
 
-/// Returns the tile buffers for which the loop has such contractions, in the order of the contractions.
+/// Returns the tile buffers for which `AccumulatorOf` finds a contraction in the loop, in the order of the
+/// contractions.
 std::vector<const ir::Value*> AccumulatedIn(const ir::Op* loop);
 
 /// Whether the op, or an op inside it, uses the value. For a tile buffer, writing to it counts as a use.

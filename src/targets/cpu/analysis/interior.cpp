@@ -13,14 +13,14 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Computes the conditions for loads to be in bounds.
+/// Computes the conditions under which loads are in bounds.
 class Conditions {
  public:
   Conditions(const Op* elementwise, const LastAxis& last)
       : elementwise_(elementwise), point_(elementwise->region()->params().back()), last_(last) {}
 
-  /// Adds the conditions for the load to be in bounds. Returns false, and adds nothing, if one of them is
-  /// not linear in the point along the last axis.
+  /// Adds the conditions under which the load is in bounds. Returns false, and adds nothing, if one of them
+  /// is not linear in the index along the last axis.
   bool AddBounds(const Op* load) {
     std::vector<PointCondition> added;
     ir::Access access = load->attr<AttrKey::Access>();
@@ -68,7 +68,7 @@ class Conditions {
     }
   }
 
-  /// Whether the value is the point along the last axis, or can be computed once for a row.
+  /// Whether the value is the index along the last axis, or can be computed once for a row.
   bool IsKnownInRow(const Value* value) const {
     const Op* def = value->def();
     if (value == point_ || !def || !IsInside(def, elementwise_)) return true;

@@ -22,7 +22,7 @@ struct KernelShape {
   int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
 };
 
-/// Whether the value is a tile with axes, which has a tile buffer, and not a scalar.
+/// Whether the value is a tile with axes, which needs a tile buffer, rather than a scalar.
 inline bool IsTileValue(const ir::Value* value) {
   return ir::IsTile(value->type()) && !value->type()->axes.empty();
 }

@@ -12,7 +12,8 @@ namespace {
 
 using ir::BoundsMode;
 
-/// How the address of an access changes along an axis.
+/// How the address of an access changes along an axis: not at all, to the next element, to the next row, or
+/// in any other way.
 enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
@@ -27,7 +28,7 @@ LastAxis::LastAxis(const Op* elementwise)
 }
 
 /// Whether the op must stay in the loop over the axis. That is the case if it may trap or write, if its
-/// result varies along the axis, or if it needs such a result.
+/// result varies along the axis, or if it reads a result that varies.
 bool LastAxis::MustStay(const Op* op) const {
   if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
       op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
@@ -122,10 +123,10 @@ void LastAxis::StudyAccess(const Op* op) {
   }
 }
 
-/// Whether an op that accesses another row in each iteration can be transposed in registers. Another axis of
-/// the loop must be the only index of the last dimension, and no element may be out of bounds. The indices
-/// must be known before the body begins, so that rows can be loaded before the body or stored after it. The
-/// accesses in `Across()` must be either all loads or all stores.
+/// Whether the elements of an access that goes to a different row in each iteration can be transposed in
+/// registers. The last dimension must be indexed only by an axis of the loop other than its last one, and no
+/// element may be out of bounds. The indices must be known before the body begins, so that rows can be loaded
+/// before the body or stored after it. The accesses in `Across()` must be either all loads or all stores.
 bool LastAxis::WalksRows(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;

@@ -23,8 +23,8 @@ class LastAxis {
   /// Whether the body can run on vectors of several elements.
   bool Vectorizes() const { return !scattered_ && across_.empty(); }
   /// Whether the body can run on vectors if the loads or stores in `Across()` are transposed. Each of these
-  /// goes from row to row along the last axis and is contiguous along another axis, which is the same for all
-  /// of them.
+  /// goes from row to row along the last axis and is contiguous along a different axis, which is the same for
+  /// all of them.
   bool Transposes() const { return !scattered_ && !across_.empty(); }
   const std::vector<const ir::Op*>& Across() const { return across_; }
   /// The position, among the elementwise loop's axes, of the axis along which the accesses in `Across()` are
@@ -37,7 +37,7 @@ class LastAxis {
   }
   /// Whether the op can be moved before the loop over the axis.
   bool IsInvariant(const ir::Op* op) const { return !staying_.contains(op); }
-  /// Returns the size of the widest type in the body, which decides how many elements a vector has.
+  /// Returns the size of the widest type in the body, which determines how many elements a vector has.
   int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
 
  private:

@@ -22,7 +22,7 @@ struct Touch {
   const ir::Value* binder;
 };
 
-/// Represents the index `times` * i + `offset`, where i is an index of the binder.
+/// Represents the index `times` * i + `offset`, where i is an index in the binder's range.
 struct OwnPlace {
   int64_t times;
   int64_t offset;
@@ -40,7 +40,7 @@ std::optional<OwnPlace> PlaceIn(const Touch& touch, size_t dim) {
 }
 
 /// Whether the accesses of different indices always differ in this dimension. For example, index i accesses
-/// only the elements 2i and 2i+1, and the next index accesses only 2i+2.
+/// only elements 2i and 2i+1, and index i+1 accesses only elements 2i+2 and 2i+3.
 bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
   std::optional<OwnPlace> first = PlaceIn(touches[0], dim);
   if (!first || first->times < 1) return false;

@@ -46,9 +46,9 @@ RegisterBlock RegisterBlock::ChooseFor(const KernelShape& kernel, const Op& fold
 
 namespace {
 
-/// Returns the number of adjacent elements along the axis `along` that an instruction reads as a group. The
-/// elementwise loop that makes the tile must be able to store them contiguously. Register blocks read the
-/// tile along `column`.
+/// Returns the number of adjacent elements along the axis `along` that an instruction reads as a group.
+/// Returns 1 if the elementwise loop that makes the tile cannot store groups contiguously, or if the
+/// processor does not have the instruction. Register blocks read the tile along `column`.
 int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instruction,
                   const Op* elementwise, AxisId along, AxisId column) {
   bool by_rows = elementwise && elementwise->kind() == OpKind::Elementwise &&
@@ -82,8 +82,8 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
 }
 
 /// Whether L1 can keep the tile's cache lines until all of their elements have been read. The rows of a
-/// register block read only a few elements of each line, and the next rows read the next elements. Each term
-/// needs one line.
+/// register block read only a few elements of each line, and the rows of the next block read the next
+/// elements. Each term needs one line.
 bool LinesStayInCache(const KernelShape& kernel, const Op& fold, const Value* tile) {
   constexpr int64_t kShare = 4;  // a quarter of L1, because the columns' panel uses half of it
   int64_t lines = 1;

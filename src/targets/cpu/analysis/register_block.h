@@ -22,13 +22,13 @@ struct RegisterBlock {
   };
 
   std::optional<ir::AxisId> column;  ///< absent if the result is a scalar
-  /// An axis that some operand with the column axis does not have. Such an operand is read once for several
-  /// rows.
+  /// The axis of the rows. At least one operand has the column axis but not this axis. Each vector of such an
+  /// operand is read once and used for several rows.
   std::optional<ir::AxisId> row;
   ir::AxisList outer;  ///< the result's other axes, over which loops around the blocks run
   int64_t lanes = 1;   ///< the number of elements in a vector
-  /// The largest block. The registers hold its accumulators, one vector for each column, and one vector for a
-  /// splat scalar.
+  /// The largest block. Registers have room for its accumulators, for one vector of each column, and for one
+  /// vector that contains the same scalar in all lanes (a splat).
   Shape largest;
 
   static RegisterBlock ChooseFor(const KernelShape& kernel, const ir::Op& fold);

@@ -40,8 +40,8 @@ bool Exclude(const Op* a, const Op* b) {
   return false;
 }
 
-/// Identifies the rows that a load reads. They are selected by the outermost dimension that only one block
-/// indexes; the last dimension does not count.
+/// Says which index of a load selects the rows that the load reads: the index in the outermost dimension that
+/// only one block indexes. The last dimension does not count.
 struct RowIndex {
   size_t operand;
   size_t dim;

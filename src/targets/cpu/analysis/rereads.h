@@ -46,7 +46,7 @@ class Rereads {
   std::vector<Rows> rows_;
 };
 
-/// Emits code that computes the number of bytes of `tensor` for each index of dimension `dim`.
+/// Emits code that computes how many bytes of `tensor` belong to one index of dimension `dim`.
 ir::Value* BytesPerIndex(ir::Builder& b, const ir::Value* tensor, size_t dim);
 
 }  // namespace kdl::cpu

@@ -19,8 +19,8 @@ bool IsPlainLoad(const Op* op) {
          !load.mask() && !load.otherwise();
 }
 
-/// Whether the reduction reads the factor with rows only a few times. It reads this factor once for each
-/// element of the axes that the factor does not have.
+/// Whether the reduction reads the factor that has the axis `last` only a few times. It reads this factor
+/// once for each element of the axes that the factor does not have.
 bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisId few) {
   if (fold->kind() == OpKind::Reduce) return true;
   std::vector<Value*> terms = TermsOf(fold);

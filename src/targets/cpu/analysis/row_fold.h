@@ -14,7 +14,7 @@ namespace kdl::cpu {
 /// be a tile that was computed earlier.
 struct RowFold {
   ir::Value* block = nullptr;  ///< the block along the reduced axis
-  /// The ops that compute the terms, starting from their loads, in reverse order.
+  /// The ops that compute the terms, including the loads, with the last op first.
   std::vector<const ir::Op*> makers{};
 };
 
@@ -31,8 +31,8 @@ inline constexpr int64_t kFewRows = 4;
 /// Returns the largest size of a row of accumulators that stays in the L1 cache.
 inline int64_t MostAccumulatorBytes(const ProcessorFacts& facts) { return facts.l1_bytes / 2; }
 
-/// Returns a description of the reduction, or nothing if the op is not such a reduction. If `few` is valid,
-/// blocks of that axis are assumed to have few elements. The extents of axes may still be unknown.
+/// Describes the op as a `RowFold`. Returns nothing if it is not such a reduction. If `few` is valid, blocks
+/// of that axis are assumed to have few elements. The extents of axes may still be unknown.
 std::optional<RowFold> RowFoldOf(const ir::Op* op, const KernelShape& kernel, ir::AxisId few = {});
 
 }  // namespace kdl::cpu

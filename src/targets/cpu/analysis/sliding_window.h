@@ -20,7 +20,7 @@ bool RunsAlong(const ir::Op* sliding_window, ir::AxisId window, ir::AxisId axis)
 
 /// If the tile is made by a `sliding_window`, and its only reader is a reduction that can read the window
 /// instead, returns that `sliding_window`. Otherwise returns null. The reduction can read the window if the
-/// elements of each vector are contiguous there.
+/// elements of each vector are contiguous in the window.
 const ir::Op* SlidingWindowInPlace(const KernelShape& kernel, const ir::Value* tile,
                                    ir::AxisId window, const ir::Op* fold);
 

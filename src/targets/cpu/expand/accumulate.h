@@ -13,7 +13,8 @@ namespace kdl::cpu {
 struct Accumulation {
   const ir::Op* op;
   ir::AxisList folded;  ///< the reduced axes in loop order, the last one innermost
-  /// The tiles or scalars, in the old body, from which terms are computed.
+  /// The tiles or scalars from which terms are computed. They are values of the kernel's body before
+  /// expansion.
   std::vector<ir::Value*> operands;
   kdl::Scalar acc;  ///< the type of the accumulator
   /// The initial values of the elements; null if they are the identity.
@@ -33,7 +34,7 @@ struct Accumulation {
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
 /// Expands a reduction or contraction whose result is a block that fits into registers, and leaves the result
-/// there. Terms are accumulated in ascending order, with one accumulator for each element.
+/// in registers. Terms are accumulated in ascending order, with one accumulator for each element.
 void AccumulateBlock(Expander& e, const Accumulation& what);
 
 /// Expands a reduction in 64-lane order. Lane n mod 64 accumulates element n of the last reduced axis's

@@ -8,8 +8,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Returns the value that `old` has in another iteration of the loop whose body is `region`. `shifted` maps
-/// values to those in the other iteration. Values that depend on the iteration are computed again.
+/// Returns the value that `old` has in a different iteration of the loop whose body is `region`. `shifted`
+/// maps values to their values in that iteration. Values that depend on the iteration are computed again.
 Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap& shifted) {
   if (auto known = shifted.find(old); known != shifted.end()) return known->second;
   Op* def = old->def();

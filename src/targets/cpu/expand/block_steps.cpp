@@ -93,9 +93,9 @@ class BlockSteps {
     return rows_.count ? e_.b.Min(iteration_row_, rows_.numbers.back()) : iteration_row_;
   }
 
-  /// Returns the number of terms along the last reduced axis if it is small and the same in every block, as
-  /// for the window of a convolution. The loop is then unrolled, because a loop over, for example, three
-  /// terms for twelve accumulators would need a third more instructions. Returns 0 if a loop is needed.
+  /// Returns the number of terms along the last reduced axis if the loop over them is unrolled, otherwise 0.
+  /// It is unrolled if the number is small and the same in every block, as for the window of a convolution.
+  /// For example, a loop over three terms for twelve accumulators would need a third more instructions.
   int64_t TermsTogether(Shape shape) const {
     Window window = e_.WindowOf(what_.op, what_.folded.back());
     int64_t terms = ConstantOf(window.size).value_or(0);
@@ -135,8 +135,8 @@ class BlockSteps {
     return next;
   }
 
-  /// Applies `after` to the accumulators of each row. The code is kept small because it hardly ever runs:
-  /// each iteration of a loop processes the first row and then moves it to the end.
+  /// Applies `after` to the accumulators of each row. Since this code hardly ever runs, it is kept small: it
+  /// is a loop that processes the first row in each iteration and then moves it to the end.
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after) {
     if (shape.rows == 1) return after(shape, starts);
@@ -176,7 +176,7 @@ class BlockSteps {
                             });
           };
           if (AreFilled()) return steps(window.hi, nullptr);
-          // Code that hardly ever runs should be small.
+          // This code hardly ever runs, so it should be small.
           if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
           Value* full = e_.b.Add(window.lo, RoundDown(e_, window.size, depth));
           return AfterRest(shape, {along, full, window.hi}, steps(full, nullptr));
@@ -189,7 +189,8 @@ class BlockSteps {
     Values after = MakeIf(
         e_.b, e_.b.Ge(rest.begin, rest.end), TypesOf(accs), [&] { return accs; },
         [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
-    // Marks this case as likely, so that the accumulators stay in registers if no terms are left over.
+    // Marks the case in which no terms are left over as likely, so that the accumulators stay in registers in
+    // that case.
     after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
     return after;
   }
@@ -247,7 +248,7 @@ class BlockSteps {
     return MakeIf(e_.b, some, types, steps, [&] { return accs; });
   }
 
-  /// Whether steps may run past the end of the block, because the buffers contain +0 there.
+  /// Whether steps may run past the end of the block, because the buffers contain +0 after the end.
   bool AreFilled() const {
     AxisId along = what_.folded.back();
     return is_native_ && std::ranges::all_of(tile_buffers_, [&](const TileBuffer& tile_buffer) {
@@ -278,7 +279,7 @@ class BlockSteps {
   }
 
   /// Returns the accumulators after a step whose terms begin at `terms.begin`. If `terms.end` is set, the
-  /// factors from there on are +0.
+  /// factors from this index on are +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
     if (is_native_ && what_.instruction->order == ir::StepOrder::TwoSequences)
       return AfterSequences(shape, terms, accs);
@@ -330,8 +331,8 @@ class BlockSteps {
   }
 
   /// Returns the accumulators after a step of an instruction that accumulates even and odd terms separately,
-  /// in two sequences. This is done pair by pair and row by row, because it needs two more registers for each
-  /// accumulator.
+  /// in two sequences. The code processes the pairs and the rows one after another, because it needs two more
+  /// registers for each accumulator.
   Values AfterSequences(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
@@ -352,8 +353,8 @@ class BlockSteps {
     });
   }
 
-  /// Returns the accumulators of the two sequences after a pair of terms. There are two for each accumulator
-  /// of the block.
+  /// Returns the accumulators of the two sequences after a pair of terms. Each accumulator of the block has
+  /// two of them.
   Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
     Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
@@ -512,7 +513,7 @@ class BlockSteps {
   bool is_plain_;  ///< whether there are no subnormals to flush
   /// The buffer of each operand; empty for operands without a buffer.
   std::vector<TileBuffer> tile_buffers_;
-  /// Set for operands that are read from a window.
+  /// For each operand that is read from a sliding window: where the elements are.
   std::vector<std::optional<Sliding>> sliding_windows_;
   TileBuffer start_;  ///< the buffer of `into`
   TileBuffer plus_;

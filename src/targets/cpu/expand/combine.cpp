@@ -14,8 +14,8 @@ namespace {
 
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
 
-/// Maps the values from outside that the region reads to their new values. They are constants that other
-/// passes have moved out of the region.
+/// Returns a map from the values that the region reads from outside to their new values. They are constants
+/// that other passes have moved out of the region.
 ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   ir::ValueMap map;
   auto look = [&](const Op* op) {

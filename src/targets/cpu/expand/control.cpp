@@ -83,8 +83,8 @@ void ExpandScalarOp(Expander& e, Op* op) {
   }
 }
 
-/// Returns the tile in a buffer for printing. The buffer's dimensions are the tile's axes, ordered by their
-/// numbers, as in printed text.
+/// Returns a buffer that contains the tile, for printing. The buffer's dimensions are the tile's axes,
+/// ordered by their numbers, as in printed text.
 Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   ir::AxisList axes = tile->type()->axes;
   std::vector<int64_t> extents;
@@ -112,7 +112,7 @@ void ExpandMove(Expander& e, const Op* op, const Value* from, const Value* to) {
 }
 
 /// Expands a `store_tile`. The op that makes a tile already stores it in its buffer. Only tiles that were
-/// loaded from another buffer, and tiles in registers, still have to be stored.
+/// loaded from a different buffer, and tiles in registers, still have to be stored.
 void ExpandStoreTile(Expander& e, const Op* op) {
   if (e.registers.contains(op->operand(0))) return StoreRegisters(e, op);
   const Op* maker = op->operand(0)->def();
@@ -137,7 +137,7 @@ void ExpandOp(Expander& e, Op* op) {
       e.tile_buffers[op->result()] = MakeTileBuffer(e, op->result());
       break;
     case OpKind::LoadTile:
-      break;  // readers of the tile read the buffer
+      break;  // nothing to emit: readers of the tile read its buffer
     case OpKind::StoreTile:
       ExpandStoreTile(e, op);
       break;

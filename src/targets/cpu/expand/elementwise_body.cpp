@@ -169,8 +169,8 @@ void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   }
 }
 
-/// Prefetches the cache line of the chunk's last element. The line of the first element also belongs to the
-/// previous chunk if chunks share lines.
+/// Prefetches the cache line of the chunk's last element. If chunks share cache lines, the line of the first
+/// element has already been prefetched for the previous chunk.
 void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
   ElementAccess access = AccessHere(op, {});
   auto index = IndexOf(op);

@@ -32,7 +32,8 @@ class ElementwiseLoopBody {
   void PlaceAt(const Position& position);
   /// Returns the new value of an operand that is the same for a whole row, once `Expand` has expanded it.
   ir::Value* InRow(ir::Value* old) { return At(old); }
-  /// Stores the results in the buffers of another body whose elementwise loop has the same results.
+  /// Makes this body store its results in the buffers of `other`, whose elementwise loop has the same
+  /// results.
   void StoreLike(const ElementwiseLoopBody& other) { tile_buffers_ = other.tile_buffers_; }
   /// Emits loops over all axes but `a` and `b`. Inside them, calls `run` with the body at the indices of
   /// these loops.
@@ -136,7 +137,7 @@ RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming);
 /// Whether the result of the elementwise loop is stored in groups, which interleave several rows.
 bool MakesGroups(const ElementwiseLoopBody& body);
 void RunGroups(ElementwiseLoopBody& body);
-/// Fills with zeros the incomplete last groups of the rows that the elementwise loop makes.
+/// Fills the incomplete last group of each row that the elementwise loop makes with zeros.
 void FillGroups(ElementwiseLoopBody& body);
 
 // register_transposes.cpp

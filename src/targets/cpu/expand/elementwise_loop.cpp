@@ -15,7 +15,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether the body, where elements may be out of bounds, has masked accesses that run lane by lane.
+/// Whether the body has masked accesses that run lane by lane when it runs where elements may be out of
+/// bounds.
 bool HasSlowMasks(const ElementwiseLoopBody& body) {
   for (const Op* op : *body.elementwise()->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode)) continue;
@@ -32,8 +33,8 @@ class Rows {
     if (body.folds().empty()) streaming_ = StreamingOf(body, lanes_);
   }
 
-  /// For the border of an elementwise loop, which is small: does not bypass the caches, and runs element by
-  /// element if masked accesses would do so, too.
+  /// Makes a `Rows` for the border around an interior. Borders are small, so their stores do not bypass the
+  /// caches. A border runs element by element if its masked accesses would do so anyway.
   static Rows ForBorder(ElementwiseLoopBody& body) {
     Rows rows(body);
     rows.StopStreaming();
@@ -66,8 +67,8 @@ class Rows {
     MakeChunks(e_, axis_, window, lanes_, body_.position(), Body(), !TouchesTensors());
   }
 
-  /// Emits the chunks of a part of a row that has at least one full chunk. Instead of a masked chunk, the last
-  /// full chunk of the part may compute some elements again.
+  /// Emits the chunks of a part of a row that has at least one full chunk. If elements are left after the
+  /// full chunks, the last chunk is not masked, but computes some elements a second time.
   void RunWithoutMasks(const Window& window) {
     Value* end = streaming_.large ? StreamFullChunks(window, [&](Value*) { RunChunkAt(window.lo); })
                                   : FullChunks(window.lo, window.hi);
@@ -216,7 +217,7 @@ class Rows {
 };
 
 /// Emits the rows of an elementwise loop in three parts: border, interior, border. The interior has a simpler
-/// body and needs no masks. Both borders run the same code. In a row without interior, the second border is
+/// body and needs no masks. Both borders run the same code. If a row has no interior, the second border is
 /// the whole row.
 class InteriorRows {
  public:
@@ -289,7 +290,7 @@ class InteriorRows {
     }
     if (factor == 0) {
       exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(0)));
-    } else if (may_wrap) {  // a sum that may have wrapped does not say where its elements are
+    } else if (may_wrap) {  // if the sum has wrapped around, the interior is taken to be empty
       exists = e_.b.And(exists, e_.b.Le(rest, e_.b.I64(kLargestSum)));
       exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(-kLargestSum)));
     }
@@ -309,7 +310,8 @@ class InteriorRows {
     return divisor == 1 ? value : e_.b.Div(value, e_.b.I64(divisor));
   }
 
-  /// No tensor has more elements, so indices up to here can be added to positions.
+  /// No tensor has more elements than this, so sums that do not exceed this limit can be added to positions
+  /// without overflow.
   static constexpr int64_t kLargestSum = int64_t{1} << 62;
 
   Expander& e_;
@@ -321,14 +323,15 @@ class InteriorRows {
   Rows inner_rows_;
 };
 
-/// Expands the elementwise loop with separate code for its interior, if that pays. Returns whether it does.
+/// Expands the elementwise loop with separate code for its interior, if that saves time. Returns whether it
+/// does.
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last());
   if (!interior) return false;
   Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior);
   {
     ElementwiseLoopBody inner(e, loop);
-    constexpr int64_t kLeastChunks = 2;
+    constexpr int64_t kLeastChunks = 2;  // shorter rows consist mostly of borders
     if (e.Extent(body.axes().back()) >= kLeastChunks * inner.Lanes()) {
       inner.StoreLike(body);
       InteriorRows(body, inner, *interior).ExpandRows();

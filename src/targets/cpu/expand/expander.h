@@ -62,8 +62,8 @@ struct PartialRows {
   }
 };
 
-/// A tile in registers: rows of vectors, stored row by row. Along each of the other axes, the tile has only
-/// one element.
+/// A tile in registers: rows of vectors, stored row by row. Along all axes other than those of the rows and
+/// vectors, the tile has only one element.
 struct RegisterTile {
   Values values;
   RegisterBlock block;
@@ -136,7 +136,7 @@ void StoreChunk(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
                 const Position& position, const Chunk& chunk = {});
 /// Returns a scalar, or the element of a tile at `position`.
 ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Chunk& chunk = {});
-/// Returns +0, splat to all lanes of the type.
+/// Returns +0 in all lanes of the type.
 ir::Value* ZeroOf(Expander& e, ir::Type type);
 
 // loops.cpp
@@ -186,7 +186,7 @@ void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind int
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
 // elementwise_loop.cpp, accumulate.cpp
-/// Expands an elementwise op. For an old operand, `operand` returns the new one, a scalar or a vector.
+/// Expands an elementwise op. `operand` returns the new value of an old operand, as a scalar or a vector.
 ir::Value* ExpandInLanes(Expander& e, const ir::Op* op,
                          const std::function<ir::Value*(ir::Value*)>& operand);
 void ExpandElementwiseLoop(Expander& e, const ir::Op* op);

@@ -5,8 +5,8 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
 
-// Expands gathers from a tile, one element of the result at a time. A whole vector is gathered at a time if
-// the indices do not vary along the last axis, or if one of them is the index of that axis.
+// Expands gathers from a tile, one element of the result at a time. Instead, a whole vector is gathered at a
+// time if the indices do not vary along the last axis, or if one of them is the index of that axis.
 
 namespace kdl::cpu {
 
@@ -48,8 +48,8 @@ class Taking {
            AlongOrStill(take_.otherwise(), last);
   }
 
-  /// Returns the position of the only index that varies along the last axis. That index must equal the
-  /// position along the axis and select contiguous elements of the tile; otherwise returns nothing.
+  /// If exactly one index varies along the last axis, and that index equals the position along the axis and
+  /// selects contiguous elements of the tile, returns the number of the index. Otherwise returns nothing.
   std::optional<size_t> IndexAlong(AxisId last) const {
     if (HasAxis(take_.tile(), last)) return std::nullopt;
     std::optional<size_t> along;
@@ -153,7 +153,7 @@ class Taking {
   ir::GatherOp take_;
   ir::AxisList over_;
   TileBuffer tile_;
-  /// the position of the index that increases along the last axis, if there is one
+  /// The position of the index that increases along the last axis, if there is one.
   std::optional<size_t> along_;
   Position position_;
 };

@@ -5,10 +5,10 @@
 #include "targets/cpu/expand/elementwise_body.h"
 
 // Some matrix instructions read groups of adjacent terms in each step. The terms of a group may be in
-// different rows, along the axis before the last one. These rows are then computed together and interleaved
-// (`zip`), one chunk of the last axis at a time. Rows after the block's end are +0. If the terms are along
-// the last axis instead, the elements of groups are contiguous anyway, and only the last group of each row is
-// filled.
+// different rows, along the axis before the last one. In that case, these rows are computed together and
+// interleaved (`zip`), one chunk of the last axis at a time. Rows after the block's end are +0. If the terms
+// are along the last axis instead, the elements of groups are contiguous anyway, and only the last group of
+// each row is filled.
 
 namespace kdl::cpu {
 

@@ -8,7 +8,8 @@
 #include "targets/cpu/analysis/kept_tiles.h"
 
 // An elementwise loop that changes a part of a tile in place runs only for that part, which may consist of
-// rows, triangles or single elements. Elsewhere the loop would only store the values that are already there.
+// rows, triangles or single elements. Outside of that part, the loop would only store the values that the
+// tile already has.
 //
 //   elementwise (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
 //                                      %n = select %c, %v, %e ; yield %n }
@@ -68,7 +69,7 @@ Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
   return {Reach::Kind::Part, e_.b.Min(a.lo, b.lo), e_.b.Max(a.hi, b.hi)};
 }
 
-/// Returns the positions at which `value` may differ from the element of `kept`.
+/// Returns the positions at which `value` may differ from the element of the tile `kept`.
 Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth) {
   const Op* def = value->def();
   if (IsElementHere(body_.elementwise(), value) && def->operand(0) == kept)
@@ -111,7 +112,7 @@ Value* Changes::Known(Value* value) {
 }
 
 /// Returns the positions at which a comparison of the loop's index with a number has the result `holds`. The
-/// number may have any value.
+/// number may lie outside of the axis's range.
 Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   const Value* point = body_.elementwise()->region()->param(axis_);
   bool mirrored = op->operand(1) == point;

@@ -8,8 +8,8 @@
 
 namespace kdl::cpu {
 
-/// Determines which elements an elementwise loop changes, if its results are stored in place of tiles that
-/// they mostly keep. The loop then runs only over those elements.
+/// Determines which elements an elementwise loop changes, if its results are stored in place of tiles to
+/// which they are mostly equal. The loop runs only over the elements that change.
 class Changes {
  public:
   explicit Changes(ElementwiseLoopBody& body);
@@ -46,7 +46,7 @@ class Changes {
   ElementwiseLoopBody& body_;
   /// The tile that each result keeps. If empty, the whole loop must run.
   std::vector<ir::Value*> kept_;
-  std::unordered_map<ir::AxisId, Window> windows_;  ///< windows of the axes that have been narrowed
+  std::unordered_map<ir::AxisId, Window> windows_;  ///< the ranges of axes that have been narrowed
   size_t axis_ = 0;                                 ///< the axis that is being narrowed
   size_t mapped_ = 0;  ///< the number of outer axes whose indices are known
 };

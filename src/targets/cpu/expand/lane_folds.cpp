@@ -24,9 +24,9 @@
 //     store %v at %base
 //
 // Some hardware prefetchers do not run as far ahead as software prefetches do, but can follow several rows at
-// once. On such processors, rows that come from memory are processed together, some elements of each at a
-// time. Most accumulators of these rows pass through the L1 cache, which takes less time than access to
-// memory.
+// once. On such processors, several rows that come from memory are processed together, some elements of each
+// row at a time. Most accumulators of these rows pass through the L1 cache, which takes less time than access
+// to memory.
 
 namespace kdl::cpu {
 
@@ -141,8 +141,8 @@ class LaneFolds {
     });
   }
 
-  /// Returns how many rows to process together. The number is limited because most of their accumulators do
-  /// not stay in registers.
+  /// Returns how many rows to process together. The number is limited because most accumulators of these rows
+  /// do not stay in registers.
   int64_t RowsTogether(int64_t lanes) const {
     if (e_.Extent(last_) < kShortestRun) return 1;
     auto most = static_cast<uint64_t>(kMostVectors) / (walk_.folds.size() * vectors_);
@@ -259,7 +259,7 @@ class LaneFolds {
                     });
   }
 
-  /// Reduces the elements from `full` on. Vectors without such elements are skipped, so that nothing is
+  /// Reduces the elements from index `full` on. Vectors without such elements are skipped, so that nothing is
   /// computed for them and nothing can trap. If the size is a constant, no run-time checks are needed.
   Values Rest(const Values& carried, Value* full) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
@@ -304,7 +304,7 @@ class LaneFolds {
     }
   }
 
-  /// Combines lane l with lane l + 32, then with l + 16, … and l + 1.
+  /// Combines lane l with lane l + 32, then with lane l + 16, and so on, and finally with lane l + 1.
   Value* Finish(const Accumulation& fold, Values lanes) {
     for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
       for (size_t v = 0; v < vectors / 2; ++v)

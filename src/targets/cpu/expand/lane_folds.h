@@ -19,7 +19,7 @@ struct LaneWalk {
   /// Called at the start of each row of the last axis; may be empty.
   std::function<void()> row = {};
   /// Returns the terms of each reduction for the chunk at the position. `before` is the number of elements
-  /// that precede the chunk in its iteration.
+  /// that the current iteration processes before this chunk.
   std::function<std::vector<Values>(const Chunk&, int64_t before)> terms = {};
   /// A bool that says whether several rows are processed together; null if they never are.
   ir::Value* together = nullptr;

@@ -21,8 +21,8 @@ Place AccessPlace(const Op* access) {
   return place;
 }
 
-/// Returns whether `b` leads `a`. Then a later iteration reads through `a` what this one reads through `b`, or
-/// an element near it.
+/// Returns whether `b` leads `a`, that is, whether a later iteration reads through `a` the element that this
+/// iteration reads through `b`, or one near it.
 bool Leads(const Op* elementwise, const Op* b, const Op* a) {
   const ir::Access of_a = a->attr<AttrKey::Access>();
   const ir::Access of_b = b->attr<AttrKey::Access>();
@@ -50,7 +50,8 @@ bool Leads(const Op* elementwise, const Op* b, const Op* a) {
 Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
     : elementwise_(elementwise), transposes_(transposes) {
   std::vector<const Op*> loads;
-  std::map<Place, std::vector<const Op*>> first;  // the first load of each access to a place
+  // For each place, the first load with each access map.
+  std::map<Place, std::vector<const Op*>> first;
   for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
@@ -84,7 +85,8 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
   }
 }
 
-/// Whether several rows of the loop read the same elements, which are then in a cache.
+/// Whether several rows of the loop read the same elements, so that only the first of these rows loads them
+/// from memory.
 bool Prefetching::IsInCache(const Op* load) const {
   const auto& points = elementwise_->region()->params();
   auto index = IndexOf(load);
@@ -96,9 +98,10 @@ bool Prefetching::IsInCache(const Op* load) const {
 }
 
 /// Plans the prefetches of a load. If the block has loaded these rows before, they are in a cache and memory
-/// is idle, so the next block's rows are prefetched. The first later loop over the rows brings small rows
-/// into L1, and larger ones into the second-level cache. Processors that need few hints get one hint for both
-/// cases. The last loop also brings the rows from memory if its stores bypass the caches.
+/// is idle, so the next block's rows are prefetched. The first loop that loads the rows again prefetches into
+/// L1 if they are small, and into the second-level cache otherwise. On processors that prefetch well by
+/// themselves, it emits only one prefetch, whatever the size of the rows. The last loop over the rows also
+/// prefetches from memory if its stores bypass the caches.
 void Prefetching::Study(Expander& e, const Op* load) {
   const Rereads::Again* again = e.rereads.FindAgain(load);
   if (!again) {
@@ -127,11 +130,11 @@ void Prefetching::Study(Expander& e, const Op* load) {
   if (again->last) requests.push_back({point, distance, 0, ir::IntentKind::ReadLater, true});
 }
 
-/// Plans prefetches of data that only a reduction reads. They bring the data from memory into the
-/// second-level cache, because requests to that cache do not delay loads from L1. If the whole tensor fits
-/// into the second-level cache, it needs no prefetches, and the hints refer to data that has already been
-/// processed. There are no hints if the hardware prefetcher works better than hints, unless the loop must
-/// also widen narrow numbers.
+/// Plans prefetches of data that only a reduction reads. They load the data from memory into the second-level
+/// cache, because requests to that cache do not delay loads from L1. If the whole tensor fits into the
+/// second-level cache, no prefetches are needed. In that case, the prefetch instructions refer to data that
+/// has already been processed. If the processor prefetches better by itself, none are emitted, unless the
+/// loop must also widen narrow numbers.
 void Prefetching::BringOnce(Expander& e, const Op* load) {
   constexpr int64_t kFloatBytes = 4;
   const Value* tensor = TensorOf(load);

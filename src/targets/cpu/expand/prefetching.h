@@ -26,11 +26,11 @@ class Prefetching {
     int64_t elements = 0;
     ir::IntentKind intent = ir::IntentKind::Read;
     bool is_streaming = false;  ///< whether to prefetch only while stores bypass the caches
-    /// Whether one hint serves two adjacent cache lines, because the processor also fetches the other line of
-    /// a pair.
+    /// Whether one prefetch serves two adjacent cache lines, because the processor also fetches the other
+    /// line of a pair.
     bool in_pairs = false;
   };
-  /// Returns what to prefetch at a load or store. Returns an empty list if another access prefetches its
+  /// Returns what to prefetch at a load or store. Returns an empty list if a different access prefetches its
   /// cache line.
   std::vector<Request> RequestsFor(const ir::Op* access) const;
 
@@ -48,8 +48,8 @@ class Prefetching {
   int64_t distance_ = 0;
   int64_t back_ = 0;                           ///< the distance back to elements already processed
   std::unordered_set<const ir::Op*> written_;  ///< loads of elements that are also stored to
-  /// Accesses of elements that another load prefetches: of the same element, or of an element that a stencil
-  /// reads in several iterations.
+  /// Accesses that need no prefetch, because a different load prefetches their elements. That is a load of
+  /// the same element or, in a stencil, a load that reads the element in an earlier iteration.
   std::unordered_set<const ir::Op*> repeated_;
   /// Loads of data that has been loaded before, with their requests.
   std::unordered_map<const ir::Op*, std::vector<Request>> cached_;

@@ -5,11 +5,11 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// If loads access another row for each index along an elementwise loop's last axis, square blocks of their
-// elements are transposed in registers. The axis along which the loads are contiguous is called the side
-// axis. Rows are loaded along the side axis and transposed. Then the body runs once for each point of the
-// side axis, with a vector along the last axis. If stores access the rows in this way, they are transposed
-// after the body instead.
+// If loads access a different row for each index along an elementwise loop's last axis, square blocks of
+// their elements are transposed in registers. The axis along which the loads are contiguous is called the
+// side axis. Rows are loaded along the side axis and transposed. Then the body runs once for each point of
+// the side axis, with a vector along the last axis. If it is stores that access the rows in this way, their
+// elements are transposed after the body instead.
 //
 // If stores go to the caches, squares are processed one after another along the last axis, along which stores
 // are contiguous. A cache line must be fetched from the next cache before it is stored to, and adjacent lines
@@ -211,8 +211,8 @@ class RegisterTransposes {
   }
 
   /// Returns the number of lanes in a part of a row. Rows are loaded in parts within which lanes can move
-  /// freely. The loads put each part where it belongs, so nothing has to move from one part of a vector to
-  /// another.
+  /// freely. Each load already puts its part at the right place in a vector, so no element has to move from
+  /// one part of a vector to another.
   int64_t PartLanes(Scalar scalar) const {
     constexpr int64_t kPartBytes = 16;
     return std::min(lanes_, kPartBytes / Bytes(scalar));
@@ -226,7 +226,7 @@ class RegisterTransposes {
     return e_.b.Min(point, e_.b.Sub(transpose.side_points, e_.b.I64(1)));
   }
 
-  /// Positions the body at this distance from the square's first point.
+  /// Positions the body at the distances `side` and `last` from the square's first point.
   void MoveTo(const RegisterTranspose& transpose, Value* side, Value* last) {
     body_.position()[SideAxis()] = e_.b.Add(transpose.side, side);
     body_.position()[LastAxis()] = e_.b.Add(transpose.last, last);
@@ -247,7 +247,7 @@ class RegisterTransposes {
   size_t side_;
   int64_t lanes_;
   int64_t points_ = 0;  ///< the maximum number of points along the side axis in a square
-  bool stores_;         ///< whether stores, rather than loads, are transposed
+  bool stores_;         ///< whether the elements of stores, rather than of loads, are transposed
   Streaming streaming_;
 };
 

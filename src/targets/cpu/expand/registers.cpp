@@ -2,8 +2,8 @@
 #include "passes/diagnostics.h"
 #include "targets/cpu/expand/expander.h"
 
-// Handles tiles that a reduction has left in registers. They stay there until they are stored in a buffer or
-// an elementwise loop has read them.
+// Handles tiles that a reduction has left in registers. They stay in registers until they are stored in a
+// buffer or an elementwise loop has read them.
 
 namespace kdl::cpu {
 

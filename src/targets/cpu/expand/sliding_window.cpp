@@ -3,7 +3,8 @@
 #include "ir/lookup.h"
 #include "targets/cpu/analysis/sliding_window.h"
 
-// Expands sliding windows. A reduction in sequential order may read the window itself.
+// Expands sliding windows. A reduction in sequential order may instead read its elements directly from the
+// window.
 
 namespace kdl::cpu {
 

@@ -7,8 +7,8 @@
 
 namespace kdl::cpu {
 
-/// Describes where the elements of a `sliding_window` are in memory. It consists of the window's buffer and,
-/// for each axis along which the window moves, the formula for the position in the window.
+/// Describes where the elements of a `sliding_window` are in memory. The description consists of the window's
+/// buffer and, for each axis along which the window moves, the formula for the position in the window.
 struct Sliding {
   struct Axis {
     ir::AxisId axis;

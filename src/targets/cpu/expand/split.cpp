@@ -81,7 +81,7 @@ class Cutting {
   BlockFacts whole_;
   /// The number of elements after the blocks emitted so far, if known.
   std::optional<int64_t> left_;
-  Value* first_;   ///< the position at which these elements begin
+  Value* first_;   ///< the position at which the remaining elements begin
   Value* number_;  ///< the number of the next block
   bool is_last_ = false;
   bool may_lack_ = false;  ///< whether the last block may have fewer elements

@@ -7,9 +7,9 @@
 #include "targets/cpu/expand/elementwise_body.h"
 
 // Stores that bypass the caches (non-temporal stores). Normally, a cache line is read before it is stored to.
-// If the whole line is stored past the caches, directly to memory, it is not read. Outputs that fit into no
-// cache are then written almost twice as fast. Outputs that fit into a cache should stay there, where their
-// next reader finds them. Sizes are known only at launch, so the code contains both forms.
+// If the whole line is stored past the caches, directly to memory, it is not read. In this way, outputs that
+// fit into no cache are written almost twice as fast. Outputs that fit into a cache should stay there, where
+// their next reader finds them. Sizes are known only at launch, so the code contains both forms.
 
 namespace kdl::cpu {
 
@@ -22,8 +22,8 @@ bool IsSameStore(const Op* op, const Op* store) {
          op->attr<AttrKey::Access>() == store->attr<AttrKey::Access>();
 }
 
-/// Whether this store is the kernel's only access to the tensor. A tensor in a slot of a pipe does not
-/// qualify, because the reader of the pipe does not wait for a fence.
+/// Whether `store` is the kernel's only access to the tensor. Returns false for a tensor in a slot of a pipe,
+/// because the reader of the pipe does not wait for a fence.
 bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
   return !ir::MemoryOf(tensor)->def() &&
          std::ranges::all_of(ir::UsersOfMemory(tensor), [&](const Op* user) {
@@ -87,7 +87,7 @@ Value* AreLarge(Expander& e, const std::vector<const Op*>& accesses) {
 
 Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes) {
   Expander& e = body.e();
-  // The minimum number of vectors in a row, so that the cache lines of the row directly follow one another.
+  // The minimum number of vectors in a row. In shorter rows, stores would not write consecutive cache lines.
   constexpr int64_t kLeastVectors = 2;
   Streaming streaming;
   if (e.facts.last_level_bytes == 0 || lanes == 1 ||

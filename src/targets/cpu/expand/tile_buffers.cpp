@@ -53,8 +53,8 @@ void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const i
                                tile_buffer.buffer->name().text());
 }
 
-/// Reports an error if a chunk is accessed in a buffer with groups, because adjacent elements along the last
-/// axis are then not contiguous.
+/// Reports an error if a chunk is accessed in a buffer with groups, because in such a buffer, adjacent
+/// elements along the last axis are not contiguous.
 void RefuseGroups(Expander& e, const TileBuffer& tile_buffer, const Chunk& chunk) {
   if (tile_buffer.group > 1 && tile_buffer.panel && chunk.lanes > 1)
     Refuse(e, tile_buffer, tile_buffer.axes.back(), e.b.loc());

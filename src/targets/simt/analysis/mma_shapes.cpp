@@ -27,7 +27,8 @@ bool HasWholePanels(const ir::Op* product, size_t factor) {
   if (std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor))
     return extent(tensor_tile->row) % kRows == 0 && extent(tensor_tile->row) <= kMostExtent &&
            extent(tensor_tile->column) % panel == 0;
-  // In a factor that threads compute, either axis may be the last one in memory.
+  // If threads compute a factor, either axis may be the last one in memory, so the extents of both must suit
+  // panels.
   return std::ranges::all_of(value->type()->axes,
                              [&](AxisId axis) { return extent(axis) % panel == 0; });
 }

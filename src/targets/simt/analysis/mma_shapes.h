@@ -80,7 +80,8 @@ const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product);
 const MmaShape* BestMmaShape(const SimtFacts& facts, const ir::Op* product);
 /// Returns the intrinsic for the product's `instruction` attribute, or null.
 const MmaShape* NamedMmaShape(const ir::Op* product);
-/// Returns the minimum number of bytes of workgroup memory that both factors of a `wgmma` product need.
+/// Returns the minimum number of bytes of workgroup memory that the two factors of a `wgmma` product need
+/// together.
 int64_t MbarrierOrderedBytes(const ir::Op* product);
 /// Returns whether the intrinsic requires the terms of each factor to be contiguous. Instructions can
 /// transpose only elements of two bytes.

@@ -6,9 +6,9 @@
 
 namespace kdl::simt {
 
-/// If the contraction adds outer products in sequential order, returns the axes that it keeps: one axis of
-/// its first factor, and then one of its second factor. All other axes of both factors are reduced. Otherwise
-/// returns nothing.
+/// If the contraction adds outer products in sequential order, returns the two axes that it keeps: first that
+/// of its first factor, then that of its second factor. (All other axes of the factors are reduced.) Returns
+/// nothing for other contractions.
 std::optional<ir::AxisList> OuterAxes(const ir::Op* op);
 
 }  // namespace kdl::simt

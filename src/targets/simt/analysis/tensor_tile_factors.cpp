@@ -42,8 +42,8 @@ const Op* FactorLoad(const Value* factor, const Op** elementwise) {
   return is_plain ? def : nullptr;
 }
 
-/// Returns the axis of an index operand. The operand must be a block or an index of the elementwise loop's
-/// point; otherwise returns nothing.
+/// Returns the axis of an index operand. Returns nothing if the operand is neither a block nor an index of
+/// the elementwise loop.
 std::optional<AxisId> IndexAxis(const Value* index, const Op* elementwise) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   bool is_point = elementwise && !index->def() && index->parent_region() == elementwise->region();
@@ -104,7 +104,8 @@ const Op* IterationLoop(const Op* op) {
   return is_loop ? loop : nullptr;
 }
 
-/// Returns whether no thread can leave an iteration early while other threads wait for it.
+/// Returns whether no thread can leave an iteration early while other threads wait for it, because no op may
+/// trap or wait for other stages or cores.
 bool EndsIterations(const Op* loop) {
   bool ends = true;
   ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
@@ -139,7 +140,7 @@ std::optional<TensorTileFactor> TensorTileFactorOf(const Op* product, size_t fac
       if (!of_term && !is_fixed) return std::nullopt;
       if (!of_term) continue;
       if (dim.terms.size() != 1 || !kdl::IsConstant(term.coefficient, 1)) return std::nullopt;
-      // A tile copy detects the end of the block only at the end of the tensor.
+      // A tile copy stops at the end of a block only if the tensor ends there, too.
       if (*of_term == folded && !kdl::IsConstant(dim.offset, 0)) return std::nullopt;
       axis = of_term;
     }

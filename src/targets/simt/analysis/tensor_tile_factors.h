@@ -12,7 +12,7 @@ namespace kdl::simt {
 
 /// The number of bytes in a row of a swizzled panel, as required by instructions that read workgroup memory.
 inline constexpr int64_t kPanelBytes = 128;
-/// The minimum number of slots of a ring: one slot is filled while another one is read.
+/// The minimum number of slots of a ring buffer. With two slots, one is filled while the other one is read.
 inline constexpr int64_t kLeastSlots = 2;
 inline constexpr int64_t kWorkgroupOfMbarriers = 2 << 10;  ///< bytes for mbarriers and alignment
 
@@ -31,7 +31,7 @@ struct TensorTileFactor {
 /// a tensor tile.
 std::optional<TensorTileFactor> TensorTileFactorOf(const ir::Op* product, size_t factor);
 /// Returns whether the op is a product of tensor tiles in a loop that does nothing else. Works both before
-/// and after fuse-elementwise.
+/// and after the pass fuse-elementwise.
 bool IsTensorTileProduct(const ir::Op* product);
 
 // The following functions are for products in a loop that also contains other ops. Each factor is either a
@@ -43,7 +43,7 @@ bool ComesAsTensorTile(const ir::Op* product, size_t factor);
 /// nothing prints it.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
 /// Returns whether each factor of the product is a tensor tile or is computed by threads. Must be called
-/// before fuse-elementwise.
+/// before the pass fuse-elementwise.
 bool IsIterationProduct(const ir::Op* product);
 
 }  // namespace kdl::simt

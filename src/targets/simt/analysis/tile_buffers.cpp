@@ -29,8 +29,8 @@ bool IsMappedProduct(const Op* op) {
   return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
 }
 
-/// Returns whether the index depends on the elementwise loop's point. Only sums and the lower bounds of loops
-/// are examined.
+/// Returns whether the index depends on the indices of the elementwise loop. Only sums and the lower bounds
+/// of loops are examined.
 bool FollowsPoint(const Value* index, const Op* elementwise) {
   const Op* def = index->def();
   if (!def && index->parent_region() == elementwise->region()) return true;
@@ -76,7 +76,8 @@ TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::
 }
 
 /// If the tile is not in registers so far, checks whether it can have the same thread layout as the tiles in
-/// registers that its elementwise loop reads. If so, sets the layout and returns true.
+/// registers that are read by the elementwise loop which makes the tile. If so, sets the layout and returns
+/// true.
 bool TileBuffers::Follows(Tile& tile) const {
   if (!tile.map.empty() || tile.values.size() != 1) return false;
   const Op* elementwise = tile.values[0]->def();

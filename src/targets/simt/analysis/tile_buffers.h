@@ -12,12 +12,12 @@ namespace kdl::simt {
 /// into a product, are treated as the same tile.
 ///
 /// A tile is in registers, with the thread layout of the products that add to it, if all other ops that
-/// produce or read the tile allow that. Elementwise loops must have the same layout and access the tile only
-/// at their own points; reductions must allow any order. Tiles that such elementwise loops compute from tiles
-/// in registers are also in registers.
+/// produce or read the tile allow that. Elementwise loops must have the same layout, and at each point, they
+/// must access only the tile's element at that point. Reductions must allow any order. Tiles that such
+/// elementwise loops compute from tiles in registers are also in registers.
 ///
 /// All other tiles are in workgroup memory. If a tile is a factor of a product with a thread layout, its
-/// reduced axes are outermost. A thread's factors of one term are then contiguous. Factors of matrix
+/// reduced axes are outermost, so that a thread's factors of one term are contiguous. Factors of matrix
 /// instructions keep the order in which they were loaded, and tiles from block copies keep the order of the
 /// tensor.
 class TileBuffers {

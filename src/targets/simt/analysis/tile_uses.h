@@ -22,8 +22,8 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 /// If an elementwise loop loads the tile from a tensor, returns the axis along which the tile's elements are
 /// contiguous in the tensor. Otherwise returns nothing.
 std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
-/// Returns whether several points of the elementwise loop may update the same element. The values are then
-/// combined in order.
+/// Returns whether several points of the elementwise loop may update the same element. If so, the values must
+/// be combined in order.
 bool UpdatesInOrder(const ir::Op* elementwise);
 /// Returns whether the op reduces one axis of a tile with two axes, and gives bitwise identical results in
 /// any order.

@@ -96,7 +96,7 @@ void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, con
     in_elementwise_ = false;
   };
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
-  // If products fill the registers, none are left for computing several points at once.
+  // If products fill the registers, no registers are left for computing several points at once.
   if (side.count() == 1 || has_maps_) return tiles_.Distribute(op, axes, body);
   auto together = [&](const Values& place) {
     std::vector<Values> made = side.Make(place);

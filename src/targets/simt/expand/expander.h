@@ -41,8 +41,8 @@ class WorkgroupExpander {
 
   const BlockFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
 
-  /// Emits a side effect so that it happens only once. All threads execute the code outside of elementwise
-  /// loops, so there only the first thread performs the effect.
+  /// Emits a side effect so that it happens only once. Outside of elementwise loops, all threads execute the
+  /// code, but only the first thread performs the effect.
   void Once(const std::function<void()>& effect) {
     in_elementwise_ ? effect() : OnFirstThread(b_, effect);
   }
@@ -56,8 +56,8 @@ class WorkgroupExpander {
 
   // Defined in elementwise_loops.cpp: points of elementwise loops, rows of scans.
   /// If the op may write its result directly to the buffer that the enclosing loop carries, returns that
-  /// buffer, otherwise null. After the op starts, only the op itself may read the old elements, and only at
-  /// its own points.
+  /// buffer, otherwise null. After the op starts, only the op itself may read the old elements. At each point,
+  /// it may read only the element at that point.
   Value* YieldTarget(const Op* op, const Value* result) const;
   /// Returns whether the op reads an element of the tile only to compute the result at the same point.
   static bool ReadsOwnPointsOnly(const Op* op, const ir::Use& use);
@@ -70,7 +70,7 @@ class WorkgroupExpander {
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
   /// Returns whether the elementwise loop does nothing but load a product's factors, a few elements for each
-  /// thread. A thread then begins all of its loads before it waits for the first one.
+  /// thread. If so, a thread begins all of its loads before it waits for the first one.
   bool BringsFactor(const Op* elementwise, const AxisList& axes) const;
   /// Returns whether the elementwise loop accesses only registers.
   bool StaysInRegisters(const Op* elementwise) const;
@@ -92,9 +92,9 @@ class WorkgroupExpander {
   static bool IsHandedOver(const Value* init, const Op* loop);
   void ExpandLoop(const Op* op);
   IterationMaker Iteration();
-  /// Handles a loop over blocks. The loop may contain an inner loop around a product of tensor tiles that can
-  /// continue from block to block. If so, emits the code before the loop over blocks, and returns the inner
-  /// loop. Otherwise returns null.
+  /// Handles a loop over blocks. If it contains an inner loop around a product of tensor tiles, and that loop
+  /// can continue from block to block, emits the code before the loop over blocks and returns the inner loop.
+  /// Otherwise returns null.
   std::unique_ptr<TensorTileLoop> TensorTilesOfBlocks(const Op* op);
   /// Expands a region and returns the scalars that it yields. Copies the tiles that it yields to the buffers
   /// `tile_buffers`, as if all were copied at once.

@@ -3,9 +3,9 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/workgroup_tiles.h"
 
-// Expands reductions of a tile in registers, such as max, whose result does not depend on the order. Each
-// thread reduces its own points of a row. The partial results of the threads that share a row are then
-// combined through workgroup memory.
+// Expands reductions such as max, whose result does not depend on the order, if their operand is a tile in
+// registers. Each thread reduces its own points of a row. The partial results of the threads that share a row
+// are then combined through workgroup memory.
 //
 //   %m = reduce max %s over j {map = …}
 //   ->

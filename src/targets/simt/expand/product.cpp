@@ -199,7 +199,8 @@ class ProductExpander {
   std::map<AxisId, Value*> term_;    ///< the offset of the current term along the reduced axes
   /// The number of points that are computed at once, as a vector.
   int64_t lanes_;
-  /// Whether the block is whole. The offsets of the thread's points are then contiguous, as the layout says.
+  /// Whether the block is whole. If so, the offsets of the thread's points are contiguous, as the layout
+  /// says.
   bool whole_ = false;
 };
 

@@ -67,8 +67,8 @@ class RingOpener {
     return b_.Create(OpKind::BufferNew, {}, {type})->result();
   }
 
-  /// Returns the number of the slot for an `acquire` or `wait`. It is valid until the slot is committed or
-  /// released.
+  /// Returns the number of the slot for an `acquire` or `wait`. The number is valid until the slot is
+  /// committed or released.
   Value* CurrentSlot(const Op* op) {
     const Ring& ring = rings_.of.at(op->operand(0));
     Value* number = LoadCell(b_, op->kind() == OpKind::Acquire ? ring.pushed : ring.popped);
@@ -121,7 +121,8 @@ class RingOpener {
     }
   }
 
-  /// Returns 0 if each row of each slot begins at a multiple of `lanes` elements. Rows are contiguous.
+  /// Returns 0 if each row of each slot begins at a multiple of `lanes` elements, otherwise a different
+  /// number. There are no gaps between rows.
   static int64_t RowGap(const Ring& ring, int64_t lanes) {
     return ring.elements->type()->dims.back()->value % lanes;
   }

@@ -7,7 +7,7 @@
 namespace kdl::simt {
 
 /// The ring buffer that implements a pipe: its tiles, and the numbers of tiles that have been pushed and
-/// popped so far. All threads have the same counts, each thread in its own cells.
+/// popped so far. The numbers are the same in all threads. Each thread keeps them in private memory.
 struct Ring {
   /// A workgroup buffer whose dimensions are the depth and then the tile's extents.
   ir::Value* elements;

@@ -18,7 +18,7 @@ using passes::MakeIf;
 
 namespace {
 
-/// Describes a kind of op that accesses a buffer, by its operand segments for the buffer and for the index.
+/// A kind of op that accesses a buffer, and the operand segments that contain the buffer and the index.
 struct BufferUse {
   OpKind kind;
   size_t buffer;

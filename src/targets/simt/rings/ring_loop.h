@@ -5,8 +5,8 @@
 #include "ir/builder.h"
 #include "passes/names.h"
 
-// Tools for passes that let an iteration of a loop begin work for later iterations. For this, a buffer
-// becomes a ring buffer: it gets several slots, one for each iteration in flight.
+// Tools for passes that let an iteration of a loop begin work for later iterations. For this purpose, a
+// buffer becomes a ring buffer: it gets several slots, one for each iteration in flight.
 
 namespace kdl::simt {
 
@@ -21,7 +21,8 @@ void SetSlot(ir::Op* op, size_t buffer_at, size_t index_at, ir::Value* buffer, i
 /// Makes an op that accesses the buffer `old` access a slot of `ring` instead.
 void MoveUse(ir::Op* user, const ir::Value* old, ir::Value* ring, ir::Value* slot);
 
-/// A loop whose iterations begin work, in slots of rings, for the iterations that are `ahead` steps later.
+/// A loop in which each iteration begins work for the iteration that is `ahead` iterations later, in a slot
+/// of each ring.
 class RingLoop {
  public:
   /// Emits code for the iteration with index `at`, which uses the given slot.
@@ -37,7 +38,7 @@ class RingLoop {
   /// Emits `body` before the loop, at the builder's position, for iteration `number` if that iteration
   /// exists.
   void FirstIteration(ir::Value* number, const Body& body);
-  /// Emits `body` in the loop for the iteration that is `ahead` steps later, if that iteration exists.
+  /// Emits `body` in the loop for the iteration that is `ahead` iterations later, if that iteration exists.
   void IterationAhead(const Body& body);
 
  private:

@@ -18,7 +18,8 @@
 // begins its matrix instructions, waits for those of the previous iteration, releases the slots of that
 // iteration, and begins the copies for a later iteration. If sums are kept apart from the accumulator, the
 // iteration waits for its own instructions instead. A tile copy may be impossible because of the tensor's
-// memory, or because of a range that ends inside the tensor. Threads then copy the elements themselves.
+// memory, or because of a range that ends inside the tensor. In that case, threads copy the elements
+// themselves.
 //
 //   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
 //   loop %n in 0 .. 3 { … iterations 0, 1, 2 as below, without waits }

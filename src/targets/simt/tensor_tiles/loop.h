@@ -29,8 +29,8 @@ class TensorTileLoop {
   void ExpandAlone(ir::Value* acc);
 
   /// Returns whether the loop can use the same mbarriers in all iterations of the loop `blocks`. If so,
-  /// remembers `blocks`. The next block's first tensor tiles are then copied while threads execute the code
-  /// after the inner loop.
+  /// remembers `blocks`. In that case, the next block's first tensor tiles are copied while threads execute
+  /// the code after the inner loop.
   bool GoesOnWith(const ir::Op* blocks);
   /// Emits the code before the loop over blocks.
   void BeginBlocks();

@@ -9,7 +9,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/scalar.h"
 
-// Computes contiguous points of an elementwise loop in groups, for example of 4:
+// Computes contiguous points of an elementwise loop in groups. Here, a group has four points:
 //
 //   elementwise (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
 //   ->
@@ -171,8 +171,9 @@ bool SidePoints::StudyOp(const Op* op) {
   return is_plain;
 }
 
-/// Analyzes a loop. The loop may begin at a block's start plus the point's index. If the block consists of
-/// whole groups, such a loop has the same number of iterations for all points of a group.
+/// Returns whether a loop inside the elementwise loop permits groups. Each point may begin this loop at a
+/// different index: the start of a block plus the point's index. If the block consists of whole groups, such
+/// a loop has the same number of iterations for all points of a group.
 bool SidePoints::StudyLoop(const Op* loop) {
   ir::LoopOp view(const_cast<Op*>(loop));
   auto is_tile = [](const Value* value) { return IsTileValue(value); };
@@ -199,8 +200,8 @@ bool SidePoints::StudyLoop(const Op* loop) {
   return true;
 }
 
-/// Returns whether the access is the same at all points or can be a vector access. For other accesses, it is
-/// better if adjacent threads have adjacent points.
+/// Returns whether the access is the same at all points or can be a vector access. For other accesses, groups
+/// would be slower, because it is better if adjacent threads have adjacent points.
 bool SidePoints::StudyAccess(const Op* op) {
   if (passes::MayTrap(op)) return false;
   bool loads = op->kind() == OpKind::Load;
