@@ -63,7 +63,8 @@ Error BindSizes(const kdl_variant& variant, Binding* binding) {
       if (param.dim_symbol[d] < 0) continue;
       const auto symbol = static_cast<std::size_t>(param.dim_symbol[d]);
       const std::int64_t size = view.size[d];
-      // A reference, because copying both fields at once would wait for the two writes to them.
+      // A reference, because a copy would load both fields at once. If they have just been written one by one,
+      // such a load stalls until both writes are in the cache.
       const Source& source = sources[symbol];
       if (source.param < 0) {
         sources[symbol] = {p, d};

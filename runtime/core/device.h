@@ -169,7 +169,7 @@ kdl_tensor WholeOf(const Buffer& buffer);
 // Fails if the buffer is read-only. Messages start with `what`.
 Error CheckWritable(const Buffer& buffer, std::string_view what);
 
-// Returns a text such as "x on debug[1]", or "a buffer of 16 bytes on host" if the buffer has no name.
+// Returns text such as "x on debug[1]", or "a buffer of 16 bytes on host" if the buffer has no name.
 std::string Describe(const Buffer& buffer);
 
 }  // namespace kdl::runtime

@@ -1,5 +1,5 @@
-// A cache on disk for things that take long to create, such as compiled programs. The key is a text that
-// describes their inputs. Several processes may use the folder at the same time. A damaged folder or file is
+// A cache on disk for things that take long to create, such as compiled programs. The key is a string
+// that describes their inputs. Several processes may use the folder at the same time. A damaged folder or file is
 // treated as a cache miss.
 #pragma once
 

@@ -49,14 +49,13 @@ std::string AccessLog::FindConflict(const Access& access, const Clock& clock) co
 void AccessLog::Add(const Access& access, const Clock& clock, TimelinePoint point,
                     const std::string& who) {
   // If this access covers an older record's access, and that access happens before this one, the record is no
-  // longer needed. The reason is that each later access that is not ordered after the old one is not ordered
-  // after this one either, and conflicts with this one.
+  // longer needed: a later access that races with the older access also races with this one.
   std::erase_if(records_, [&](const Record& record) {
     return IsBefore(record.point, clock) && (access.writes || !record.writes) &&
            Covers(access.view, record.view);
   });
-  // So many records are enough for any ordinary program. In a service that reads one buffer forever, the
-  // oldest reads are dropped.
+  // An ordinary program needs far fewer records. If a service reads one buffer forever, the oldest records
+  // are dropped, so that memory does not grow without limit.
   constexpr std::size_t kMostRecords = 1000;
   if (records_.size() == kMostRecords) records_.erase(records_.begin());
   records_.push_back({access.view, access.writes, point, who});

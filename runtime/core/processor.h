@@ -14,8 +14,8 @@ const char* ProcessorArch();
 // Returns the feature bits (see abi.def) of the features that the processor has.
 std::uint64_t ProcessorFeatures();
 
-// Returns the features that a device uses by default. It omits features that do not pay off: code without
-// them gives the same bits in less time.
+// Returns the features that a device uses by default: all features that the processor has, except those that
+// make code slower without changing its results.
 std::uint64_t UsualFeatures();
 
 // Stores the features that code for a level such as "x86-64-v3" may use. Fails if the level is unknown or

@@ -38,8 +38,7 @@ std::unique_ptr<Trace> Trace::FromEnvironment() {
 }
 
 void Trace::Add(Span span) {
-  // So many spans are enough for minutes of work. In a service that runs for days, only the oldest spans are
-  // kept.
+  // This limit is enough for minutes of work. If a service runs for days, only its first spans are kept.
   constexpr std::size_t kMost = 1'000'000;
   const std::lock_guard lock(mutex_);
   if (spans_.size() < kMost) spans_.push_back(std::move(span));

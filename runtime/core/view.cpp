@@ -144,8 +144,9 @@ Error CheckAddress(const kdl_tensor& view, std::string_view what) {
 
 namespace {
 
-// Fills a dense view, unless it is empty or something is wrong with it: then returns false. Almost all views
-// are made here. The fields are written in place, since copying them at once would wait for these writes.
+// Fills a dense view. Returns false if the view is empty or invalid. Almost all views are made here, so the
+// fields are written in place: copying a complete view would stall until the writes to its fields are in the
+// cache.
 bool FillView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
               kdl_tensor* view) {
   const ElementFacts* facts = FactsOfElement(element);

@@ -11,13 +11,14 @@ namespace kdl::runtime {
 
 namespace {
 
-// Whether opening the path could block, or reading it might never end.
+// Whether opening the file could block, or reading it might never end. Names without a slash are not paths.
 bool IsSpecialPath(const std::string& name) {
   return name.find('/') != std::string::npos && IsSpecial(name);
 }
 
-// Keeps this library loaded. Otherwise, if the destructor of a thread-local variable has delayed its
-// unloading, the next dlclose would unload it, possibly while its own code runs.
+// Keeps this library loaded until the process exits. Without this, an application could close it while
+// destructors of thread-local variables still have to run. The system then postpones the unloading until the
+// next dlclose. If this library itself makes that call, its code would be unloaded while it runs.
 void StayLoaded() {
   Dl_info own = {};
   if (dladdr(reinterpret_cast<const void*>(&StayLoaded), &own) != 0)

@@ -235,8 +235,8 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   }
 }
 
-/// Whether the text can be part of file names, namespaces and symbols. An empty text is valid: it
-/// means that no name is given.
+/// Whether the string can be part of file names, namespaces and symbols. An empty string is valid:
+/// it means that no name is given.
 bool IsName(std::string_view text) {
   auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };

@@ -13,7 +13,8 @@ namespace kdl::interp {
 
 namespace {
 
-/// The maximum number of steps for one value, because a `while` might not end.
+/// The maximum number of interpreter steps for computing one value. A limit is needed because a `while` loop
+/// might not terminate.
 constexpr int64_t kMostStepsOfWhile = int64_t{1} << 27;
 
 int64_t KnownSize(Size size, const ContractData& data) {

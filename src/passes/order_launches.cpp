@@ -252,7 +252,8 @@ class Ordering {
   /// Returns whether the op creates a tensor that must be freed.
   static bool HasLife(const Op* op) { return op->info().has(ir::kFreed); }
 
-  /// Returns whether the tensor is already freed, which is possible if KIR text was printed after this pass.
+  /// Returns whether the program already frees the tensor. It does if it was read from KIR text that had been
+  /// printed after this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result(0)->uses();
     return std::any_of(uses.begin(), uses.end(),

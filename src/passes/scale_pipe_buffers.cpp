@@ -37,7 +37,7 @@ struct QueueWorkspace {
   Name device;
   int64_t queue = 0;
   Op* op = nullptr;
-  std::vector<std::string> users;  ///< texts such as "matmul_residual: q, r"
+  std::vector<std::string> users;  ///< strings such as "matmul_residual: q, r"
 };
 
 /// Returns the compiled versions of the kernel, one for each target that has the kernel.

@@ -19,7 +19,7 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr uint64_t kStepsOfRun = 400'000;  ///< the step limit of one question
+constexpr uint64_t kStepsOfRun = 400'000;  ///< the step limit of one query
 
 /// Returns the text of a polynomial of sizes, with the names from the source, such as `2*N - 1`.
 std::string PolyText(const Poly& poly, const Terms& terms) {

@@ -76,7 +76,7 @@ class Instances {
   }
 
   /// Whether the variable has a scope. Variables for elements of tensors, and variables that are introduced
-  /// only to answer one question, do not have one.
+  /// only for one query, do not have one.
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
   bool IsCore(const std::string& variable);
   bool IsCondition(const std::string& variable) const;

@@ -18,7 +18,7 @@
 
 namespace kdl::proofs {
 
-// The questions about a function's code, and their answers. Other folders include only this header.
+// Queries about a function's code, and their results. Other folders include only this header.
 //
 //   is an index in bounds?                    Inside      the indices that are not proven, with what is known about them
 //   may two blocks access one element?        Disjoint    the accesses, with a launch in which blocks surely do
@@ -34,7 +34,7 @@ namespace kdl::proofs {
 
 /// Limits the work that a proof may do. A property that would need more work is not proven.
 struct Limits {
-  /// The maximum number of steps for each question; if empty, each question has its own maximum.
+  /// The maximum number of steps for each query; if empty, each query has its own maximum.
   std::optional<uint64_t> steps = {};
 };
 
@@ -42,7 +42,7 @@ struct Limits {
 ///
 ///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
-/// If the answer to a question depends only on the contents of the tables, the launch has to check them.
+/// If the result of a query depends only on the contents of the tables, the launch has to check them.
 struct Parts {
   ir::Op* walk;
   const ir::Value* binder;

@@ -9,7 +9,7 @@
 // the first, marked with a prime ('). Variables that cannot differ between the two are shared: those of the
 // launch, and those of loops outside of spmds while both executions are in the same iteration. An execution
 // is represented only by its block and the elements that it accesses. All accesses between the same barriers
-// are united, so that a kernel with many stores needs only one question.
+// are united, so that a kernel with many stores needs only one query.
 
 namespace kdl::proofs {
 

@@ -23,7 +23,7 @@ namespace kdl::proofs {
 namespace {
 
 /// Returns isl's own limit on operations. It stops operations that cost much more than the estimated steps;
-/// no question in the tests needs a tenth of it.
+/// no query in the tests needs a tenth of it.
 uint64_t OperationsFor(uint64_t steps) {
   return 400'000 + std::min(steps, uint64_t{4'000'000}) * 4;
 }

@@ -17,23 +17,24 @@ namespace kdl::proofs {
 // Sets of integer points and affine functions on them: a wrapper around isl, https://libisl.sourceforge.io. A
 // point assigns a number to each variable. Variables have names, and a set says nothing about variables that
 // it does not mention. A result that takes too many steps, or that depends on such a result, is unknown:
-// `known()` is false, and questions about it have no answer.
+// `known()` is false, and functions that ask about it return no answer.
 
-constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< the step limit of most questions
+/// The step limit of most queries. A query asks, for example, whether all accesses of a kernel are in bounds.
+constexpr uint64_t kStepsOfQuestion = 4'000'000;
 
 /// Owns isl's memory and counts steps. The steps of an operation are estimated from the pieces and
 /// constraints of its sets, so that what is proven does not depend on the version of isl. Each kernel has one
 /// context, which outlives everything made from it.
 class SetContext {
  public:
-  /// `most` limits the steps of every question, even if `Allow` permits more.
+  /// No query may use more than `most` steps, even if `Allow` permits more.
   explicit SetContext(std::optional<uint64_t> most = {});
   ~SetContext();
   SetContext(const SetContext&) = delete;
   SetContext& operator=(const SetContext&) = delete;
 
   isl_ctx* get() const { return context_; }
-  /// Sets the number of steps that the following question may use.
+  /// Sets the number of steps that the next query may use. Called before each query.
   void Allow(uint64_t steps) const;
   /// Uses up steps. If too few steps are left, returns false. In this case, later calls return false, too,
   /// until `Allow` is called.

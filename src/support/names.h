@@ -8,7 +8,7 @@
 
 namespace kdl {
 
-/// An interned identifier: equal texts from one Names table have equal addresses. Cheap to copy.
+/// An interned identifier: equal strings from one Names table have equal addresses. Cheap to copy.
 class Name {
  public:
   constexpr Name() = default;
@@ -16,7 +16,7 @@ class Name {
   std::string str() const { return std::string(text()); }
   bool empty() const { return text_ == nullptr; }
   bool operator==(const Name&) const = default;
-  /// Compares texts, so that sorting by name does not depend on addresses.
+  /// Compares strings, so that sorting by name does not depend on addresses.
   bool operator<(const Name& other) const { return text() < other.text(); }
 
  private:

@@ -37,7 +37,7 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request);
 /// regardless of inherited signal settings.
 void BeginProcess();
 
-/// Returns a text such as `exited with code 2`, `was killed by signal 11 (Segmentation fault)` or `did not
+/// Returns text such as `exited with code 2`, `was killed by signal 11 (Segmentation fault)` or `did not
 /// end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);
 

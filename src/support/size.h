@@ -30,7 +30,7 @@ inline bool IsConstant(Size size) { return size->kind == SizeKind::Constant; }
 inline bool IsConstant(Size size, int64_t value) {
   return IsConstant(size) && size->value == value;
 }
-/// Returns a text such as `M`, `64` or `(H + 2*P)`, which parses to the same size.
+/// Returns text such as `M`, `64` or `(H + 2*P)`, which parses to the same size.
 std::string ToString(Size size);
 
 /// Returns whether a divisor in `size` may be 0. If it is 0 in a launch, `size` has no value in that launch.

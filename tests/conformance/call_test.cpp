@@ -8,7 +8,7 @@
 namespace kdl::conformance {
 namespace {
 
-// There are no further images, since Bench has registered them.
+// An empty list of images, because Bench has already registered the images.
 constexpr const kdl_image* kNoMore[] = {nullptr};
 constexpr const char* kNames[] = {"saxpy", "quads", "trap_at", "workspace"};
 enum { kSaxpy, kQuads, kTrapAt, kWorkspace };

@@ -120,13 +120,13 @@ KERNEL(endless, TENSOR(x_memory)) {
   if (CORE == 0 && PART == 2) trap(record, 4, 0, 0, CORE);
 }
 
-// Nobody stops it.
+// An endless loop. Nothing stops this kernel.
 KERNEL(spin, TENSOR(y_memory)) {
   ELEMENTS(volatile long, y, 5);
   while (y[0] != -1) {}
 }
 
-// Which core takes a number is open: here the same one each time.
+// Any core may get a number from the counter; here each number always goes to the same core.
 KERNEL(dynamic_counter, TENSOR(y_memory)) {
   ELEMENTS(long, y, 5);
   FOR_MINE(launch[4]) { ++y[n]; }

@@ -9,8 +9,8 @@
 
 namespace kdl::conformance {
 
-// An image that describes the same kernels as the host's image, but without host code. The code is in a text,
-// under the symbols of the variants.
+// An image that describes the same kernels as the host's image, but without host code. Its
+// payload is text, in which the variants' symbols name the functions.
 struct WorkgroupImage {
   std::string text;
   std::deque<std::string> symbols;

@@ -138,7 +138,7 @@ KERNEL(spin, 14, TENSOR(y)) {
   }
 }
 
-// Any core may get a number from the counter; here the same core gets all of them.
+// Any core may get a number from the counter; here each number always goes to the same core.
 KERNEL(dynamic_counter, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(long, y, 5);

@@ -47,7 +47,7 @@ class Fenced {
   char* data_ = nullptr;
 };
 
-/// Returns `count` bit patterns, all different if the scalar type has enough of them.
+/// Returns `count` random bit patterns of the scalar type. They are likely to be different if the type is wide.
 std::vector<uint64_t> Different(Scalar scalar, int64_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> patterns;

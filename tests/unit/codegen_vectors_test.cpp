@@ -29,7 +29,7 @@ std::string Times(std::string_view type, int64_t count) {
   return list;
 }
 
-/// Returns `count` bit patterns, all different if the scalar type has enough of them.
+/// Returns `count` random bit patterns of the scalar type. They are likely to be different if the type is wide.
 std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   std::mt19937_64 random(1);
   std::vector<uint64_t> patterns;

@@ -12,7 +12,7 @@ namespace {
 
 using NameSet = std::set<std::string>;
 
-/// Returns the names of the tensors whose values are unspecified, in the last function of a text.
+/// Returns the names of the tensors whose values are unspecified, in the last function of KIR text.
 NameSet OpenIn(const std::string& text) {
   ir::ReadText read(text);
   REQUIRE_MESSAGE(read.module, read.Errors());

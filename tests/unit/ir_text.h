@@ -12,7 +12,7 @@
 
 namespace kdl::ir {
 
-/// A text and the module read from it.
+/// KIR text and the module that was read from it.
 struct ReadText {
   Names names;
   Context context;

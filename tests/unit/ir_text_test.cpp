@@ -294,7 +294,7 @@ TEST_CASE("locations are restored exactly") {
   CHECK(Equal(*read.module, *again));
 }
 
-/// Returns the KIR of the golden files. What the compiler prints must be readable, too.
+/// Returns the contents of all golden files. The golden tests also parse the KIR that the compiler prints.
 std::string GoldenTexts() {
   std::string texts;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(KDL_GOLDEN_FOLDER)) {

@@ -13,7 +13,7 @@
 namespace kdl::sema {
 namespace {
 
-/// A word, number or sign of a text. Spaces and comments are not tokens.
+/// A word, number or sign of source text. Spaces and comments are not tokens.
 struct Token {
   size_t begin;
   size_t end;

@@ -25,7 +25,7 @@ fn helper(x: f64) -> f64 { return x; }
 fn unused_f32(x: f32) -> f32 { return x; }
 )";
 
-/// A text and the result of its semantic analysis.
+/// Source text and the result of its semantic analysis.
 struct Checked {
   explicit Checked(std::string_view text, const std::vector<Define>& defines = {}) {
     const syntax::Module* library = Parse("lib.kdl", kLibrary);

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-// Texts that use the whole language. The parser's tests read them whole, modified and truncated.
+// Source texts that use the whole language. The parser's tests read them whole, modified and truncated.
 namespace kdl::syntax {
 
 inline constexpr std::string_view kMatmul = R"kdl(

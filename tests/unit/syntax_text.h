@@ -12,7 +12,7 @@
 
 namespace kdl::syntax {
 
-/// A text and its parse result.
+/// Source text and its parse result.
 struct Parsed {
   explicit Parsed(std::string_view text)
       : file(sources.Add("t.kdl", std::string(text))),

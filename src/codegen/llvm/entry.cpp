@@ -31,7 +31,8 @@ void DeclareEntry(Emitter& emitter) {
   for (unsigned i = 0; i < 2; ++i) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::NonNull);
-    // A kernel with barriers captures its argument `core`: it stores the address in the frame during a call.
+    // A kernel with barriers captures its argument `core`: each call stores the pointer in the core's frame
+    // (kdl_core.frame), from which the kernel's coroutine reads it.
     if (i == 0 || !HasBarriers(emitter.kernel))
       function->addParamAttr(i, llvm::Attribute::NoCapture);
   }

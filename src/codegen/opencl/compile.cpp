@@ -211,7 +211,7 @@ class OpenClDialect final : public Dialect {
 
  private:
   /// Omits the kernel on devices that lack an extension which the kernel uses. Drivers reject all kernels of
-  /// a source text if one does not compile. The runtime reports missing kernels (opencl_programs).
+  /// a source if one does not compile. The runtime reports missing kernels (opencl_programs).
   static std::string Guarded(const Writer& w, std::string text) {
     bool wide = HasOp(w.kernel, OpKind::Print);
     bool of_bits = false;  // whether some update needs the extended atomics

@@ -184,8 +184,8 @@ class ProgramPrinter {
   /// Prints the declaration of a workspace, which is named `matmul_residual_q` for the pipe q of
   /// matmul_residual.
   void PrintWorkspace(const ir::Op* op);
-  /// Prints no statement. The request for the footprint is printed as a part of the statement that reserves
-  /// this number of bytes.
+  /// Prints nothing yet. PrintReserve prints the request for the footprint, the number of bytes that one
+  /// instance of the kernel needs, as a part of its own statement.
   void PrintFootprint(const ir::Op* op);
   void PrintInstances(const ir::Op* op);
   /// Prints a request to reserve `instances` times `footprint` bytes of workspace.

@@ -25,7 +25,7 @@ struct Lowered {
 /// Reads options.files[0]. On error, reports it and returns nothing.
 std::optional<std::string> ReadSource(Session& session);
 
-/// Lowers a text as if it were the contents of options.files[0]. The extension of that file
+/// Lowers source text as if it were the contents of options.files[0]. The extension of that file
 /// determines whether the text is KDL or KIR. `defines` are added to the -D options. Prints the
 /// syntax trees and contracts that `emits` requests.
 Lowered LowerToIr(Session& session, std::string text, const std::vector<sema::Define>& defines,

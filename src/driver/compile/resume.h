@@ -8,15 +8,15 @@
 
 namespace kdl::driver {
 
-// A .kir text can name the last pass that ran on it and its target. Compilation then resumes after
-// that pass.
+// KIR text can name the last pass that ran on it, and the target of this pass. Compilation then
+// resumes after that pass.
 
 /// Checks that the pass named in the text is a target-independent pass or a pass of the module's
 /// target. Reports an error if it is not. Without --trust-ir, the names of the pass and the target
 /// in the text are ignored, so that all passes run.
 bool CheckStanding(Session& session, ir::Module& module);
 
-/// Returns the module passes that still have to run on a KIR text. Without --trust-ir, these are
+/// Returns the module passes that still have to run on KIR text. Without --trust-ir, these are
 /// all of them. With --trust-ir, they are the passes after the one that the text names, or
 /// passes::kTrustedPipeline if it names none.
 passes::Pipeline TextPasses(const ir::Module& module, const Options& options);

@@ -11,7 +11,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// A 64-bit FNV-1a hash of texts and their lengths.
+/// A 64-bit FNV-1a hash of strings and their lengths.
 class Hash {
  public:
   void Add(std::string_view text) {

@@ -32,7 +32,7 @@ constexpr std::string_view kElementary = "math/";
 
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
-/// Returns the identifiers of a text, including those in comments. Also returns `%`, because a
+/// Returns the identifiers in source text, including those in comments. Also returns `%`, because a
 /// library function implements it for floats.
 std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   std::unordered_set<std::string_view> words;
@@ -60,7 +60,7 @@ std::vector<std::string_view> DeclaredFns(std::string_view text) {
 
 using Words = std::unordered_set<std::string_view>;
 
-/// Whether a text with these words may need the library function `fn`. For example, `exp` needs
+/// Whether source text with these words may need the library function `fn`. For example, `exp` needs
 /// exp_f32, `trunc` needs trunc_of, and `%` needs fmod_f32.
 bool MayNeed(const Words& words, std::string_view fn) {
   for (std::string_view suffix : {"_f32", "_f64", "_of"}) {

@@ -19,7 +19,7 @@ struct Trees {
   std::vector<std::string> files_read;
 };
 
-/// Parses a text. Returns null if it has errors.
+/// Parses source text. Returns null if it has errors.
 const syntax::Module* Parse(Session& session, FileId file, Trees& trees);
 
 /// Loads all files that the module imports, directly or indirectly, and parses each of them once.

@@ -15,7 +15,7 @@ namespace kdl::driver {
 /// Values of constants, keyed by name.
 using Tiles = std::map<std::string, int64_t>;
 
-/// Returns a text such as `BK=192 BM=336`.
+/// Returns text such as `BK=192 BM=336`.
 std::string TilesText(const Tiles& tiles);
 
 /// Measurements of a kernel on one level of a target. They apply to all sizes of the same class,

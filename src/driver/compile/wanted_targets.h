@@ -24,9 +24,9 @@ bool MayBeUnproven(Session& session, const DeviceSpecs& specs);
 
 /// Returns the targets that the specs name, without duplicates. Targets of the same family and
 /// architecture are adjacent, and the level that requires the fewest processor features comes
-/// first. For a KIR text that is already lowered for a target, returns only that target. Reports
-/// specs that are not targets, targets that the runtime cannot distinguish, and a KIR text whose
-/// target is not among them.
+/// first. For KIR text that is already lowered for a target, returns only that target. Reports
+/// specs that are not targets, targets that the runtime cannot distinguish, and KIR text whose
+/// target is not among the specs.
 std::optional<std::vector<WantedTarget>> ParseTargets(Session& session, const ir::Module& module,
                                                       const DeviceSpecs& specs);
 

@@ -31,7 +31,7 @@ struct Assumed {
 /// Returns the first assumption of each function that makes one.
 std::vector<Assumed> FindAssumptions(const Module& module);
 
-/// For each access that is checked at run time and has no source text, sets a text for messages to quote.
+/// For each access that is checked at run time and has no source text, sets the string that messages quote.
 void NameGuards(Module& module);
 
 /// Removes what the text states without proof. Accesses are checked at run time until the pass check-bounds

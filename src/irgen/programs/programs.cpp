@@ -87,8 +87,9 @@ std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& o
   return values;
 }
 
-/// Returns the values that a size may have because it depends on integer parameters, either of this program
-/// or of the program into which it is inlined. The result is empty if the size may have any value.
+/// Returns the values that a size may have, given the possible values of the integer parameters in it. They
+/// are parameters of this program or of the program into which it is inlined. The result is empty if the size
+/// may have any value.
 std::vector<int64_t> HandedOn(FunctionGen& gen, Size size) {
   auto of_own = [&](Name name) -> std::vector<int64_t> {
     for (const sema::IntGenericInfo& generic : gen.checked.generics) {

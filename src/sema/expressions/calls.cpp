@@ -342,7 +342,7 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
-  // The check of the bodies computes the extents of the fn's ranges, which the arguments must fit.
+  // CheckBodies computes the extents of the fn's ranges. CheckFnArgs compares the arguments with them.
   if (callee->HasPipes()) CheckBodies(state.module, group);
   return CheckFnArgs(state, call, *callee, args, info);
 }

@@ -55,8 +55,8 @@ inline constexpr ir::MatrixInstruction kMadd =
     IntegerInstruction("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::MatrixInstruction kMaddU32 =
     IntegerInstruction("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
-/// AMX instructions for tiles of accumulators. They are used if the factors have the layout that they need.
-/// The results are the same as those of vpdpbusd.
+/// AMX instructions, which accumulate whole tiles. They are used if the factors have the layout that they
+/// need. They also add with wraparound, so vector instructions would give the same results.
 inline constexpr ir::MatrixInstruction kTileBytes =
     TileInstruction("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::MatrixInstruction kTileBytesU32 =

@@ -274,8 +274,8 @@ class Partition {
     b_.SetInsertionPoint(outer);
   }
 
-  /// If one engine computes the value and the other engine needs it, emits a push in the first engine's
-  /// stage, and a pop in the other stage.
+  /// If one engine computes the value and the other one needs it, emits this engine's half of the transfer: a
+  /// push if `engine` computes the value, otherwise a pop.
   void Hand(Value* value, Engine engine) {
     if (!crossing_.contains(value)) return;
     ir::Attr axes = MakeAttr<AttrKey::Axes>(value->type()->axes);

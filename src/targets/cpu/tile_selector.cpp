@@ -174,7 +174,7 @@ class Selection {
     return text;
   }
 
-  /// Returns a text with one line for each attempt to enlarge an extent, in order.
+  /// Returns text with one line for each attempt to enlarge an extent, in the order of the attempts.
   const std::string& steps_text() const { return trace_; }
 
   std::vector<int64_t> GrowExtents() {

@@ -37,9 +37,10 @@ namespace {
 
 using ir::Effect;
 
-/// A text that describes which thread of a workgroup loop accesses which element. If the loop has one
-/// iteration, the text names the loop's only thread. Otherwise, it states the indices as functions of the
-/// iteration's number. The text is empty if the indices do not determine that number.
+/// A string that identifies which thread of a workgroup loop accesses which element: if two accesses have the
+/// same string, each element is accessed by the same thread in both. If the loop has one iteration, the string
+/// names the first thread. Otherwise, it lists the number of lanes and the indices as functions of the
+/// iteration's number `p`, as in `1: (p/8),(p%8),`. The string is empty if the indices do not determine `p`.
 using Way = std::string;
 
 /// Memory that is accessed. For a ring buffer, this is one slot, numbered relative to the slot of the current
@@ -84,8 +85,8 @@ struct Touched {
       *ways = std::move(counted);
     }
   }
-  /// Removes accesses to tensors. A block does not see the accesses of other blocks to tensors, so these need
-  /// no barrier.
+  /// Removes accesses to tensors. Called between two blocks of a core: a block must not depend on what another
+  /// block does to tensors, so no barrier is needed between their accesses.
   void ForgetTensors() {
     auto is_tensor = [](const auto& entry) {
       return entry.first.memory->type()->kind == ir::TypeKind::Tensor;
@@ -153,8 +154,8 @@ Spot AccessedSpot(const Op* op, const Value* memory) {
   return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
 }
 
-/// Returns a text such as `((p/4)%8)` that states how the value is computed from the iteration's number `p`.
-/// Only divisions and remainders by constants are supported; for other values, the text is empty.
+/// Returns a string such as `((p/4)%8)`, which states how the value is computed from the iteration's number
+/// `p`. Only divisions and remainders by constants are supported; for other values, the string is empty.
 std::string DigitText(const Value* value, const Value* iteration) {
   if (!value) return "";
   if (value == iteration) return "p";
@@ -166,7 +167,7 @@ std::string DigitText(const Value* value, const Value* iteration) {
   return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
 }
 
-/// Returns whether the digits, which are texts from `DigitText`, determine the number `p`. They do if no two
+/// Returns whether the digits, which are strings from `DigitText`, determine the number `p`. They do if no two
 /// numbers have the same digits.
 bool TellNumber(std::set<std::string> digits) {
   for (std::string rest = "p"; !digits.empty();) {
@@ -190,8 +191,8 @@ const Value* NumberOfVector(const Value* index, int64_t lanes) {
   return is_multiple ? def->operand(0) : nullptr;
 }
 
-/// Returns a text that describes how the op accesses memory in the workgroup loop `loop`, which may be null.
-/// The text is empty if that is unknown.
+/// Returns the string that describes the op's accesses in the workgroup loop `loop`, which may be null. It is
+/// empty if it is unknown which thread accesses which element.
 Way AccessWay(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
   if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first thread";
@@ -275,7 +276,7 @@ class BarrierPlacer {
   }
 
   Touched Loop(Op* op, Touched open, bool places) {
-    // Enclosing loops ask about the same loop many times, so answers are cached.
+    // Each enclosing loop analyzes this loop several times, so the results are cached.
     std::vector<Answer>& known = answers_[op];
     auto same = std::ranges::find(known, open, &Answer::open);
     if (!places && same != known.end()) {
@@ -343,7 +344,7 @@ class BarrierPlacer {
     return open;
   }
 
-  /// A cached answer about a loop: the accesses before the loop and after it, and the number of barriers in
+  /// A cached result of analyzing a loop: the accesses before the loop and after it, and the number of barriers in
   /// it.
   struct Answer {
     Touched open;

@@ -5,7 +5,7 @@
 
 namespace kdl::tools {
 
-/// Escapes a text for use between tags and in attributes.
+/// Escapes text for use between tags and in attributes.
 std::string Escaped(std::string_view text);
 
 }  // namespace kdl::tools

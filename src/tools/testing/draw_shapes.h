@@ -12,7 +12,7 @@ namespace kdl::tools {
 /// Values of the sizes that must be given for a run. `where` determines all other sizes.
 using Shape = std::map<Name, int64_t>;
 
-/// Returns a text such as `M = 3, N = 5`.
+/// Returns text such as `M = 3, N = 5`.
 std::string ShapeText(const Shape& shape);
 
 /// Returns all sizes of the program for a shape. Returns nothing if they do not satisfy `where`.

@@ -54,7 +54,7 @@ std::string FormatGolden(const GoldenFile& file);
 /// Returns the input of the compiler: directives, source and annotations, without the sections.
 std::string CompilerInput(const GoldenFile& file);
 
-/// Splits a text at spaces, except inside single or double quotes.
+/// Splits a string at spaces, except inside single or double quotes.
 std::vector<std::string> SplitWords(std::string_view text);
 
 /// The output of a command.

@@ -34,7 +34,7 @@ class PlacedKernel {
   /// Launches the kernel once on the calling thread and waits until it has finished.
   Status Launch() { return placed_->Relaunch(); }
 
-  /// Returns a text such as `M=512 N=512`.
+  /// Returns text such as `M=512 N=512`.
   std::string SizesText() const;
   const kdl_device_facts& facts() const { return facts_; }
   /// Returns the total time of all launches since the first call of this function. Returns nothing

@@ -261,8 +261,8 @@ class BlockSteps {
   /// Whether the code that executes the steps must flush subnormals.
   bool Flushes() const { return what_.instruction->flushes && !is_native_ && !is_plain_; }
 
-  /// Returns the initial accumulators as the instruction reads them: with subnormals flushed, if the
-  /// instruction does that and there is at least one step.
+  /// Returns the initial accumulators as the instruction reads them. If the instruction flushes subnormals and
+  /// there is at least one step, they are flushed.
   Values Taken(const Values& starts) {
     if (!Flushes()) return starts;
     Value* steps = e_.b.Bool(true);

@@ -136,14 +136,15 @@ void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   ExpandStore(e_.b, access, Lane(store.value()));
 }
 
-/// Whether the chunk begins a pair of adjacent cache lines, if lines are counted from the start of the
-/// chunk's iteration.
+/// Whether the chunk begins a pair of adjacent cache lines. The iteration's first element is assumed to begin
+/// such a pair.
 bool ElementwiseLoopBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
-/// Whether the chunk starts in the same cache line as the previous one, if lines are counted from the start
-/// of the chunk's row or iteration.
+/// Whether the chunk starts inside a cache line, so that the previous chunk has already accessed this line. A
+/// line is assumed to start at the first element of the row or, if the chunk's position in the row is not
+/// constant, of the iteration.
 bool ElementwiseLoopBody::GoesOnInLine(const ElementAccess& access) const {
   if (last_.Transposes()) return false;
   int64_t before = ConstantOf(position_.at(axes_.back())).value_or(before_);

@@ -34,7 +34,7 @@ class Rows {
   }
 
   /// Makes a `Rows` for the border around an interior. Borders are small, so their stores do not bypass the
-  /// caches. A border runs element by element if its masked accesses would do so anyway.
+  /// caches. A border runs element by element if masked accesses are slow.
   static Rows ForBorder(ElementwiseLoopBody& body) {
     Rows rows(body);
     rows.StopStreaming();
@@ -323,8 +323,8 @@ class InteriorRows {
   Rows inner_rows_;
 };
 
-/// Expands the elementwise loop with separate code for its interior, if that saves time. Returns whether it
-/// does.
+/// If the elementwise loop has an interior and its rows are long enough, expands the loop with separate code
+/// for the interior and for the borders, and returns true. Otherwise, returns false.
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last());
   if (!interior) return false;

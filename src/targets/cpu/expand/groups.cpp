@@ -4,11 +4,13 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Some matrix instructions read groups of adjacent terms in each step. The terms of a group may be in
-// different rows, along the axis before the last one. In that case, these rows are computed together and
-// interleaved (`zip`), one chunk of the last axis at a time. Rows after the block's end are +0. If the terms
-// are along the last axis instead, the elements of groups are contiguous anyway, and only the last group of
-// each row is filled.
+// Some matrix instructions multiply and add a group of several terms in each step, and need the factors of
+// these terms to be adjacent in memory. There are two cases:
+// - The terms are along the last axis. Their factors are already adjacent. Only the last group of each row may
+//   have to be filled up with zeros.
+// - The terms are along the axis before the last one, so their factors are in different rows. As many rows as
+//   a group has terms are computed together and interleaved (`zip`), one chunk of the last axis at a time. Rows
+//   after the block's end are +0.
 
 namespace kdl::cpu {
 

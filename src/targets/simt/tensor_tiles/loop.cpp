@@ -12,14 +12,16 @@
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
-// Expands the loop around a product whose factors are tensor tiles, that is, tiles that tile copies (TMA)
-// fetch. Each factor has a ring buffer, and each slot has two mbarriers. `full` signals that both tiles of an
-// iteration have arrived, and `empty` signals that all threads have finished reading them. An iteration
-// begins its matrix instructions, waits for those of the previous iteration, releases the slots of that
-// iteration, and begins the copies for a later iteration. If sums are kept apart from the accumulator, the
-// iteration waits for its own instructions instead. A tile copy may be impossible because of the tensor's
-// memory, or because of a range that ends inside the tensor. In that case, threads copy the elements
-// themselves.
+// Expands the loop around a product whose factors are tensor tiles: tile copies (TMA) copy them from tensors
+// into workgroup memory. Each factor has a ring buffer there. An iteration uses the same slot number in both
+// ring buffers, and each slot number has two mbarriers. `full` signals that both tiles have arrived, and
+// `empty` signals that all threads have finished reading them.
+//
+// An iteration begins its matrix instructions, waits for those of the previous iteration, releases the slots
+// of the previous iteration, and begins the copies for a later iteration. If sums are kept apart from the
+// accumulator, the iteration waits for its own instructions instead. Tile copies are impossible if the
+// tensor's memory layout does not allow them, or if a range ends before the tensor does. In these cases,
+// threads copy the elements themselves.
 //
 //   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
 //   loop %n in 0 .. 3 { … iterations 0, 1, 2 as below, without waits }

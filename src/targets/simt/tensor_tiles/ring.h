@@ -37,8 +37,8 @@ class SlotMbarriers {
 };
 
 /// A ring buffer for one factor of a product. Normally, a tile copy fetches each tile. If the tensor's
-/// memory, or a range that ends inside the tensor, prevents that, threads copy the tile's elements. The
-/// blocks and scalars in scope must be those of the iteration that needs the tile.
+/// memory layout, or a range that ends before the tensor does, makes that impossible, threads copy the tile's
+/// elements. The blocks and scalars in scope must be those of the iteration that needs the tile.
 class TensorTileRing {
  public:
   using Values = passes::Values;

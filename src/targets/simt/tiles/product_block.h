@@ -24,7 +24,8 @@ class ProductBlock {
   const Values& PlacesAlong(ir::AxisId axis) const { return places_.at(axis); }
   ir::Value* IsInside(ir::AxisId axis, ir::Value* place);
 
-  /// Loads the elements to which the product adds. For points that do not exist, the values are zeros.
+  /// Loads the thread's elements of the tile to which the product is added (the op's operand `into`). For
+  /// points that do not exist, the values are zeros.
   Values Load();
   void Store(const Values& values, ir::Value* target);
 
