@@ -81,7 +81,7 @@ KDL_KERNEL_PASS(
 
 KDL_KERNEL_PASS(
     CheckPipes, .name = "check-pipes",
-    .summary = "compares the numbers of pushes and pops, and finds pipe depths without deadlocks",
+    .summary = "proves that pushes and pops match, and deepens pipes whose stages could deadlock",
     .needs = {{&kTileFnsInlined, "the pushes of a fn belong to the stage of its caller"}},
     .gives = {&kPipesChecked});
 
@@ -114,10 +114,12 @@ KDL_PROGRAM_PASS(OrderLaunches, .name = "order-launches",
 
 // -- Passes that depend on the target -------------------------------------------------------------
 
-KDL_KERNEL_PASS(SelectInstructions, .name = "select-instructions",
-                .summary = "selects the matrix instruction of the target for each contraction",
-                .needs = {{&kReductionOrderFixed, "matrix instructions need a sequential order"}},
-                .gives = {&kInstructionsSelected});
+KDL_KERNEL_PASS(
+    SelectInstructions, .name = "select-instructions",
+    .summary =
+        "selects how each sequential contraction rounds: as a matrix instruction, or term by term",
+    .needs = {{&kReductionOrderFixed, "matrix instructions need a sequential order"}},
+    .gives = {&kInstructionsSelected});
 
 KDL_KERNEL_PASS(
     SelectTiles, .name = "select-tiles",
@@ -144,10 +146,10 @@ KDL_KERNEL_PASS(InlineFunctions, .name = "inline-functions",
                            "an inlined body must use the constants of its caller"}},
                 .gives = {&kFnsInlined});
 
-KDL_KERNEL_PASS(CheckStatics, .name = "check-statics",
-                .summary = "checks static assertions, whose conditions are now constant",
-                .needs = {
-                    {&kFnsInlined, "an assertion of a fn depends on the arguments of its caller"}});
+KDL_KERNEL_PASS(
+    CheckStatics, .name = "check-statics",
+    .summary = "checks static assertions, whose conditions are now constant, and removes them",
+    .needs = {{&kFnsInlined, "an assertion of a fn depends on the arguments of its caller"}});
 
 KDL_KERNEL_PASS(
     FuseStages, .name = "fuse-stages",

@@ -74,6 +74,8 @@ Status Registry::AddPasses(const Family& family, std::span<const passes::Pipelin
   std::vector<const passes::Pass*> all;
   for (passes::Pipeline pipeline : pipelines)
     all.insert(all.end(), pipeline.begin(), pipeline.end());
+  // A pass that only this family has is listed after the pass that it follows.
+  auto at = passes_.begin();
   for (const passes::Pass* pass : all) {
     auto of_name = [&](const passes::Pass* known) { return known->name == pass->name; };
     auto known = std::find_if(passes_.begin(), passes_.end(), of_name);
@@ -83,8 +85,10 @@ Status Registry::AddPasses(const Family& family, std::span<const passes::Pipelin
           "pass '{}' runs twice, so a .kir file printed after it would not show where to continue",
           pass->name);
     if (known == passes_.end()) {
-      passes_.push_back(pass);
-    } else if (*known != pass) {
+      at = std::next(passes_.insert(at, pass));
+    } else if (*known == pass) {
+      at = std::next(known);
+    } else {
       return Refused(family, "there is another pass '{}'", pass->name);
     }
   }

@@ -444,7 +444,7 @@ TEST_CASE("errors of the parser say where and why") {
   CheckFirstError(InKernel("  %t = broadcast %N : tile<i64; q>"), "the function has no axis 'q'");
   CheckFirstError(InKernel("  check %N in %N {dimension = 99999999999999999999, text = \"\"}"),
                   "expected an integer");
-  CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "the number of results");
+  CheckFirstError(InKernel("  core_id loc(\"f\":1:4294967296+1)"), "the number of names");
   CheckFirstError(InKernel("  %c = core_id : i64 loc(\"f\":1:4294967296+1)"),
                   "expected a 32-bit number");
 }

@@ -33,6 +33,31 @@ bool WidensForUpdates(const Op* op) {
              });
 }
 
+/// Returns whether the op is arithmetic that loops may repeat at each point: it is cheap and cannot trap.
+bool IsIndexArithmetic(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Add:
+    case OpKind::Sub:
+    case OpKind::Mul:
+    case OpKind::Min:
+    case OpKind::Max:
+      return op->result()->type()->scalar == Scalar::I64 && !PointAxes(op).empty();
+    default:
+      return false;
+  }
+}
+
+/// Returns whether the value is only used as an index of loads, directly or through index arithmetic.
+bool IsOnlyIndex(const Value* value) {
+  return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
+    if (IsIndexArithmetic(use.user)) return IsOnlyIndex(use.user->result());
+    if (use.user->kind() != OpKind::Load) return false;
+    auto index = IndexOf(use.user);
+    return Contains(index, use.user->operand(use.operand)) &&
+           !Contains(use.user->Segment(ir::LoadOp::at_otherwise), use.user->operand(use.operand));
+  });
+}
+
 }  // namespace
 
 IndexConditions::IndexConditions(const ir::Function& kernel) {
@@ -48,10 +73,11 @@ bool IndexConditions::MayBe(const Op* op) const {
   if (op->kind() == OpKind::Iota || WidensForUpdates(op)) return true;
   bool compares = op->kind() >= OpKind::Eq && op->kind() <= OpKind::Ge;
   bool joins = op->kind() == OpKind::And || op->kind() == OpKind::Or || op->kind() == OpKind::Not;
-  if ((!compares && !joins) || PointAxes(op).empty()) return false;
+  bool is_index = IsIndexArithmetic(op) && IsOnlyIndex(op->result());
+  if ((!compares && !joins && !is_index) || PointAxes(op).empty()) return false;
   return std::ranges::all_of(op->operands(), [&](const Value* operand) {
-    bool is_index = operand->def() && operand->def()->kind() == OpKind::Iota;
-    return ir::IsScalar(operand->type()) || is_index || set_.contains(operand->def());
+    bool is_iota = operand->def() && operand->def()->kind() == OpKind::Iota;
+    return ir::IsScalar(operand->type()) || is_iota || set_.contains(operand->def());
   });
 }
 

@@ -11,9 +11,10 @@ namespace kdl::passes {
 /// computed by `iota`, or by the elementwise loop that has replaced the `iota`.
 bool IsIndices(const ir::Value* tile);
 
-/// Finds tiles of indices that only elementwise loops read, and conditions that compare such indices with
-/// scalars or with one another. Each loop recomputes these values, so that they need no tiles and the loop
-/// knows which condition selects its elements. The same is done for narrow integers that updates use as
+/// Finds tiles of indices that only elementwise loops read, conditions that compare such indices with scalars
+/// or with one another, and sums, minima and maxima of such indices that are only used as indices of loads.
+/// Each loop recomputes these values, so that they need no tiles and the loop knows which elements it reads,
+/// and which condition selects its elements. The same is done for narrow integers that updates use as
 /// indices: the loop widens them, because a tile of narrow integers is smaller and loads of them may be
 /// repeated.
 class IndexConditions {

@@ -51,9 +51,11 @@ KDL_KERNEL_PASS(
     .needs = {{&kInstructionsSelected, "the matrix instruction determines the form"},
               {&kTilesSelected, "the tile of an operand needs constant axes"}});
 
-KDL_KERNEL_PASS(NarrowIntegers, .name = "narrow-integers",
-                .summary = "computes with 16 bits instead of 32 where all intermediate results fit",
-                .needs = {{&kFnsInlined, "the ranges of a fn's results are not known"}});
+KDL_KERNEL_PASS(
+    NarrowIntegers, .name = "narrow-integers",
+    .summary =
+        "computes with 16 bits instead of 32 where all values fit and only narrow results remain",
+    .needs = {{&kFnsInlined, "the ranges of a fn's results are not known"}});
 
 KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",
                 .summary = "reduces tiles that are read once row by row, directly from memory",
@@ -98,7 +100,7 @@ KDL_KERNEL_PASS(
 KDL_KERNEL_PASS(
     BlockProducts, .name = "block-products",
     .summary =
-        "splits reductions in sequential order into blocks whose accumulators fit the registers",
+        "splits results of sequential reductions into blocks whose accumulators fit the registers",
     .needs = {{&kTilesPlaced, "a block reads and writes its part of a tile buffer"}},
     .gives = {&kProductsBlocked});
 

@@ -50,15 +50,16 @@ KDL_KERNEL_PASS(
 
 KDL_KERNEL_PASS(
     LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",
-    .summary = "turns stages, and the parts between launch barriers, into states of a loop",
+    .summary = "divides stages and kernels at each wait or `sync` into steps that a loop resumes",
     .needs = {{&kWorkgroupLoops, "values between states must be numbers or already be in memory"},
               {&kPipesLowered, "a stage waits for slots"}},
     .gives = {&kStagesLowered});
 
-KDL_KERNEL_PASS(FetchAhead, .name = "fetch-ahead",
-                .summary = "loads factors iterations ahead of their use if there is enough memory",
-                .needs = {{&kWorkgroupLoops, "copies need buffers"},
-                          {&kStagesLowered, "stages must not have loops any more"}});
+KDL_KERNEL_PASS(
+    PipelineAsyncCopies, .name = "pipeline-async-copies",
+    .summary = "starts asynchronous copies of the factors of products some iterations ahead",
+    .needs = {{&kWorkgroupLoops, "copies need buffers"},
+              {&kStagesLowered, "stages must not have loops any more"}});
 
 KDL_KERNEL_PASS(InsertBarriers, .name = "insert-barriers",
                 .summary = "adds barriers between accesses of different threads to the same memory",

@@ -18,7 +18,7 @@ inline constexpr std::array kPipePipeline = {&kLayOutPipes,     &kInjectPipeBuff
 inline constexpr std::array kLoopPipeline = {
     &kLowerPipes,          &kDistributeConsecutiveBlocks, &kCanonicalize,
     &kFuseElementwise,     &kAssignThreadLayouts,         &kExpandReductions,
-    &kLowerTilesToThreads, &kLowerStagesToStateMachine,   &kFetchAhead,
+    &kLowerTilesToThreads, &kLowerStagesToStateMachine,   &kPipelineAsyncCopies,
     &kInsertBarriers,      &kCanonicalizeLoops,           &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,

@@ -1,6 +1,7 @@
 #include "tools/explain/tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,9 +12,12 @@
 #include "ir/op.h"
 #include "ir/op_info.h"
 #include "passes/diagnostics.h"
+#include "passes/pipelines.h"
 #include "sema/diagnostics.h"
 #include "sema/model/builtins.h"
+#include "support/contains.h"
 #include "syntax/diagnostics.h"
+#include "targets/family.h"
 
 namespace kdl::tools {
 
@@ -43,13 +47,29 @@ Table OpsTable() {
   return table;
 }
 
-Table PassesTable(const targets::Registry& families) {
+/// Returns the names of the families that run the pass, such as "cpu, simt"; empty if all of them do.
+std::string FamiliesThatRun(const passes::Pass* pass, const targets::Registry& registry) {
+  std::vector<std::string_view> names;
+  for (const targets::Family* family : registry.families()) {
+    auto runs = [&](passes::Pipeline pipeline) { return Contains(pipeline, pass); };
+    bool is_common = runs(passes::kModulePipeline) || runs(passes::kProgramPipeline);
+    if (is_common || runs(family->tiles) || runs(family->pipes) || runs(family->loops))
+      names.push_back(family->name);
+  }
+  return names.size() == registry.families().size() ? ""
+                                                    : fmt::format("{}", fmt::join(names, ", "));
+}
+
+Table PassesTable(const targets::Registry& registry) {
   Table table{"passes",
-              "Passes, in the order in which they run; --print-after and --stop-after accept these "
-              "names.",
+              "Passes, in the order in which they run. Where families of targets are named, only "
+              "they run the pass. --print-after and --stop-after accept the names of passes.",
               {}};
-  for (const passes::Pass* pass : families.passes())
-    table.rows.push_back({std::string(pass->name), std::string(pass->summary)});
+  for (const passes::Pass* pass : registry.passes()) {
+    std::string families = FamiliesThatRun(pass, registry);
+    std::string prefix = families.empty() ? "" : fmt::format("({}) ", families);
+    table.rows.push_back({std::string(pass->name), prefix + std::string(pass->summary)});
+  }
   return table;
 }
 

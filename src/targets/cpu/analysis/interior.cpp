@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/comparisons.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewriting/drop_unused.h"
@@ -13,59 +14,159 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Computes the conditions under which loads are in bounds.
-class Conditions {
+/// A linear function of the index along the last axis: the sum in a PointCondition.
+using Linear = PointCondition;
+
+void AddSize(Linear& sum, Size size, int64_t factor) {
+  if (IsConstant(size)) {
+    sum.constant += size->value * factor;
+  } else {
+    sum.sizes.emplace_back(size, factor);
+  }
+}
+
+/// Adds `other`, multiplied by the factor.
+void AddLinear(Linear& sum, const Linear& other, int64_t factor) {
+  for (const auto& [value, times] : other.terms) {
+    auto same = std::ranges::find(sum.terms, value, [](const auto& term) { return term.first; });
+    if (same == sum.terms.end()) {
+      sum.terms.emplace_back(value, times * factor);
+    } else if ((same->second += times * factor) == 0) {
+      sum.terms.erase(same);
+    }
+  }
+  for (const auto& [size, times] : other.sizes) sum.sizes.emplace_back(size, times * factor);
+  sum.constant += other.constant * factor;
+}
+
+Linear Difference(const Linear& a, const Linear& b) {
+  Linear difference = a;
+  AddLinear(difference, b, -1);
+  return difference;
+}
+
+/// Finds the interior of one elementwise loop.
+class InteriorFinder {
  public:
-  Conditions(const Op* elementwise, const LastAxis& last)
+  InteriorFinder(const Op* elementwise, const LastAxis& last)
       : elementwise_(elementwise), point_(elementwise->region()->params().back()), last_(last) {}
 
-  /// Adds the conditions under which the load is in bounds. Returns false, and adds nothing, if one of them
-  /// is not linear in the index along the last axis.
-  bool AddBounds(const Op* load) {
-    std::vector<PointCondition> added;
-    ir::Access access = load->attr<AttrKey::Access>();
-    ir::Type tensor = TensorOf(load)->type();
-    for (size_t d = 0; d < access.dims.size(); ++d) {
-      std::optional<PointCondition> low = IndexOfDim(load, access.dims[d]);
-      if (!low) return false;
-      added.push_back(*low);
-      added.push_back(Below(*low, tensor->dims[d]));
+  Interior Find() {
+    for (const Op* op : *elementwise_->region()) {
+      if (op->kind() == OpKind::Load) {
+        VisitLoad(op);
+      } else if (ir::IsComparison(op->kind())) {
+        VisitComparison(op);
+      }
     }
-    for (PointCondition& condition : added) Add(std::move(condition));
-    return true;
+    return std::move(interior_);
   }
-
-  std::vector<PointCondition> Take() { return std::move(conditions_); }
 
  private:
-  /// Returns the condition that the index of a dimension is at least 0.
-  std::optional<PointCondition> IndexOfDim(const Op* load, const ir::AccessDim& dim) const {
-    PointCondition index;
-    AddSize(index, dim.offset, 1);
-    for (const ir::AccessTerm& term : dim.terms) {
-      const Value* value = passes::IndexOf(load)[term.operand];
-      if (!IsConstant(term.coefficient) || !IsKnownInRow(value)) return std::nullopt;
-      index.terms.emplace_back(value, term.coefficient->value);
+  /// If the load's indices are linear in the interior, adds the conditions for that and, for a load with
+  /// `else`, those for the load to be in bounds.
+  void VisitLoad(const Op* load) {
+    Found found;
+    ir::Access access = load->attr<AttrKey::Access>();
+    ir::Type tensor = TensorOf(load)->type();
+    bool has_else = load->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Else;
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      std::optional<Linear> index = IndexOfDim(load, access.dims[d], found);
+      if (!index) return;
+      if (!has_else) continue;
+      found.conditions.push_back(*index);
+      Linear size;
+      AddSize(size, tensor->dims[d], 1);
+      Linear below = Difference(size, *index);
+      --below.constant;
+      found.conditions.push_back(below);
     }
-    auto is_point = [&](const auto& term) { return term.first == point_; };
-    return std::ranges::count_if(index.terms, is_point) <= 1 ? std::optional(index) : std::nullopt;
+    if (has_else) interior_.inside.push_back(load);
+    Accept(found);
   }
 
-  /// Returns the condition that the index is less than the size.
-  static PointCondition Below(PointCondition index, Size size) {
-    for (auto& [value, factor] : index.terms) factor = -factor;
-    for (auto& [part, factor] : index.sizes) factor = -factor;
-    index.constant = -index.constant - 1;
-    AddSize(index, size, 1);
+  /// If the comparison has the same result in most of the row, adds the condition for that result. A threshold
+  /// that depends on a size is taken to be near the end of the row, and any other one near its start.
+  void VisitComparison(const Op* op) {
+    bool orders = op->kind() != OpKind::Eq && op->kind() != OpKind::Ne;
+    if (!orders || op->operand(0)->type()->scalar != Scalar::I64) return;
+    Found found;
+    std::optional<Linear> a = LinearOf(op->operand(0), found);
+    std::optional<Linear> b = LinearOf(op->operand(1), found);
+    if (!a || !b) return;
+    bool is_less = op->kind() == OpKind::Lt || op->kind() == OpKind::Le;
+    Linear holds = is_less ? Difference(*b, *a) : Difference(*a, *b);
+    if (op->kind() == OpKind::Lt || op->kind() == OpKind::Gt) --holds.constant;
+    if (holds.terms.size() != 1 || holds.terms[0].first != point_) return;
+    bool is_at_end = !holds.sizes.empty();
+    bool result = (holds.terms[0].second > 0) != is_at_end;
+    if (!result) {
+      holds = Difference({}, holds);
+      --holds.constant;
+    }
+    found.conditions.push_back(holds);
+    interior_.comparisons.emplace_back(op, result);
+    Accept(found);
+  }
+
+  /// What must be true, and may be simplified, for one access or comparison to be linear.
+  struct Found {
+    std::vector<Linear> conditions;
+    std::vector<std::pair<const Op*, size_t>> clamps;
+  };
+
+  std::optional<Linear> IndexOfDim(const Op* load, const ir::AccessDim& dim, Found& found) const {
+    Linear index;
+    AddSize(index, dim.offset, 1);
+    for (const ir::AccessTerm& term : dim.terms) {
+      if (!IsConstant(term.coefficient)) return std::nullopt;
+      std::optional<Linear> part = LinearOf(passes::IndexOf(load)[term.operand], found);
+      if (!part) return std::nullopt;
+      AddLinear(index, *part, term.coefficient->value);
+    }
     return index;
   }
 
-  static void AddSize(PointCondition& condition, Size size, int64_t factor) {
-    if (IsConstant(size)) {
-      condition.constant += size->value * factor;
-    } else {
-      condition.sizes.emplace_back(size, factor);
+  /// Returns the value as a linear function, or nothing if it is not linear.
+  std::optional<Linear> LinearOf(const Value* value, Found& found) const {
+    if (auto constant = ConstantOf(value))
+      return Linear{.terms = {}, .sizes = {}, .constant = *constant};
+    if (IsKnownInRow(value)) return Linear{.terms = {{value, 1}}, .sizes = {}};
+    const Op* op = value->def();
+    if (op->parent_region() != elementwise_->region() || op->operands().size() != 2)
+      return std::nullopt;
+    std::optional<Linear> a = LinearOf(op->operand(0), found);
+    std::optional<Linear> b = LinearOf(op->operand(1), found);
+    if (!a || !b || value->type()->scalar != Scalar::I64) return std::nullopt;
+    switch (op->kind()) {
+      case OpKind::Add:
+        AddLinear(*a, *b, 1);
+        return a;
+      case OpKind::Sub:
+        return Difference(*a, *b);
+      case OpKind::Min:
+      case OpKind::Max:
+        return Clamped(op, *a, *b, found);
+      default:
+        return std::nullopt;
     }
+  }
+
+  /// Returns the operand of a minimum or maximum that varies in the row, on the condition that it is the
+  /// result.
+  std::optional<Linear> Clamped(const Op* op, const Linear& a, const Linear& b,
+                                Found& found) const {
+    if (HasPoint(a) == HasPoint(b)) return std::nullopt;
+    const Linear& varying = HasPoint(a) ? a : b;
+    const Linear& limit = HasPoint(a) ? b : a;
+    found.conditions.push_back(op->kind() == OpKind::Max ? Difference(varying, limit)
+                                                         : Difference(limit, varying));
+    found.clamps.emplace_back(op, HasPoint(a) ? 0 : 1);
+    return varying;
+  }
+
+  bool HasPoint(const Linear& sum) const {
+    return std::ranges::any_of(sum.terms, [&](const auto& term) { return term.first == point_; });
   }
 
   /// Whether the value is the index along the last axis, or can be computed once for a row.
@@ -75,20 +176,28 @@ class Conditions {
     return def->parent_region() == elementwise_->region() && last_.IsInvariant(def);
   }
 
+  void Accept(const Found& found) {
+    for (const auto& clamp : found.clamps) {
+      if (!Contains(interior_.clamps, clamp)) interior_.clamps.push_back(clamp);
+    }
+    for (const Linear& condition : found.conditions) Add(condition);
+  }
+
   /// Adds a condition. Of conditions that differ only in the constant, keeps the strictest.
-  void Add(PointCondition condition) {
-    for (PointCondition& other : conditions_) {
+  void Add(const PointCondition& condition) {
+    if (condition.terms.empty() && condition.sizes.empty() && condition.constant >= 0) return;
+    for (PointCondition& other : interior_.conditions) {
       if (other.terms != condition.terms || other.sizes != condition.sizes) continue;
       other.constant = std::min(other.constant, condition.constant);
       return;
     }
-    conditions_.push_back(std::move(condition));
+    interior_.conditions.push_back(condition);
   }
 
   const Op* elementwise_;
   const Value* point_;
   const LastAxis& last_;
-  std::vector<PointCondition> conditions_;
+  Interior interior_;
 };
 
 /// Whether the points of the loop may run in any order. They may not if an op traps, because the first trap
@@ -119,18 +228,60 @@ bool ReadsWhatItWrites(const Op* elementwise) {
 
 std::optional<Interior> InteriorOf(const Op* elementwise, const LastAxis& last) {
   if (!MayReorder(elementwise)) return std::nullopt;
-  Conditions conditions(elementwise, last);
-  Interior interior;
-  for (const Op* op : *elementwise->region()) {
-    bool has_else =
-        op->kind() == OpKind::Load && op->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Else;
-    if (has_else && conditions.AddBounds(op)) interior.inside.push_back(op);
-  }
-  if (interior.inside.empty()) return std::nullopt;
-  interior.conditions = conditions.Take();
+  Interior interior = InteriorFinder(elementwise, last).Find();
+  if (interior.inside.empty() && interior.clamps.empty() && interior.comparisons.empty())
+    return std::nullopt;
   interior.is_repeatable = !ReadsWhatItWrites(elementwise);
   return interior;
 }
+
+namespace {
+
+/// Replaces index operands that are sums by their parts, so that the access itself contains the sum.
+class IndexExpander {
+ public:
+  IndexExpander(ir::Module& module, Op* access)
+      : sizes_(module.types().sizes()), access_(access), map_(access->attr<AttrKey::Access>()) {}
+
+  void ExpandIndex() {
+    std::vector<Value*> index(IndexOf(access_).begin(), IndexOf(access_).end());
+    for (ir::AccessDim& dim : map_.dims) {
+      std::vector<ir::AccessTerm> terms = std::move(dim.terms);
+      dim.terms.clear();
+      for (const ir::AccessTerm& term : terms) AddTerm(dim, index[term.operand], term.coefficient);
+    }
+    access_->SetSegment(ir::LoadOp::at_index, operands_);
+    access_->SetAttr(ir::MakeAttr<AttrKey::Access>(map_));
+  }
+
+ private:
+  void AddTerm(ir::AccessDim& dim, Value* value, Size coefficient) {
+    if (auto constant = ConstantOf(value)) {
+      Size product = sizes_.Binary(SizeKind::Mul, coefficient, sizes_.Constant(*constant));
+      dim.offset = sizes_.Binary(SizeKind::Add, dim.offset, product);
+      return;
+    }
+    const Op* op = value->def();
+    bool is_sum = op && (op->kind() == OpKind::Add || op->kind() == OpKind::Sub) &&
+                  op->parent_region() == access_->parent_region();
+    if (is_sum) {
+      AddTerm(dim, op->operand(0), coefficient);
+      Size sign = sizes_.Constant(op->kind() == OpKind::Add ? 1 : -1);
+      AddTerm(dim, op->operand(1), sizes_.Binary(SizeKind::Mul, coefficient, sign));
+      return;
+    }
+    auto found = std::ranges::find(operands_, value);
+    dim.terms.push_back({coefficient, static_cast<uint32_t>(found - operands_.begin())});
+    if (found == operands_.end()) operands_.push_back(value);
+  }
+
+  SizeTable& sizes_;
+  Op* access_;
+  ir::Access map_;
+  std::vector<Value*> operands_;
+};
+
+}  // namespace
 
 Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior) {
   ir::Builder b(module, const_cast<Op*>(elementwise));
@@ -140,6 +291,18 @@ Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& 
     Op* inside = copies.at(load->result())->def();
     inside->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven));
     inside->SetSegment(ir::LoadOp::at_otherwise, {});
+  }
+  for (const auto& [op, operand] : interior.clamps) {
+    Value* clamped = copies.at(op->result());
+    clamped->ReplaceAllUsesWith(clamped->def()->operand(operand));
+  }
+  ir::Builder inner(module, copy->region()->first());
+  for (const auto& [op, result] : interior.comparisons) {
+    copies.at(op->result())->ReplaceAllUsesWith(inner.Bool(result));
+  }
+  for (Op* op : *copy->region()) {
+    if (op->kind() == OpKind::Load && !interior.clamps.empty())
+      IndexExpander(module, op).ExpandIndex();
   }
   passes::DropUnused(copy->region());
   return copy;

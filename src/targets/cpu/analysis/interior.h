@@ -18,11 +18,16 @@ struct PointCondition {
   int64_t constant = 0;
 };
 
-/// The interior of an elementwise loop: the points at which all loads with an `else` value (for elements that
-/// are out of bounds) are in bounds. A point is in the interior if all conditions are true.
+/// The interior of an elementwise loop: the points at which its body is simpler, because all neighbors of an
+/// element exist. A point is in the interior if all conditions are true.
 struct Interior {
   std::vector<PointCondition> conditions;
   std::vector<const ir::Op*> inside;  ///< the loads with `else` that are in bounds in the interior
+  /// The minima and maxima of indices that have no effect in the interior, each with the number of the operand
+  /// that is the result there.
+  std::vector<std::pair<const ir::Op*, size_t>> clamps;
+  std::vector<std::pair<const ir::Op*, bool>>
+      comparisons;  ///< each with its result in the interior
   /// Whether the body may run twice for a point, because the loop reads nothing that it writes.
   bool is_repeatable = true;
 };

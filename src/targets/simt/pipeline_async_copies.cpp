@@ -11,7 +11,7 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// fetch-ahead: fetches the factors of a product some iterations ahead, with asynchronous copies that run
+// pipeline-async-copies: fetches the factors of a product some iterations ahead, with asynchronous copies that run
 // while other products are computed. A factor's buffer becomes a ring buffer with a slot for each iteration
 // in flight. One barrier per iteration is enough: after the barrier, all threads see the completed copies of
 // all other threads, and no thread reads the slot that is filled next.
@@ -203,7 +203,7 @@ int64_t FetchedBytes(const std::vector<Fetched>& all) {
 
 }  // namespace
 
-void RunFetchAhead(PassContext& context, ir::Function& kernel) {
+void RunPipelineAsyncCopies(PassContext& context, ir::Function& kernel) {
   // Ring buffers would have to survive a grid-wide barrier or an iteration of a stage, but workgroup memory
   // does not.
   if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;

@@ -1,0 +1,103 @@
+"""Random stencils: elements are computed from their neighbors, which may be out of bounds, and from sums over
+small windows. Rows are a little shorter or longer than vectors, and blocks are wide enough for an interior."""
+
+from names import Range, Tensor
+from products import Products
+from tree import statements, text
+
+WIDTHS = [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 130]
+HEIGHTS = [1, 2, 3, 5, 9]
+TYPES = ["u8", "u8", "i8", "u16", "i16", "i32", "i64", "f32", "f32", "f64"]
+
+
+class Stencils(Products):
+
+    def stencil(self, name):
+        """Generates a kernel with this name."""
+        drawn = Stencil(self)
+        self.sizes, self.scalars, self.generics, self.tensors = drawn.sizes, [], [], drawn.tensors
+        self.shows[f"stencil of {drawn.type}"] += 1
+        return drawn.kernel(name)
+
+
+class Stencil:
+    """One kernel. `generator` makes the random choices."""
+
+    def __init__(self, generator):
+        self.generator, self.random, self.pick, self.chance = generator, generator.random, generator.pick, generator.chance
+        self.sizes = {"W": self.pick(WIDTHS)}
+        self.ranges = [Range("j", "W", True, extent=self.pick(["64", "100", "256"]))]
+        if self.chance(0.7):
+            self.sizes["H"] = self.pick(HEIGHTS)
+            self.ranges.insert(0, Range("i", "H", True, extent=self.pick(["4", "32"])))
+        self.type = self.pick(TYPES)
+        dims = tuple(r.size for r in self.ranges)
+        self.windows = [(f"r{n}", self.pick([1, 2, 3, 5])) for n in range(self.pick([0, 0, 1, 1, len(dims)]))]
+        taps = tuple(str(size) for _, size in self.windows) or ("4",)
+        self.result = Tensor("y", self.type, dims, self.pick(["out", "out", "inout"]))
+        self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.pick([self.type, self.computed()]), taps, "in"), self.result]
+
+    def kernel(self, name):
+        at = ", ".join(r.name for r in self.ranges)
+        parts = [f"let n{k} = {self.neighbor()};\n" for k in range(self.random.randint(1, 5))]
+        value = f"n{len(parts) - 1}"
+        for k in range(len(parts) - 1):
+            value = self.joined(value, f"n{k}")
+        if self.windows:
+            parts.append(f"let s = {self.window_sum()};\n")
+            value = self.joined(value, "s")
+        if self.chance(0.3):
+            value = f"(if {self.condition()} then {value} else {self.joined(value, self.converted('3'))})"
+        if self.result.direction == "inout" and self.chance(0.7):
+            value = self.joined(value, self.converted(f"y[{at}]"))
+        parts.append(f"y[{at}] = ({value}) as {self.type};\n")
+        heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in self.ranges)
+        params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
+        constants = [f"range {over} in {size};\n" for over, size in self.windows]
+        return text(f"kernel {name}({params}) {{\n", statements(constants), f"spmd for {heads} {{\n", statements(parts), "}\n", "}\n")
+
+    def computed(self):
+        """Returns the type in which elements are computed."""
+        return self.type if self.type in ("i32", "i64", "f32", "f64") else "i32"
+
+    def converted(self, value):
+        return f"({value} as {self.computed()})"
+
+    def index(self, range_, over=None):
+        """Generates the index of a neighbor along a range. Returns it, and whether it may be out of bounds."""
+        step = self.random.randint(-3, 3)
+        offset = "" if step == 0 else f" {'+-'[step < 0]} {abs(step)}"
+        if over or self.chance(0.6):
+            return f"{range_.name}{f' + {over}' if over else ''}{offset}", step != 0 or over is not None
+        moved, last = f"iota({range_.name}){offset}", f"{range_.size} - 1"
+        ways = [f"clamp({moved}, 0, {last})", f"max(min({moved}, {last}), 0)", f"min(max({moved}, 0), {last})"]
+        return self.pick(ways), False
+
+    def neighbor(self):
+        found = [self.index(r) for r in self.ranges]
+        otherwise = f" else {self.pick(['0', '0', '1', '7'])}" if any(may_leave for _, may_leave in found) else ""
+        return self.converted(f"x[{', '.join(index for index, _ in found)}{otherwise}]")
+
+    def window_sum(self):
+        """Generates a reduction over a window that moves along the last ranges."""
+        overs = [over for over, _ in self.windows]
+        plain = len(self.ranges) - len(overs)
+        found = [self.index(r)[0] for r in self.ranges[:plain]] if plain > 0 else []
+        found += [self.index(r, over)[0] for r, over in zip(self.ranges[max(plain, 0):], overs)]
+        x = self.converted(f"x[{', '.join(found)} else 0]")
+        w = self.converted(f"w[{', '.join(overs)}]")
+        op = self.pick(["sum", "sum", "dot", "max", "min"])
+        self.generator.shows[f"{op} over a moving window"] += 1
+        over = ", ".join(overs)
+        return f"dot({w}, {x} over {over})" if op == "dot" else f"{op}({self.joined(x, w)} over {over})"
+
+    def joined(self, a, b):
+        ways = [f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"min({a}, {b})", f"max({a}, {b})"]
+        if self.computed()[0] == "i":
+            ways += [f"abs({a} - {b})", f"(({a} + {b} + 1) / 2)"]
+        return self.pick(ways)
+
+    def condition(self):
+        range_ = self.pick(self.ranges)
+        limit = self.pick(["0", "1", "5", f"{range_.size} - 1", f"{range_.size} - 3"])
+        return f"iota({range_.name}) {self.pick(['<', '<=', '>', '>=', '=='])} {limit}"
