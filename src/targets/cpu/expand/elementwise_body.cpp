@@ -37,6 +37,15 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise)
                                                : TileBufferAlong(e, result, axes_.back()));
 }
 
+ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise,
+                                         const ElementwiseLoopBody& other)
+    : e_(e),
+      elementwise_(elementwise),
+      last_(elementwise),
+      prefetching_(e, elementwise, last_.Transposes()),
+      tile_buffers_(other.tile_buffers_),
+      axes_(other.axes_) {}
+
 /// Whether the result is a tile that the body fills point by point and that something reads.
 bool ElementwiseLoopBody::IsKept(const Value* result) const {
   return !result->uses().empty() &&

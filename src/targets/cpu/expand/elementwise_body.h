@@ -15,6 +15,8 @@ namespace kdl::cpu {
 class ElementwiseLoopBody {
  public:
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise);
+  /// Makes a body that stores its results in the buffers of `other`, whose loop has the same results.
+  ElementwiseLoopBody(Expander& e, const ir::Op* elementwise, const ElementwiseLoopBody& other);
 
   Expander& e() const { return e_; }
   const ir::Op* elementwise() const { return elementwise_; }
@@ -32,9 +34,6 @@ class ElementwiseLoopBody {
   void PlaceAt(const Position& position);
   /// Returns the new value of an operand that is the same for a whole row, once `Expand` has expanded it.
   ir::Value* InRow(ir::Value* old) { return At(old); }
-  /// Makes this body store its results in the buffers of `other`, whose elementwise loop has the same
-  /// results.
-  void StoreLike(const ElementwiseLoopBody& other) { tile_buffers_ = other.tile_buffers_; }
   /// Emits loops over all axes but `a` and `b`. Inside them, calls `run` with the body at the indices of
   /// these loops.
   void Around(ir::AxisId a, ir::AxisId b, const std::function<void()>& run);

@@ -323,24 +323,27 @@ class InteriorRows {
   Rows inner_rows_;
 };
 
-/// If the elementwise loop has an interior and its rows are long enough, expands the loop with separate code
-/// for the interior and for the borders, and returns true. Otherwise, returns false.
+/// Whether the interior should have its own code: its rows must run on vectors, and be so long that they do not
+/// consist mostly of borders. If the whole loop does not run on vectors, the layouts of its results need not be
+/// suitable for them.
+bool IsWorthwhile(const ElementwiseLoopBody& body, const ElementwiseLoopBody& inner) {
+  constexpr int64_t kLeastChunks = 2;
+  bool has_layout = body.last().Vectorizes() || body.elementwise()->results().empty();
+  return has_layout && inner.Lanes() > 1 &&
+         body.e().Extent(body.axes().back()) >= kLeastChunks * inner.Lanes();
+}
+
+/// If an interior of the elementwise loop is worthwhile, expands the loop with separate code for the interior
+/// and for the borders, and returns true. Otherwise, returns false.
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last());
   if (!interior) return false;
   Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior);
-  {
-    ElementwiseLoopBody inner(e, loop);
-    constexpr int64_t kLeastChunks = 2;  // shorter rows consist mostly of borders
-    if (e.Extent(body.axes().back()) >= kLeastChunks * inner.Lanes()) {
-      inner.StoreLike(body);
-      InteriorRows(body, inner, *interior).ExpandRows();
-      ir::Erase(loop);
-      return true;
-    }
-  }
+  ElementwiseLoopBody inner(e, loop, body);
+  bool expands = IsWorthwhile(body, inner);
+  if (expands) InteriorRows(body, inner, *interior).ExpandRows();
   ir::Erase(loop);
-  return false;
+  return expands;
 }
 
 }  // namespace
