@@ -35,8 +35,11 @@ def call(*words, folder):
 
 
 def passes(folder):
+    """Returns the names of the passes that run for CPUs: those of all families, and those marked with `cpu`."""
     table = call("explain", "passes", folder=folder)
-    return [line.split()[0] for line in table.split("\n\n", 1)[1].splitlines()]
+    rows = (line.split(maxsplit=1) for line in table.split("\n\n", 1)[1].splitlines())
+    families = re.compile(r"\(([a-z, ]+)\) ")
+    return [name for name, text in rows if not (only := families.match(text)) or "cpu" in only[1].split(", ")]
 
 
 def lowered(file, folder, *options):
@@ -61,7 +64,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="levels-") as name:
         folder = pathlib.Path(name)
         names = passes(folder)
-        names = names[:names.index("canonicalize-loops") + 1]  # the passes of other target families follow
+        names = names[:names.index("canonicalize-loops") + 1]
         stops = seeds.one_in(2, names[:-1])
         for source in SOURCES:
             last = functions(lowered(source, folder, f"--stop-after={names[-1]}"))

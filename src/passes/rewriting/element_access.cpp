@@ -59,7 +59,8 @@ Value* IsInside(ir::Builder& b, const ElementAccess& access) {
       Value* zero = b.I64(0);
       Value* end = b.Select(inside, b.Sub(bound, index), zero);
       Value* before = LaneMask(b, b.Sub(zero, index), lanes);
-      return b.And(LaneMask(b, end, lanes), b.Unary(OpKind::Not, before));
+      Value* after = b.Unary(OpKind::Not, before);
+      return b.And(LaneMask(b, end, lanes), after);
     }
     inside = b.And(inside, b.Ge(index, b.I64(0)));
     inside = b.And(inside, b.Lt(index, bound));

@@ -148,7 +148,8 @@ class Prefetcher {
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
       Value* columns = SplitBlock(columns_);
-      Value* next = b_.Add(b_.BlockStart(columns), b_.BlockSize(columns));
+      Value* width = b_.BlockSize(columns);
+      Value* next = b_.Add(b_.BlockStart(columns), width);
       Value* share = Share(elementwise->operand(0), of_row);
       Ask(elementwise, loads,
           {share, MakeBlock(panels_->operand(0), Most(columns_), next, b_.BlockSize(columns))},
@@ -173,11 +174,13 @@ class Prefetcher {
     Value* rows = SplitBlock(rows_);
     Value* size = b_.BlockSize(block);
     auto share = [&](Value* row) { return b_.Min(b_.Mul(of_row, row), size); };
-    Value* before = b_.Sub(b_.BlockStart(rows), b_.BlockStart(all));
+    Value* first = b_.BlockStart(all);
+    Value* before = b_.Sub(b_.BlockStart(rows), first);
     Value* lo = share(before);
     Value* hi = share(b_.Add(before, b_.BlockSize(rows)));
     int64_t extent = kernel_.axis(block->type()->axes[0]).extent->value;
-    return MakeBlock(block, extent, b_.Add(b_.BlockStart(block), lo), b_.Sub(hi, lo));
+    Value* rest = b_.Sub(hi, lo);
+    return MakeBlock(block, extent, b_.Add(b_.BlockStart(block), lo), rest);
   }
 
   void AskForStores() {

@@ -78,6 +78,8 @@ class SmallWindow {
       auto start = ConstantOf(made->operand(ir::MakeBlockOp::at_start));
       auto size = ConstantOf(made->operand(ir::MakeBlockOp::at_size));
       if (!start || !size || *size < 1 || *size > kMostPoints) return std::nullopt;
+      constexpr int64_t kLargestStart = int64_t{1} << 40;
+      if (*start > kLargestStart || *start < -kLargestStart) return std::nullopt;
       points *= *size;
       if (points > kMostPoints) return std::nullopt;
       window.axes_.push_back({axis, *start, *size});

@@ -17,6 +17,14 @@ namespace {
 /// A linear function of the index along the last axis: the sum in a PointCondition.
 using Linear = PointCondition;
 
+/// Returns whether sums of products of such numbers do not overflow. Larger constants are not analyzed.
+bool IsSmall(int64_t number) {
+  constexpr int64_t kLargest = int64_t{1} << 28;
+  return -kLargest <= number && number <= kLargest;
+}
+
+bool IsSmall(Size size) { return !IsConstant(size) || IsSmall(size->value); }
+
 void AddSize(Linear& sum, Size size, int64_t factor) {
   if (IsConstant(size)) {
     sum.constant += size->value * factor;
@@ -72,7 +80,7 @@ class InteriorFinder {
     bool has_else = load->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Else;
     for (size_t d = 0; d < access.dims.size(); ++d) {
       std::optional<Linear> index = IndexOfDim(load, access.dims[d], found);
-      if (!index) return;
+      if (!index || !IsSmall(tensor->dims[d])) return;
       if (!has_else) continue;
       found.conditions.push_back(*index);
       Linear size;
@@ -116,10 +124,11 @@ class InteriorFinder {
   };
 
   std::optional<Linear> IndexOfDim(const Op* load, const ir::AccessDim& dim, Found& found) const {
+    if (!IsSmall(dim.offset)) return std::nullopt;
     Linear index;
     AddSize(index, dim.offset, 1);
     for (const ir::AccessTerm& term : dim.terms) {
-      if (!IsConstant(term.coefficient)) return std::nullopt;
+      if (!IsConstant(term.coefficient) || !IsSmall(term.coefficient)) return std::nullopt;
       std::optional<Linear> part = LinearOf(passes::IndexOf(load)[term.operand], found);
       if (!part) return std::nullopt;
       AddLinear(index, *part, term.coefficient->value);
@@ -129,8 +138,10 @@ class InteriorFinder {
 
   /// Returns the value as a linear function, or nothing if it is not linear.
   std::optional<Linear> LinearOf(const Value* value, Found& found) const {
-    if (auto constant = ConstantOf(value))
+    if (auto constant = ConstantOf(value)) {
+      if (!IsSmall(*constant)) return std::nullopt;
       return Linear{.terms = {}, .sizes = {}, .constant = *constant};
+    }
     if (IsKnownInRow(value)) return Linear{.terms = {{value, 1}}, .sizes = {}};
     const Op* op = value->def();
     if (op->parent_region() != elementwise_->region() || op->operands().size() != 2)

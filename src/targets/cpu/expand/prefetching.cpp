@@ -37,7 +37,8 @@ bool Leads(const Op* elementwise, const Op* b, const Op* a) {
     bool moves = in_a.terms.size() == 1 && IsConstant(in_a.terms[0].coefficient) &&
                  Contains(points, IndexOf(a)[in_a.terms[0].operand]);
     if (!moves || !IsConstant(in_a.offset) || !IsConstant(in_b.offset)) return false;
-    int64_t ahead = in_b.offset->value - in_a.offset->value;
+    int64_t ahead = 0;
+    if (__builtin_sub_overflow(in_b.offset->value, in_a.offset->value, &ahead)) return false;
     if (!is_last && ahead % in_a.terms[0].coefficient->value != 0) return false;
     if (!leads && ahead < 0) return false;
     leads = true;

@@ -208,7 +208,8 @@ void ZeroEnds(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise, cons
     MakeWorkgroupLoop(b, {zero, points}, [&](Value* point) {
       Value* columns = b.I64(tiles.Extent(axes[1]));
       Values at = {b.Div(point, columns), b.Rem(point, columns)};
-      Value* after = b.Or(b.Ge(at[0], sizes[0]), b.Ge(at[1], sizes[1]));
+      Value* after_columns = b.Ge(at[1], sizes[1]);
+      Value* after = b.Or(b.Ge(at[0], sizes[0]), after_columns);
       MakeIf(b, after,
              [&] { tiles.Store(b.Bits(tile->type()->scalar, 0), tile, tiles.BufferOf(tile), at); });
     });

@@ -181,7 +181,10 @@ void TensorTileLoop::FirstIterations(Value* before, bool waits) {
   MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
     Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
-    MakeIf(b_, exists, [&] { Bring(b_.Add(lo_, way), b_.Add(before, number), waits); });
+    MakeIf(b_, exists, [&] {
+      Value* count = b_.Add(before, number);
+      Bring(b_.Add(lo_, way), count, waits);
+    });
   });
 }
 
