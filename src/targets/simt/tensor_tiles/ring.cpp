@@ -191,7 +191,8 @@ Value* TensorTileRing::ElementAt(Value* row, Value* column) {
                                  return iteration_.Scalar(old);
                                }))};
   };
-  return MakeIf(b_, b_.And(inside(tensor_tile_.row, row), inside(tensor_tile_.column, column)),
+  Value* in_columns = inside(tensor_tile_.column, column);
+  return MakeIf(b_, b_.And(inside(tensor_tile_.row, row), in_columns),
                 {b_.types().ScalarOf(scalar())}, load,
                 [&]() -> Values { return {b_.Bits(scalar(), 0)}; })[0];
 }

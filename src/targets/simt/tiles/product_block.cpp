@@ -24,7 +24,8 @@ Value* ProductBlock::IsInside(AxisId axis, Value* place) {
 }
 
 Value* ProductBlock::AreInside(const Values& place) {
-  return b_.And(IsInside(axes()[0], place[0]), IsInside(axes()[1], place[1]));
+  Value* in_columns = IsInside(axes()[1], place[1]);
+  return b_.And(IsInside(axes()[0], place[0]), in_columns);
 }
 
 void ProductBlock::AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes) {
