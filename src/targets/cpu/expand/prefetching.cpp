@@ -13,10 +13,10 @@ namespace {
 
 /// The tensor and the index values of an access. Two accesses refer to the same element if these values and
 /// their access maps are equal.
-using Place = std::vector<const Value*>;
+using IndexedTensor = std::vector<const Value*>;
 
-Place AccessPlace(const Op* access) {
-  Place place = {TensorOf(access)};
+IndexedTensor IndexedTensorOf(const Op* access) {
+  IndexedTensor place = {TensorOf(access)};
   for (const Value* index : IndexOf(access)) place.push_back(index);
   return place;
 }
@@ -52,11 +52,11 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
     : elementwise_(elementwise), transposes_(transposes) {
   std::vector<const Op*> loads;
   // For each place, the first load with each access map.
-  std::map<Place, std::vector<const Op*>> first;
+  std::map<IndexedTensor, std::vector<const Op*>> first;
   for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
-    std::vector<const Op*>& there = first[AccessPlace(op)];
+    std::vector<const Op*>& there = first[IndexedTensorOf(op)];
     auto same = std::ranges::find_if(there, [&](const Op* load) {
       return load->attr<AttrKey::Access>() == op->attr<AttrKey::Access>();
     });

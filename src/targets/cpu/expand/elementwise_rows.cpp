@@ -1,0 +1,176 @@
+#include "targets/cpu/expand/elementwise_rows.h"
+
+#include <algorithm>
+
+#include "targets/cpu/expand/in_place.h"
+
+// Emits the rows of an elementwise loop: chunks of the last axis whose body runs once for each chunk. Ops that
+// do not vary along that axis run before the innermost loop. The loops carry the accumulators of reductions. A
+// body that cannot run on vectors, for example because it gathers, runs element by element.
+
+namespace kdl::cpu {
+
+namespace {
+
+/// Whether the body has masked accesses that run lane by lane when it runs where elements may be out of
+/// bounds.
+bool HasSlowMasks(const ElementwiseLoopBody& body) {
+  for (const Op* op : *body.elementwise()->region()) {
+    if (!op->HasAttr(AttrKey::BoundsMode)) continue;
+    if (Bytes(TensorOf(op)->type()->scalar) < body.e().facts.least_masked_bytes) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ElementwiseRows::ElementwiseRows(ElementwiseLoopBody& body)
+    : e_(body.e()), body_(body), axis_(body.axes().back()), lanes_(body.Lanes()) {
+  if (body.folds().empty()) streaming_ = StreamingOf(body, lanes_);
+}
+
+ElementwiseRows ElementwiseRows::ForBorder(ElementwiseLoopBody& body) {
+  ElementwiseRows rows(body);
+  rows.StopStreaming();
+  if (HasSlowMasks(body)) rows.lanes_ = 1;
+  return rows;
+}
+
+void ElementwiseRows::ExpandRows() {
+  if (!body_.folds().empty()) return RunFolds();
+  ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
+  Changes changes(body_);
+  for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
+  auto window = [&](AxisId axis) { return changes.NarrowedWindow(axis); };
+  MakeElementwiseLoop(e_, window, around, body_.position(), [&] {
+    BeginRow();
+    changes.Narrow(around.size(), around.size());
+    RunRow(window(axis_));
+  });
+}
+
+void ElementwiseRows::BeginRow() {
+  for (size_t i = 0; i + 1 < body_.axes().size(); ++i) body_.MapPoint(i);
+  body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
+}
+
+void ElementwiseRows::RunRow(const Window& window) {
+  if (streaming_.large) return RunStreamed(window);
+  MakeChunks(e_, axis_, window, lanes_, body_.position(), Body(), !TouchesTensors());
+}
+
+void ElementwiseRows::RunWithoutMasks(const Window& window) {
+  Value* end = streaming_.large ? StreamFullChunks(window, [&](Value*) { RunChunkAt(window.lo); })
+                                : FullChunks(window.lo, window.hi);
+  MakeIf(e_.b, e_.b.Lt(end, window.hi), [&] { RunChunkAt(e_.b.Sub(window.hi, e_.b.I64(lanes_))); });
+}
+
+bool ElementwiseRows::TouchesTensors() const {
+  for (const Op* op : *body_.elementwise()->region()) {
+    if (op->HasAttr(ir::AttrKey::BoundsMode)) return true;
+  }
+  return false;
+}
+
+std::function<void(const Chunk&)> ElementwiseRows::Body() {
+  return [this](const Chunk& chunk) { RunChunk(chunk, [] {}); };
+}
+
+void ElementwiseRows::RunFolds() {
+  const std::vector<Accumulation>& made = body_.folds();
+  int64_t bytes = body_.last().Bytes();
+  for (const Accumulation& fold : made) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+  LaneWalk walk{.folds = made, .bytes = bytes, .position = body_.position(), .kept = body_.axes()};
+  walk.row = [&] { BeginRow(); };
+  walk.terms = [&](const Chunk& chunk, int64_t before) {
+    body_.ComeTo(before);
+    std::vector<Values> terms;
+    RunChunk(chunk, [&] { terms = Terms(); });
+    return terms;
+  };
+  walk.kept.resize(walk.kept.size() - made[0].folded.size());
+  if (walk.kept.empty()) {
+    Values folded = ReduceInLoopLanes(e_, walk);
+    size_t number = 0;
+    for (const Value* result : FoldResults()) e_.scalars[result] = folded[number++];
+    return;
+  }
+  for (const Value* result : FoldResults()) walk.tile_buffers.push_back(TileBufferOf(e_, result));
+  walk.together = ComeFromMemory();
+  FoldAllInLanes(e_, walk);
+}
+
+Value* ElementwiseRows::ComeFromMemory() {
+  constexpr size_t kMostOps = 8;
+  if (e_.facts.asks_for_reads) return nullptr;
+  std::vector<const Op*> loads;
+  size_t ops = 0;
+  for (const Op* op : *body_.elementwise()->region()) {
+    if (op->kind() == OpKind::Yield || op->kind() == OpKind::ReduceInLoop) continue;
+    if (op->kind() == OpKind::Load) loads.push_back(op);
+    bool simple = op->kind() == OpKind::Load || op->info().has(ir::kPure);
+    if (!simple || !op->regions().empty() || ++ops > kMostOps) return nullptr;
+  }
+  bool again = std::ranges::any_of(
+      loads, [&](const Op* load) { return e_.rereads.HasRowsOf(TensorOf(load)); });
+  return loads.empty() || again ? nullptr : AreLarge(e_, loads);
+}
+
+std::vector<const Value*> ElementwiseRows::FoldResults() const {
+  std::vector<const Value*> all;
+  for (const Accumulation& fold : body_.folds()) {
+    const ir::Use& use = fold.op->result()->uses()[0];
+    all.push_back(body_.elementwise()->result(use.operand));
+  }
+  return all;
+}
+
+std::vector<Values> ElementwiseRows::Terms() {
+  std::vector<Values> terms;
+  for (const Accumulation& fold : body_.folds()) {
+    terms.emplace_back();
+    for (Value* operand : fold.operands) terms.back().push_back(body_.Term(operand));
+  }
+  return terms;
+}
+
+Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
+  return MakeFullChunks(e_, {axis_, from, to}, lanes_, body_.position(), Body());
+}
+
+void ElementwiseRows::RunChunkAt(Value* position) {
+  body_.position()[axis_] = position;
+  Body()({lanes_});
+}
+
+void ElementwiseRows::RunStreamed(const Window& row) {
+  Value* end = StreamFullChunks(row, [&](Value* aligned) {
+    MakeRestOfChunks(e_, {axis_, row.lo, aligned}, lanes_, body_.position(), Body());
+  });
+  MakeRestOfChunks(e_, {axis_, end, row.hi}, lanes_, body_.position(), Body());
+}
+
+Value* ElementwiseRows::StreamFullChunks(const Window& row,
+                                         const std::function<void(Value*)>& before) {
+  RowStart start;
+  body_.Locally([&] {
+    body_.position()[axis_] = row.lo;
+    body_.MapPoint(body_.axes().size() - 1);
+    start = RowStartOf(body_, streaming_);
+  });
+  Value* large = start.agrees ? e_.b.And(streaming_.large, start.agrees) : streaming_.large;
+  return MakeIf(
+      e_.b, large, {e_.ScalarType(Scalar::I64)},
+      [&]() -> Values {
+        Value* gap = e_.b.Min(start.gap, row.size);
+        Value* aligned = e_.b.Add(row.lo, gap);
+        before(aligned);
+        body_.StorePastCaches(streaming_.stores);
+        Value* end = FullChunks(aligned, row.hi);
+        body_.StorePastCaches({});
+        return {end};
+      },
+      [&]() -> Values { return {FullChunks(row.lo, row.hi)}; })[0];
+}
+
+}  // namespace kdl::cpu

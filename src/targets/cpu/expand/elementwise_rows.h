@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "targets/cpu/expand/elementwise_body.h"
+#include "targets/cpu/expand/lane_folds.h"
+
+namespace kdl::cpu {
+
+/// Emits an elementwise loop row by row.
+class ElementwiseRows {
+ public:
+  explicit ElementwiseRows(ElementwiseLoopBody& body);
+  /// Makes the rows of the border around an interior. Borders are small, so their stores do not bypass the
+  /// caches. A border runs element by element if masked accesses are slow.
+  static ElementwiseRows ForBorder(ElementwiseLoopBody& body);
+  void ExpandRows();
+  /// Expands the ops whose results are the same for a whole row.
+  void BeginRow();
+  /// Emits the chunks of a row, or of a part of it.
+  void RunRow(const Window& window);
+  /// Emits the chunks of a part of a row that has at least one full chunk. If elements are left after the
+  /// full chunks, the last chunk is not masked, but computes some elements a second time.
+  void RunWithoutMasks(const Window& window);
+  /// From now on, no store bypasses the caches.
+  void StopStreaming() { streaming_ = {}; }
+
+ private:
+  bool TouchesTensors() const;
+  /// Expands the rest of the body for one chunk, then calls `after`.
+  template <class After>
+  void RunChunk(const Chunk& chunk, After&& after) {
+    body_.Locally([&] {
+      body_.MapPoint(body_.axes().size() - 1);
+      body_.Expand(chunk, [&](const Op* op) { return !body_.last().IsInvariant(op); });
+      after();
+    });
+  }
+
+  std::function<void(const Chunk&)> Body();
+  /// Emits loops that also carry the accumulators of the reductions.
+  void RunFolds();
+  /// Emits the condition that rows come from memory rather than from a cache, and that the body has few ops.
+  /// In that case, hardware prefetchers work better along several rows than along one. Returns null if the
+  /// condition is never true, for example if an earlier loop has left the rows in a cache, or if a later loop
+  /// reads the same rows.
+  Value* ComeFromMemory();
+  /// Returns the results of the elementwise loop that its reductions compute, in the order of the reductions.
+  std::vector<const Value*> FoldResults() const;
+  /// Returns the terms that each reduction accumulates from the current chunk.
+  std::vector<Values> Terms();
+  Value* FullChunks(Value* from, Value* to);
+  void RunChunkAt(Value* position);
+  /// Emits code for the full vectors and then for the rest of the row.
+  void RunStreamed(const Window& row);
+  /// Emits code for the full vectors of a row and returns the position where they end. If the outputs are too
+  /// large for the caches, the vectors bypass them, from the first aligned vector on. Then `before` emits the
+  /// elements that precede the position of that vector.
+  Value* StreamFullChunks(const Window& row, const std::function<void(Value*)>& before);
+
+  Expander& e_;
+  ElementwiseLoopBody& body_;
+  ir::AxisId axis_;
+  int64_t lanes_;
+  Streaming streaming_;
+};
+
+/// Emits the rows of an elementwise loop in three parts: border, interior, border. The interior has a simpler
+/// body and needs no masks. Returns false and emits nothing if no interior is worthwhile.
+bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body);
+
+}  // namespace kdl::cpu
