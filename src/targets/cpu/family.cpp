@@ -44,8 +44,10 @@ constexpr targets::TargetKind kKinds[] = {
     {"host", kKeys, KDL_HOST_KEYS, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
      "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: all of these "
-     "levels of the architecture, one of which is chosen at run time), x86-64-v4-amx, "
-     "x86-64-v4-fp16, armv8-a-sve256, x86-64-v2 (without FMA instructions, so slow); engines = "
+     "levels of the architecture, one of which is chosen at run time), native (the best of these "
+     "that "
+     "this processor has), x86-64-v4-amx, x86-64-v4-fp16, armv8-a-sve256, x86-64-v2 (without FMA "
+     "instructions, so slow); engines = "
      "split: contractions in a separate stage; pipes = chip: pipes without memory (code generation "
      "is not possible); dot = portable: no instructions whose bf16 sums differ between processors; "
      "resident = cores: a workspace slice for every core, not for every thread"},

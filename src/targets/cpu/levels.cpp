@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/llvm/own_features.h"
 #include "kdl/kernel_abi.h"  // IWYU pragma: keep: isa.def
 #include "support/check.h"
 #include "targets/cpu/facts.h"
@@ -55,8 +56,11 @@ bool HasAll(const Isa& isa, uint64_t of_x86) {
 bool HasFma(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT_X86_FMA); }
 bool HasHalf(const Isa& isa) { return HasAll(isa, uint64_t{1} << KDL_FEATURE_BIT_X86_F16C); }
 
+/// The name of the best level of the machine on which kernelc runs.
+constexpr std::string_view kNative = "native";
+
 bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
-  if (name) return isa.name == *name;
+  if (name && *name != kNative) return isa.name == *name;
   uint64_t on_request =
       isa.arch == kX86 ? features::kAmx | features::kAvx512Fp16 : features::kSve256;
   bool is_asked_for = (isa.required_features & on_request) != 0;
@@ -192,6 +196,22 @@ std::string LevelSpec(const Spec& spec, const Isa& isa) {
   return ToString(of_level);
 }
 
+/// Returns the last of the levels, which are listed from the lowest up, that this machine can run.
+Result<std::vector<Target>> BestOwnLevel(const Spec& spec, std::vector<Target> levels) {
+  uint64_t features = codegen::OwnFeatures();
+  std::erase_if(levels, [&](const Target& level) {
+    return (level.facts->required_features & ~features) != 0;
+  });
+  if (levels.empty()) {
+    return Failure{fmt::format("target '{}': kernelc generates no code for this processor; a level "
+                               "that it can run may be slow, such as x86-64-v2",
+                               spec.text),
+                   FailureKind::Usage};
+  }
+  levels.erase(levels.begin(), levels.end() - 1);
+  return levels;
+}
+
 }  // namespace
 
 Result<std::vector<Target>> MakeLevels(const Spec& spec) {
@@ -203,6 +223,7 @@ Result<std::vector<Target>> MakeLevels(const Spec& spec) {
     auto facts = std::make_shared<const ProcessorFacts>(LevelFacts(isa, *wanted));
     levels.push_back({&kFamily, facts, MakeTileSelector(*facts), LevelSpec(spec, isa), ""});
   }
+  if (wanted->isa == kNative) return BestOwnLevel(spec, std::move(levels));
   if (!levels.empty()) return levels;
   std::string known;
   for (const Isa& isa : kIsas) fmt::format_to(std::back_inserter(known), " {}", isa.name);

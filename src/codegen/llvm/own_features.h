@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstdint>
+
+namespace kdl::codegen {
+
+/// Returns the feature bits of abi.def that the processor and the operating system on which kernelc runs
+/// support.
+uint64_t OwnFeatures();
+
+}  // namespace kdl::codegen
