@@ -2,14 +2,16 @@
 """Runs what pages tell their readers to type: tests/readme.py [--update] PAGE.md...
 
 Every ```sh block is one script. It runs in a scratch folder with links to the README's own folder and its
-neighbours, so nothing is written next to the sources. `kernelc` is the program on PATH. The output is
-printed. If the next block is ```text, the output must end with that block; `--update` writes the whole output
+neighbours, so nothing is written next to the sources. `kernelc` is the program on PATH, and Python finds the
+package of the same build. The output is printed. If the next block is ```text, the output must end with that block; `--update` writes the whole output
 there. Every ```kdl block is a whole file, which must compile. The scripts that follow use it as example.kdl.
 Exits with 1 at the first block that fails.
 """
 
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +42,7 @@ def neighbours(folder):
 def run(readme, update):
     """Returns the first complaint about a page, or None."""
     text = readme.read_text()
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python")}
     with tempfile.TemporaryDirectory(prefix="readme-") as whole:
         scratch = pathlib.Path(whole) / readme.parent.name
         scratch.mkdir()
@@ -48,7 +51,7 @@ def run(readme, update):
         for neighbour in neighbours(readme.parent):
             (pathlib.Path(whole) / neighbour.name).symlink_to(neighbour)
         for script, expected in scripts(text, scratch):
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=scratch,
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=scratch, env=environment,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=600)
             sys.stdout.write(done.stdout)

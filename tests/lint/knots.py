@@ -24,7 +24,7 @@ ROOMS = {
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing"],
     "src/driver": ["run", "compile", "emit"],
-    "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api"],
+    "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api", "python"],
 }
 
 # Known knots (cycles of includes). This list may only shrink: an entry that is no longer a knot is reported.

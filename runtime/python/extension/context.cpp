@@ -1,0 +1,51 @@
+#include "extension/context.h"
+
+namespace kdl::python {
+
+namespace {
+
+kdl_context* context = nullptr;
+long generation = 0;
+
+/// Writes a line that a kernel has printed to `sys.stdout`.
+void WriteToPython(void* /*user*/, const char* text, size_t bytes) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject* out = PySys_GetObject("stdout");  // a borrowed reference
+  Ref line(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(bytes), "replace"));
+  if (out != nullptr && out != Py_None && line)
+    Ref written(PyObject_CallMethod(out, "write", "O", line.get()));
+  PyErr_Clear();  // there is no caller that could handle an exception
+  PyGILState_Release(state);
+}
+
+}  // namespace
+
+kdl_context* Context() {
+  if (context != nullptr) return context;
+  if (!Succeeded(kdl_context_create(&context))) return nullptr;
+  kdl_context_on_print(context, WriteToPython, nullptr);
+  return context;
+}
+
+long Generation() { return generation; }
+
+PyObject* AfterFork(PyObject* /*module*/, PyObject* /*none*/) {
+  context = nullptr;  // the parent's, which a child cannot use
+  ++generation;
+  Py_RETURN_NONE;
+}
+
+bool Succeeded(kdl_error* error) {
+  if (error == nullptr) return true;
+  Ref errors(PyImport_ImportModule("kernelc.errors"));
+  Ref exception(errors ? PyObject_CallMethod(errors.get(), "of_runtime", "is",
+                                             static_cast<int>(kdl_error_code(error)),
+                                             kdl_error_message(error))
+                       : nullptr);
+  kdl_error_free(error);
+  if (exception)
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+  return false;
+}
+
+}  // namespace kdl::python

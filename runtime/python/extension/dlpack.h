@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+/// The structs of DLPack's binary interface, https://dmlc.github.io/dlpack, in which array libraries of Python
+/// exchange tensors.
+namespace kdl::python::dlpack {
+
+constexpr int32_t kCpu = 1;
+constexpr int32_t kCudaHost = 3;
+
+constexpr uint64_t kReadOnly = 1;
+
+enum class TypeCode : uint8_t {
+  Int = 0,
+  Uint = 1,
+  Float = 2,
+  Bfloat = 4,
+  Bool = 6,
+  Float8E4M3FN = 10,
+  Float8E5M2 = 12
+};
+
+struct Device {
+  int32_t kind;
+  int32_t number;
+};
+
+struct Type {
+  TypeCode code;
+  uint8_t bits;
+  uint16_t lanes;
+};
+
+struct Tensor {
+  void* data;
+  Device device;
+  int32_t rank;
+  Type type;
+  int64_t* shape;
+  int64_t* strides;  ///< in elements; null for row-major order
+  uint64_t byte_offset;
+};
+
+/// The content of a capsule named `dltensor`.
+struct Managed {
+  Tensor tensor;
+  void* context;
+  void (*deleter)(Managed*);
+};
+
+/// The content of a capsule named `dltensor_versioned`.
+struct VersionedManaged {
+  uint32_t major;
+  uint32_t minor;
+  void* context;
+  void (*deleter)(VersionedManaged*);
+  uint64_t flags;
+  Tensor tensor;
+};
+
+}  // namespace kdl::python::dlpack

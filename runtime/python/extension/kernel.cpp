@@ -1,0 +1,313 @@
+#include "extension/kernel.h"
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "extension/arguments.h"
+#include "extension/context.h"
+#include "extension/elements.h"
+#include "extension/library.h"
+
+// The Python types for kernels and for calls that have not ended yet. A library is never unloaded, so a kernel
+// only points to it.
+
+namespace kdl::python {
+
+namespace {
+
+PyTypeObject* kernel_type = nullptr;
+PyTypeObject* pending_type = nullptr;
+
+struct Kernel {
+  PyObject_HEAD Library* library;
+  size_t begin;  ///< its functions: those with the same name, for different element types
+  size_t end;
+};
+
+Kernel* AsKernel(PyObject* object) { return reinterpret_cast<Kernel*>(object); }
+
+const kdl_variant& AnyVariant(const Kernel& kernel) {
+  return *kernel.library->functions()[kernel.begin].variant;
+}
+
+/// The arguments of a call: either a complete tuple from the caller, or what `complete`, a method of a Python
+/// subclass, makes of them. It returns all arguments and the outputs that it has allocated, or None.
+struct Given {
+  Ref owner;
+  std::vector<PyObject*> all;
+  Ref result;
+};
+
+bool Complete(PyObject* self, PyObject* args, PyObject* keywords, Given* given) {
+  const Kernel& kernel = *AsKernel(self);
+  Py_ssize_t count = PyTuple_Size(args);
+  bool is_complete = count == AnyVariant(kernel).param_count &&
+                     (keywords == nullptr || PyDict_Size(keywords) == 0);
+  if (is_complete) {
+    Py_INCREF(args);
+    given->owner = Ref(args);
+    Py_INCREF(Py_None);
+    given->result = Ref(Py_None);
+  } else {
+    Ref none(keywords == nullptr ? PyDict_New() : nullptr);
+    Ref both(PyObject_CallMethod(self, "complete", "OO", args,
+                                 keywords == nullptr ? none.get() : keywords));
+    PyObject* all = nullptr;
+    PyObject* result = nullptr;
+    if (!both || PyArg_ParseTuple(both.get(), "O!O", &PyTuple_Type, &all, &result) == 0)
+      return false;
+    Py_INCREF(all);
+    given->owner = Ref(all);
+    Py_INCREF(result);
+    given->result = Ref(result);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_Size(given->owner.get()); ++i)
+    given->all.push_back(PyTuple_GetItem(given->owner.get(), i));
+  return true;
+}
+
+bool OpenArguments(PyObject* self, const Given& given, Arguments* arguments) {
+  const Kernel& kernel = *AsKernel(self);
+  return kernel.library->Open() &&
+         arguments->Open(given.all.data(), *kernel.library, kernel.begin, kernel.end);
+}
+
+/// Refuses arguments with gaps where the device works in memory of its own.
+bool RefuseGaps() {
+  PyErr_SetString(PyExc_ValueError,
+                  "an array has gaps or transposed axes, and has to be copied to the device: pass "
+                  "numpy.ascontiguousarray of it");
+  return false;
+}
+
+PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {
+  Given given;
+  Arguments arguments;
+  if (!Complete(self, args, keywords, &given) || !OpenArguments(self, given, &arguments))
+    return nullptr;
+  Library& library = *AsKernel(self)->library;
+  bool direct = core_num == KDL_CORES_AUTO && arguments.are_dense();
+  if (!direct && !library.is_host_visible() && !RefuseGaps()) return nullptr;
+  kdl_error* error = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  error = direct ? kdl_kernels_call(library.kernels(), static_cast<int32_t>(arguments.function()),
+                                    arguments.sizes(), arguments.values())
+                 : arguments.Launch(library, core_num);
+  Py_END_ALLOW_THREADS;
+  return Succeeded(error) ? given.result.release() : nullptr;
+}
+
+PyObject* CallKernel(PyObject* self, PyObject* args, PyObject* keywords) {
+  return Call(self, args, keywords, KDL_CORES_AUTO);
+}
+
+/// run(core_num, args, keywords): a call on a given number of cores.
+PyObject* RunKernel(PyObject* self, PyObject* args) {
+  long long core_num = 0;
+  PyObject* given = nullptr;
+  PyObject* keywords = nullptr;
+  if (PyArg_ParseTuple(args, "LO!O!", &core_num, &PyTuple_Type, &given, &PyDict_Type, &keywords) ==
+      0)
+    return nullptr;
+  return Call(self, given, keywords, core_num);
+}
+
+/// A call that has been enqueued. Keeps its arrays open until it has ended.
+struct QueuedCall {
+  Given given;
+  Arguments arguments;
+  kdl_event* event = nullptr;
+  ~QueuedCall() { kdl_event_free(event); }
+};
+
+struct Pending {
+  PyObject_HEAD QueuedCall* call;
+};
+
+PyObject* Submit(PyObject* self, PyObject* args, PyObject* keywords) {
+  auto call = std::make_unique<QueuedCall>();
+  if (!Complete(self, args, keywords, &call->given) ||
+      !OpenArguments(self, call->given, &call->arguments))
+    return nullptr;
+  Library& library = *AsKernel(self)->library;
+  if (!call->arguments.are_dense() && !RefuseGaps()) return nullptr;
+  if (!Succeeded(kdl_kernels_call_async(
+          library.kernels(), static_cast<int32_t>(call->arguments.function()),
+          call->arguments.sizes(), call->arguments.values(), nullptr, 0, &call->event)))
+    return nullptr;
+  PyObject* pending = PyType_GenericAlloc(pending_type, 0);
+  if (pending != nullptr) reinterpret_cast<Pending*>(pending)->call = call.release();
+  return pending;
+}
+
+/// Waits for the call without the interpreter's lock.
+kdl_error* WaitFor(QueuedCall& call, int64_t timeout_ns) {
+  kdl_error* error = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  error = kdl_event_wait(call.event, timeout_ns);
+  Py_END_ALLOW_THREADS;
+  return error;
+}
+
+PyObject* Result(PyObject* self, PyObject* args) {
+  double seconds = -1;
+  if (PyArg_ParseTuple(args, "|d", &seconds) == 0) return nullptr;
+  QueuedCall& call = *reinterpret_cast<Pending*>(self)->call;
+  constexpr double kLongest = 9e9;  // in seconds; fits in 64 bits of nanoseconds
+  int64_t timeout = seconds < 0 || seconds > kLongest ? -1 : static_cast<int64_t>(seconds * 1e9);
+  if (!Succeeded(WaitFor(call, timeout))) return nullptr;
+  PyObject* result = call.given.result.get();
+  Py_INCREF(result);
+  return result;
+}
+
+PyObject* IsDone(PyObject* self, PyObject* /*none*/) {
+  return PyBool_FromLong(kdl_event_is_done(reinterpret_cast<Pending*>(self)->call->event));
+}
+
+void FreePending(PyObject* self) {
+  QueuedCall* call = reinterpret_cast<Pending*>(self)->call;
+  if (call != nullptr) kdl_error_free(WaitFor(*call, -1));
+  delete call;
+  PyTypeObject* type = Py_TYPE(self);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+/// Returns a parameter as (name, direction, element type, shape, constant sizes and names of sizes).
+PyObject* Describe(const kdl_variant& variant, const kdl_param_desc& param) {
+  Ref sizes(PyTuple_New(param.rank));
+  for (int32_t d = 0; d < param.rank && sizes; ++d) {
+    int32_t symbol = param.dim_symbol[d];
+    PyObject* size = nullptr;
+    if (symbol >= 0) {
+      size = PyUnicode_FromString(variant.dims[symbol]);
+    } else if (symbol == KDL_DIM_CONST) {
+      size = PyLong_FromLongLong(param.dim_const[d]);
+    } else {
+      Py_INCREF(Py_None);
+      size = Py_None;
+    }
+    if (size == nullptr || PyTuple_SetItem(sizes.get(), d, size) != 0) return nullptr;
+  }
+  const char* direction = param.is_tensor == 0           ? ""
+                          : param.direction == KDL_OUT   ? "out"
+                          : param.direction == KDL_INOUT ? "inout"
+                                                         : "in";
+  return sizes ? Py_BuildValue("(ssssO)", param.name, direction, ElementName(param.element),
+                               param.shape, sizes.get())
+               : nullptr;
+}
+
+/// Returns the parameters of each function of the kernel.
+PyObject* Signatures(PyObject* self, void* /*closure*/) {
+  const Kernel& kernel = *AsKernel(self);
+  Ref all(PyList_New(0));
+  for (size_t f = kernel.begin; f < kernel.end && all; ++f) {
+    const kdl_variant& variant = *kernel.library->functions()[f].variant;
+    Ref params(PyList_New(0));
+    for (int32_t p = 0; p < variant.param_count && params; ++p) {
+      Ref one(Describe(variant, variant.params[p]));
+      if (!one || PyList_Append(params.get(), one.get()) != 0) return nullptr;
+    }
+    if (!params || PyList_Append(all.get(), params.get()) != 0) return nullptr;
+  }
+  return all.release();
+}
+
+PyObject* Name(PyObject* self, void* /*closure*/) {
+  const Kernel& kernel = *AsKernel(self);
+  return PyUnicode_FromString(kernel.library->functions()[kernel.begin].name.c_str());
+}
+
+/// load(path, device, type): returns the kernels of a shared object as instances of `type`, a subclass of
+/// Kernel.
+PyObject* Load(PyObject* /*module*/, PyObject* args) {
+  const char* path = nullptr;
+  const char* device = nullptr;
+  PyObject* type = nullptr;
+  if (PyArg_ParseTuple(args, "ssO!", &path, &device, &PyType_Type, &type) == 0) return nullptr;
+  if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), kernel_type) == 0) {
+    PyErr_SetString(PyExc_TypeError, "load needs a subclass of Kernel");
+    return nullptr;
+  }
+  Library* library = Library::Load(path, device);
+  if (library == nullptr) return nullptr;
+  Ref kernels(PyList_New(0));
+  const std::vector<Function>& functions = library->functions();
+  for (size_t begin = 0, end = 0; begin < functions.size() && kernels; begin = end) {
+    while (end < functions.size() && functions[end].name == functions[begin].name) ++end;
+    Ref kernel(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(type), 0));
+    if (!kernel) return nullptr;
+    AsKernel(kernel.get())->library = library;
+    AsKernel(kernel.get())->begin = begin;
+    AsKernel(kernel.get())->end = end;
+    if (PyList_Append(kernels.get(), kernel.get()) != 0) return nullptr;
+  }
+  return kernels.release();
+}
+
+template <class Function>
+PyCFunction AsMethod(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef kernel_methods[] = {
+    {"run", AsMethod(RunKernel), METH_VARARGS, "Calls the kernel on a given number of cores."},
+    {"submit", AsMethod(Submit), METH_VARARGS | METH_KEYWORDS,
+     "Like a call, but returns at once: a `Pending` whose `result()` waits.\n\n"
+     "Until then, the arrays must not be used."},
+    {}};
+PyGetSetDef kernel_properties[] = {{"name", Name, nullptr, "The name in the source.", nullptr},
+                                   {"signatures", Signatures, nullptr, "The parameters.", nullptr},
+                                   {}};
+PyMethodDef pending_methods[] = {
+    {"result", AsMethod(Result), METH_VARARGS,
+     "Waits, at most the given number of seconds, and returns what the call would have returned."},
+    {"done", AsMethod(IsDone), METH_NOARGS, "Whether the call has ended."},
+    {}};
+/// element(object): returns the element type of an array, such as "f32"; "" if the object is not an array.
+PyObject* ElementOf(PyObject* /*module*/, PyObject* object) {
+  if (!TensorArgument::IsArray(object)) return PyUnicode_FromString("");
+  TensorArgument tensor;
+  if (!tensor.Open(object, "argument")) return nullptr;
+  return PyUnicode_FromString(ElementName(tensor.view().element));
+}
+
+PyMethodDef kernel_functions[] = {
+    {"element", AsMethod(ElementOf), METH_O, "The element type of an array."},
+    {"load", AsMethod(Load), METH_VARARGS, "Loads a shared object."},
+    {}};
+
+void FreeKernel(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyType_Slot kernel_slots[] = {{Py_tp_call, reinterpret_cast<void*>(CallKernel)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(FreeKernel)},
+                              {Py_tp_methods, kernel_methods},
+                              {Py_tp_getset, kernel_properties},
+                              {}};
+PyType_Spec kernel_spec = {"kernelc._core.Kernel", sizeof(Kernel), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, kernel_slots};
+PyType_Slot pending_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(FreePending)}, {Py_tp_methods, pending_methods}, {}};
+PyType_Spec pending_spec = {"kernelc._core.Pending", sizeof(Pending), 0, Py_TPFLAGS_DEFAULT,
+                            pending_slots};
+
+}  // namespace
+
+bool AddKernels(PyObject* module) {
+  kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
+  pending_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&pending_spec));
+  return kernel_type != nullptr && pending_type != nullptr &&
+         PyModule_AddObjectRef(module, "Kernel", reinterpret_cast<PyObject*>(kernel_type)) == 0 &&
+         PyModule_AddObjectRef(module, "Pending", reinterpret_cast<PyObject*>(pending_type)) == 0 &&
+         PyModule_AddFunctions(module, kernel_functions) == 0;
+}
+
+}  // namespace kdl::python

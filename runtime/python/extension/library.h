@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "extension/python.h"
+#include "kdl/kernel_abi.h"
+#include "kdl/runtime.h"
+
+namespace kdl::python {
+
+/// A kernel for given element types, as one of the functions of a library.
+struct Function {
+  std::string name;                      ///< as in the source: "matmul"
+  std::string lookup;                    ///< for the runtime: "mlp#1f2e3d4c.matmul<T=f32>"
+  const kdl_variant* variant;            ///< one of its variants; all have the same parameters
+  const kdl_function* handle = nullptr;  ///< for arguments with gaps and given numbers of cores
+};
+
+/// The kernels of a shared object that kernelc has built, on one device.
+class Library {
+ public:
+  /// Loads the shared object, which then stays loaded for as long as the process lives. On failure, sets a
+  /// Python exception and returns null.
+  static Library* Load(const char* path, const char* device);
+
+  /// Sorted by the kernels' names.
+  const std::vector<Function>& functions() const { return functions_; }
+
+  /// Prepares for calls in this process: after a fork, everything is opened again. On failure, sets a Python
+  /// exception and returns false.
+  bool Open();
+  const kdl_kernels* kernels() const { return kernels_; }
+  kdl_device* device() const { return device_; }
+  kdl_queue* queue() const { return queue_; }
+  /// Whether the device works in the host's memory.
+  bool is_host_visible() const { return is_host_visible_; }
+
+ private:
+  void AddFunctions(const kdl_image& image);
+
+  std::string spec_;
+  const kdl_image* const* images_ = nullptr;
+  std::vector<Function> functions_;
+  long generation_ = -1;
+  kdl_kernels* kernels_ = nullptr;
+  kdl_device* device_ = nullptr;
+  kdl_queue* queue_ = nullptr;
+  bool is_host_visible_ = false;
+};
+
+}  // namespace kdl::python

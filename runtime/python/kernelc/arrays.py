@@ -1,0 +1,49 @@
+"""Makes the arrays that a caller leaves to kernelc: outputs."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+# The names of element types in NumPy and PyTorch, where they differ from "float32" and the like.
+_NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+          "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool", "bf16": "bfloat16",
+          "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+_NARROW = ("bf16", "f8e4m3", "f8e5m2")
+
+
+def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
+    """Returns a new array, of PyTorch if one of the arrays in `like` is a tensor of PyTorch, else of NumPy."""
+    torch = sys.modules.get("torch")
+    if torch is not None and any(isinstance(array, torch.Tensor) for array in like):
+        return torch.empty(tuple(shape), dtype=getattr(torch, _NAMES[element]))
+    import numpy
+    if element in _NARROW:
+        import ml_dtypes  # NumPy has no such type of its own
+        return numpy.empty(shape, getattr(ml_dtypes, _NAMES[element]))
+    return numpy.empty(shape, _NAMES[element])
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv, ast.Mod: operator.mod}
+_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b)}
+
+
+def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
+    """Returns the sizes that a shape such as "[M, 2 * N]" has for these values of its names. Raises KeyError for an unknown name."""
+    def value(node: ast.expr) -> int:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return node.value
+        if isinstance(node, ast.Name):
+            return known[node.id]
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
+            return _FUNCTIONS[node.func.id](*map(value, node.args))
+        raise KeyError(shape)
+
+    parsed = ast.parse(shape, mode="eval").body
+    return [value(one) for one in parsed.elts] if isinstance(parsed, ast.List) else []

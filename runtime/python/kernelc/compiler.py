@@ -1,0 +1,115 @@
+"""Runs the program kernelc and loads what it builds."""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+
+from . import cache
+from .errors import CompileError, Error
+
+
+class CompileWarning(UserWarning):
+    """A warning of the compiler."""
+
+
+def program() -> str:
+    """Returns the path of the program: the one in this package, the one that `KERNELC` names, or the one in `PATH`."""
+    own = pathlib.Path(__file__).parent / "bin" / "kernelc"
+    if own.exists():
+        return str(own)
+    found = os.environ.get("KERNELC") or shutil.which("kernelc")
+    if found is None:
+        raise Error("the program kernelc is not in PATH; set the environment variable KERNELC to its path")
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What is compiled: a file, or a text that is compiled as if it were in a file of this name."""
+
+    path: pathlib.Path
+    text: str | None
+    target: str
+    options: tuple[str, ...]
+
+    def run(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs `kernelc COMMAND` on the source and returns what it printed."""
+        if self.text is None:
+            return self._run(command, words, self.path, None)
+        with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
+            (pathlib.Path(folder) / self.path.name).write_text(self.text)
+            return self._run(command, words, pathlib.Path(self.path.name), folder)
+
+    def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str | None) -> subprocess.CompletedProcess[str]:
+        full = [program(), command, str(path), "--target", self.target, *self.options, *words]
+        return subprocess.run(full, cwd=folder, capture_output=True, text=True)
+
+    def shown(self, text: str) -> str:
+        """Returns a text of the compiler with the names of Python files as they are."""
+        return text.replace(f"{self.path.name}:", f"{self.path.stem}:") if self.path.stem.endswith(".py") else text
+
+
+def build(source: Source) -> pathlib.Path:
+    """Returns a shared object with the kernels of the source."""
+    state = os.stat(program())
+    content = source.path.read_text() if source.text is None else source.text
+    where = source.path.resolve() if source.text is None else source.path
+    name = cache.key(program(), state.st_size, state.st_mtime_ns, where, content, source.target, source.options)
+    found = cache.find(name)
+    if found is not None:
+        return found
+    folder = tempfile.mkdtemp(prefix="kernelc-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # without a cache, the object is loaded from here
+    out = pathlib.Path(folder)
+    _compile(source, out)
+    return cache.add(name, next(out.glob("*.so")), [] if source.text is not None else _files(out))
+
+
+def _compile(source: Source, out: pathlib.Path) -> None:
+    words = ["--emit", "shared,deps", "-o", str(out)]
+    if source.path.stem.endswith(".py"):
+        words.append(f"--path-prefix-map={source.path.name}={source.path.stem}")
+    run = source.run("build", *words, "--diag-format=json")
+    diagnostics = [json.loads(source.shown(line)) for line in run.stderr.splitlines() if line.startswith("{")]
+    for one in diagnostics:
+        one["file"] = source.shown(one.get("file", "") + ":")[:-1]
+    if run.returncode != 0:
+        raise CompileError(source.shown(source.run("build", *words).stderr).rstrip() or run.stderr, diagnostics)
+    for one in diagnostics:
+        warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=5)
+
+
+def _files(out: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the files that the compiler has read, as its dependency file lists them."""
+    rule = next(out.glob("*.d")).read_text().replace("\\\n", " ")
+    words = rule.split(": ", 1)[1].replace("\\ ", "\0").split()
+    return [pathlib.Path(word.replace("\0", " ").replace("$$", "$")).resolve() for word in words]
+
+
+def options(defines: Mapping[str, object] | None, opt_level: int | None) -> tuple[str, ...]:
+    """Returns the command line options for keyword arguments of `compile`."""
+    words = []
+    for name, value in (defines or {}).items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words.append(f"-D{name}={','.join(map(str, values))}")
+    if opt_level is not None:
+        words.append(f"-O{opt_level}")
+    return tuple(words)
+
+
+def target_of(device: str) -> str:
+    """Returns the target to compile for, so that the code runs on the device. Of the processor's levels, only the best is compiled."""
+    kind, _, keys = device.partition("?")
+    if kind not in ("host", "debug") or "isa=" in keys:
+        return device
+    kept = [key for key in keys.split("&") if key.partition("=")[0] in ("dot", "engines")]
+    return f"{kind}?" + "&".join(["isa=native", *kept])

@@ -1,0 +1,205 @@
+"""Compiled kernels as Python functions."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pathlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from . import _core, arrays, compiler, tools
+from .errors import Error
+
+
+class Parameter(NamedTuple):
+    """A parameter of a kernel."""
+
+    name: str
+    direction: str  #: "in", "out" or "inout"; "" for a scalar
+    element: str  #: such as "f32"
+    shape: str  #: as in the source, such as "[M, K]"; "" for a scalar
+    sizes: tuple[str | int | None, ...]  #: for each axis: its name, its constant size, or None for an expression
+
+
+class Kernel(_core.Kernel):
+    """A kernel, to be called with arrays and numbers.
+
+    Arguments are in the order of the source or have the names of the source. Outputs may be omitted; they are then allocated and
+    returned, several as a tuple. Arrays are never copied. The interpreter's lock is released while the kernel runs.
+    """
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The parameters for the first choice of element types."""
+        return [Parameter(*one) for one in self.signatures[0]]
+
+    #: What the kernel was compiled from.
+    source: compiler.Source
+
+    def __getitem__(self, cores: int) -> Callable[..., Any]:
+        """Returns a function that calls the kernel on this number of cores: `kernel[4](x, y)`."""
+        return lambda *args, **keywords: self.run(cores, args, keywords)
+
+    def verify(self, *args: Any, **keywords: Any) -> str:
+        """Calls the kernel with these inputs and compares the result with that of the reference interpreter, bit for bit, and with
+        the kernel's contract. Returns what `kernelc run --verify` says; raises VerifyError if something differs."""
+        return tools.verify(self, self._bind(args, keywords))
+
+    def asm(self) -> str:
+        """Returns the assembly of the kernel's file."""
+        return tools.emitted(self, "asm")
+
+    def ir(self, after: str | None = None) -> str:
+        """Returns the intermediate representation after the pass of this name, or after all passes."""
+        return tools.emitted(self, "ir", *([] if after is None else ["--stop-after", after]))
+
+    def explain_tiles(self) -> str:
+        """Returns which block sizes the compiler has chosen, and why."""
+        return tools.explained(self, "--tiles")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
+
+    def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+        """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted."""
+        given = self._bind(args, keywords)
+        signature = self._signature(given)
+        known = _sizes(signature, given)
+        made = []
+        for parameter in signature:
+            if parameter.name in given:
+                continue
+            try:
+                shape = arrays.sizes_of(parameter.shape, known)
+            except KeyError:
+                raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
+                                f"pass an array for it") from None
+            given[parameter.name] = arrays.empty(shape, parameter.element, list(given.values()))
+            made.append(given[parameter.name])
+        result = None if not made else made[0] if len(made) == 1 else tuple(made)
+        return tuple(given[parameter.name] for parameter in signature), result
+
+    def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """Gives arguments their names. If not all parameters have positional arguments, outputs are left out."""
+        parameters = self.parameters
+        names = [p.name for p in parameters]
+        needed = [p.name for p in parameters if p.direction != "out"]
+        places = names if len(args) > len(needed) else needed
+        if len(args) > len(names):
+            raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
+        given = dict(zip(places, args))
+        for name, value in keywords.items():
+            if name not in names:
+                raise TypeError(f"{self.name} has no parameter '{name}'; its parameters are: {', '.join(names)}")
+            if name in given:
+                raise TypeError(f"{self.name} gets two arguments for '{name}'")
+            given[name] = value
+        missing = [name for name in needed if name not in given]
+        if missing:
+            raise TypeError(f"{self.name} needs an argument for {' and '.join(map(repr, missing))}")
+        return given
+
+    def _signature(self, given: Mapping[str, Any]) -> list[Parameter]:
+        """Returns the parameters for the element types of the given arrays."""
+        signatures = [[Parameter(*one) for one in signature] for signature in self.signatures]
+        if len(signatures) == 1:
+            return signatures[0]
+        for signature in signatures:
+            if all(_core.element(given[p.name]) == p.element for p in signature if p.direction and p.name in given):
+                return signature
+        return signatures[0]  # the call says what does not fit
+
+
+class Module:
+    """The kernels of a file. Each is an attribute with the name of the source: `module.softmax(x)`."""
+
+    def __init__(self, source: compiler.Source, device: str):
+        self._kernels: dict[str, Kernel] = {}
+        for kernel in _core.load(os.fspath(compiler.build(source)), device, Kernel):
+            kernel.source = source
+            self._kernels[kernel.name] = kernel
+
+    def __getattr__(self, name: str) -> Kernel:
+        try:
+            return self._kernels[name]
+        except KeyError:
+            raise AttributeError(f"there is no exported kernel '{name}'; the exported kernels are: {', '.join(self._kernels)}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._kernels]
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter(self._kernels.values())
+
+
+def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Mapping[str, object] | None = None,
+            opt_level: int | None = None) -> Module:
+    """Compiles a file, or a text that contains kernels, and returns its exported kernels.
+
+    device    where the kernels run, such as "host", "host?threads=1" or "opencl"
+    defines   values of generic parameters, such as {"BM": 64} or {"T": ["f32", "f64"]}
+    opt_level the optimization level, 0 to 3; results do not depend on it
+
+    Raises CompileError if kernelc reports errors. The result is kept on disk for later processes.
+    """
+    is_text = isinstance(source, str) and ("\n" in source or "{" in source)
+    path = pathlib.Path("source.kdl") if is_text else pathlib.Path(source)
+    return _build(path, str(source) if is_text else None, device, defines, opt_level)
+
+
+def _build(path: pathlib.Path, text: str | None, device: str, defines: Mapping[str, object] | None, opt_level: int | None) -> Module:
+    return Module(compiler.Source(path, text, compiler.target_of(device), compiler.options(defines, opt_level)), device)
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Makes a kernel of a function whose docstring contains the kernel's source. Takes the keyword arguments of `compile`.
+
+        @kernelc.kernel
+        def twice(x, y):
+            '''export kernel twice(x: in f32[N], y: out f32[N]) {
+                spmd for i in N by auto { y[i] = 2.0 * x[i]; }
+            }'''
+
+    Messages of the compiler name the lines of the Python file.
+    """
+    if function is None:
+        return lambda decorated: kernel(decorated, **options)
+    if not function.__doc__:
+        raise Error(f"the docstring of {function.__name__} must contain the source of a kernel")
+    path, text = _place(function)
+    module = _build(path, text, options.pop("device", "host"), options.pop("defines", None), options.pop("opt_level", None))
+    if options:
+        raise TypeError(f"kernelc.kernel has no option '{next(iter(options))}'")
+    made: Kernel = getattr(module, function.__name__)
+    return made
+
+
+def _place(function: Callable[..., Any]) -> tuple[pathlib.Path, str]:
+    """Returns the file name and the text to compile for a docstring, so that lines are those of the Python file."""
+    doc = function.__doc__ or ""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        file = pathlib.Path(inspect.getsourcefile(function) or "source").name
+    except (OSError, TypeError):
+        return pathlib.Path(f"{function.__name__}.kdl"), doc
+    start = "".join(lines).find(doc[:doc.find("\n")] if "\n" in doc else doc)
+    if start < 0:  # the docstring contains escapes
+        return pathlib.Path(f"{file}.kdl"), doc
+    before = "".join(lines)[:start]
+    column = start - (before.rfind("\n") + 1)
+    return pathlib.Path(f"{file}.kdl"), "\n" * (first - 1 + before.count("\n")) + " " * column + doc
+
+
+def _sizes(signature: list[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the sizes that the given arrays determine."""
+    known: dict[str, int] = {}
+    for parameter in signature:
+        shape = getattr(given.get(parameter.name), "shape", ())
+        known.update({name: int(size) for name, size in zip(parameter.sizes, shape) if isinstance(name, str)})
+    return known
+
+
+def _text(parameter: Parameter) -> str:
+    words = " ".join(word for word in (parameter.direction, parameter.element + parameter.shape) if word)
+    return f"{parameter.name}: {words}"

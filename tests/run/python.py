@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Tests the Python package in the build tree: calls, errors, the cache, threads and forks. Each check runs in an interpreter of its
+own that finds the package."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from shared import checks
+
+PACKAGE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"
+
+BEGIN = '''
+import gc, os, pathlib, threading, time
+import numpy as np
+import kernelc
+
+SOURCE = """
+export kernel axpy(a: f32, x: in f32[N], y: inout f32[N]) {
+    spmd for i in N by 64 { y[i] += a * x[i]; }
+}
+export kernel both<T: f32 | f64 | i32>(x: in T[M, N], twice: out T[N, M], row: out T[2 * N + 1]) {
+    spmd for i in M by 8, j in N by 8 { twice[j, i] = x[i, j] + x[i, j]; }
+    spmd for k in 2 * N + 1 by 8 { row[k] = 7; }
+}
+export kernel at(x: in u8[N], i: i32, y: out u8[1]) {
+    spmd for k in 1 by 1 { y[k] = x[i + k]; print("read", i); }
+}
+"""
+
+def fails(what, kind, call):
+    try:
+        call()
+    except kind as error:
+        assert what in str(error), f"{kind.__name__}: {error}"
+    else:
+        raise AssertionError(f"no {kind.__name__} with {what}")
+
+class OnlyDlpack:
+    """An array without the buffer protocol."""
+    def __init__(self, array): self.array = array
+    def __dlpack__(self, **keywords): return self.array.__dlpack__()
+    def __dlpack_device__(self): return self.array.__dlpack_device__()
+
+module = kernelc.compile(SOURCE)
+'''
+
+# Each check: what holds, and the Python text that shows it.
+CHECKS = {
+    "outputs are written in place": '''
+x, y = np.arange(100, dtype="f4"), np.ones(100, "f4")
+assert module.axpy(2.0, x, y) is None
+assert (y == 2 * x + 1).all()
+''',
+    "omitted outputs are allocated, for each element type": '''
+for kind in ("f4", "f8", "i4"):
+    x = np.arange(12).reshape(3, 4).astype(kind)
+    twice, row = module.both(x)
+    assert twice.dtype == row.dtype == kind and (twice == 2 * x.T).all() and row.shape == (9,) and (row == 7).all()
+    kept = np.empty(9, kind)
+    assert (module.both(x, row=kept) == twice).all() and (kept == 7).all()
+''',
+    "arguments have names": '''
+y = np.ones(5, "f4")
+module.axpy(y=y, x=np.ones(5, "f4"), a=3)
+assert (y == 4).all()
+''',
+    "views with gaps are not copied": '''
+whole = np.zeros((10, 20), "f4")
+module.both(np.ones((20, 10), "f4")[:, :7], whole[:7], np.empty(15, "f4"))
+assert (whole[:7] == 2).all() and (whole[7:] == 0).all()
+''',
+    "numbers of cores do not matter": '''
+x = np.random.rand(50, 60).astype("f4")
+assert all((module.both[cores](x)[0] == module.both(x)[0]).all() for cores in (1, 2, 7))
+''',
+    "arrays of DLPack": '''
+x, y = np.arange(9, dtype="f4"), np.zeros(9, "f4")
+module.axpy(1, OnlyDlpack(x), OnlyDlpack(y))
+assert (y == x).all()
+''',
+    "wrong arguments": '''
+x, y = np.ones(5, "f4"), np.ones(5, "f4")
+locked = np.ones(5, "f4")
+locked.flags.writeable = False
+fails("axpy is called with x: f64[5]", TypeError, lambda: module.axpy(1, x.astype("f8"), y))
+fails("needs an argument for 'y'", TypeError, lambda: module.axpy(1, x))
+fails("no parameter 'z'", TypeError, lambda: module.axpy(1, x, z=y))
+fails("two arguments for 'x'", TypeError, lambda: module.axpy(1, x, x=y))
+fails("has 3 parameters, but is called with 4", TypeError, lambda: module.axpy(1, x, y, y))
+fails("must be a number (f32)", TypeError, lambda: module.axpy("1", x, y))
+fails("'x' must be an array", TypeError, lambda: module.axpy(1, 2, y))
+fails("'y' is read-only", ValueError, lambda: module.axpy(1, x, locked))
+fails("share memory", kernelc.ArgumentError, lambda: module.axpy(1, x, x))
+fails("size N is 5", kernelc.ArgumentError, lambda: module.axpy(1, x, np.ones(4, "f4")))
+fails("elements of format", TypeError, lambda: module.axpy(1, x.astype(">f4"), y))
+fails("pass a copy", ValueError, lambda: module.axpy(1, np.zeros(5, [("a", "f4"), ("b", "u1")])["a"], y))
+fails("i32 cannot represent", OverflowError, lambda: module.at(np.ones(3, "u1"), 2**31))
+fails("must be an integer", TypeError, lambda: module.at(np.ones(3, "u1"), 0.5))
+fails("no exported kernel 'nothing'", AttributeError, lambda: module.nothing)
+assert (y == 1).all()
+''',
+    "empty arrays": '''
+module.axpy(1, np.zeros(0, "f4"), np.zeros(0, "f4"))
+assert module.both(np.zeros((0, 4), "f4"))[0].shape == (4, 0)
+''',
+    "a trap is an exception with its line": '''
+fails("source.kdl:10:", kernelc.Trap, lambda: module.at(np.ones(3, "u1"), 3))
+assert module.at(np.array([4, 5], "u1"), 1)[0] == 5
+''',
+    "kernels print to sys.stdout": '''
+import contextlib, io
+text = io.StringIO()
+with contextlib.redirect_stdout(text):
+    module.at(np.ones(3, "u1"), 2)
+assert text.getvalue() == "read 2\\n", text.getvalue()
+''',
+    "calls can be enqueued": '''
+x = np.random.rand(300, 200).astype("f4")
+pending = [module.both.submit(x) for _ in range(5)]
+assert all((one.result()[0] == 2 * x.T).all() and one.done() for one in pending)
+fails("index", kernelc.Trap, lambda: module.at.submit(np.ones(1, "u1"), 9).result())
+module.both.submit(x)
+''',
+    "errors of the compiler": '''
+try:
+    kernelc.compile("export kernel f(x: out f32[N]) {\\n    spmd for i in N by 8 { x[i] = y; }\\n}")
+except kernelc.CompileError as error:
+    assert "source.kdl:2:35: error: unknown name 'y' [E0302]" in str(error), error
+    assert [(one["id"], one["line"], one["column"]) for one in error.diagnostics] == [("E0302", 2, 35)]
+else:
+    raise AssertionError("no error")
+fails("No such file", FileNotFoundError, lambda: kernelc.compile("missing.kdl"))
+''',
+    "options": '''
+source = "export kernel f<D: int>(x: out i32[D]) { spmd for i in D by 8 { x[i] = D; } }"
+made = kernelc.compile(source, defines={"D": 3}, opt_level=0, device="host?threads=1").f
+assert (made(np.empty(3, "i4")) is None) and (made() == 3).all()
+assert (kernelc.compile(source, defines={"D": 5}, device="debug").f() == 5).all()
+''',
+    "tools": '''
+y = np.zeros(5, "f4")
+assert module.axpy.verify(0.1, np.ones(5, "f4"), y) == "verify: equal to the reference, bit for bit"
+assert "axpy" in module.axpy.asm() and 'after "check-bounds"' in module.axpy.ir(after="check-bounds")
+assert "kernel axpy" in module.axpy.explain_tiles()
+''',
+    "threads": '''
+def work(n):
+    for _ in range(300):
+        y = np.full(1000, n, "f4")
+        module.axpy(2, np.ones(1000, "f4"), y)
+        if not (y == n + 2).all(): wrong.append(n)
+wrong = []
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for one in threads: one.start()
+for one in threads: one.join()
+assert not wrong
+''',
+    "a forked process": '''
+module.axpy(1, np.ones(9, "f4"), np.ones(9, "f4"))
+child = os.fork()
+if child == 0:
+    y = np.ones(9, "f4")
+    module.axpy(2, np.ones(9, "f4"), y)
+    os._exit(0 if (y == 3).all() else 1)
+assert os.waitpid(child, 0)[1] == 0
+y = np.ones(9, "f4")
+module.axpy(2, np.ones(9, "f4"), y)
+assert (y == 3).all()
+''',
+    "nothing leaks": '''
+import tracemalloc, resource
+x, y = np.ones(16, "f4"), np.ones(16, "f4")
+def many():
+    for _ in range(50000): module.axpy(0, x, y)
+    for _ in range(3000): module.both(np.ones((2, 2)))
+    for _ in range(3000): fails("share", ValueError, lambda: module.axpy(0, x, x))
+many()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(3): many()
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000
+''',
+}
+
+DECORATED = BEGIN + '''
+@kernelc.kernel(device="host?threads=1")
+def twice(x, y):
+    """export kernel twice(x: in f32[N], y: out f32[N]) {
+        spmd for i in N by 64 { y[i] = 2.0 * x[i + 0]; }
+    }"""
+
+assert (twice(np.ones(3, "f4")) == 2).all()
+try:
+    @kernelc.kernel
+    def wrong(x, y):
+        """export kernel wrong(x: in f32[N], y: out f32[N]) {
+            spmd for i in N by 64 { y[i] = 2.0 * z[i]; }
+        }"""
+except kernelc.CompileError as error:
+    line = next(n for n, text in enumerate(open(__file__), 1) if "* z[i]" in text)
+    assert f"decorated.py:{line}:50: error" in str(error), error
+else:
+    raise AssertionError("no error")
+'''
+
+
+def run(text, folder, name="check.py"):
+    file = folder / name
+    file.write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "KDL_CACHE_DIR": str(folder / "cache")}
+    return subprocess.run([sys.executable, "-W", "error", file], capture_output=True, text=True, timeout=120, env=environment)
+
+
+def check_cache(folder):
+    """A file is compiled again when it, or a file that it imports, has changed."""
+    (folder / "part.kdl").write_text("export fn one() -> i32 { return 1; }\n")
+    (folder / "main.kdl").write_text("import part;\nexport kernel f(x: out i32[1]) { spmd for i in 1 by 1 { x[i] = part.one(); } }\n")
+    text = f'import kernelc\nprint(kernelc.compile("{folder}/main.kdl").f()[0])\n'
+    first = run(text, folder)
+    checks.expect("the first process compiles", first.returncode == 0, first.stderr)
+    if first.returncode != 0:
+        return
+    entries = list((folder / "cache/python").iterdir())
+    second = run(text, folder)
+    checks.expect("the second process uses the cache", (first.stdout, second.stdout) == ("1\n", "1\n") and
+                  list((folder / "cache/python").iterdir()) == entries, first.stderr + second.stderr)
+    (folder / "part.kdl").write_text("export fn one() -> i32 { return 2; }\n")
+    third = run(text, folder)
+    checks.expect("a changed import is compiled", third.stdout == "2\n", third.stdout + third.stderr)
+    checks.expect("the old entry is gone", len(list((folder / "cache/python").iterdir())) == len(entries))
+
+
+def main():
+    if not list(PACKAGE.glob("kernelc/_core*.so")):
+        print("the build has no Python package, because Python's headers are missing")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for what, text in CHECKS.items():
+            done = run(BEGIN + text, folder)
+            checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
+        done = run(DECORATED, folder, "decorated.py")
+        checks.expect("docstrings", done.returncode == 0, done.stdout + done.stderr)
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        check_cache(folder)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
