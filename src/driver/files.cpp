@@ -103,6 +103,13 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
   return std::nullopt;
 }
 
+std::optional<std::string> ReadStandardInput(size_t max_bytes, DiagnosticEngine& diagnostics) {
+  Result<std::string> text = kdl::ReadStandardInput(max_bytes);
+  if (text.ok()) return std::move(*text);
+  diagnostics.Report(diag::CannotRead, {}, "standard input", text.failure().message);
+  return std::nullopt;
+}
+
 bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
               std::string_view how, DiagnosticEngine& diagnostics) {
   std::error_code none;

@@ -16,6 +16,9 @@ namespace kdl::driver {
 std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
                                          DiagnosticEngine& diagnostics);
 
+/// Reads standard input to its end. Reports an error if it is longer than `max_bytes`.
+std::optional<std::string> ReadStandardInput(size_t max_bytes, DiagnosticEngine& diagnostics);
+
 /// A file to be written.
 struct OutputFile {
   std::string path;

@@ -64,6 +64,20 @@ Status WriteTo(int stream, const std::string& path, std::string_view bytes) {
   return {};
 }
 
+Result<std::string> ReadAll(int descriptor, const std::string& path, size_t max_bytes) {
+  std::string text;
+  char block[1 << 16];
+  for (;;) {
+    ssize_t got = ::read(descriptor, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemFailure("read", path);
+    if (got == 0) return text;
+    text.append(block, static_cast<size_t>(got));
+    if (text.size() > max_bytes)
+      return Failure{fmt::format("'{}' is larger than {} bytes, the maximum", path, max_bytes)};
+  }
+}
+
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
@@ -77,25 +91,13 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
         fmt::format("cannot read '{}': it is {}", path,
                     S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file")};
   }
-  std::string text;
-  char block[1 << 16];
-  for (;;) {
-    ssize_t got = ::read(descriptor, block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      Failure failure = SystemFailure("read", path);
-      ::close(descriptor);
-      return failure;
-    }
-    if (got == 0) break;
-    text.append(block, static_cast<size_t>(got));
-    if (text.size() > max_bytes) break;
-  }
+  Result<std::string> text = ReadAll(descriptor, path, max_bytes);
   ::close(descriptor);
-  if (text.size() > max_bytes) {
-    return Failure{fmt::format("'{}' is larger than {} bytes, the maximum", path, max_bytes)};
-  }
   return text;
+}
+
+Result<std::string> ReadStandardInput(size_t max_bytes) {
+  return ReadAll(STDIN_FILENO, "standard input", max_bytes);
 }
 
 Result<std::string> ThroughLinks(const std::string& path) {

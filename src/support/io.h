@@ -12,6 +12,9 @@ namespace kdl {
 /// is missing, unreadable, too long, or not a regular file (a folder, a device or a pipe).
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
+/// Reads standard input to its end. Fails if it cannot be read or is longer than `max_bytes`.
+Result<std::string> ReadStandardInput(size_t max_bytes);
+
 /// The maximum number of bytes that are read from a file that an external tool has written.
 inline constexpr size_t kMostOfTool = size_t{1} << 32;
 
