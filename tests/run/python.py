@@ -139,6 +139,12 @@ fails("No such file", FileNotFoundError, lambda: kernelc.compile("missing.kdl"))
 source = "export kernel f<D: int>(x: out i32[D]) { spmd for i in D by 8 { x[i] = D; } }"
 made = kernelc.compile(source, defines={"D": 3}, opt_level=0, device="host?threads=1").f
 assert (made(np.empty(3, "i4")) is None) and (made() == 3).all()
+both = kernelc.compile(source, defines={"D": [3, 5]}).f
+for size in (3, 5):
+    x = np.zeros(size, "i4")
+    both(x)
+    assert (x == size).all()
+fails("f is called with x: i32[4]", TypeError, lambda: both(np.zeros(4, "i4")))
 assert (kernelc.compile(source, defines={"D": 5}, device="debug").f() == 5).all()
 ''',
     "tools": '''

@@ -19,19 +19,41 @@ bool IsElementType(std::string_view text) {
   return false;
 }
 
-/// Returns those constants of "T=f32, BM=64" whose values are types, in angle brackets: "<T=f32>". Constants
-/// with other values differ between the processor levels that a kernel is compiled for.
-std::string TypesOf(std::string_view constants) {
-  std::string types;
-  while (!constants.empty()) {
-    std::string_view one = constants.substr(0, constants.find(','));
-    constants.remove_prefix(std::min(one.size() + 1, constants.size()));
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    if (!IsElementType(one.substr(std::min(one.find('=') + 1, one.size())))) continue;
-    types += types.empty() ? "<" : ", ";
-    types += one;
+/// The constants of a variant, such as "T=f32" and "BM=64".
+std::vector<std::string_view> Constants(const kdl_variant& variant) {
+  std::vector<std::string_view> all;
+  std::string_view text = variant.constants;
+  while (!text.empty()) {
+    std::string_view one = text.substr(0, text.find(", "));
+    text.remove_prefix(std::min(one.size() + 2, text.size()));
+    all.push_back(one);
   }
-  return types.empty() ? types : types + ">";
+  return all;
+}
+
+std::vector<std::string_view> Types(const kdl_variant& variant) {
+  std::vector<std::string_view> constants = Constants(variant);
+  std::erase_if(constants, [](std::string_view constant) {
+    return !IsElementType(constant.substr(std::min(constant.find('=') + 1, constant.size())));
+  });
+  return constants;
+}
+
+/// Returns the constants that distinguish a variant from the others of its kernel, in angle brackets: "<T=f32>".
+/// Other constants, such as block sizes that the compiler has chosen, differ between processor levels.
+std::string Distinction(const kdl_kernel& kernel, const kdl_variant& variant) {
+  std::vector<std::string_view> types = Types(variant);
+  std::string text;
+  for (std::string_view constant : Constants(variant)) {
+    bool is_shared = std::all_of(
+        kernel.variants, kernel.variants + kernel.variant_count, [&](const kdl_variant& other) {
+          std::vector<std::string_view> constants = Constants(other);
+          return Types(other) != types || std::ranges::find(constants, constant) != constants.end();
+        });
+    if (is_shared && std::ranges::find(types, constant) == types.end()) continue;
+    text += (text.empty() ? "<" : ", ") + std::string(constant);
+  }
+  return text.empty() ? text : text + ">";
 }
 
 }  // namespace
@@ -66,7 +88,7 @@ void Library::AddFunctions(const kdl_image& image) {
     for (int32_t v = 0; v < kernel.variant_count; ++v) {
       const kdl_variant& variant = kernel.variants[v];
       std::string lookup =
-          std::string(image.module) + "." + kernel.name + TypesOf(variant.constants);
+          std::string(image.module) + "." + kernel.name + Distinction(kernel, variant);
       auto same = [&](const Function& function) { return function.lookup == lookup; };
       if (std::ranges::none_of(functions_, same))
         functions_.push_back({kernel.name, std::move(lookup), &variant});
