@@ -239,6 +239,13 @@ def check_cache(folder):
     checks.expect("the old entry is gone", len(list((folder / "cache/python").iterdir())) == len(entries))
 
 
+def check_types():
+    """The annotations are right, as far as a strict type checker can tell."""
+    run = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--cache-dir", os.devnull, "-p", "kernelc"], cwd=PACKAGE,
+                         capture_output=True, text=True, timeout=300)
+    checks.expect("types", run.returncode == 0, run.stdout + run.stderr)
+
+
 def main():
     if not list(PACKAGE.glob("kernelc/_core*.so")):
         print("the build has no Python package, because Python's headers are missing")
@@ -252,6 +259,7 @@ def main():
         checks.expect("docstrings", done.returncode == 0, done.stdout + done.stderr)
         shutil.rmtree(folder / "cache", ignore_errors=True)
         check_cache(folder)
+    check_types()
     return checks.end()
 
 

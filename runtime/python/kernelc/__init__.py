@@ -8,7 +8,7 @@
 
 import os
 
-from . import _core
+from ._core import after_fork
 from .compiler import CompileWarning
 from .errors import ArgumentError, CompileError, DeviceError, Error, Trap, VerifyError
 from .module import Kernel, Module, Parameter, compile, kernel
@@ -16,4 +16,4 @@ from .module import Kernel, Module, Parameter, compile, kernel
 __all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceError", "Error", "Kernel", "Module", "Parameter", "Trap",
            "VerifyError", "compile", "kernel"]
 
-os.register_at_fork(after_in_child=_core.after_fork)
+os.register_at_fork(after_in_child=after_fork)

@@ -22,7 +22,7 @@ def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
         return torch.empty(tuple(shape), dtype=getattr(torch, _NAMES[element]))
     import numpy
     if element in _NARROW:
-        import ml_dtypes  # NumPy has no such type of its own
+        import ml_dtypes  # type: ignore  # NumPy has no such type of its own
         return numpy.empty(shape, getattr(ml_dtypes, _NAMES[element]))
     return numpy.empty(shape, _NAMES[element])
 
@@ -36,11 +36,12 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
     """Returns the sizes that a shape such as "[M, 2 * N]" has for these values of its names. Raises KeyError for an unknown name."""
     def value(node: ast.expr) -> int:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            return node.value
+            return int(node.value)
         if isinstance(node, ast.Name):
             return known[node.id]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](value(node.left), value(node.right))
+            size: int = _OPERATORS[type(node.op)](value(node.left), value(node.right))
+            return size
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
             return _FUNCTIONS[node.func.id](*map(value, node.args))
         raise KeyError(shape)

@@ -8,7 +8,9 @@ import pathlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from . import _core, arrays, compiler, tools
+from . import arrays, compiler, tools
+from ._core import Kernel as CoreKernel
+from ._core import element, load
 from .errors import Error
 
 
@@ -22,7 +24,7 @@ class Parameter(NamedTuple):
     sizes: tuple[str | int | None, ...]  #: for each axis: its name, its constant size, or None for an expression
 
 
-class Kernel(_core.Kernel):
+class Kernel(CoreKernel):
     """A kernel, to be called with arrays and numbers.
 
     Arguments are in the order of the source or have the names of the source. Outputs may be omitted; they are then allocated and
@@ -106,7 +108,7 @@ class Kernel(_core.Kernel):
         if len(signatures) == 1:
             return signatures[0]
         for signature in signatures:
-            if all(_core.element(given[p.name]) == p.element for p in signature if p.direction and p.name in given):
+            if all(element(given[p.name]) == p.element for p in signature if p.direction and p.name in given):
                 return signature
         return signatures[0]  # the call says what does not fit
 
@@ -116,7 +118,7 @@ class Module:
 
     def __init__(self, source: compiler.Source, device: str):
         self._kernels: dict[str, Kernel] = {}
-        for kernel in _core.load(os.fspath(compiler.build(source)), device, Kernel):
+        for kernel in load(os.fspath(compiler.build(source)), device, Kernel):
             kernel.source = source
             self._kernels[kernel.name] = kernel
 
