@@ -27,9 +27,13 @@ def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
     return numpy.empty(shape, _NAMES[element])
 
 
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv, ast.Mod: operator.mod}
-_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b)}
+_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceil_div": _ceil_div}
 
 
 def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
