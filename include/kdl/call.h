@@ -62,6 +62,38 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done);
 
+/* ---- bound calls ---- */
+
+/* A kernel with its arguments, which are checked once for many calls. */
+typedef struct kdl_bound_call kdl_bound_call;
+
+/* Performs all checks of kdl_kernels_call and reserves all memory that the calls need. Sizes, pointers and
+ * scalars stay the same in all calls. The contents of the tensors may change between calls. */
+kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
+                            const kdl_value* values, kdl_bound_call** bound);
+
+/* Calls the kernel like kdl_kernels_call. Everything that depends on the contents of tensors is checked in
+ * each call: indices, assertions, and on `debug` the conditions that `requires` states. If the kernel traps,
+ * the call returns that error; later calls run normally. Several threads may run different bound calls at
+ * once, but not the same one.
+ *
+ * On `host`, a call that does all its work on the calling thread allocates no memory, takes no lock and makes
+ * no system call, unless the kernel prints or traps. That is the case on `host?threads=1`, and otherwise if
+ * the tensors have few bytes or the kernel has only one block. The key `cpus` keeps the calling thread on a
+ * processor during the call, which takes system calls. A call that uses several threads waits for other
+ * callers of the same threads, and wakes them if they sleep.
+ *
+ * On a device with its own memory, each call copies the inputs to the device and the outputs back. The memory
+ * there is allocated when the call is bound. If a trace is written, each call is enqueued like
+ * kdl_kernels_call_async, so that it appears there. */
+kdl_error* kdl_bound_call_run(kdl_bound_call* bound);
+
+/* Frees a bound call, which must not be running. NULL is allowed. kdl_kernels_close releases everything that
+ * the bound calls of its kernels use: afterwards they return errors, but still have to be freed. The caller
+ * must not close kernels while it binds, runs or frees a bound call of them. After the context has been
+ * destroyed, bound calls may still be freed, but not used in any other way. */
+void kdl_bound_call_free(kdl_bound_call* bound);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -100,6 +100,7 @@ typedef struct kdl_launch_request {
    * as cancelled, whatever result the device reports. */
   kdl_launch* launch;
   const kdl_observer* observer; /* NULL if the launch is not observed */
+  void* prepared; /* NULL, or the result of `prepare`; absent in older versions of the struct */
 } kdl_launch_request;
 
 /* The operations of a device with its own memory. All offsets are inside the memory. */
@@ -202,6 +203,11 @@ typedef struct kdl_device_ops {
   /* Returns the device's properties, as kdl_device_get_properties does. May be NULL. May be called at any
    * time. */
   int64_t (*properties)(void* device, kdl_property* properties, int64_t capacity);
+  /* Reserves what launches of this request need, such as memory, so that each of them takes less time. They
+   * run one after another, with the result in `prepared`. `discard` frees it. Both are NULL if there is
+   * nothing to reserve; they are absent in older versions of the struct. */
+  kdl_error* (*prepare)(void* device, const kdl_launch_request* request, void** prepared);
+  void (*discard)(void* device, void* prepared);
 } kdl_device_ops;
 
 /* Registers a kind of device with the context. The structs are copied; a kind that already exists is

@@ -1,19 +1,20 @@
 // The part of the C interface that calls kernels with plain pointers to data.
 #include "api/api.h"
+#include "api/bound_call.h"
 #include "api/calls.h"
 
 using namespace kdl::runtime;
 
 namespace {
 
-// Like Guard in api.h, but first checks that `kernels` is a valid handle and that its context was not created
-// before a fork. The called function need not check this again.
-template <class Call>
-kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
+// Like Guard in api.h, but first checks that the handle is valid and that its context was not created before a
+// fork. The called function need not check this again. `what` describes a handle that is NULL.
+template <class Kernels, class Call>
+kdl_error* GuardCall(const Kernels* kernels, const char* what, Call call) noexcept {
   return Guard([&]() -> Error {
-    if (kernels == nullptr) return Invalid("call of kernels that are not open: NULL");
+    if (kernels == nullptr) return Invalid("call of ", what, ": NULL");
     if (!IsOurs(kernels)) return Invalid("call of kernels: the handle", kForeign);
-    if (Unwrap(kernels)->scheduler().in_child()) {
+    if (Unwrap(kernels)->in_child()) {
       return Fail(KDL_ERROR_UNSUPPORTED,
                   "call of kernels that were opened by the process from which this one was forked; "
                   "open them here");
@@ -21,6 +22,8 @@ kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
     return call();
   });
 }
+
+constexpr const char* kNotOpen = "kernels that are not open";
 
 }  // namespace
 
@@ -44,20 +47,43 @@ kdl_error* kdl_kernels_open(kdl_context* context, const kdl_image* const* images
 
 void kdl_kernels_close(kdl_kernels* kernels) {
   GuardQuiet([&] {
-    if (kernels != nullptr && !Unwrap(kernels)->scheduler().in_child()) delete Unwrap(kernels);
+    if (kernels != nullptr && !Unwrap(kernels)->in_child()) delete Unwrap(kernels);
   });
 }
 
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values) {
-  return GuardCall(kernels, [&] { return Unwrap(kernels)->Call(kernel, sizes, values); });
+  return GuardCall(kernels, kNotOpen, [&] { return Unwrap(kernels)->Call(kernel, sizes, values); });
 }
 
 kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done) {
-  return GuardCall(kernels, [&]() -> Error {
+  return GuardCall(kernels, kNotOpen, [&]() -> Error {
     if (done == nullptr) return Invalid("kdl_kernels_call_async: done is NULL");
     return Unwrap(kernels)->CallAsync(kernel, sizes, values, after, after_count, done);
+  });
+}
+
+kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
+                            const kdl_value* values, kdl_bound_call** bound) {
+  return GuardCall(kernels, kNotOpen, [&]() -> Error {
+    if (bound == nullptr) return Invalid("kdl_kernels_bind: bound is NULL");
+    std::unique_ptr<BoundCall> made;
+    // The handle is const, because binding changes nothing that concurrent callers could notice.
+    auto& calls = const_cast<Calls&>(*Unwrap(kernels));
+    KDL_RETURN_IF_ERROR(calls.Bind(kernel, sizes, values, &made));
+    *bound = Wrap(made.release());
+    return nullptr;
+  });
+}
+
+kdl_error* kdl_bound_call_run(kdl_bound_call* bound) {
+  return GuardCall(bound, "a kernel that is not bound", [&] { return Unwrap(bound)->Run(); });
+}
+
+void kdl_bound_call_free(kdl_bound_call* bound) {
+  GuardQuiet([&] {
+    if (bound != nullptr && !Unwrap(bound)->in_child()) delete Unwrap(bound);
   });
 }

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "core/binding.h"
+#include "api/called_kernel.h"
+#include "core/device.h"
+#include "core/schedule.h"
 #include "core/scratch_pool.h"
 
 namespace kdl::runtime {
 
+class BoundCall;
 class Context;
 
 class Calls : public Handle {
@@ -19,42 +22,43 @@ class Calls : public Handle {
   // Finds the kernels. If `context` is null, creates a context for them.
   static Error Open(kdl_context* context, const kdl_image* const* images, const char* device,
                     std::span<const char* const> names, std::unique_ptr<Calls>* calls);
+  ~Calls() override;
 
-  // Returns an error if there is no kernel with this number, or if a required list is null.
-  Error Check(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
   Error Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
   Error CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
                   kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
+  Error Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+             std::unique_ptr<BoundCall>* bound);
 
-  Scheduler& scheduler() const { return *scheduler_; }
+  const std::shared_ptr<Scheduler>& scheduler() const { return scheduler_; }
+  bool in_child() const { return scheduler_->in_child(); }
+
+  // The bound calls of these kernels, which are closed together with the kernels.
+  void Remember(BoundCall* call);
+  void Forget(BoundCall* call);
 
  private:
-  struct Entry {
-    const kdl_function* function;
-    Candidate candidate;
-    void* module;  // the device's module for the image
-    bool has_sizes;
-  };
   struct Destroy {
     void operator()(kdl_context* context) const { kdl_context_destroy(context); }
   };
 
   Calls(std::shared_ptr<Scheduler> scheduler, Device& device)
-      : scheduler_(std::move(scheduler)), device_(&device), workspaces_(device.host_memory()) {}
+      : scheduler_(std::move(scheduler)), workspaces_(device.host_memory()) {
+    place_.device = &device;
+  }
   Error Find(kdl_context* context, const char* name);
-  // Runs the kernel on this thread, bypassing all queues.
-  Error CallHere(const Entry& entry, const std::int64_t* sizes, const kdl_value* values) const;
+  // Returns an error if there is no kernel with this number, or if a required list is null.
+  Error FindCalled(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+                   const CalledKernel** called) const;
 
   std::unique_ptr<kdl_context, Destroy> own_context_;
   // Shared, because kernels may be closed after their context is destroyed.
   std::shared_ptr<Scheduler> scheduler_;
-  Device* device_;
-  kdl_queue* queue_ = nullptr;
-  // The device that owns the caller's memory: `device_` itself, or `host`, in which case the data is copied.
-  kdl_device* owner_ = nullptr;
-  bool calls_here_ = false;
-  std::vector<Entry> entries_;
+  CallPlace place_;
+  std::vector<CalledKernel> kernels_;
   mutable ScratchPool workspaces_;
+  std::mutex bound_mutex_;
+  std::vector<BoundCall*> bound_;  // guarded by the mutex
 };
 
 }  // namespace kdl::runtime

@@ -370,7 +370,9 @@ constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops
           .submit = nullptr,
           .image_kind = kImageKind,
           .counts = Counts,
-          .properties = nullptr};
+          .properties = nullptr,
+          .prepare = nullptr,
+          .discard = nullptr};
 }
 
 }  // namespace

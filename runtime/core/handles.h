@@ -31,6 +31,7 @@ inline constexpr const char* kForeign =
     " belongs to another copy of the runtime in this process; a library with its own copy accepts "
     "only handles that it created";
 
+class BoundCall;
 class Buffer;
 class Caller;
 class Calls;
@@ -52,6 +53,7 @@ class Timeline;
   inline bool IsOurs(const handle* object) {                                      \
     return reinterpret_cast<const Handle*>(object)->is_ours();                    \
   }
+KDL_HANDLE(kdl_bound_call, BoundCall)
 KDL_HANDLE(kdl_buffer, Buffer)
 KDL_HANDLE(kdl_context, Context)
 KDL_HANDLE(kdl_device, Device)

@@ -240,7 +240,8 @@ void LaunchFrame::Fill(const Binding& binding, void* module, std::int32_t queue,
              .slice_bytes = binding.slice_bytes,
              .shared = shared,
              .launch = &launch,
-             .observer = nullptr};
+             .observer = nullptr,
+             .prepared = nullptr};
 }
 
 Error LaunchOperation::Prepare() {

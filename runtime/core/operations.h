@@ -22,6 +22,11 @@ struct LaunchFrame {
   // are device addresses, or null.
   void Fill(const Binding& binding, void* module, std::int32_t queue, void* workspace,
             void* shared);
+  // Prepares a frame that has been used for another launch with the same request.
+  void Rearm() {
+    launch.stop = 0;
+    host.ForgetPrinted();
+  }
 
   LaunchHost host;
   kdl_launch launch = {};

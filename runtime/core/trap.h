@@ -39,6 +39,7 @@ class LaunchHost {
   void SetVariant(const kdl_variant& variant) { variant_ = &variant; }
   // Returns an error if some of the launch's output was lost. Call this after the launch has run.
   Error CheckPrinted() const;
+  void ForgetPrinted() { print_error_.store(0, std::memory_order_relaxed); }
 
  private:
   static void Print(kdl_core* core, std::int32_t location, std::int32_t count,

@@ -80,7 +80,9 @@ const kdl_device_ops& CudaDeviceOps() {
                                       .submit = nullptr,
                                       .image_kind = "cuda",
                                       .counts = Counts,
-                                      .properties = CudaProperties};
+                                      .properties = CudaProperties,
+                                      .prepare = nullptr,
+                                      .discard = nullptr};
   return kOps;
 }
 

@@ -287,7 +287,9 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .submit = nullptr,
                                           .image_kind = "host",
                                           .counts = nullptr,
-                                          .properties = nullptr};
+                                          .properties = nullptr,
+                                          .prepare = nullptr,
+                                          .discard = nullptr};
   return kOps;
 }
 

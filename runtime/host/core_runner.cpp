@@ -39,68 +39,87 @@ bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
 }
 
+int CoreRunner::UsefulWorkers(const kdl_launch_request& request, int most) {
+  return static_cast<int>(std::min<std::int64_t>(
+      {most, request.busy_cores, std::max<std::int64_t>(request.instances, 1)}));
+}
+
 // Lays out a single block that contains all memory of the runner: the workers' shares of the cores, counters
 // for dynamic scheduling, frames and scratch.
-Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed) {
-  const std::int64_t frames = has_barriers() ? request_.core_num : workers;
-  frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
-  scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
-  const std::int64_t dynamic_counters_at =
+Error CoreRunner::LayOut(const kdl_launch_request& request, int workers, Layout* layout) {
+  const kdl_variant& variant = *request.variant;
+  const bool has_barriers = (variant.flags & KDL_VARIANT_SYNC) != 0;
+  const std::int64_t frames = has_barriers ? request.core_num : workers;
+  const std::int64_t frame_bytes = RoundUp(variant.frame_bytes, kBlockAlignment);
+  const std::int64_t scratch_bytes = RoundUp(variant.scratch_bytes, kSliceAlignment);
+  layout->dynamic_counters_at =
       RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kBlockAlignment);
-  const std::int64_t states_at =
-      dynamic_counters_at +
-      RoundUp(variant_.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
-  const std::int64_t states = has_barriers() ? request_.core_num : 0;
+  layout->states_at = layout->dynamic_counters_at +
+                      RoundUp(variant.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
+  const std::int64_t states = has_barriers ? request.core_num : 0;
   std::int64_t frames_at = 0;
-  std::int64_t scratch_at = 0;
-  std::int64_t bytes = 0;
-  if (__builtin_add_overflow(states_at, states, &frames_at) ||
+  if (__builtin_add_overflow(layout->states_at, states, &frames_at) ||
       frames_at > INT64_MAX - kBlockAlignment ||
-      __builtin_mul_overflow(frames, frame_bytes_, &scratch_at) ||
-      __builtin_add_overflow(scratch_at, RoundUp(frames_at, kBlockAlignment), &scratch_at) ||
-      __builtin_mul_overflow(scratch_bytes_, std::int64_t{workers}, &bytes) ||
-      __builtin_add_overflow(bytes, scratch_at, &bytes)) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
-                request_.core_num, " cores: their frames of ", frame_bytes_,
+      __builtin_mul_overflow(frames, frame_bytes, &layout->scratch_at) ||
+      __builtin_add_overflow(layout->scratch_at, RoundUp(frames_at, kBlockAlignment),
+                             &layout->scratch_at) ||
+      __builtin_mul_overflow(scratch_bytes, std::int64_t{workers}, &layout->bytes) ||
+      __builtin_add_overflow(layout->bytes, layout->scratch_at, &layout->bytes)) {
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request.kernel->name, "' on ",
+                request.core_num, " cores: their frames of ", frame_bytes,
                 " bytes each are 2^63 bytes or more");
   }
-  char* block = small_;
-  if (bytes > static_cast<std::int64_t>(sizeof small_)) {
-    *borrowed = scratch.Acquire(bytes);
-    block = borrowed->data;
-  }
-  if (block == nullptr) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request_.kernel->name, "' on ",
-                request_.core_num, " cores: not enough memory for ", bytes,
-                " bytes of frames and scratch memory");
-  }
-  shares_ = reinterpret_cast<Share*>(block);
-  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + dynamic_counters_at);
-  // The block is zeroed, and 0 means running.
-  states_ = reinterpret_cast<CoreState*>(block + states_at);
-  frames_ = block + RoundUp(frames_at, kBlockAlignment);
-  scratch_ = block + scratch_at;
-  std::memset(block, 0, static_cast<std::size_t>(scratch_at));
+  layout->frames_at = RoundUp(frames_at, kBlockAlignment);
   return nullptr;
 }
 
-Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) {
-  const auto most = std::min<std::int64_t>({pool.workers(), workers, request_.busy_cores,
-                                            std::max<std::int64_t>(request_.instances, 1)});
-  workers = static_cast<int>(most);
+Error CoreRunner::MemoryFor(const kdl_launch_request& request, int workers, std::int64_t* bytes) {
+  Layout layout;
+  KDL_RETURN_IF_ERROR(LayOut(request, workers, &layout));
+  *bytes = layout.bytes > kSmallBytes ? layout.bytes : 0;
+  return nullptr;
+}
+
+Error CoreRunner::OutOfMemoryFor(const kdl_launch_request& request, std::int64_t bytes) {
+  return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request.kernel->name, "' on ",
+              request.core_num, " cores: not enough memory for ", bytes,
+              " bytes of frames and scratch memory");
+}
+
+void CoreRunner::TakeMemory(const Layout& layout, char* memory) {
+  frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
+  scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
+  shares_ = reinterpret_cast<Share*>(memory);
+  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(memory + layout.dynamic_counters_at);
+  // The memory is zeroed, and 0 means running.
+  states_ = reinterpret_cast<CoreState*>(memory + layout.states_at);
+  frames_ = memory + layout.frames_at;
+  scratch_ = memory + layout.scratch_at;
+  std::memset(memory, 0, static_cast<std::size_t>(layout.scratch_at));
+}
+
+Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch, char* memory) {
+  workers_ = UsefulWorkers(request_, std::min(pool.workers(), workers));
+  Layout layout;
+  KDL_RETURN_IF_ERROR(LayOut(request_, workers_, &layout));
   ScratchPool::Block borrowed;
-  KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &borrowed));
-  workers_ = workers;
+  if (layout.bytes <= kSmallBytes) {
+    memory = small_;
+  } else if (memory == nullptr) {
+    borrowed = scratch.Acquire(layout.bytes);
+    memory = borrowed.data;
+    if (memory == nullptr) return OutOfMemoryFor(request_, layout.bytes);
+  }
+  TakeMemory(layout, memory);
   // Divide the work into eight chunks for each worker, so that no worker waits long for another.
-  if (workers > 1)
-    chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
+  chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers_} * 8));
   do {
-    DistributeShares();
     at_barrier_.store(0, std::memory_order_relaxed);
-    if (workers == 1) {
+    if (workers_ == 1) {
       Work(0);
     } else {
-      pool.RunJob(workers, [this](int worker) { Work(worker); });
+      DistributeShares();
+      pool.RunJob(workers_, [this](int worker) { Work(worker); });
     }
   } while (at_barrier_ > 0 && !stopped());
   if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
@@ -109,10 +128,6 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) 
 
 // Distributes the cores so that each worker gets consecutive cores.
 void CoreRunner::DistributeShares() {
-  if (workers_ == 1) {
-    new (&shares_[0]) Share{0, request_.busy_cores, shares_[0].left_ns};
-    return;
-  }
   const std::int64_t least = request_.busy_cores / workers_;
   const std::int64_t longer = request_.busy_cores % workers_;
   std::int64_t begin = 0;
@@ -167,27 +182,24 @@ void CoreRunner::WorkUntilDone(int worker) {
   core.frame = nullptr;
   core.trap = {};
   core.launch = &launch_;
+  if (workers_ == 1) return RunRange(0, request_.busy_cores, worker, &core);
   for (int n = 0; n < workers_ && !stopped(); ++n) {
     const int other = worker + n;
     RunShare(&shares_[other < workers_ ? other : other - workers_], worker, &core);
   }
 }
 
-std::int64_t CoreRunner::Claim(Share* share) {
-  if (workers_ > 1) return share->next.fetch_add(chunk_, std::memory_order_relaxed);
-  const std::int64_t begin = share->next.load(std::memory_order_relaxed);
-  share->next.store(begin + chunk_, std::memory_order_relaxed);
-  return begin;
+void CoreRunner::RunShare(Share* share, int worker, WorkerCore* core) {
+  while (share->next.load(std::memory_order_relaxed) < share->end && !stopped()) {
+    const std::int64_t begin = share->next.fetch_add(chunk_, std::memory_order_relaxed);
+    RunRange(begin, std::min(begin + chunk_, share->end), worker, core);
+  }
 }
 
-void CoreRunner::RunShare(Share* share, int worker, WorkerCore* core) {
-  while (share->next.load(std::memory_order_relaxed) < share->end) {
-    const std::int64_t begin = Claim(share);
-    const std::int64_t end = std::min(begin + chunk_, share->end);
-    for (std::int64_t at = begin; at < end; ++at) {
-      if (stopped()) return;
-      RunCore(core, worker, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.busy_cores));
-    }
+void CoreRunner::RunRange(std::int64_t begin, std::int64_t end, int worker, WorkerCore* core) {
+  for (std::int64_t at = begin; at < end; ++at) {
+    if (stopped()) return;
+    RunCore(core, worker, hooks_ == nullptr ? at : hooks_->CoreAt(at, request_.busy_cores));
   }
 }
 

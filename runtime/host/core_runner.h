@@ -31,9 +31,17 @@ class CoreRunner {
   CoreRunner(const CoreRunner&) = delete;
   CoreRunner& operator=(const CoreRunner&) = delete;
 
+  // Returns how many workers can share the work of a launch, if at most `most` are available.
+  static int UsefulWorkers(const kdl_launch_request& request, int most);
+  // Stores how many bytes of memory a runner with this number of workers needs, besides itself. It is often 0.
+  static Error MemoryFor(const kdl_launch_request& request, int workers, std::int64_t* bytes);
+  // Returns the error for a lack of that memory.
+  static Error OutOfMemoryFor(const kdl_launch_request& request, std::int64_t bytes);
+
   // Runs all cores to completion on at most `workers` workers. If cores trap, returns the trap of the
-  // lowest-numbered of them.
-  Error RunCores(WorkerPool& pool, int workers, ScratchPool& scratch);
+  // lowest-numbered of them. Uses `memory`, of the size that MemoryFor states, or borrows memory from
+  // `scratch` if it is null.
+  Error RunCores(WorkerPool& pool, int workers, ScratchPool& scratch, char* memory = nullptr);
 
  private:
   enum class CoreState : std::uint8_t { kRunning, kDone };
@@ -57,14 +65,22 @@ class CoreRunner {
     Wait waits[KDL_MAX_WAITS];  // indexed by stage
   };
 
-  Error LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed);
+  // Where the parts of the memory start.
+  struct Layout {
+    std::int64_t dynamic_counters_at = 0;
+    std::int64_t states_at = 0;
+    std::int64_t frames_at = 0;
+    std::int64_t scratch_at = 0;
+    std::int64_t bytes = 0;
+  };
+
+  static Error LayOut(const kdl_launch_request& request, int workers, Layout* layout);
+  void TakeMemory(const Layout& layout, char* memory);
   void DistributeShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
-  // Takes the next cores to run from a share, and returns the first of them. If there is only one worker, no
-  // atomic read-modify-write is needed.
-  std::int64_t Claim(Share* share);
   void RunShare(Share* share, int worker, WorkerCore* core);
+  void RunRange(std::int64_t begin, std::int64_t end, int worker, WorkerCore* core);
   void RunCore(WorkerCore* core, int worker, std::int64_t core_id);
   static void NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state);
   void Stop(std::int64_t core_id, Error error);
@@ -78,9 +94,10 @@ class CoreRunner {
   CoreHooks* hooks_;
   kdl_launch& launch_;
   int workers_ = 1;
-  // Used instead of a borrowed block if the launch needs little memory.
-  alignas(64) char small_[512];
-  // These point into `small_` or into the borrowed block.
+  static constexpr std::int64_t kSmallBytes = 512;
+  // Used if the launch needs little memory.
+  alignas(64) char small_[kSmallBytes];
+  // These point into `small_` or into other memory.
   Share* shares_ = nullptr;  // one for each worker
   char* scratch_ = nullptr;  // a slice for each worker
   char* frames_ = nullptr;   // one for each core if there are barriers, else one for each worker

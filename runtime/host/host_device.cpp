@@ -1,6 +1,7 @@
 #include "host/host_device.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/processor.h"
@@ -34,10 +35,12 @@ struct HostDevice {
       : options(chosen),
         pool(static_cast<int>(chosen.threads), chosen.pin != 0 ? chosen.cpus : std::vector<int>(),
              hooks),
-        scratch(HostMemory(hooks)) {}
+        memory(hooks),
+        scratch(memory) {}
 
   HostOptions options;
   WorkerPool pool;
+  HostMemory memory;
   ScratchPool scratch;
 };
 
@@ -136,12 +139,54 @@ bool IsLittleWork(const kdl_launch_request& request) {
   return bytes < kLittleWorkBytes;
 }
 
+int WorkersFor(HostDevice& host, const kdl_launch_request& request) {
+  return host.pool.workers() == 1 || IsLittleWork(request) ? 1 : host.pool.workers();
+}
+
+// What the launches of one request share: the number of workers, and the memory of the runner.
+class Prepared {
+ public:
+  Prepared(int workers, std::int64_t bytes, const HostMemory& memory)
+      : workers_(workers),
+        bytes_(bytes),
+        memory_(memory),
+        data_(bytes > 0 ? static_cast<char*>(memory.Allocate(bytes)) : nullptr) {}
+  ~Prepared() { memory_.Free(data_, bytes_); }
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  int workers() const { return workers_; }
+  char* data() const { return data_; }
+  bool is_complete() const { return bytes_ == 0 || data_ != nullptr; }
+
+ private:
+  const int workers_;
+  const std::int64_t bytes_;
+  const HostMemory memory_;
+  char* const data_;
+};
+
+kdl_error* Prepare(void* device, const kdl_launch_request* request, void** prepared) {
+  auto& host = *static_cast<HostDevice*>(device);
+  const int workers = CoreRunner::UsefulWorkers(*request, WorkersFor(host, *request));
+  std::int64_t bytes = 0;
+  if (Error error = CoreRunner::MemoryFor(*request, workers, &bytes)) return error.release();
+  auto made = std::make_unique<Prepared>(workers, bytes, host.memory);
+  if (!made->is_complete()) return CoreRunner::OutOfMemoryFor(*request, bytes).release();
+  *prepared = made.release();
+  return nullptr;
+}
+
+void Discard(void*, void* prepared) { delete static_cast<Prepared*>(prepared); }
+
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
   auto& host = *static_cast<HostDevice*>(device);
+  const auto* prepared = static_cast<const Prepared*>(request->prepared);
   const OnProcessor here(CallersProcessor(host.options));
   CoreRunner runner(*request, *request->args, request->workspace, request->shared, nullptr);
-  const int workers = IsLittleWork(*request) ? 1 : host.pool.workers();
-  Error error = runner.RunCores(host.pool, workers, host.scratch);
+  const int workers = prepared != nullptr ? prepared->workers() : WorkersFor(host, *request);
+  Error error = runner.RunCores(host.pool, workers, host.scratch,
+                                prepared != nullptr ? prepared->data() : nullptr);
   done.call(done.context, error.release());
 }
 
@@ -161,7 +206,9 @@ const kdl_device_ops& HostDeviceOps() {
                                           .submit = nullptr,
                                           .image_kind = "host",
                                           .counts = nullptr,
-                                          .properties = nullptr};
+                                          .properties = nullptr,
+                                          .prepare = Prepare,
+                                          .discard = Discard};
   return kOps;
 }
 

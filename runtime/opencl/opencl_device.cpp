@@ -123,7 +123,9 @@ const kdl_device_ops& OpenclDeviceOps() {
                                       .submit = nullptr,
                                       .image_kind = "opencl",
                                       .counts = Counts,
-                                      .properties = OpenclProperties};
+                                      .properties = OpenclProperties,
+                                      .prepare = nullptr,
+                                      .discard = nullptr};
   return kOps;
 }
 

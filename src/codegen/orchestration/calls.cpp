@@ -23,7 +23,7 @@ namespace kdl::codegen {
 
 namespace {
 
-enum class Kind : uint8_t { Call, Async };
+enum class Kind : uint8_t { Call, Async, Bind };
 
 /// Adds the names of sizes that a dimension contains, in order of occurrence.
 void AddSizes(Size size, std::vector<Name>& names) {
@@ -102,8 +102,18 @@ void Declare(Writer& writer, const FaceCalls& calls, const FaceCall& call, Kind 
     items.push_back("int32_t " + own.after_count);
     items.push_back("kdl_event** " + own.done);
   }
-  const std::string& name = kind == Kind::Call ? call.c_name : call.c_async_name;
-  writer.List("kdl_error* " + name + "(", items, tail);
+  if (kind == Kind::Bind) items.push_back(call.c_bound_type + "* " + own.bound);
+  const std::string* names[] = {&call.c_name, &call.c_async_name, &call.c_bind_name};
+  writer.List("kdl_error* " + *names[static_cast<size_t>(kind)] + "(", items, tail);
+}
+
+void DeclareRun(Writer& writer, const FaceCall& call, std::string_view tail) {
+  writer.Line(
+      fmt::format("kdl_error* {}(const {}* bound){}", call.c_call_name, call.c_bound_type, tail));
+}
+
+void DeclareUnbind(Writer& writer, const FaceCall& call, std::string_view tail) {
+  writer.Line(fmt::format("void {}({}* bound){}", call.c_unbind_name, call.c_bound_type, tail));
 }
 
 void DeclareOpen(Writer& writer, const FaceCalls& calls, std::string_view tail) {
@@ -142,9 +152,25 @@ void Define(Writer& writer, const FaceCalls& calls, size_t number, Kind kind) {
                                     fmt::format("{}", number), sizes.empty() ? "NULL" : own.sizes,
                                     values.empty() ? "NULL" : own.values};
   if (kind == Kind::Async) items.insert(items.end(), {own.after, own.after_count, own.done});
-  writer.List(kind == Kind::Call ? "return kdl_kernels_call(" : "return kdl_kernels_call_async(",
-              items, ");");
+  if (kind == Kind::Bind) items.push_back(fmt::format("&{}->call", own.bound));
+  static constexpr std::string_view kFunctions[] = {"call", "call_async", "bind"};
+  writer.List(fmt::format("return kdl_kernels_{}(", kFunctions[static_cast<size_t>(kind)]), items,
+              ");");
   writer.Outdent();
+  writer.Line("}");
+}
+
+void DefineBound(Writer& writer, const FaceCalls& calls, size_t number) {
+  const FaceCall& call = calls.calls[number];
+  Define(writer, calls, number, Kind::Bind);
+  writer.Line();
+  DeclareRun(writer, call, " {");
+  writer.Line("  return kdl_bound_call_run(bound->call);");
+  writer.Line("}");
+  writer.Line();
+  DeclareUnbind(writer, call, " {");
+  writer.Line("  kdl_bound_call_free(bound->call);");
+  writer.Line("  bound->call = NULL;");
   writer.Line("}");
 }
 
@@ -174,6 +200,23 @@ void Describe(Writer& writer, const FaceCall& call) {
     writer.Line(fmt::format("///   {}: {}", param.name, param.declared));
 }
 
+/// Defines the member function of the C++ class that binds the kernel's arguments.
+void DefineBindMember(Writer& writer, const FaceCall& call) {
+  OwnNames own = OtherNames(call.params, call.sizes);
+  std::vector<std::string> params = Parameters(call);
+  params.push_back("kdl::BoundCall& " + own.bound);
+  std::vector<std::string> items = {"kdl_handle"};
+  for (const FaceConstant& size : call.sizes) items.push_back(size.name);
+  for (const FaceParam& param : call.params) items.push_back(param.name);
+  items.push_back("&" + own.made);
+  writer.List("kdl::Status " + call.bind_name + "(", params, ") const {");
+  writer.Line(fmt::format("  ::{} {} = {{nullptr}};", call.c_bound_type, own.made));
+  writer.List(fmt::format("  kdl::Status {}(::{}(", own.status, call.c_bind_name), items, "));");
+  writer.Line(fmt::format("  {} = kdl::BoundCall({}.call);", own.bound, own.made));
+  writer.Line(fmt::format("  return {};", own.status));
+  writer.Line("}");
+}
+
 constexpr std::string_view kHandleComment =
     R"(The kernels on one device, called with pointers like functions. Any number of threads may call them at once.
 
@@ -186,6 +229,12 @@ kdl_error_free. A function that ends in _async returns at once; its call begins 
 (NULL and 0 for none), and `done`, which the caller frees with kdl_event_free, completes when everything is written: until
 then the caller must not touch the memory. If a device has its own memory, inputs are copied to it and outputs back.
 For tensors that stay on a device, or have gaps, use kdl_run_kernel.
+
+For many calls with the same arguments, a function that ends in _bind checks them once and stores what it needs in
+`bound`. A function that ends in _call runs the kernel with them, on the present contents of the tensors; it checks
+nothing else again, and one thread at a time may call it for one `bound`. A function that ends in _unbind frees what
+`bound` needs; {NULL} is allowed. Until then the memory of the tensors must stay valid. Closing the kernels ends their
+bound calls: they return errors, but are still to be unbound.
 )";
 
 }  // namespace
@@ -198,7 +247,14 @@ void AddCalls(ModuleFace& face, CppNames& c_names) {
   for (const FaceFunction& kernel : face.kernels)
     for (const ir::Function* instance : kernel.functions)
       calls.calls.push_back(MakeCall(face, kernel, *instance, members, c_names));
-  for (FaceCall& call : calls.calls) call.c_async_name = c_names.PickGlobal(call.c_name + "_async");
+  for (FaceCall& call : calls.calls) {
+    call.c_async_name = c_names.PickGlobal(call.c_name + "_async");
+    call.c_bound_type = c_names.PickGlobal(call.c_name + "_bound");
+    call.c_bind_name = c_names.PickGlobal(call.c_name + "_bind");
+    call.c_call_name = c_names.PickGlobal(call.c_name + "_call");
+    call.c_unbind_name = c_names.PickGlobal(call.c_name + "_unbind");
+    call.bind_name = members.Pick(call.name + "_bind");
+  }
 }
 
 void DeclareCalls(Writer& writer, const FaceCalls& calls) {
@@ -221,6 +277,11 @@ void DeclareCalls(Writer& writer, const FaceCalls& calls) {
     Describe(writer, call);
     Declare(writer, calls, call, Kind::Call, ");");
     Declare(writer, calls, call, Kind::Async, ");");
+    writer.Line(
+        fmt::format("typedef struct {0} {{ kdl_bound_call* call; }} {0};", call.c_bound_type));
+    Declare(writer, calls, call, Kind::Bind, ");");
+    DeclareRun(writer, call, ";");
+    DeclareUnbind(writer, call, ";");
   }
 }
 
@@ -258,6 +319,7 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
     writer.List("kdl::Status " + call.name + "(", Parameters(call), ") const {");
     writer.List(fmt::format("  return kdl::Status(::{}(", call.c_name), items, "));");
     writer.Line("}");
+    DefineBindMember(writer, call);
   }
   writer.Outdent();
   writer.Line();
@@ -285,6 +347,7 @@ std::string PrintCalls(const ir::Module& module, const std::string& runtime_name
   for (size_t number = 0; number < face.calls.calls.size(); ++number) {
     Define(writer, face.calls, number, Kind::Call);
     Define(writer, face.calls, number, Kind::Async);
+    DefineBound(writer, face.calls, number);
   }
   writer.Line();
   writer.Line(fmt::format("KDL_DEFINES({})", face.calls_symbol));

@@ -295,6 +295,9 @@ OwnNames OtherNames(const std::vector<FaceParam>& params,
   own.after_count = names.Pick("after_count");
   own.done = names.Pick("done");
   own.kernels = names.Pick("kernels");
+  own.bound = names.Pick("bound");
+  own.made = names.Pick("made");
+  own.status = names.Pick("status");
   own.sizes = names.Pick("sizes");
   own.values = names.Pick("values");
   own.run = names.Pick("run");

@@ -56,6 +56,11 @@ struct FaceCall {
   std::string name;  ///< name of the member function of the C++ class
   std::string c_name;
   std::string c_async_name;
+  std::string bind_name;  ///< name of the member function that binds the arguments
+  std::string c_bound_type;
+  std::string c_bind_name;
+  std::string c_call_name;
+  std::string c_unbind_name;
   std::string looked_up;  ///< the instance's name in the runtime: "mlp#1f2e3d4c.scale<T=f32>"
   std::string doc;
   std::vector<FaceParam> params;
@@ -133,6 +138,9 @@ struct OwnNames {
   std::string after_count;
   std::string done;
   std::string kernels;
+  std::string bound;
+  std::string made;
+  std::string status;
   std::string sizes;
   std::string values;
   std::string run;

@@ -282,7 +282,9 @@ const InterpreterKind* MakeKind(std::string_view name,
               .submit = nullptr,
               .image_kind = made.name.c_str(),
               .counts = nullptr,
-              .properties = nullptr};
+              .properties = nullptr,
+              .prepare = nullptr,
+              .discard = nullptr};
   return &made;
 }
 

@@ -1,0 +1,45 @@
+#include "api/direct_call.h"
+
+#include <utility>
+
+namespace kdl::runtime {
+
+DirectCall::~DirectCall() {
+  if (frame_.request.prepared != nullptr)
+    device_.ops().discard(device_.state(), frame_.request.prepared);
+  if (workspace_.data != nullptr) workspaces_.GiveBack(workspace_);
+}
+
+Error DirectCall::Bind(const CalledKernel& kernel, const std::int64_t* sizes,
+                       const kdl_value* values) {
+  KDL_RETURN_IF_ERROR(BindDense(kernel.candidate, device_, sizes, values, &binding_));
+  char* shared = nullptr;
+  if (binding_.workspace_bytes > 0) {
+    workspace_ = workspaces_.Acquire(binding_.workspace_bytes);
+    shared = workspace_.data;
+    if (shared == nullptr) {
+      return Fail(KDL_ERROR_OUT_OF_MEMORY, "call of '", kernel.candidate.kernel->name,
+                  "': not enough memory for a workspace of ", binding_.workspace_bytes, " bytes");
+    }
+  }
+  frame_.Fill(binding_, kernel.module, 0,
+              shared == nullptr ? nullptr : shared + binding_.shared_bytes, shared);
+  return nullptr;
+}
+
+Error DirectCall::Prepare() {
+  if (device_.ops().prepare == nullptr || device_.ops().discard == nullptr) return nullptr;
+  return Error(device_.ops().prepare(device_.state(), &frame_.request, &frame_.request.prepared));
+}
+
+Error DirectCall::Run() {
+  device_.counters().CountCall();
+  frame_.Rearm();
+  Error failed;
+  const kdl_completion done = {
+      [](void* context, kdl_error* error) { static_cast<Error*>(context)->reset(error); }, &failed};
+  device_.ops().launch(device_.state(), &frame_.request, done);
+  return failed == nullptr ? frame_.host.CheckPrinted() : std::move(failed);
+}
+
+}  // namespace kdl::runtime
