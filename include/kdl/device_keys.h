@@ -2,7 +2,7 @@
  * spaces. A compile target has further keys, which change the generated code. */
 #pragma once
 
-#define KDL_HOST_KEYS "threads cpus pin resident isa"
+#define KDL_HOST_KEYS "threads cpus pin resident spin isa"
 #define KDL_DEBUG_KEYS "seed threads resident isa guard"
 #define KDL_OPENCL_KEYS ""
 #define KDL_CUDA_KEYS ""

@@ -79,7 +79,7 @@ kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const in
 }
 
 kdl_error* kdl_bound_call_run(kdl_bound_call* bound) {
-  return GuardCall(bound, "a kernel that is not bound", [&] { return Unwrap(bound)->Run(); });
+  return GuardCall(bound, "a kernel that is not bound", [&] { return Unwrap(bound)->RunKernel(); });
 }
 
 void kdl_bound_call_free(kdl_bound_call* bound) {

@@ -2,17 +2,31 @@
 
 #include <utility>
 
-#include "api/calls.h"
-
 namespace kdl::runtime {
 
-BoundCall::BoundCall(Calls& calls, std::string name)
-    : calls_(&calls), name_(std::move(name)), scheduler_(calls.scheduler()) {
-  calls.Remember(this);
+void BoundCalls::Add(BoundCall* call) {
+  const std::lock_guard lock(mutex_);
+  calls_.push_back(call);
+}
+
+void BoundCalls::Remove(BoundCall* call) {
+  const std::lock_guard lock(mutex_);
+  std::erase(calls_, call);
+}
+
+void BoundCalls::CloseAll() {
+  const std::lock_guard lock(mutex_);
+  for (BoundCall* call : calls_) call->Close();
+  calls_.clear();
+}
+
+BoundCall::BoundCall(BoundCalls& list, std::shared_ptr<Scheduler> scheduler, std::string name)
+    : list_(&list), scheduler_(std::move(scheduler)), name_(std::move(name)) {
+  list.Add(this);
 }
 
 BoundCall::~BoundCall() {
-  if (calls_ != nullptr) calls_->Forget(this);
+  if (list_ != nullptr) list_->Remove(this);
 }
 
 Error BoundCall::Bind(const CallPlace& place, const CalledKernel& kernel, ScratchPool& workspaces,
@@ -24,9 +38,9 @@ Error BoundCall::Bind(const CallPlace& place, const CalledKernel& kernel, Scratc
   return direct_->Prepare();
 }
 
-Error BoundCall::Run() {
-  if (direct_.has_value()) return direct_->Run();
-  if (queued_ != nullptr) return queued_->Run();
+Error BoundCall::RunKernel() {
+  if (direct_.has_value()) return direct_->RunKernel();
+  if (queued_ != nullptr) return queued_->RunAndWait();
   return Invalid("call of '", name_, "': its kernels have been closed");
 }
 
@@ -34,7 +48,7 @@ void BoundCall::Close() {
   direct_.reset();
   queued_.reset();
   device_.reset();
-  calls_ = nullptr;
+  list_ = nullptr;
 }
 
 }  // namespace kdl::runtime

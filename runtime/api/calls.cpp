@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "api/bound_call.h"
 #include "core/context.h"
 
 namespace kdl::runtime {
@@ -32,9 +31,8 @@ Error Calls::Open(kdl_context* context, const kdl_image* const* images, const ch
   return nullptr;
 }
 
-Calls::~Calls() {
-  for (BoundCall* call : bound_) call->Close();
-}
+// The context of the handle itself is destroyed afterwards.
+Calls::~Calls() { bound_.CloseAll(); }
 
 Error Calls::Find(kdl_context* context, const char* name) {
   if (name == nullptr) return Invalid("the name of kernel ", kernels_.size(), " is NULL");
@@ -70,7 +68,7 @@ Error Calls::Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_valu
     KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
     DirectCall call(*place_.device, workspaces_);
     KDL_RETURN_IF_ERROR(call.Bind(*called, sizes, values));
-    return call.Run();
+    return call.RunKernel();
   }
   kdl_event* done = nullptr;
   KDL_RETURN_IF_ERROR(CallAsync(kernel, sizes, values, nullptr, 0, &done));
@@ -92,20 +90,10 @@ Error Calls::Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_valu
                   std::unique_ptr<BoundCall>* bound) {
   const CalledKernel* called = nullptr;
   KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
-  auto made = std::make_unique<BoundCall>(*this, called->candidate.kernel->name);
+  auto made = std::make_unique<BoundCall>(bound_, scheduler_, called->candidate.kernel->name);
   KDL_RETURN_IF_ERROR(made->Bind(place_, *called, workspaces_, sizes, values));
   *bound = std::move(made);
   return nullptr;
-}
-
-void Calls::Remember(BoundCall* call) {
-  const std::lock_guard lock(bound_mutex_);
-  bound_.push_back(call);
-}
-
-void Calls::Forget(BoundCall* call) {
-  const std::lock_guard lock(bound_mutex_);
-  std::erase(bound_, call);
 }
 
 }  // namespace kdl::runtime

@@ -2,19 +2,17 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "api/called_kernel.h"
+#include "api/bound_call.h"
 #include "core/device.h"
 #include "core/schedule.h"
 #include "core/scratch_pool.h"
 
 namespace kdl::runtime {
 
-class BoundCall;
 class Context;
 
 class Calls : public Handle {
@@ -30,12 +28,7 @@ class Calls : public Handle {
   Error Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
              std::unique_ptr<BoundCall>* bound);
 
-  const std::shared_ptr<Scheduler>& scheduler() const { return scheduler_; }
   bool in_child() const { return scheduler_->in_child(); }
-
-  // The bound calls of these kernels, which are closed together with the kernels.
-  void Remember(BoundCall* call);
-  void Forget(BoundCall* call);
 
  private:
   struct Destroy {
@@ -57,8 +50,7 @@ class Calls : public Handle {
   CallPlace place_;
   std::vector<CalledKernel> kernels_;
   mutable ScratchPool workspaces_;
-  std::mutex bound_mutex_;
-  std::vector<BoundCall*> bound_;  // guarded by the mutex
+  BoundCalls bound_;
 };
 
 }  // namespace kdl::runtime

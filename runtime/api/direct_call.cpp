@@ -5,8 +5,7 @@
 namespace kdl::runtime {
 
 DirectCall::~DirectCall() {
-  if (frame_.request.prepared != nullptr)
-    device_.ops().discard(device_.state(), frame_.request.prepared);
+  if (prepared_ != nullptr) device_.ops().discard(device_.state(), prepared_);
   if (workspace_.data != nullptr) workspaces_.GiveBack(workspace_);
 }
 
@@ -29,10 +28,12 @@ Error DirectCall::Bind(const CalledKernel& kernel, const std::int64_t* sizes,
 
 Error DirectCall::Prepare() {
   if (device_.ops().prepare == nullptr || device_.ops().discard == nullptr) return nullptr;
-  return Error(device_.ops().prepare(device_.state(), &frame_.request, &frame_.request.prepared));
+  KDL_RETURN_IF_ERROR(Error(device_.ops().prepare(device_.state(), &frame_.request, &prepared_)));
+  frame_.request.prepared = prepared_;
+  return nullptr;
 }
 
-Error DirectCall::Run() {
+Error DirectCall::RunKernel() {
   device_.counters().CountCall();
   frame_.Rearm();
   Error failed;

@@ -23,7 +23,7 @@ class DirectCall {
   // Lets the device reserve what it would otherwise borrow for each run. Called at most once, after Bind.
   Error Prepare();
   // Runs the kernel. May be called several times, but not by several threads at once.
-  Error Run();
+  Error RunKernel();
 
  private:
   Device& device_;
@@ -31,6 +31,7 @@ class DirectCall {
   ScratchPool::Block workspace_;
   Binding binding_;
   LaunchFrame frame_;
+  void* prepared_ = nullptr;  // what the device has reserved
 };
 
 }  // namespace kdl::runtime

@@ -93,7 +93,7 @@ Error QueuedCall::EnqueueAll(kdl_event* const* after, std::int32_t after_count,
   return Error(kdl_host_call(queue_, nullptr, nullptr, nullptr, nullptr, 0, done));
 }
 
-Error QueuedCall::Run() const {
+Error QueuedCall::RunAndWait() const {
   KDL_RETURN_IF_ERROR(Enqueue(nullptr, 0, nullptr));
   return Error(kdl_queue_wait(queue_));
 }

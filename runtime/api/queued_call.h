@@ -23,7 +23,7 @@ class QueuedCall {
   // Enqueues the copies to the device, the launch and the copies back. `done` may be null.
   Error Enqueue(kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
   // Enqueues the same and waits for it. Does not run at the same time as another call of this function.
-  Error Run() const;
+  Error RunAndWait() const;
 
  private:
   struct Pair {

@@ -204,6 +204,7 @@ void TakeView(const kdl_tensor& from, kdl_tensor* view) {
 void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   binding->scalars.Reserve(args.size());
   binding->tensors.Reserve(args.size());
+  binding->spans.Reserve(args.size());
   binding->memories.Reserve(args.size());
   binding->buffers.Reserve(args.size());
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
@@ -212,7 +213,9 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
       binding->scalars.Add(TakeScalar(arg.element, arg.bits));
       continue;
     }
-    TakeView(arg.array->view, &binding->tensors.Add());
+    kdl_tensor& view = binding->tensors.Add();
+    TakeView(arg.array->view, &view);
+    binding->spans.Add(SpanBytes(view));
     Buffer* buffer = Unwrap(arg.array->buffer);
     binding->memories.Add(buffer->memory());
     binding->buffers.Add(buffer);

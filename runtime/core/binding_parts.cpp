@@ -13,20 +13,29 @@ constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
 
 std::int64_t RoundUp(std::int64_t bytes) { return (bytes + kAlignment - 1) & -kAlignment; }
 
+// Whether the byte ranges of two tensors meet. Most tensors are apart, and then nothing else need be checked.
+bool RangesMeet(const Binding& binding, std::size_t a, std::size_t b) {
+  const auto a_start = reinterpret_cast<std::uintptr_t>(binding.tensors[a].data);
+  const auto b_start = reinterpret_cast<std::uintptr_t>(binding.tensors[b].data);
+  return a_start < b_start + static_cast<std::uintptr_t>(binding.spans[b]) &&
+         b_start < a_start + static_cast<std::uintptr_t>(binding.spans[a]);
+}
+
 Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
-  const kdl_tensor* a = binding.tensors.begin();
+  std::size_t a = 0;
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& written = variant.params[p];
     if (written.is_tensor == 0) continue;
-    const kdl_tensor& of_written = *a++;
+    const std::size_t of_written = a++;
     if (written.direction == KDL_IN) continue;
-    const kdl_tensor* b = binding.tensors.begin();
+    std::size_t b = 0;
     for (std::int32_t q = 0; q < variant.param_count; ++q) {
       const kdl_param_desc& other = variant.params[q];
       if (other.is_tensor == 0) continue;
-      const kdl_tensor& of_other = *b++;
+      const std::size_t of_other = b++;
       if (q == p || (q < p && other.direction != KDL_IN)) continue;
-      if (Overlap(of_written, of_other)) {
+      if (RangesMeet(binding, of_written, of_other) &&
+          Overlap(binding.tensors[of_written], binding.tensors[of_other])) {
         return Invalid("the tensors for ", Spelling(written), " and ", Spelling(other),
                        " share memory, but ", written.name, " is ",
                        written.direction == KDL_OUT ? "out" : "inout",
@@ -37,23 +46,29 @@ Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
   return nullptr;
 }
 
-// The parameter and dimension from which a size got its value. If `param` is negative, the size has no value
-// yet.
-struct Source {
-  std::int32_t param;
-  std::int32_t dimension;
-};
+// Returns an error that names the parameter from which the size got its value, and the parameter `p` that
+// gives it another value in dimension `d`.
+Error SizesDiffer(const kdl_variant& variant, std::int64_t first, std::int32_t p, std::int32_t d,
+                  std::int64_t second) {
+  const std::int32_t symbol = variant.params[p].dim_symbol[d];
+  for (std::int32_t q = 0; q <= p; ++q) {
+    const kdl_param_desc& source = variant.params[q];
+    for (std::int32_t e = 0; source.is_tensor != 0 && e < source.rank; ++e) {
+      if (source.dim_symbol[e] != symbol) continue;
+      return Invalid("size ", variant.dims[symbol], " is ", first, " from ", Spelling(source),
+                     " dimension ", e, ", but ", Spelling(variant.params[p]), " dimension ", d,
+                     " is ", second);
+    }
+  }
+  return nullptr;  // not reached: the parameter itself has this size
+}
 
 Error BindSizes(const kdl_variant& variant, Binding* binding) {
+  constexpr std::int64_t kUnknown = -1;
   const auto count = static_cast<std::size_t>(variant.dim_count);
-  SmallArray<Source, 16> sources;
-  sources.Reserve(count);
   auto& dims = binding->dims;
   dims.Reserve(count);
-  while (dims.size() < count) {
-    dims.Add(0);
-    sources.Add({-1, 0});
-  }
+  while (dims.size() < count) dims.Add(kUnknown);
   const kdl_tensor* tensor = binding->tensors.begin();
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
@@ -61,23 +76,16 @@ Error BindSizes(const kdl_variant& variant, Binding* binding) {
     const kdl_tensor& view = *tensor++;
     for (std::int32_t d = 0; d < param.rank; ++d) {
       if (param.dim_symbol[d] < 0) continue;
-      const auto symbol = static_cast<std::size_t>(param.dim_symbol[d]);
+      std::int64_t& known = dims[static_cast<std::size_t>(param.dim_symbol[d])];
       const std::int64_t size = view.size[d];
-      // A reference, because a copy would load both fields at once. If they have just been written one by one,
-      // such a load stalls until both writes are in the cache.
-      const Source& source = sources[symbol];
-      if (source.param < 0) {
-        sources[symbol] = {p, d};
-        dims[symbol] = size;
-      } else if (dims[symbol] != size) {
-        return Invalid("size ", variant.dims[symbol], " is ", dims[symbol], " from ",
-                       Spelling(variant.params[source.param]), " dimension ", source.dimension,
-                       ", but ", Spelling(param), " dimension ", d, " is ", size);
-      }
+      if (known != kUnknown && known != size) return SizesDiffer(variant, known, p, d, size);
+      known = size;
     }
   }
-  for (std::size_t symbol = 0; symbol < sources.size(); ++symbol) {
-    if (sources[symbol].param < 0 && variant.check == nullptr) {
+  for (std::size_t symbol = 0; symbol < count; ++symbol) {
+    if (dims[symbol] != kUnknown) continue;
+    dims[symbol] = 0;
+    if (variant.check == nullptr) {
       return Fail(KDL_ERROR_INTERNAL, "no parameter gives size ", variant.dims[symbol],
                   " and the kernel has no check to compute it");
     }
@@ -136,7 +144,8 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
                    .tensors = binding->tensors.data(),
                    .scalars = binding->scalars.data()};
   if (variant.check != nullptr) {
-    kdl_trap trap = {};
+    kdl_trap trap;
+    ClearTrap(&trap);
     if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
       return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
     }

@@ -18,6 +18,7 @@ struct Binding {
   std::int64_t busy_cores = 0;  // cores that have work to do; at least 1
   SmallArray<std::int64_t, 16> dims;
   SmallArray<kdl_tensor, 8> tensors;  // one for each tensor parameter
+  SmallArray<std::int64_t, 8> spans;  // the bytes from the first to the last element of each tensor
   SmallArray<kdl_memory, 8> memories;
   SmallArray<Buffer*, 8> buffers;
   bool keeps_buffers = false;  // whether the binding has a reference to each buffer

@@ -142,40 +142,10 @@ Error CheckAddress(const kdl_tensor& view, std::string_view what) {
   return nullptr;
 }
 
-namespace {
-
-// Fills a dense view. Returns false if the view is empty or invalid. Almost all views are made here, so the
-// fields are written in place: copying a complete view would stall until the writes to its fields are in the
-// cache.
-bool FillView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
-              kdl_tensor* view) {
-  const ElementFacts* facts = FactsOfElement(element);
-  if (facts == nullptr || !IsRank(rank)) return false;
-  view->data = nullptr;
-  view->rank = rank;
-  view->element = element;
-  view->element_bits = facts->bits;
-  view->layout = KDL_LAYOUT_STRIDED;
-  std::int64_t stride = 1;
-  bool fits = true;
-  for (std::int32_t d = rank - 1; d >= 0; --d) {
-    fits &= sizes[d] > 0;
-    view->size[d] = sizes[d];
-    view->stride[d] = stride;
-    fits &= !__builtin_mul_overflow(stride, sizes[d], &stride);
-  }
-  for (std::int32_t d = rank; d < KDL_MAX_RANK; ++d) {
-    view->size[d] = 1;
-    view->stride[d] = 0;
-  }
-  return fits && !__builtin_mul_overflow(stride, facts->bits / 8, &stride);
-}
-
-}  // namespace
-
 Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
                std::string_view what, kdl_tensor* view) {
-  if (sizes != nullptr && FillView(element, rank, sizes, view)) return nullptr;
+  std::int64_t bytes = 0;
+  if (sizes != nullptr && FillDenseView(element, rank, sizes, view, &bytes)) return nullptr;
   KDL_RETURN_IF_ERROR(CheckRank(rank, what));
   if (sizes == nullptr && rank > 0) return Invalid(what, " has rank ", rank, ", but sizes is NULL");
   kdl_tensor made = {};

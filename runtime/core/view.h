@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/element.h"
 #include "core/error.h"
 #include "kdl/device_plugin.h"
 
@@ -37,6 +38,31 @@ Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* byt
 
 // Checks that the address of a view is valid for its elements. The view must have passed CheckView.
 Error CheckAddress(const kdl_tensor& view, std::string_view what);
+
+// Fills a dense view of at least one element, and stores its size in bytes. Returns false if the view has no
+// elements or is invalid. Almost all views are made here, so the fields are written in place: copying a
+// complete view would stall until the writes to its fields are in the cache.
+inline bool FillDenseView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
+                          kdl_tensor* view, std::int64_t* bytes) {
+  const ElementFacts* facts = FactsOfElement(element);
+  if (facts == nullptr || rank < 0 || rank > KDL_MAX_RANK) return false;
+  view->data = nullptr;
+  view->rank = rank;
+  view->element = element;
+  view->element_bits = facts->bits;
+  view->layout = KDL_LAYOUT_STRIDED;
+  for (std::int32_t d = 0; d < KDL_MAX_RANK; ++d) view->size[d] = 1;
+  for (std::int32_t d = 0; d < KDL_MAX_RANK; ++d) view->stride[d] = 0;
+  std::int64_t stride = 1;
+  bool fits = true;
+  for (std::int32_t d = rank - 1; d >= 0; --d) {
+    fits &= sizes[d] > 0;
+    view->size[d] = sizes[d];
+    view->stride[d] = stride;
+    fits &= !__builtin_mul_overflow(stride, sizes[d], &stride);
+  }
+  return fits && !__builtin_mul_overflow(stride, facts->bits / 8, bytes);
+}
 
 // Initializes a view with row-major strides. Fails if the rank or a size is invalid, or if the number of
 // bytes overflows.

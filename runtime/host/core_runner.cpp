@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/trace.h"
+#include "core/trap.h"
 
 namespace kdl::runtime {
 
@@ -112,7 +113,8 @@ Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch, 
   }
   TakeMemory(layout, memory);
   // Divide the work into eight chunks for each worker, so that no worker waits long for another.
-  chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers_} * 8));
+  if (workers_ > 1)
+    chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers_} * 8));
   do {
     at_barrier_.store(0, std::memory_order_relaxed);
     if (workers_ == 1) {
@@ -180,7 +182,7 @@ void CoreRunner::WorkUntilDone(int worker) {
   core.scratch = variant_.scratch_bytes > 0 ? scratch_ + worker * scratch_bytes_ : nullptr;
   core.workspace = nullptr;
   core.frame = nullptr;
-  core.trap = {};
+  ClearTrap(&core.trap);
   core.launch = &launch_;
   if (workers_ == 1) return RunRange(0, request_.busy_cores, worker, &core);
   for (int n = 0; n < workers_ && !stopped(); ++n) {

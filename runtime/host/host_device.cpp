@@ -1,6 +1,7 @@
 #include "host/host_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -23,6 +24,7 @@ struct HostOptions {
   std::vector<int> cpus = AllowedProcessors();
   std::int64_t threads = 0;  // 0 means one for each processor
   std::int64_t pin = 1;
+  std::chrono::microseconds spin = WorkerPool::kUsualSpin;
   // Whether `cpus` was given explicitly. In that case, the calling thread is also restricted to
   // these processors.
   bool only_cpus = false;
@@ -34,7 +36,7 @@ struct HostDevice {
   HostDevice(const HostOptions& chosen, const kdl_hooks& hooks)
       : options(chosen),
         pool(static_cast<int>(chosen.threads), chosen.pin != 0 ? chosen.cpus : std::vector<int>(),
-             hooks),
+             hooks, chosen.spin),
         memory(hooks),
         scratch(memory) {}
 
@@ -72,6 +74,22 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   return nullptr;
 }
 
+// Parses a time such as "50us".
+Error ParseSpin(const kdl_option& option, std::chrono::microseconds* spin) {
+  constexpr std::int64_t kMost = 1000000;
+  constexpr std::string_view kEnd = "us";
+  std::string_view number = option.value;
+  std::int64_t parsed = -1;
+  const bool ends_right = number.ends_with(kEnd);
+  if (ends_right) number.remove_suffix(kEnd.size());
+  if (!ends_right || !ParseInteger(number, &parsed) || parsed < 0 || parsed > kMost) {
+    return Invalid(option.key, "=", option.value, " is not a time from 0us to ", kMost,
+                   "us, such as 50us");
+  }
+  *spin = std::chrono::microseconds(parsed);
+  return nullptr;
+}
+
 // Returns the processor on which a launch keeps the calling thread, or -1 if the thread may use any
 // processor.
 int CallersProcessor(const HostOptions& options) {
@@ -90,6 +108,8 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
       KDL_RETURN_IF_ERROR(ParseOption(*option, 0, 1, &parsed->pin));
     } else if (key == "resident") {
       KDL_RETURN_IF_ERROR(ParseResident(*option, &parsed->slice_per_core));
+    } else if (key == "spin") {
+      KDL_RETURN_IF_ERROR(ParseSpin(*option, &parsed->spin));
     } else if (key == "isa") {
       KDL_RETURN_IF_ERROR(FeaturesOfLevel(option->value, &parsed->features));
     } else {

@@ -10,7 +10,6 @@ namespace kdl::runtime {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-constexpr std::chrono::microseconds kSpin{50};
 
 void Pause() {
 #if defined(__x86_64__)
@@ -20,9 +19,9 @@ void Pause() {
 #endif
 }
 
-// Spins until `ready()` is true, but for at most 50 microseconds. Returns the last result of `ready()`.
+// Spins until `ready()` is true, but for at most about `most`. Returns the last result of `ready()`.
 template <class Ready>
-bool Spin(Ready ready) {
+bool Spin(std::chrono::microseconds most, Ready ready) {
   const auto look = [&] {
     for (int i = 0; i < 32; ++i) {
       if (ready()) return true;
@@ -32,7 +31,7 @@ bool Spin(Ready ready) {
   };
   // Check before reading the clock, because reading it takes longer than some launches.
   if (look()) return true;
-  const SteadyClock::time_point end = SteadyClock::now() + kSpin;
+  const SteadyClock::time_point end = SteadyClock::now() + most;
   do {
     if (look()) return true;
   } while (SteadyClock::now() < end);
@@ -41,8 +40,9 @@ bool Spin(Ready ready) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks)
-    : workers_(workers), processors_(std::move(processors)), hooks_(hooks) {}
+WorkerPool::WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks,
+                       std::chrono::microseconds spin)
+    : workers_(workers), processors_(std::move(processors)), hooks_(hooks), spin_(spin) {}
 
 WorkerPool::~WorkerPool() {
   {
@@ -100,7 +100,7 @@ void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
 
 void WorkerPool::WaitForJoined() {
   const auto all_left = [&] { return left_ == joined_; };
-  if (Spin(all_left)) return;
+  if (Spin(spin_, all_left)) return;
   std::unique_lock lock(park_mutex_);
   caller_waits_ = true;
   all_left_.wait(lock, all_left);
@@ -117,7 +117,7 @@ void WorkerPool::WorkUntilStopped() {
   std::uint32_t last_job = 0;
   int worker = 0;
   while (!stop_) {
-    if (!Spin([&] { return stop_ || TryJoin(thread, &last_job, &worker); })) {
+    if (!Spin(spin_, [&] { return stop_ || TryJoin(thread, &last_job, &worker); })) {
       Park(last_job);
       continue;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -14,13 +15,17 @@
 namespace kdl::runtime {
 
 // A pool of threads. The caller of RunJob is worker 0. The other workers are threads, which are started with
-// the first job that needs them. An idle thread spins for at most 50 microseconds and then sleeps.
+// the first job that needs them. An idle thread first spins, so that it joins a job within a microsecond, and
+// then sleeps.
 class WorkerPool {
  public:
+  static constexpr std::chrono::microseconds kUsualSpin{50};
+
   // `workers` is at least 1 and includes the caller. If there are enough `processors`, thread n is kept on
   // the n-th of them. If the hook `run` is set, threads of the application do the work instead of threads of
-  // the pool.
-  WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {});
+  // the pool. Threads spin for at most `spin`.
+  WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {},
+             std::chrono::microseconds spin = kUsualSpin);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -52,6 +57,7 @@ class WorkerPool {
   const int workers_;
   const std::vector<int> processors_;
   const kdl_hooks hooks_;
+  const std::chrono::microseconds spin_;
   std::mutex run_mutex_;  // held while a job runs
   std::vector<Thread> threads_;
   bool started_ = false;

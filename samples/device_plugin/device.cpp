@@ -189,7 +189,9 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .submit = Submit,
                                  .image_kind = "host",
                                  .counts = nullptr,
-                                 .properties = nullptr};
+                                 .properties = nullptr,
+                                 .prepare = nullptr,
+                                 .discard = nullptr};
 
 }  // namespace
 

@@ -15,6 +15,15 @@ int main(void) {
     return 1;
   }
   printf("%g %g %g %g %g\n", y[0], y[1], y[2], y[3], y[4]);
+
+  /* Binds the arguments once for three calls. */
+  saxpy_saxpy_bound bound = {NULL};
+  error = saxpy_saxpy_bind(kernels, 5, 1.0f, x, y, &bound);
+  for (int turn = 0; turn < 3 && error == NULL; ++turn) error = saxpy_saxpy_call(&bound);
+  saxpy_saxpy_unbind(&bound);
+  printf("%g %g %g %g %g\n", y[0], y[1], y[2], y[3], y[4]);
+  kdl_error_free(error);
+
   error = saxpy_saxpy(kernels, 5, 2.0f, y, y);
   printf("%s\n", kdl_error_message(error));
   kdl_error_free(error);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "array.h"
 #include "elements.h"
@@ -49,20 +50,20 @@ Side EmptyOpenMp(const Host& host) {
 // Measures the kernel without the runtime: calls its entry once, as the runtime does.
 class Entry {
  public:
-  Entry(const kdl::Tensor& x, std::uint64_t features)
-      : tensor_(x.array().view), size_(tensor_.size[0]) {
+  Entry(std::string_view name, std::size_t tensors, const kdl::Tensor& x, std::uint64_t features)
+      : tensors_(tensors, x.array().view), size_(tensors_[0].size[0]) {
     for (const kdl_image* const* image = kdl_images_elements; *image != nullptr; ++image) {
       for (std::int32_t k = 0; k < (*image)->kernel_count; ++k) {
         const kdl_kernel& kernel = (*image)->kernels[k];
-        if (std::string_view(kernel.name) == "nothing") entry_ = Best(kernel, features);
+        if (kernel.name == name) entry_ = Best(kernel, features);
       }
     }
-    if (entry_ == nullptr) throw std::runtime_error("there is no kernel 'nothing'");
+    if (entry_ == nullptr) throw std::runtime_error("a kernel is missing");
   }
 
   void Call() {
     kdl_launch launch = {sizeof launch, KDL_ABI_VERSION, 0, 0, nullptr, nullptr, nullptr, nullptr};
-    const kdl_args args = {sizeof args, KDL_ABI_VERSION, &size_, &tensor_, nullptr};
+    const kdl_args args = {sizeof args, KDL_ABI_VERSION, &size_, tensors_.data(), nullptr};
     kdl_core core = {};
     core.size = sizeof core;
     core.version = KDL_ABI_VERSION;
@@ -84,7 +85,7 @@ class Entry {
     return best == nullptr ? nullptr : best->entry;
   }
 
-  kdl_tensor tensor_;
+  std::vector<kdl_tensor> tensors_;
   std::int64_t size_;
   kdl_kernel_fn entry_ = nullptr;
 };
@@ -101,11 +102,12 @@ std::shared_ptr<const elements_kernels> OpenKernels(const Host& host) {
 
 // Returns the peers for calls: the kernel without the runtime, the minimum cost of any call, and an OpenMP
 // region.
-std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
+std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x,
+                               std::string_view name = "nothing", std::size_t tensors = 1) {
   const Operand t = x.On(host);
   const kdl::Tensor& tensor = t;
-  return {{"kernel",
-           [t, entry = Entry(tensor, host.device.facts().features)]() mutable { entry.Call(); }},
+  return {{"kernel", [t, entry = Entry(name, tensors, tensor,
+                                       host.device.facts().features)]() mutable { entry.Call(); }},
           PlainFunction(x),
           EmptyOpenMp(host)};
 }
@@ -152,6 +154,36 @@ Task MakeCall(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
+// Like MakeCall, but with five tensors.
+Task MakeCallOfFive(const Host& host) {
+  const Array<float> x = Ones(kLittle);
+  const Array<float> y = Ones(kLittle);
+  return Beside(
+      [kernels = OpenKernels(host), x, y] {
+        const float* in = x.data();
+        kdl::Check(elements_nothing_of_five(kernels.get(), x.count(), in, in, in, in, y.data()));
+      },
+      PeersOfCalls(host, x, "nothing_of_five", 5));
+}
+
+// The same call, with arguments that are bound once.
+Task MakeBoundCallOfFive(const Host& host) {
+  const Array<float> x = Ones(kLittle);
+  const Array<float> y = Ones(kLittle);
+  const std::shared_ptr<const elements_kernels> kernels = OpenKernels(host);
+  const float* in = x.data();
+  elements_nothing_of_five_bound made = {nullptr};
+  kdl::Check(
+      elements_nothing_of_five_bind(kernels.get(), x.count(), in, in, in, in, y.data(), &made));
+  const std::shared_ptr<elements_nothing_of_five_bound> bound(
+      new elements_nothing_of_five_bound(made), [](elements_nothing_of_five_bound* of_five) {
+        elements_nothing_of_five_unbind(of_five);
+        delete of_five;
+      });
+  return Beside([kernels, x, y, bound] { kdl::Check(elements_nothing_of_five_call(bound.get())); },
+                PeersOfCalls(host, x, "nothing_of_five", 5));
+}
+
 // Like MakeCall, but enqueues the call and waits for it.
 Task MakeCallAsync(const Host& host) {
   const Array<float> x = Ones(kLittle);
@@ -164,9 +196,9 @@ Task MakeCallAsync(const Host& host) {
       PeersOfCalls(host, x));
 }
 
-// Returns how many iterations of `work` take one millisecond.
+// Returns how many iterations of `work` take this long, at least one.
 template <class Work>
-std::int64_t TurnsOfMillisecond(Work work) {
+std::int64_t TurnsOf(double wanted, Work work) {
   using Clock = std::chrono::steady_clock;
   std::int64_t turns = 64;
   for (;;) {
@@ -176,7 +208,7 @@ std::int64_t TurnsOfMillisecond(Work work) {
       work(turns);
       seconds = std::min(seconds, std::chrono::duration<double>(Clock::now() - begin).count());
     }
-    if (seconds > 1e-3) return std::max<std::int64_t>(1, std::llround(turns * 1e-3 / seconds));
+    if (seconds > 1e-3) return std::max<std::int64_t>(1, std::llround(turns * wanted / seconds));
     turns *= 2;
   }
 }
@@ -197,8 +229,8 @@ Task MakeAlternating(const Host& host) {
       }
     });
   };
-  const auto run = [kernel, turns = TurnsOfMillisecond(kernel)] { kernel(turns); };
-  const auto share = [region, turns = TurnsOfMillisecond(region)] { region(turns); };
+  const auto run = [kernel, turns = TurnsOf(1e-3, kernel)] { kernel(turns); };
+  const auto share = [region, turns = TurnsOf(1e-3, region)] { region(turns); };
   const auto by_turns = [run, share] {
     run();
     share();
@@ -214,6 +246,30 @@ Task MakeAlternating(const Host& host) {
       {{"one-by-one", alone}});
 }
 
+// Splits work that takes one thread this long over all threads. The peers are one thread with its even share
+// of the work, and OpenMP.
+Task MakeSplit(const Host& host, double seconds) {
+  const Array<float> x = Ones(kBlock * host.threads);
+  const Array<float> share = Ones(kBlock);
+  const Array<float> y = Ones(kBlock * host.threads);
+  const auto busy = [queue = host.queue](const kdl::Tensor& t, std::int64_t turns) {
+    elements::busy(queue, KDL_CORES_AUTO, t, turns);
+  };
+  const std::int64_t turns = TurnsOf(
+      seconds / host.threads, [busy, t = share.On(host)](std::int64_t some) { busy(t, some); });
+  const auto region = [threads = host.threads, y, turns] {
+    Share(threads, y.count(), kBlock, [&](std::int64_t first, std::int64_t count) {
+      float* at = y.data() + first;
+      for (std::int64_t turn = 0; turn < turns; ++turn) {
+        for (std::int64_t i = 0; i < count; ++i) at[i] = at[i] * 0.5f + 1.0f;
+      }
+    });
+  };
+  return Beside(
+      [busy, turns, t = x.On(host)] { busy(t, turns); },
+      {{"even share", [busy, turns, t = share.On(host)] { busy(t, turns); }}, {"openmp", region}});
+}
+
 }  // namespace
 
 std::vector<Case> LaunchCases() {
@@ -226,10 +282,14 @@ std::vector<Case> LaunchCases() {
        {},
        [](const Host& host) { return MakeRun(host, kBlock * host.threads); }},
       {"launch", "", "call in C", {}, MakeCall},
+      {"launch", "", "call in C, five tensors", {}, MakeCallOfFive},
+      {"launch", "", "bound call in C, five tensors", {}, MakeBoundCallOfFive},
       {"launch", "", "call in C async", {}, MakeCallAsync},
       {"launch", "", "call in C++17", {}, MakeKernels},
       {"launch", "", "program", {}, MakeProgram},
       {"launch", "", "alternating", {}, MakeAlternating},
+      {"launch", "", "20 us split", {}, [](const Host& host) { return MakeSplit(host, 20e-6); }},
+      {"launch", "", "200 us split", {}, [](const Host& host) { return MakeSplit(host, 200e-6); }},
   };
 }
 

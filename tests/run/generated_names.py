@@ -33,6 +33,7 @@ Devices Devices2 Kernels Open WithDefaults _ _1 __ after after_count args contex
 host_queue0 int32_t int64_t kdl kdl_array kdl_context kdl_device kdl_event kdl_handle kdl_kernels kdl_launch kdl_queue kdl_run
 kdl_value kdl_with_defaults kernels kernels_ kernels__ device names names_close names_devices names_kernels names_open names_scale
 queue run running sizes uint8_t values M_PI_ M_PI __M_PI a__b a_b open close scale_launch scale_async
+bound made status scale_bound scale_bind scale_call scale_unbind
 """.split()
 
 
@@ -77,11 +78,14 @@ def compile_all(what, folder, calls=True):
     uses = '#include "names.h"\n'
     uses += "void Use(const names::Kernels& kernels, const float* x, float* y);\n" if calls else ""
     if calls:
-        members = re.findall(r"^  kdl::Status (\w+)\(int64_t", header, re.MULTILINE)
+        members = re.findall(r"^  kdl::Status (\w+)\(int64_t \w+, const float\* \w+,\s+float\* \w+\) const", header, re.MULTILINE)
+        binds = re.findall(r"^  kdl::Status (\w+)\(int64_t \w+, const float\* \w+,\s+float\* \w+,\s+kdl::BoundCall&", header, re.MULTILINE)
         uses += "void Use(const names::Kernels& kernels, const float* x, float* y) {\n"
-        uses += "".join(f"  static_cast<void>(kernels.{name}(1, x, y));\n" for name in members) + "}\n"
+        uses += "".join(f"  static_cast<void>(kernels.{name}(1, x, y));\n" for name in members)
+        uses += "  kdl::BoundCall bound;\n"
+        uses += "".join(f"  static_cast<void>(kernels.{name}(1, x, y, bound));\n" for name in binds) + "}\n"
         c_names = re.findall(r"^kdl_error\* (\w+)\(const names_kernels\w*\* \w+,\s+int64_t \w+,\s+const float\* \w+,\s+float\* \w+\);", header, re.MULTILINE)
-        checks.expect(f"{what}: functions are found", len(members) > 100 and len(c_names) == len(members), header)
+        checks.expect(f"{what}: functions are found", len(members) > 100 and len(c_names) == len(members) == len(binds), header)
     (folder / "caller.cpp").write_text(uses)
     for words, name in [(c, f"names.{end}") for end in ("c", "orch.c") for c in C] + \
                        [(c, "caller.cpp") for c in CPP_17 + CPP_20] + [(c, "names.orch.cpp") for c in CPP_20]:

@@ -27,5 +27,11 @@ int main() {
   if (!kdl::Status(kdl_event_wait(done, -1)).ok()) return 1;
   kdl_event_free(done);
   std::printf("%g %g %g\n", y[0], y[1], y[2]);
+  kdl::BoundCall bound;
+  std::printf("%s\n", bound().message());
+  if (!moved.scale_f32_bind(3, x, y, 5, bound).ok() || !bound().ok()) return 1;
+  std::printf("%g %g %g\n", y[0], y[1], y[2]);
+  const kdl::Status unbound = moved.scale_f32_bind(3, x, nullptr, 5, bound);
+  std::printf("%s; %s\n", unbound.message(), bound().message());
   return 0;
 }

@@ -16,7 +16,7 @@ export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
 KINDS = "unknown kind '{}'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0917]"
 TARGETS = "help: `kernelc targets` lists the targets"
 SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
-UNKNOWN_KEY = ("kernelc: error: target 'host?thread=2': unknown key 'thread'; the keys of host are isa engines pipes dot threads cpus pin resident; "
+UNKNOWN_KEY = ("kernelc: error: target 'host?thread=2': unknown key 'thread'; the keys of host are isa engines pipes dot threads cpus pin resident spin; "
                f"did you mean 'threads'? [E0917]\n{TARGETS}")
 FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
 

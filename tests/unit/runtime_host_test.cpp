@@ -40,7 +40,12 @@ TEST_CASE("host: options, and mistakes in options") {
   CHECK(SelectionError(context, "host?thread=3") ==
         "host has no option 'thread'; did you mean 'threads'?");
   CHECK(SelectionError(context, "host?colour=3") ==
-        "host has no option 'colour'; it has threads, cpus, pin, resident and isa");
+        "host has no option 'colour'; it has threads, cpus, pin, resident, spin and isa");
+  CHECK(context.Select("host?threads=2&spin=0us").cores() == 2);
+  CHECK(SelectionError(context, "host?spin=50") ==
+        "spin=50 is not a time from 0us to 1000000us, such as 50us");
+  CHECK(SelectionError(context, "host?spin=1000001us") ==
+        "spin=1000001us is not a time from 0us to 1000000us, such as 50us");
   CHECK(SelectionError(context, "host?resident=all") ==
         "resident=all is neither workers nor cores");
   CHECK(SelectionError(context, "host?threads=0") == "threads=0 is not an integer from 1 to 1024");

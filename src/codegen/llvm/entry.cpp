@@ -1,4 +1,6 @@
+#include <llvm/ADT/APInt.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <cstddef>
@@ -8,6 +10,7 @@
 #include "ir/module.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
+#include "kdl/queue.h"
 #include "support/names.h"
 #include "support/scalar.h"
 
@@ -40,12 +43,23 @@ void DeclareEntry(Emitter& emitter) {
   emitter.function = function;
 }
 
+/// States that a loaded number is at least `least` and at most KDL_LARGEST_SIZE, which the runtime checks
+/// before each launch.
+void LimitRange(Emitter& emitter, llvm::Value* number, int64_t least) {
+  auto limit = [](int64_t value) { return llvm::APInt(64, static_cast<uint64_t>(value)); };
+  llvm::MDNode* range =
+      llvm::MDBuilder(emitter.context()).createRange(limit(least), limit(KDL_LARGEST_SIZE + 1));
+  llvm::cast<llvm::LoadInst>(number)->setMetadata(llvm::LLVMContext::MD_range, range);
+}
+
 void ReadCore(Emitter& emitter) {
   llvm::Value* core = PresentCore(emitter);
   core->setName("core");
   llvm::StructType* type = emitter.abi.kdl_core;
   emitter.core_id = LoadField(emitter, type, core, kdl_core_fields::core_id, "core_id");
   emitter.core_num = LoadField(emitter, type, core, kdl_core_fields::core_num, "core_num");
+  LimitRange(emitter, emitter.core_id, 0);
+  LimitRange(emitter, emitter.core_num, 1);
   if (emitter.scratch_plan.scratch_bytes > 0 && !emitter.core_slot)
     emitter.scratch = LoadAligned(emitter, core, kdl_core_fields::scratch, "scratch");
   llvm::Value* launch = LoadField(emitter, type, core, kdl_core_fields::launch, "launch");
@@ -112,6 +126,7 @@ void ReadDims(Emitter& emitter) {
 void EmitPrologue(Emitter& emitter) {
   ReadCore(emitter);
   ReadDims(emitter);
+  for (const auto& [name, size] : emitter.dims) LimitRange(emitter, size, 0);
   ReadScalars(emitter);
   PrepareMemories(emitter);
   PrepareDynamicCounters(emitter);

@@ -102,7 +102,9 @@ void Declare(Writer& writer, const FaceCalls& calls, const FaceCall& call, Kind 
     items.push_back("int32_t " + own.after_count);
     items.push_back("kdl_event** " + own.done);
   }
-  if (kind == Kind::Bind) items.push_back(call.c_bound_type + "* " + own.bound);
+  // `struct` is needed, since a parameter with the same name as the type would hide the type.
+  if (kind == Kind::Bind)
+    items.push_back(fmt::format("struct {}* {}", call.c_bound_type, own.bound));
   const std::string* names[] = {&call.c_name, &call.c_async_name, &call.c_bind_name};
   writer.List("kdl_error* " + *names[static_cast<size_t>(kind)] + "(", items, tail);
 }
@@ -205,7 +207,7 @@ void DefineBindMember(Writer& writer, const FaceCall& call) {
   OwnNames own = OtherNames(call.params, call.sizes);
   std::vector<std::string> params = Parameters(call);
   params.push_back("kdl::BoundCall& " + own.bound);
-  std::vector<std::string> items = {"kdl_handle"};
+  std::vector<std::string> items = {"kdl_handle.get()"};
   for (const FaceConstant& size : call.sizes) items.push_back(size.name);
   for (const FaceParam& param : call.params) items.push_back(param.name);
   items.push_back("&" + own.made);
@@ -230,11 +232,9 @@ kdl_error_free. A function that ends in _async returns at once; its call begins 
 then the caller must not touch the memory. If a device has its own memory, inputs are copied to it and outputs back.
 For tensors that stay on a device, or have gaps, use kdl_run_kernel.
 
-For many calls with the same arguments, a function that ends in _bind checks them once and stores what it needs in
-`bound`. A function that ends in _call runs the kernel with them, on the present contents of the tensors; it checks
-nothing else again, and one thread at a time may call it for one `bound`. A function that ends in _unbind frees what
-`bound` needs; {NULL} is allowed. Until then the memory of the tensors must stay valid. Closing the kernels ends their
-bound calls: they return errors, but are still to be unbound.
+For many calls with the same arguments, a function that ends in _bind checks them once, one that ends in _call runs the
+kernel with them on the present contents of the tensors, and one that ends in _unbind frees what is no longer needed. One
+thread at a time may call it for one `bound`. The memory must stay valid until then. "kdl/call.h" says more.
 )";
 
 }  // namespace
@@ -293,26 +293,14 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
   writer.Line(fmt::format("class {} {{", kKernelsType));
   writer.Line(" public:");
   writer.Indent();
-  writer.Line(fmt::format("{}() = default;", kKernelsType));
-  writer.Line(fmt::format(
-      "{0}({0}&& other) noexcept : kdl_handle(other.kdl_handle) {{ other.kdl_handle = nullptr; }}",
-      kKernelsType));
-  writer.Line(fmt::format("{0}& operator=({0}&& other) noexcept {{", kKernelsType));
-  writer.Line("  std::swap(kdl_handle, other.kdl_handle);");
-  writer.Line("  return *this;");
-  writer.Line("}");
-  writer.Line(fmt::format("~{}() {{ ::{}(kdl_handle); }}", kKernelsType, calls.c_close));
-  writer.Line();
   writer.Line("kdl::Status Open(const char* device, kdl_context* context = nullptr) {");
-  writer.Line(fmt::format("  ::{}(kdl_handle);", calls.c_close));
-  writer.Line("  kdl_handle = nullptr;");
-  writer.Line(
-      fmt::format("  return kdl::Status(::{}(context, device, &kdl_handle));", calls.c_open));
+  writer.Line(fmt::format("  return kdl::Status(::{}(context, device, kdl_handle.Receive()));",
+                          calls.c_open));
   writer.Line("}");
   writer.Line("/// For the C functions, such as those that end in _async.");
-  writer.Line(fmt::format("const ::{}* get() const {{ return kdl_handle; }}", calls.c_type));
+  writer.Line(fmt::format("const ::{}* get() const {{ return kdl_handle.get(); }}", calls.c_type));
   for (const FaceCall& call : calls.calls) {
-    std::vector<std::string> items = {"kdl_handle"};
+    std::vector<std::string> items = {"kdl_handle.get()"};
     for (const FaceConstant& size : call.sizes) items.push_back(size.name);
     for (const FaceParam& param : call.params) items.push_back(param.name);
     writer.Line();
@@ -324,7 +312,7 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
   writer.Outdent();
   writer.Line();
   writer.Line(" private:");
-  writer.Line(fmt::format("  ::{}* kdl_handle = nullptr;", calls.c_type));
+  writer.Line(fmt::format("  kdl::Owned<::{}, ::{}> kdl_handle;", calls.c_type, calls.c_close));
   writer.Line("};");
 }
 

@@ -75,7 +75,7 @@ void PrintC(Writer& writer, const ModuleFace& face) {
 void PrintCallsClass(Writer& writer, const ModuleFace& face) {
   if (face.calls.calls.empty()) return;
   writer.Line();
-  writer.Line("#include \"kdl/bound_call.hpp\"");
+  writer.Line("#include \"kdl/calls.hpp\"");
   writer.Line();
   writer.Line(fmt::format("namespace {} {{", face.name_space));
   DeclareCallsClass(writer, face.calls);

@@ -29,17 +29,19 @@ class Row:
     kernel: str
     sizes: dict
     flags: tuple = ()  # for the C compilers
+    bound: bool = False  # whether the kernel's arguments are bound once for all runs
 
 
 def rows(text):
-    """Reads the lines `FILE KERNEL NAME=SIZE … [-FLAG …]` of rows.txt."""
+    """Reads the lines `FILE KERNEL NAME=SIZE … [bound] [-FLAG …]` of rows.txt."""
     for line in text.splitlines():
         words = line.split("#")[0].split()
         if not words:
             continue
-        sizes = dict(word.split("=") for word in words[2:] if not word.startswith("-"))
+        bound = "bound" in words
+        sizes = dict(word.split("=") for word in words[2:] if not word.startswith("-") and word != "bound")
         flags = tuple(word for word in words[2:] if word.startswith("-"))
-        yield Row(words[0], words[1], {name: int(size) for name, size in sizes.items()}, flags)
+        yield Row(words[0], words[1], {name: int(size) for name, size in sizes.items()}, flags, bound)
 
 
 @dataclasses.dataclass
@@ -76,7 +78,10 @@ def caller(row, source):
         for copy in ["", "_gcc", "_clang"] if p.written else [""]:
             lines.append(f"static {p.type}* {p.name}{copy};")
     lines.append(f"static {row.file}_kernels* kernels;")
-    lines.append(f"static void Ours(void) {{ Check({row.file}_{row.kernel}(kernels, {call('')})); }}")
+    name = f"{row.file}_{row.kernel}"
+    run = f"{name}_call(&bound)" if row.bound else f"{name}(kernels, {call('')})"
+    lines.append(f"static {name}_bound bound;")
+    lines.append(f"static void Ours(void) {{ Check({run}); }}")
     lines += [f"static void Twin_{c}(void) {{ {row.kernel}_{c}({call('_' + c)}); }}" for c in COMPILERS]
     lines += ["int main(int argc, char** argv) {", f"  Check({row.file}_open(NULL, argv[1], &kernels));"]
     for number, p in enumerate(arrays):
@@ -84,6 +89,7 @@ def caller(row, source):
         for copy in ["", "_gcc", "_clang"] if p.written else [""]:
             lines.append(f"  {p.name}{copy} = Allocate({count}, sizeof *{p.name});")
             lines.append(f"  FILL({p.name}{copy}, {count}, {number + 1});")
+    lines.append(f"  Check({name}_bind(kernels, {call('')}, &bound));")
     lines.append("  Ours();")
     for c in COMPILERS:
         lines.append(f"  Twin_{c}();")
@@ -142,7 +148,7 @@ def main():
     options = parser.parse_args()
     print(f"{'row':44} {'ours':>10} {'better twin':>12} {'ratio':>6} {'spread':>6}")
     for row in rows((HERE / "rows.txt").read_text()):
-        title = " ".join([row.file, row.kernel, *(f"{n}={s}" for n, s in row.sizes.items())])
+        title = " ".join([row.file, row.kernel, *(f"{n}={s}" for n, s in row.sizes.items()), *(["bound"] if row.bound else [])])
         if options.filter not in title:
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -253,12 +254,59 @@ void TrapOnZero(Emitter& emitter, const ir::Op* op) {
              builder.getInt64(0));
 }
 
+/// Returns whether a division is executed once and takes long: x86 takes up to 40 cycles for 64 bits. Most
+/// such divisions distribute blocks over cores.
+bool IsWorthSkipping(const Emitter& emitter, const ir::Op* op, const llvm::Value* b) {
+  return emitter.loop_depth == 0 && OperandScalar(op) == Scalar::I64 &&
+         !b->getType()->isVectorTy() && !llvm::isa<llvm::Constant>(b) &&
+         llvm::Triple(emitter.module.getTargetTriple()).isX86();
+}
+
+/// Emits floor(a / b), and skips the division if b is 1 or larger than a, as in launches with one core or one
+/// block.
+llvm::Value* EmitSkippedDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
+  auto& builder = emitter.builder;
+  auto* zero = llvm::ConstantInt::get(b->getType(), 0);
+  llvm::Value* is_one = builder.CreateICmpEQ(b, llvm::ConstantInt::get(b->getType(), 1));
+  llvm::Value* is_less =
+      builder.CreateAnd(builder.CreateICmpSGT(b, zero), builder.CreateICmpULT(a, b));
+  llvm::Value* known = builder.CreateSelect(is_one, a, zero);
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  llvm::BasicBlock* divide = emitter.NewBlock("divide");
+  llvm::BasicBlock* join = emitter.NewBlock("divided");
+  builder.CreateCondBr(builder.CreateOr(is_one, is_less), join, divide);
+  builder.SetInsertPoint(divide);
+  llvm::Value* divided = EmitFloorDivide(emitter, a, b, true);
+  builder.CreateBr(join);
+  builder.SetInsertPoint(join);
+  llvm::PHINode* quotient = builder.CreatePHI(b->getType(), 2);
+  quotient->addIncoming(known, before);
+  quotient->addIncoming(divided, divide);
+  return quotient;
+}
+
+/// Returns the quotient of the operands of `op`, a remainder, if it was computed before in the same region,
+/// else null.
+llvm::Value* EmittedQuotient(const Emitter& emitter, const ir::Op* op) {
+  for (const ir::Use& use : op->operand(0)->uses()) {
+    const ir::Op* other = use.user;
+    if (other->kind() != OpKind::Div || other->parent_region() != op->parent_region() ||
+        other->operand(0) != op->operand(0) || other->operand(1) != op->operand(1))
+      continue;
+    auto found = emitter.scalars.find(other->result());
+    if (found != emitter.scalars.end()) return found->second;
+  }
+  return nullptr;
+}
+
 void EmitDiv(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
   if (IsFloat(OperandScalar(op))) return SetComputed(emitter, op, emitter.builder.CreateFDiv(a, b));
   TrapOnZero(emitter, op);
-  emitter.Set(op->result(), EmitFloorDivide(emitter, a, b, IsSigned(OperandScalar(op))));
+  emitter.Set(op->result(), IsWorthSkipping(emitter, op, b)
+                                ? EmitSkippedDivide(emitter, a, b)
+                                : EmitFloorDivide(emitter, a, b, IsSigned(OperandScalar(op))));
 }
 
 void EmitRem(Emitter& emitter, ir::Op* op) {
@@ -267,6 +315,12 @@ void EmitRem(Emitter& emitter, ir::Op* op) {
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
   TrapOnZero(emitter, op);
+  if (IsWorthSkipping(emitter, op, b)) {
+    llvm::Value* quotient = EmittedQuotient(emitter, op);
+    if (!quotient) quotient = EmitSkippedDivide(emitter, a, b);
+    auto& builder = emitter.builder;
+    return emitter.Set(op->result(), builder.CreateSub(a, builder.CreateMul(quotient, b)));
+  }
   emitter.Set(op->result(), EmitFloorModulo(emitter, a, b, IsSigned(OperandScalar(op))));
 }
 
