@@ -1,5 +1,6 @@
 #include "host/worker_pool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -62,8 +63,29 @@ void WorkerPool::StartThreads() {
     Thread thread;
     if (!StartThread(ThreadMain, this, &thread)) return;
     threads_.push_back(thread);
-    if (can_pin) KeepTo(thread, processors_[static_cast<std::size_t>(worker)]);
+    if (!can_pin) continue;
+    places_.push_back(processors_[static_cast<std::size_t>(worker)]);
+    KeepTo(thread, places_.back());
   }
+}
+
+// A thread that is kept on the caller's processor could only run when the caller has finished its own work. If
+// the caller stays on such a processor, moves the thread to a processor of its own.
+void WorkerPool::LeaveCallersProcessor() {
+  if (places_.empty()) return;
+  const int here = CurrentProcessor();
+  if (here == no_thread_is_on_) return;
+  if (here != std::exchange(caller_was_on_, here)) return;
+  const auto there = std::find(places_.begin(), places_.end(), here);
+  if (there != places_.end()) {
+    const auto unused = std::find_if(processors_.begin(), processors_.end(), [&](int processor) {
+      return std::find(places_.begin(), places_.end(), processor) == places_.end();
+    });
+    if (unused == processors_.end()) return;
+    *there = *unused;
+    KeepTo(threads_[static_cast<std::size_t>(there - places_.begin())], *unused);
+  }
+  no_thread_is_on_ = here;
 }
 
 void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
@@ -82,6 +104,7 @@ void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
   }
   const std::lock_guard run_lock(run_mutex_);
   if (!started_) StartThreads();
+  LeaveCallersProcessor();
   const auto limit =
       static_cast<std::uint16_t>(std::min<std::size_t>(threads_.size(), workers - 1));
   work_ = &work;

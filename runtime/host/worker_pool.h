@@ -21,8 +21,8 @@ class WorkerPool {
  public:
   static constexpr std::chrono::microseconds kUsualSpin{50};
 
-  // `workers` is at least 1 and includes the caller. If there are enough `processors`, thread n is kept on
-  // the n-th of them. If the hook `run` is set, threads of the application do the work instead of threads of
+  // `workers` is at least 1 and includes the caller. If there are enough `processors`, each thread is kept on
+  // one of them, where the caller is not. If the hook `run` is set, threads of the application do the work instead of threads of
   // the pool. Threads spin for at most `spin`.
   WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {},
              std::chrono::microseconds spin = kUsualSpin);
@@ -49,6 +49,7 @@ class WorkerPool {
 
   static void* ThreadMain(void* argument);
   void StartThreads();
+  void LeaveCallersProcessor();
   void WorkUntilStopped();
   bool TryJoin(int thread, std::uint32_t* last_job, int* worker);
   void Park(std::uint32_t last_job);
@@ -60,6 +61,10 @@ class WorkerPool {
   const std::chrono::microseconds spin_;
   std::mutex run_mutex_;  // held while a job runs
   std::vector<Thread> threads_;
+  std::vector<int>
+      places_;  // the processor on which each thread is kept; empty if they are not kept
+  int caller_was_on_ = -1;    // the caller's processor in the last job
+  int no_thread_is_on_ = -1;  // a processor that is not among `places_`
   bool started_ = false;
   std::atomic<int> numbered_{0};  // number of threads that have been assigned a number
 

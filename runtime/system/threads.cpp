@@ -28,6 +28,8 @@ std::vector<int> AllowedProcessors() {
   return allowed;
 }
 
+int CurrentProcessor() { return sched_getcpu(); }
+
 void KeepTo(Thread thread, int processor) {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -14,6 +14,8 @@ void JoinThread(Thread thread);
 
 // Returns the processors on which this process may run. There is at least one.
 std::vector<int> AllowedProcessors();
+// Returns the processor on which the calling thread runs at present, or -1 if that is unknown.
+int CurrentProcessor();
 // Asks the system to run the thread on this processor.
 void KeepTo(Thread thread, int processor);
 
