@@ -34,18 +34,23 @@ Error BoundCall::Bind(const CallPlace& place, const CalledKernel& kernel, Scratc
   device_ = place.device->shared_from_this();
   if (!place.is_direct) return QueuedCall::Make(place, kernel, sizes, values, &queued_);
   direct_.emplace(*device_, workspaces);
+  counter_.emplace(device_->counters());
   KDL_RETURN_IF_ERROR(direct_->Bind(kernel, sizes, values));
   return direct_->Prepare();
 }
 
 Error BoundCall::RunKernel() {
-  if (direct_.has_value()) return direct_->RunKernel();
+  if (direct_.has_value()) {
+    counter_->Count();
+    return direct_->RunKernel();
+  }
   if (queued_ != nullptr) return queued_->RunAndWait();
   return Invalid("call of '", name_, "': its kernels have been closed");
 }
 
 void BoundCall::Close() {
   direct_.reset();
+  counter_.reset();
   queued_.reset();
   device_.reset();
   list_ = nullptr;

@@ -50,6 +50,7 @@ class BoundCall : public Handle {
   std::shared_ptr<Device> device_;
   // One of these is set while the object is open.
   std::optional<DirectCall> direct_;
+  std::optional<CallCounter> counter_;  // set together with `direct_`
   std::unique_ptr<QueuedCall> queued_;
 };
 

@@ -68,6 +68,7 @@ Error Calls::Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_valu
     KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
     DirectCall call(*place_.device, workspaces_);
     KDL_RETURN_IF_ERROR(call.Bind(*called, sizes, values));
+    place_.device->counters().CountCall();
     return call.RunKernel();
   }
   kdl_event* done = nullptr;

@@ -34,7 +34,6 @@ Error DirectCall::Prepare() {
 }
 
 Error DirectCall::RunKernel() {
-  device_.counters().CountCall();
   frame_.Rearm();
   Error failed;
   const kdl_completion done = {

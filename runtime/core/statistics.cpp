@@ -6,6 +6,21 @@
 
 namespace kdl::runtime {
 
+CallCounter::CallCounter(DeviceCounters& device) : device_(device) { device.Add(this); }
+
+CallCounter::~CallCounter() { device_.Remove(this); }
+
+void DeviceCounters::Add(const CallCounter* counter) {
+  const std::lock_guard lock(counters_mutex_);
+  counters_.push_back(counter);
+}
+
+void DeviceCounters::Remove(const CallCounter* counter) {
+  const std::lock_guard lock(counters_mutex_);
+  std::erase(counters_, counter);
+  calls_ += counter->calls();
+}
+
 void DeviceCounters::CountAllocation(std::int64_t bytes) {
   ++allocations_;
   bytes_allocated_ += bytes;
@@ -16,7 +31,10 @@ void DeviceCounters::CountAllocation(std::int64_t bytes) {
 }
 
 kdl_statistics DeviceCounters::Read() const {
-  return {.launches = launches_ + calls_,
+  const std::lock_guard lock(counters_mutex_);
+  std::int64_t calls = calls_;
+  for (const CallCounter* counter : counters_) calls += counter->calls();
+  return {.launches = launches_ + calls,
           .copies = copies_,
           .bytes_copied = bytes_copied_,
           .fills = fills_,

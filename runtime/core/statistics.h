@@ -6,10 +6,30 @@
 #include <list>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "kdl/runtime.h"
 
 namespace kdl::runtime {
+
+class DeviceCounters;
+
+// Counts the calls of one bound call, of which only one runs at a time. So no atomic read-modify-write is
+// needed, which takes 5 ns.
+class CallCounter {
+ public:
+  explicit CallCounter(DeviceCounters& device);
+  ~CallCounter();
+  CallCounter(const CallCounter&) = delete;
+  CallCounter& operator=(const CallCounter&) = delete;
+
+  void Count() { calls_.store(calls() + 1, std::memory_order_relaxed); }
+  std::int64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+
+ private:
+  DeviceCounters& device_;
+  std::atomic<std::int64_t> calls_{0};
+};
 
 // The counters of one device.
 class DeviceCounters {
@@ -20,6 +40,9 @@ class DeviceCounters {
   }
   // Counts a launch that bypassed the scheduler.
   void CountCall() { calls_.fetch_add(1, std::memory_order_relaxed); }
+  // Adds a counter to the calls of the device, or takes over its count.
+  void Add(const CallCounter* counter);
+  void Remove(const CallCounter* counter);
   void CountFill() { ++fills_; }
   void CountCopy(std::int64_t bytes) {
     ++copies_;
@@ -33,6 +56,8 @@ class DeviceCounters {
  private:
   std::atomic<std::int64_t> launches_{0};
   std::atomic<std::int64_t> calls_{0};
+  mutable std::mutex counters_mutex_;
+  std::vector<const CallCounter*> counters_;  // guarded by the mutex
   std::atomic<std::int64_t> copies_{0};
   std::atomic<std::int64_t> bytes_copied_{0};
   std::atomic<std::int64_t> fills_{0};

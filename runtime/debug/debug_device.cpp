@@ -249,7 +249,9 @@ Error RunLaunch(DebugDevice& debug, const kdl_launch_request& request) {
   DebugHooks hooks(Mix(static_cast<std::uint64_t>(debug.options.seed)) + debug.launches++, request);
   CoreRunner runner(request, args, UntagAddress(request.workspace), UntagAddress(request.shared),
                     &hooks);
-  Error error = runner.RunCores(debug.pool, debug.pool.workers(), debug.scratch);
+  CoreRunner::Plan plan;
+  Error error = CoreRunner::MakePlan(request, debug.pool.workers(), &plan);
+  if (error == nullptr) error = runner.RunCores(debug.pool, plan, debug.scratch);
   std::string stray = debug.memory.CheckGuards();
   if (stray.empty()) stray = snapshot.FindStrayWrite(request, tensors);
   if (error != nullptr || stray.empty()) return error;

@@ -40,78 +40,67 @@ bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
 }
 
-int CoreRunner::UsefulWorkers(const kdl_launch_request& request, int most) {
-  return static_cast<int>(std::min<std::int64_t>(
-      {most, request.busy_cores, std::max<std::int64_t>(request.instances, 1)}));
-}
-
 // Lays out a single block that contains all memory of the runner: the workers' shares of the cores, counters
 // for dynamic scheduling, frames and scratch.
-Error CoreRunner::LayOut(const kdl_launch_request& request, int workers, Layout* layout) {
+Error CoreRunner::MakePlan(const kdl_launch_request& request, int workers, Plan* plan) {
   const kdl_variant& variant = *request.variant;
+  workers = static_cast<int>(std::min<std::int64_t>(
+      {workers, request.busy_cores, std::max<std::int64_t>(request.instances, 1)}));
+  plan->workers = workers;
   const bool has_barriers = (variant.flags & KDL_VARIANT_SYNC) != 0;
   const std::int64_t frames = has_barriers ? request.core_num : workers;
   const std::int64_t frame_bytes = RoundUp(variant.frame_bytes, kBlockAlignment);
   const std::int64_t scratch_bytes = RoundUp(variant.scratch_bytes, kSliceAlignment);
-  layout->dynamic_counters_at =
+  plan->dynamic_counters_at =
       RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kBlockAlignment);
-  layout->states_at = layout->dynamic_counters_at +
-                      RoundUp(variant.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
+  plan->states_at = plan->dynamic_counters_at +
+                    RoundUp(variant.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
   const std::int64_t states = has_barriers ? request.core_num : 0;
   std::int64_t frames_at = 0;
-  if (__builtin_add_overflow(layout->states_at, states, &frames_at) ||
+  if (__builtin_add_overflow(plan->states_at, states, &frames_at) ||
       frames_at > INT64_MAX - kBlockAlignment ||
-      __builtin_mul_overflow(frames, frame_bytes, &layout->scratch_at) ||
-      __builtin_add_overflow(layout->scratch_at, RoundUp(frames_at, kBlockAlignment),
-                             &layout->scratch_at) ||
-      __builtin_mul_overflow(scratch_bytes, std::int64_t{workers}, &layout->bytes) ||
-      __builtin_add_overflow(layout->bytes, layout->scratch_at, &layout->bytes)) {
+      __builtin_mul_overflow(frames, frame_bytes, &plan->scratch_at) ||
+      __builtin_add_overflow(plan->scratch_at, RoundUp(frames_at, kBlockAlignment),
+                             &plan->scratch_at) ||
+      __builtin_mul_overflow(scratch_bytes, std::int64_t{workers}, &plan->bytes) ||
+      __builtin_add_overflow(plan->bytes, plan->scratch_at, &plan->bytes)) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request.kernel->name, "' on ",
                 request.core_num, " cores: their frames of ", frame_bytes,
                 " bytes each are 2^63 bytes or more");
   }
-  layout->frames_at = RoundUp(frames_at, kBlockAlignment);
+  plan->frames_at = RoundUp(frames_at, kBlockAlignment);
   return nullptr;
 }
 
-Error CoreRunner::MemoryFor(const kdl_launch_request& request, int workers, std::int64_t* bytes) {
-  Layout layout;
-  KDL_RETURN_IF_ERROR(LayOut(request, workers, &layout));
-  *bytes = layout.bytes > kSmallBytes ? layout.bytes : 0;
-  return nullptr;
-}
-
-Error CoreRunner::OutOfMemoryFor(const kdl_launch_request& request, std::int64_t bytes) {
+Error CoreRunner::OutOfMemoryFor(const kdl_launch_request& request, const Plan& plan) {
   return Fail(KDL_ERROR_OUT_OF_MEMORY, "launch of '", request.kernel->name, "' on ",
-              request.core_num, " cores: not enough memory for ", bytes,
+              request.core_num, " cores: not enough memory for ", plan.bytes,
               " bytes of frames and scratch memory");
 }
 
-void CoreRunner::TakeMemory(const Layout& layout, char* memory) {
+void CoreRunner::TakeMemory(const Plan& plan, char* memory) {
   frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
   scratch_bytes_ = RoundUp(variant_.scratch_bytes, kSliceAlignment);
   shares_ = reinterpret_cast<Share*>(memory);
-  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(memory + layout.dynamic_counters_at);
+  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(memory + plan.dynamic_counters_at);
   // The memory is zeroed, and 0 means running.
-  states_ = reinterpret_cast<CoreState*>(memory + layout.states_at);
-  frames_ = memory + layout.frames_at;
-  scratch_ = memory + layout.scratch_at;
-  std::memset(memory, 0, static_cast<std::size_t>(layout.scratch_at));
+  states_ = reinterpret_cast<CoreState*>(memory + plan.states_at);
+  frames_ = memory + plan.frames_at;
+  scratch_ = memory + plan.scratch_at;
+  std::memset(memory, 0, static_cast<std::size_t>(plan.scratch_at));
 }
 
-Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch, char* memory) {
-  workers_ = UsefulWorkers(request_, std::min(pool.workers(), workers));
-  Layout layout;
-  KDL_RETURN_IF_ERROR(LayOut(request_, workers_, &layout));
+Error CoreRunner::RunCores(WorkerPool& pool, const Plan& plan, ScratchPool& scratch, char* memory) {
+  workers_ = plan.workers;
   ScratchPool::Block borrowed;
-  if (layout.bytes <= kSmallBytes) {
+  if (plan.is_small()) {
     memory = small_;
   } else if (memory == nullptr) {
-    borrowed = scratch.Acquire(layout.bytes);
+    borrowed = scratch.Acquire(plan.bytes);
     memory = borrowed.data;
-    if (memory == nullptr) return OutOfMemoryFor(request_, layout.bytes);
+    if (memory == nullptr) return OutOfMemoryFor(request_, plan);
   }
-  TakeMemory(layout, memory);
+  TakeMemory(plan, memory);
   // Divide the work into eight chunks for each worker, so that no worker waits long for another.
   if (workers_ > 1)
     chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers_} * 8));

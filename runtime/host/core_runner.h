@@ -31,17 +31,27 @@ class CoreRunner {
   CoreRunner(const CoreRunner&) = delete;
   CoreRunner& operator=(const CoreRunner&) = delete;
 
-  // Returns how many workers can share the work of a launch, if at most `most` are available.
-  static int UsefulWorkers(const kdl_launch_request& request, int most);
-  // Stores how many bytes of memory a runner with this number of workers needs, besides itself. It is often 0.
-  static Error MemoryFor(const kdl_launch_request& request, int workers, std::int64_t* bytes);
-  // Returns the error for a lack of that memory.
-  static Error OutOfMemoryFor(const kdl_launch_request& request, std::int64_t bytes);
+  // The number of workers, and the memory that they need: where its parts start, and its size.
+  struct Plan {
+    int workers = 1;
+    std::int64_t dynamic_counters_at = 0;
+    std::int64_t states_at = 0;
+    std::int64_t frames_at = 0;
+    std::int64_t scratch_at = 0;
+    std::int64_t bytes = 0;
 
-  // Runs all cores to completion on at most `workers` workers. If cores trap, returns the trap of the
-  // lowest-numbered of them. Uses `memory`, of the size that MemoryFor states, or borrows memory from
-  // `scratch` if it is null.
-  Error RunCores(WorkerPool& pool, int workers, ScratchPool& scratch, char* memory = nullptr);
+    // Whether the runner itself has enough memory.
+    bool is_small() const { return bytes <= kSmallBytes; }
+  };
+
+  // Plans launches of a request on at most `workers` workers.
+  static Error MakePlan(const kdl_launch_request& request, int workers, Plan* plan);
+  // Returns the error for a lack of the plan's memory.
+  static Error OutOfMemoryFor(const kdl_launch_request& request, const Plan& plan);
+
+  // Runs all cores to completion. If cores trap, returns the trap of the lowest-numbered of them. If the plan
+  // is not small, uses `memory`, or borrows memory from `scratch` if it is null.
+  Error RunCores(WorkerPool& pool, const Plan& plan, ScratchPool& scratch, char* memory = nullptr);
 
  private:
   enum class CoreState : std::uint8_t { kRunning, kDone };
@@ -65,17 +75,9 @@ class CoreRunner {
     Wait waits[KDL_MAX_WAITS];  // indexed by stage
   };
 
-  // Where the parts of the memory start.
-  struct Layout {
-    std::int64_t dynamic_counters_at = 0;
-    std::int64_t states_at = 0;
-    std::int64_t frames_at = 0;
-    std::int64_t scratch_at = 0;
-    std::int64_t bytes = 0;
-  };
+  static constexpr std::int64_t kSmallBytes = 512;
 
-  static Error LayOut(const kdl_launch_request& request, int workers, Layout* layout);
-  void TakeMemory(const Layout& layout, char* memory);
+  void TakeMemory(const Plan& plan, char* memory);
   void DistributeShares();
   void Work(int worker);
   void WorkUntilDone(int worker);
@@ -94,7 +96,6 @@ class CoreRunner {
   CoreHooks* hooks_;
   kdl_launch& launch_;
   int workers_ = 1;
-  static constexpr std::int64_t kSmallBytes = 512;
   // Used if the launch needs little memory.
   alignas(64) char small_[kSmallBytes];
   // These point into `small_` or into other memory.

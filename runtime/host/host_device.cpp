@@ -159,54 +159,56 @@ bool IsLittleWork(const kdl_launch_request& request) {
   return bytes < kLittleWorkBytes;
 }
 
-int WorkersFor(HostDevice& host, const kdl_launch_request& request) {
-  return host.pool.workers() == 1 || IsLittleWork(request) ? 1 : host.pool.workers();
-}
-
-// What the launches of one request share: the number of workers, and the memory of the runner.
+// What the launches of one request share: the plan of the runner, and its memory.
 class Prepared {
  public:
-  Prepared(int workers, std::int64_t bytes, const HostMemory& memory)
-      : workers_(workers),
-        bytes_(bytes),
+  Prepared(const CoreRunner::Plan& plan, const HostMemory& memory)
+      : plan_(plan),
         memory_(memory),
-        data_(bytes > 0 ? static_cast<char*>(memory.Allocate(bytes)) : nullptr) {}
-  ~Prepared() { memory_.Free(data_, bytes_); }
+        data_(plan.is_small() ? nullptr : static_cast<char*>(memory.Allocate(plan.bytes))) {}
+  ~Prepared() { memory_.Free(data_, plan_.bytes); }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
-  int workers() const { return workers_; }
+  const CoreRunner::Plan& plan() const { return plan_; }
   char* data() const { return data_; }
-  bool is_complete() const { return bytes_ == 0 || data_ != nullptr; }
+  bool is_complete() const { return plan_.is_small() || data_ != nullptr; }
 
  private:
-  const int workers_;
-  const std::int64_t bytes_;
+  const CoreRunner::Plan plan_;
   const HostMemory memory_;
   char* const data_;
 };
 
+Error PlanLaunch(HostDevice& host, const kdl_launch_request& request, CoreRunner::Plan* plan) {
+  const bool is_alone = host.pool.workers() == 1 || IsLittleWork(request);
+  return CoreRunner::MakePlan(request, is_alone ? 1 : host.pool.workers(), plan);
+}
+
 kdl_error* Prepare(void* device, const kdl_launch_request* request, void** prepared) {
   auto& host = *static_cast<HostDevice*>(device);
-  const int workers = CoreRunner::UsefulWorkers(*request, WorkersFor(host, *request));
-  std::int64_t bytes = 0;
-  if (Error error = CoreRunner::MemoryFor(*request, workers, &bytes)) return error.release();
-  auto made = std::make_unique<Prepared>(workers, bytes, host.memory);
-  if (!made->is_complete()) return CoreRunner::OutOfMemoryFor(*request, bytes).release();
+  CoreRunner::Plan plan;
+  if (Error error = PlanLaunch(host, *request, &plan)) return error.release();
+  auto made = std::make_unique<Prepared>(plan, host.memory);
+  if (!made->is_complete()) return CoreRunner::OutOfMemoryFor(*request, plan).release();
   *prepared = made.release();
   return nullptr;
 }
 
 void Discard(void*, void* prepared) { delete static_cast<Prepared*>(prepared); }
 
-void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
-  auto& host = *static_cast<HostDevice*>(device);
-  const auto* prepared = static_cast<const Prepared*>(request->prepared);
+Error RunLaunch(HostDevice& host, const kdl_launch_request& request) {
   const OnProcessor here(CallersProcessor(host.options));
-  CoreRunner runner(*request, *request->args, request->workspace, request->shared, nullptr);
-  const int workers = prepared != nullptr ? prepared->workers() : WorkersFor(host, *request);
-  Error error = runner.RunCores(host.pool, workers, host.scratch,
-                                prepared != nullptr ? prepared->data() : nullptr);
+  CoreRunner runner(request, *request.args, request.workspace, request.shared, nullptr);
+  if (const auto* prepared = static_cast<const Prepared*>(request.prepared))
+    return runner.RunCores(host.pool, prepared->plan(), host.scratch, prepared->data());
+  CoreRunner::Plan plan;
+  KDL_RETURN_IF_ERROR(PlanLaunch(host, request, &plan));
+  return runner.RunCores(host.pool, plan, host.scratch);
+}
+
+void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
+  Error error = RunLaunch(*static_cast<HostDevice*>(device), *request);
   done.call(done.context, error.release());
 }
 
