@@ -19,8 +19,8 @@ samples="$build python3 python3-numpy"
 # for the types of the Python package (mypy).
 tests="$samples doctest-dev libmpfr-dev libclang-rt-19-dev clang-format-19 g++-aarch64-linux-gnu qemu-user pocl-opencl-icd
        ocl-icd-libopencl1 pkgconf python3-venv mypy"
-# The libraries that the benchmark compares with.
-bench="$samples libdnnl-dev libopenblas-dev"
+# The libraries that the benchmarks compare with; OpenMP is for twins on several threads (tests/bench/twins).
+bench="$samples libdnnl-dev libopenblas-dev libomp-dev"
 
 case "${1:-}" in
   build) wanted=$build ;;

@@ -26,17 +26,21 @@ static uint32_t Random(uint64_t* state) {
 
 // Floats are in [-1, 1), integers have random bits. Integers of 32 bits and more stay small, so that sums and
 // products do not overflow.
-#define FILL(data, count, seed)                        \
-  do {                                                 \
-    uint64_t state = seed;                             \
-    for (int64_t n = 0; n < (count); ++n)              \
-      (data)[n] = _Generic((data)[0],                  \
-          float: Random(&state) / 1073741824.0 - 1.0,  \
-          double: Random(&state) / 1073741824.0 - 1.0, \
-          int32_t: (int32_t)(Random(&state) % 1000),   \
-          int64_t: (int64_t)(Random(&state) % 1000),   \
-          default: Random(&state));                    \
+#define FILL(data, count, seed)                       \
+  do {                                                \
+    uint64_t bits = seed;                             \
+    for (int64_t n = 0; n < (count); ++n)             \
+      (data)[n] = _Generic((data)[0],                 \
+          float: Random(&bits) / 1073741824.0 - 1.0,  \
+          double: Random(&bits) / 1073741824.0 - 1.0, \
+          int32_t: (int32_t)(Random(&bits) % 1000),   \
+          int64_t: (int64_t)(Random(&bits) % 1000),   \
+          default: Random(&bits));                    \
   } while (0)
+
+// Ascending elements, from `first` to below `end`.
+#define RAMP(data, count, first, end) \
+  for (int64_t n = 0; n < (count); ++n) (data)[n] = (first) + ((end) - (first)) * n / (count)
 
 // Integers must be equal. Floats may differ as much as another order of a sum changes them.
 #define COMPARE(ours, twin, count, name)                                              \
@@ -73,14 +77,18 @@ static int64_t TimesPerTrial(void (*run)(void)) {
   return once > trial ? 1 : (int64_t)(trial / once) + 1;
 }
 
+// Threads that still wait for more work of the previous function take processors from the next one.
+static void LetThreadsSleep(void) { nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); }
+
 static void Print(const char* name, const double* times, int trials) {
   printf("\"%s\": [", name);
   for (int n = 0; n < trials; ++n) printf("%s%.1f", n == 0 ? "" : ", ", times[n]);
   printf("]");
 }
 
-static void Measure(int threads, int trials, void (*ours)(void), void (*gcc)(void),
-                    void (*clang)(void)) {
+// `refill` gives tensors that are changed in place their first values again.
+static void Measure(int threads, int trials, void (*refill)(void), void (*ours)(void),
+                    void (*gcc)(void), void (*clang)(void)) {
   void (*const runs[3])(void) = {ours, gcc, clang};
   const char* const names[3] = {"ours", "gcc", "clang"};
   double* times[3];
@@ -91,7 +99,12 @@ static void Measure(int threads, int trials, void (*ours)(void), void (*gcc)(voi
     count[r] = TimesPerTrial(runs[r]);
   }
   for (int n = 0; n < trials; ++n) {
-    for (int r = 0; r < 3; ++r) times[r][n] = TimeOf(runs[r], count[r]);
+    refill();
+    for (int r = 0; r < 3; ++r) {
+      if (threads > 1) LetThreadsSleep();
+      runs[r]();
+      times[r][n] = TimeOf(runs[r], count[r]);
+    }
   }
   printf("{");
   for (int r = 0; r < 3; ++r) {

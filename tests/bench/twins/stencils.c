@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 void jacobi(int64_t M, int64_t N, const float* restrict x, float* restrict y) {
+#pragma omp parallel for if (M > 100)
   for (int64_t i = 0; i < M; ++i) {
     const float* up = x + (i - 1) * N;
     const float* row = x + i * N;
@@ -22,6 +23,7 @@ void jacobi(int64_t M, int64_t N, const float* restrict x, float* restrict y) {
 
 void jacobi_inside(int64_t P, int64_t Q, int64_t M, int64_t N, const float* restrict x,
                    float* restrict y) {
+#pragma omp parallel for if (M > 100)
   for (int64_t i = 0; i < M; ++i) {
     for (int64_t j = 0; j < N; ++j)
       y[i * N + j] = 0.25f * (x[i * Q + j + 1] + x[(i + 2) * Q + j + 1] + x[(i + 1) * Q + j] +
@@ -32,6 +34,7 @@ void jacobi_inside(int64_t P, int64_t Q, int64_t M, int64_t N, const float* rest
 static int64_t Clamp(int64_t i, int64_t size) { return i < 0 ? 0 : i < size ? i : size - 1; }
 
 void jacobi_clamped(int64_t M, int64_t N, const float* restrict x, float* restrict y) {
+#pragma omp parallel for if (M > 100)
   for (int64_t i = 0; i < M; ++i) {
     const float* up = x + Clamp(i - 1, M) * N;
     const float* row = x + i * N;
@@ -55,6 +58,7 @@ static float Blurred(int64_t M, int64_t N, const float* x, int64_t i, int64_t j)
 }
 
 void blur(int64_t M, int64_t N, const float* restrict x, float* restrict y) {
+#pragma omp parallel for if (M > 100)
   for (int64_t i = 0; i < M; ++i) {
     if (i == 0 || i == M - 1 || N < 3) {
       for (int64_t j = 0; j < N; ++j) y[i * N + j] = Blurred(M, N, x, i, j);
@@ -90,6 +94,7 @@ static uint8_t SobelAt(int64_t M, int64_t N, const uint8_t* x, int64_t i, int64_
 }
 
 void sobel(int64_t M, int64_t N, const uint8_t* restrict x, uint8_t* restrict y) {
+#pragma omp parallel for if (M > 100)
   for (int64_t i = 0; i < M; ++i) {
     if (i == 0 || i == M - 1 || N < 3) {
       for (int64_t j = 0; j < N; ++j) y[i * N + j] = SobelAt(M, N, x, i, j);

@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
 """Compares kernels with C functions that compute the same: tests/bench/twins/twins.py [--filter TEXT] …
 
-Each kernel of a .kdl file here has a twin, a function of the same name in the .c file of the same name, with
-the same parameters. Twins are compiled by gcc and clang. A row runs the kernel and both twins in alternation,
-on the same random data, and first compares their results.
+Each kernel in a row of rows.txt has a twin, a function of the same name and with the same parameters. Twins are
+compiled by gcc and clang. A row runs the kernel and both twins in alternation, on the same random data, and
+first compares their results.
 """
 
 import argparse
 import dataclasses
 import json
+import os
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
+import opencv
+import sources
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-C_TYPES = {"f32": "float", "f64": "double", "u8": "uint8_t", "i8": "int8_t", "u16": "uint16_t", "i16": "int16_t",
-           "i32": "int32_t", "u32": "uint32_t", "i64": "int64_t"}
 COMPILERS = {"gcc": "gcc", "clang": "clang-19"}
 
 
@@ -27,50 +28,37 @@ COMPILERS = {"gcc": "gcc", "clang": "clang-19"}
 class Row:
     file: str
     kernel: str
-    sizes: dict
-    flags: tuple = ()  # for the C compilers
-    bound: bool = False  # whether the kernel's arguments are bound once for all runs
+    sizes: dict  # also the scalars
+    ranges: dict  # of tensors with ascending elements: the first number, and the end
+    bound: bool  # whether the kernel's arguments are bound once for all runs
+    flags: tuple  # for the C compilers
+
+    def title(self):
+        return " ".join([self.file, self.kernel, *(f"{n}={s}" for n, s in self.sizes.items()), *(["bound"] if self.bound else [])])
 
 
 def rows(text):
-    """Reads the lines `FILE KERNEL NAME=SIZE … [bound] [-FLAG …]` of rows.txt."""
+    """Reads the lines `FILE KERNEL NAME=SIZE … [NAME=FIRST..END …] [bound] [-FLAG …]` of rows.txt."""
     for line in text.splitlines():
         words = line.split("#")[0].split()
         if not words:
             continue
-        bound = "bound" in words
-        sizes = dict(word.split("=") for word in words[2:] if not word.startswith("-") and word != "bound")
-        flags = tuple(word for word in words[2:] if word.startswith("-"))
-        yield Row(words[0], words[1], {name: int(size) for name, size in sizes.items()}, flags, bound)
+        values = dict(word.split("=") for word in words[2:] if "=" in word and not word.startswith("-"))
+        yield Row(words[0], words[1], {name: int(value) for name, value in values.items() if ".." not in value},
+                  {name: value.split("..") for name, value in values.items() if ".." in value},
+                  "bound" in words, tuple(word for word in words[2:] if word.startswith("-")))
 
 
-@dataclasses.dataclass
-class Parameter:
-    name: str
-    type: str
-    dims: list  # None for a scalar
-    written: bool
-
-
-def signature(source, kernel):
-    """Returns the size names and parameters of a kernel, in the order of the C interface."""
-    text = re.search(rf"export kernel {kernel}\((.*?)\)\s*(?:where.*?)?\{{", source, re.DOTALL).group(1)
-    parameters, sizes = [], []
-    for name, direction, kind, dims in re.findall(r"(\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*?)\])?", text):
-        dims = [dim.strip() for dim in dims.split(",")] if dims else None
-        parameters.append(Parameter(name, C_TYPES[kind], dims, direction in ("out", "inout")))
-        sizes += [dim for dim in dims or [] if dim.isidentifier() and dim not in sizes]
-    return sizes, parameters
-
-
-def caller(row, source):
+def caller(row):
     """Returns a C program that compares and times the kernel and its twins."""
-    sizes, parameters = signature(source, row.kernel)
+    sizes, parameters = sources.signature(sources.kernels(row.file), row.kernel)
     arrays = [p for p in parameters if p.dims]
-    types = ", ".join([f"int64_t {s}" for s in sizes] + [f"{'' if p.written or not p.dims else 'const '}{p.type}{'*' if p.dims else ''} {p.name}"
-                                                          for p in parameters])
+    types = ", ".join([f"int64_t {s}" for s in sizes] + [p.c_declaration() for p in parameters])
+
     def call(copy):
-        return ", ".join(sizes + [p.name + (copy if p.written else "") if p.dims else "2" for p in parameters])
+        values = [p.name + (copy if p.written else "") if p.dims else str(row.sizes.get(p.name, 2)) for p in parameters]
+        return ", ".join(sizes + values)
+
     lines = [f'#include "{row.file}.h"', '#include "harness.h"']
     lines += [f"void {row.kernel}_{c}({types});" for c in COMPILERS]
     lines += [f"static const int64_t {name} = {row.sizes[name]};" for name in sizes]
@@ -83,50 +71,75 @@ def caller(row, source):
     lines.append(f"static {name}_bound bound;")
     lines.append(f"static void Ours(void) {{ Check({run}); }}")
     lines += [f"static void Twin_{c}(void) {{ {row.kernel}_{c}({call('_' + c)}); }}" for c in COMPILERS]
-    lines += ["int main(int argc, char** argv) {", f"  Check({row.file}_open(NULL, argv[1], &kernels));"]
+    fills = {}
     for number, p in enumerate(arrays):
-        count = " * ".join(f"({dim})" for dim in p.dims)
+        fill = f"RAMP({{}}, {p.count()}, {', '.join(row.ranges[p.name])})" if p.name in row.ranges else f"FILL({{}}, {p.count()}, {number + 1})"
+        fills[p.name] = [f"  {fill.format(p.name + copy)};" for copy in (["", "_gcc", "_clang"] if p.written else [""])]
+    lines += ["static void Refill(void) {", *(fill for p in arrays if p.direction == "inout" for fill in fills[p.name]), "}"]
+    lines += ["int main(int argc, char** argv) {", f"  Check({row.file}_open(NULL, argv[1], &kernels));"]
+    for p in arrays:
         for copy in ["", "_gcc", "_clang"] if p.written else [""]:
-            lines.append(f"  {p.name}{copy} = Allocate({count}, sizeof *{p.name});")
-            lines.append(f"  FILL({p.name}{copy}, {count}, {number + 1});")
+            lines.append(f"  {p.name}{copy} = Allocate({p.count()}, sizeof *{p.name});")
+        lines += fills[p.name]
     lines.append(f"  Check({name}_bind(kernels, {call('')}, &bound));")
     lines.append("  Ours();")
     for c in COMPILERS:
         lines.append(f"  Twin_{c}();")
-        for p in arrays:
-            if p.written:
-                count = " * ".join(f"({dim})" for dim in p.dims)
-                lines.append(f'  COMPARE({p.name}, {p.name}_{c}, {count}, "{c}: {p.name}");')
-    lines += ["  Measure(atoi(argv[2]), atoi(argv[3]), Ours, Twin_gcc, Twin_clang);", "  return argc == 0;", "}"]
+        lines += [f'  COMPARE({p.name}, {p.name}_{c}, {p.count()}, "{c}: {p.name}");' for p in arrays if p.written]
+    lines += ["  Measure(atoi(argv[2]), atoi(argv[3]), Refill, Ours, Twin_gcc, Twin_clang);", "  return argc == 0;", "}"]
     return "\n".join(lines) + "\n"
 
 
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+def run(*command, environment=None):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def measure(row, options, folder):
-    """Returns the trials of a row: nanoseconds of one run of the kernel and of each twin."""
-    source = (HERE / f"{row.file}.kdl").read_text()
-    run(options.build / "bin/kernelc", "build", HERE / f"{row.file}.kdl", "-o", folder, "--target", f"host?isa={options.isa}")
-    program = folder / f"{row.file}_{row.kernel}.c"
-    program.write_text(caller(row, source))
-    objects = [*folder.glob(f"{row.file}*.o")]
-    for name, compiler in COMPILERS.items():
-        twin = folder / f"{row.file}_{name}.twin.o"
-        run(compiler, "-O3", f"-march={options.isa}", "-std=c11", *row.flags, f"-D{row.kernel}={row.kernel}_{name}", "-c",
-            HERE / f"{row.file}.c", "-o", twin)
-        run("objcopy", "--keep-global-symbol", f"{row.kernel}_{name}", twin)
-        objects.append(twin)
-    run("gcc", "-O2", "-std=gnu11", "-I", folder, "-I", HERE, "-I", ROOT / "include", program, folder / f"{row.file}.c", *objects,
-        next((options.build / "lib").glob("libkdl_runtime.a")), "-lstdc++", "-lm", "-ldl", "-lpthread", "-o", folder / "row")
-    out = run(folder / "row", f"host?threads={options.threads}", options.threads, options.trials)
-    for program in folder.iterdir():
-        program.unlink()
-    return json.loads(out)
+class Builder:
+    """Builds each file once, and a program for each row and number of threads."""
+
+    def __init__(self, options, folder):
+        self.build = options.build
+        self.isa = options.isa
+        self.folder = folder
+
+    def kernels(self, row):
+        """Returns the folder with the object files and the C functions of a file's kernels."""
+        out = self.folder / row.file
+        if not out.exists():
+            run(self.build / "bin/kernelc", "build", sources.kernel_file(row.file), "-o", out, "--target", f"host?isa={self.isa}")
+        return out
+
+    def twin(self, row, compiler, openmp):
+        """Returns an object file in which the twin's name ends with that of its compiler."""
+        flags = [*row.flags, *openmp]
+        everything = self.folder / f"{row.file}_{compiler}{''.join(flags)}.o"
+        if not everything.exists():
+            run(COMPILERS[compiler], "-O3", f"-march={self.isa}", "-std=c11", *flags, "-c", HERE / f"{row.file}.c", "-o", everything)
+        twin = self.folder / f"{compiler}.o"
+        renamed = f"{row.kernel}_{compiler}"
+        run("objcopy", "--redefine-sym", f"{row.kernel}={renamed}", "--keep-global-symbol", renamed, everything, twin)
+        return twin
+
+    def program(self, row, threads):
+        kernels = self.kernels(row)
+        source = self.folder / "row.c"
+        source.write_text(caller(row))
+        twins = [self.twin(row, c, ["-fopenmp"] if threads > 1 else []) for c in COMPILERS]
+        # LLVM's library for OpenMP also has the functions that gcc's code calls.
+        libraries = ["-lstdc++", "-lm", "-ldl", "-lpthread", *(["-l:libomp.so.5"] if threads > 1 else [])]
+        run("gcc", "-O2", "-std=gnu11", "-I", kernels, "-I", HERE, "-I", ROOT / "include", source, kernels / f"{row.file}.c",
+            *kernels.glob(f"{row.file}*.o"), *twins, next((self.build / "lib").glob("libkdl_runtime.a")), *libraries, "-o", self.folder / "row")
+        return self.folder / "row"
+
+
+def measure(program, threads, trials):
+    """Returns nanoseconds of one run of the kernel and of each twin, for each trial."""
+    # OpenMP's threads sleep after 1 ms without work, so that they do not disturb the kernels.
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "KMP_BLOCKTIME": "1"}
+    return json.loads(run(program, f"host?threads={threads}", threads, trials, environment=environment))
 
 
 def middle(values):
@@ -134,8 +147,29 @@ def middle(values):
 
 
 def spread(values):
+    if len(values) < 2:
+        return 0.0
     quarters = statistics.quantiles(values, n=4)
     return (quarters[2] - quarters[0]) / middle(values)
+
+
+def report(row, threads, trials):
+    """Returns what is reported about the trials of a row."""
+    best = min(COMPILERS, key=lambda c: middle(trials[c]))
+    ratios = [twin / ours for ours, twin in zip(trials["ours"], trials[best])]
+    return {
+        "row": row.title(), "threads": threads, **{name: middle(times) for name, times in trials.items()}, "better": best,
+        "ratio": middle(ratios), "spread": spread(ratios), "kdl_lines": sources.line_count(sources.kernels(row.file), row.kernel),
+        "c_lines": sources.line_count(sources.twins(row.file), row.kernel),
+    }
+
+
+def line(told):
+    text = (f"{told['row']:44} {told['threads']:7} {told['ours']:10.0f} {told[told['better']]:10.0f} {told['better']:5} {told['ratio']:5.2f}"
+            f" {told['spread']:6.2f} {told['kdl_lines']:4}:{told['c_lines']:<3}")
+    if told.get("opencv"):
+        text += f" {told['opencv']:10.0f} {told['opencv'] / told['ours']:6.2f}"
+    return text
 
 
 def main():
@@ -143,20 +177,25 @@ def main():
     parser.add_argument("--filter", default="", help="only rows whose line contains the text")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the folder of the build (default: build)")
     parser.add_argument("--isa", default="x86-64-v3")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", default="1", help="numbers of threads: 1, 2, or 1,2 (default: 1)")
     parser.add_argument("--trials", type=int, default=21)
+    parser.add_argument("--json", type=pathlib.Path, help="also writes the rows to a file")
+    parser.add_argument("--opencv", action="store_true", help="also times OpenCV's functions, which do not take turns with ours")
     options = parser.parse_args()
-    print(f"{'row':44} {'ours':>10} {'better twin':>12} {'ratio':>6} {'spread':>6}")
-    for row in rows((HERE / "rows.txt").read_text()):
-        title = " ".join([row.file, row.kernel, *(f"{n}={s}" for n, s in row.sizes.items()), *(["bound"] if row.bound else [])])
-        if options.filter not in title:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            trials = measure(row, options, pathlib.Path(folder))
-        best = min(COMPILERS, key=lambda c: middle(trials[c]))
-        ratios = [twin / ours for ours, twin in zip(trials["ours"], trials[best])]
-        print(f"{title:44} {middle(trials['ours']):10.0f} {middle(trials[best]):6.0f} {best:5} {middle(ratios):6.2f} {spread(ratios):6.2f}",
-              flush=True)
+    peer = opencv.Peer() if options.opencv else None
+    head = f"{'row':44} {'threads':7} {'ours':>10} {'better twin':>16} {'ratio':>5} {'spread':>6} {'lines':>8}"
+    print(head + (f" {'opencv':>10} {'ratio':>6}" if peer else ""))
+    all_told = []
+    with tempfile.TemporaryDirectory() as folder:
+        builder = Builder(options, pathlib.Path(folder))
+        for row in rows((HERE / "rows.txt").read_text()):
+            for threads in map(int, options.threads.split(",")) if options.filter in row.title() else []:
+                told = report(row, threads, measure(builder.program(row, threads), threads, options.trials))
+                told["opencv"] = peer.time(row, threads, options.trials) if peer else None
+                all_told.append(told)
+                print(line(told), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(all_told, indent=2) + "\n")
 
 
 if __name__ == "__main__":
