@@ -48,6 +48,8 @@ class Stencil:
             value = self.joined(value, "s")
         if self.chance(0.3):
             value = f"(if {self.condition()} then {value} else {self.joined(value, self.converted('3'))})"
+        if self.chance(0.2):
+            value = f"(if {self.condition()} then {value} else {self.neighbor()})"
         if self.result.direction == "inout" and self.chance(0.7):
             value = self.joined(value, self.converted(f"y[{at}]"))
         parts.append(f"y[{at}] = ({value}) as {self.type};\n")
@@ -67,9 +69,9 @@ class Stencil:
         """Generates the index of a neighbor along a range. Returns it, and whether it may be out of bounds."""
         step = self.random.randint(-3, 3)
         offset = "" if step == 0 else f" {'+-'[step < 0]} {abs(step)}"
-        if over or self.chance(0.6):
+        if self.chance(0.8 if over else 0.6):
             return f"{range_.name}{f' + {over}' if over else ''}{offset}", step != 0 or over is not None
-        moved, last = f"iota({range_.name}){offset}", f"{range_.size} - 1"
+        moved, last = f"iota({range_.name}){f' + iota({over})' if over else ''}{offset}", f"{range_.size} - 1"
         ways = [f"clamp({moved}, 0, {last})", f"max(min({moved}, {last}), 0)", f"min(max({moved}, 0), {last})"]
         return self.pick(ways), False
 

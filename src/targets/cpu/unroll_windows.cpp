@@ -123,7 +123,8 @@ class SmallWindow {
   std::vector<Extent> axes_;
 };
 
-/// Returns whether the load's index moves along both an axis of the window and another axis in one dimension.
+/// Returns whether the load's index moves along both an axis of the window and another axis in one dimension:
+/// because it is the sum of two ranges, or because it is computed from both.
 bool MovesWithResult(const Op* load, const SmallWindow& window) {
   auto index = IndexOf(load);
   ir::Access access = load->attr<AttrKey::Access>();
@@ -132,8 +133,9 @@ bool MovesWithResult(const Op* load, const SmallWindow& window) {
     bool around = false;
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
-      if (operand->type()->kind != ir::TypeKind::Block) continue;
-      (window.HasAxisOf(operand) ? in_window : around) = true;
+      const AxisList& axes = operand->type()->axes;
+      in_window = in_window || window.HasAxisOf(operand);
+      around = around || !window.Without(axes).empty();
     }
     return in_window && around;
   });

@@ -61,11 +61,10 @@ class InteriorFinder {
 
   Interior Find() {
     for (const Op* op : *elementwise_->region()) {
-      if (op->kind() == OpKind::Load) {
-        VisitLoad(op);
-      } else if (ir::IsComparison(op->kind())) {
-        VisitComparison(op);
-      }
+      if (ir::IsComparison(op->kind())) VisitComparison(op);
+    }
+    for (const Op* op : *elementwise_->region()) {
+      if (op->kind() == OpKind::Load && !IsUnused(op->result())) VisitLoad(op);
     }
     return std::move(interior_);
   }
@@ -115,6 +114,18 @@ class InteriorFinder {
     found.conditions.push_back(holds);
     interior_.comparisons.emplace_back(op, result);
     Accept(found);
+  }
+
+  /// Returns whether all uses are selects that take their other operand in the interior.
+  bool IsUnused(const Value* value) const {
+    return std::ranges::all_of(value->uses(), [&](const auto& use) {
+      if (use.user->kind() != OpKind::Select) return false;
+      const Op* condition = use.user->operand(ir::SelectOp::at_condition)->def();
+      auto known = std::ranges::find(interior_.comparisons, condition,
+                                     [](const auto& comparison) { return comparison.first; });
+      return known != interior_.comparisons.end() &&
+             use.operand == (known->second ? ir::SelectOp::at_b : ir::SelectOp::at_a);
+    });
   }
 
   /// What must be true, and may be simplified, for one access or comparison to be linear.
@@ -310,6 +321,12 @@ Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& 
   ir::Builder inner(module, copy->region()->first());
   for (const auto& [op, result] : interior.comparisons) {
     copies.at(op->result())->ReplaceAllUsesWith(inner.Bool(result));
+  }
+  for (Op* op : *copy->region()) {
+    if (op->kind() != OpKind::Select) continue;
+    if (auto condition = ConstantOf(op->operand(ir::SelectOp::at_condition)))
+      op->result()->ReplaceAllUsesWith(
+          op->operand(*condition != 0 ? ir::SelectOp::at_a : ir::SelectOp::at_b));
   }
   for (Op* op : *copy->region()) {
     if (op->kind() == OpKind::Load && !interior.clamps.empty())
