@@ -8,7 +8,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// canonicalize: simplifies a kernel. Folds constants, and the starts and sizes of blocks that `make_block`
+// canonicalize: simplifies a kernel. Folds constants, elements of tables, and the starts and sizes of blocks that `make_block`
 // creates. Replaces an op by an equal pure op that is in scope, and removes unused ops:
 //
 //   %b = make_block %s, %n, %0 ; %x = block_size %b ; %y = add %x, %0   ->   %n in place of %y
@@ -70,6 +70,24 @@ Value* FoldSelect(const Op* op) {
   return op->operand(condition->attr<AttrKey::Bits>() != 0 ? 1 : 2);
 }
 
+/// Folds a load of an element of a table at a constant index that is in bounds.
+Value* FoldElement(Op* op, ir::Module& module) {
+  const Op* table = TensorOf(op)->def();
+  bool is_element = table && table->kind() == OpKind::Table && ir::IsScalar(op->result()->type()) &&
+                    op->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Proven;
+  if (!is_element) return nullptr;
+  ir::Access access = op->attr<AttrKey::Access>();
+  int64_t number = 0;
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    const ir::AccessDim& dim = access.dims[d];
+    if (!dim.terms.empty() || !IsConstant(dim.offset)) return nullptr;
+    number = number * table->result()->type()->dims[d]->value + dim.offset->value;
+  }
+  ir::Builder builder(module, op);
+  return builder.Bits(op->result()->type()->scalar,
+                      table->attr<AttrKey::Elements>()[static_cast<size_t>(number)]);
+}
+
 /// Returns an existing or new value that can replace the op's result, or null.
 Value* Fold(Op* op, ir::Module& module) {
   switch (op->kind()) {
@@ -80,6 +98,8 @@ Value* Fold(Op* op, ir::Module& module) {
     case OpKind::Select:
       if (Value* value = FoldSelect(op)) return value;
       break;
+    case OpKind::Load:
+      return FoldElement(op, module);
     case OpKind::Cast:
     case OpKind::Broadcast:
       return op->operand(0)->type() == op->result()->type() ? op->operand(0)

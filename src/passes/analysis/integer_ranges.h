@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "passes/names.h"
 #include "support/scalar.h"
@@ -20,7 +21,8 @@ struct Interval {
 /// Returns all values of an integer type of at most 32 bits, or of bool; nothing for other types.
 std::optional<Interval> ValuesOf(Scalar scalar);
 
-/// Computes which integers the elements of scalars and tiles can be. Types of 64 bits are not analyzed.
+/// Computes which integers the elements of scalars and tiles can be. Types of 64 bits are not analyzed. The range
+/// of a sum of products takes into account that factors occur several times, as in `a * t + b * (255 - t)`.
 class IntegerRanges {
  public:
   /// Returns the range of the value's elements, or nothing if it is not known.
@@ -31,8 +33,11 @@ class IntegerRanges {
 
  private:
   std::optional<Interval> RangeOfBinary(const ir::Op* op);
+  std::optional<Interval> AtCorners(const ir::Op* op);
+  bool IsExact(const ir::Value* value);
 
   std::unordered_map<const ir::Value*, std::optional<Interval>> known_;
+  std::unordered_set<const ir::Value*> exact_;  ///< values whose ops do not wrap
 };
 
 }  // namespace kdl::passes

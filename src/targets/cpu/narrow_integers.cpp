@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/builder.h"
@@ -11,47 +13,43 @@
 #include "passes/rewriting/drop_unused.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/saturation.h"
 
-// narrow-integers: computes with 16 bits instead of 32 where the operands come from narrow types, where all
-// intermediate results fit, and where only narrow types or conditions are made from the results. Vectors then
-// have twice as many elements.
+// narrow-integers: computes with 8 or 16 bits instead of 16 or 32 where the operands come from narrow types,
+// where all intermediate results fit, and where only narrow types or conditions are made from the results.
+// Vectors then have more elements.
 //
 //   %a = cast %x : tile<i32; i> ; %b = cast %y : tile<i32; i>       (x and y are tiles of u8)
 //   %c = sub %a, %b ; %d = abs %c : tile<i32; i> ; %e = cast %d : tile<u8; i>
 //   ->
 //   %a = cast %x : tile<i16; i> ; %b = cast %y : tile<i16; i>
 //   %c = sub %a, %b ; %d = abs %c : tile<i16; i> ; %e = cast %d : tile<u8; i>
+//
+// Before that, sums and differences that are limited to the range of a narrow unsigned type are computed in that
+// type (saturation.h).
 
 namespace kdl::cpu {
 
 namespace {
 
-constexpr int kNarrowBits = 16;
-
-bool IsNarrow(Scalar scalar) {
-  return scalar == Scalar::Bool || (IsInteger(scalar) && Info(scalar).bits <= kNarrowBits);
-}
-
-bool IsWide(const Value* value) {
-  return IsInteger(value->type()->scalar) && Info(value->type()->scalar).bits == 2 * kNarrowBits;
-}
-
-/// Whether the op exists on 16 bits, and computes the same there if its operands and its exact result fit.
-bool MayBeNarrow(OpKind kind) {
+/// Whether processors have vector instructions for the op on integers of `bits` bits, and it computes the same
+/// there if its operands and its exact result fit.
+bool MayBeNarrow(OpKind kind, int bits) {
   switch (kind) {
     case OpKind::Add:
     case OpKind::Sub:
-    case OpKind::Mul:
     case OpKind::Neg:
     case OpKind::Abs:
     case OpKind::Min:
     case OpKind::Max:
     case OpKind::Select:
+    case OpKind::Broadcast:
+      return true;
+    case OpKind::Mul:
     case OpKind::Div:
     case OpKind::Rem:
     case OpKind::Shr:
-    case OpKind::Broadcast:
-      return true;
+      return bits > 8;
     default:
       return ir::IsComparison(kind);
   }
@@ -66,7 +64,9 @@ std::vector<Value*> NumbersOf(const Op* op) {
 
 class Narrower {
  public:
-  Narrower(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel) {}
+  /// `bits` is the width to which integers are narrowed, 8 or 16.
+  Narrower(ir::Module& module, ir::Function& kernel, int bits)
+      : module_(module), kernel_(kernel), bits_(bits) {}
 
   bool NarrowAll() {
     FindCandidates();
@@ -84,6 +84,14 @@ class Narrower {
   }
 
  private:
+  bool IsNarrow(Scalar scalar) const {
+    return scalar == Scalar::Bool || (IsInteger(scalar) && Info(scalar).bits <= bits_);
+  }
+  bool IsWide(const Value* value) const {
+    Scalar scalar = value->type()->scalar;
+    return IsInteger(scalar) && Info(scalar).bits > bits_ && Info(scalar).bits <= 32;
+  }
+
   void FindCandidates() {
     ir::Walk(kernel_.body, [&](Op* op) {
       if (IsCandidate(op)) {
@@ -94,13 +102,13 @@ class Narrower {
   }
 
   bool IsCandidate(const Op* op) {
-    if (!MayBeNarrow(op->kind()) || op->results().size() != 1) return false;
+    if (!MayBeNarrow(op->kind(), bits_) || op->results().size() != 1) return false;
     std::vector<Value*> numbers = NumbersOf(op);
-    bool are_wide = std::ranges::all_of(numbers, IsWide) && !op->result()->type()->axes.empty();
+    auto is_wide = [&](const Value* number) { return IsWide(number); };
+    bool are_wide = std::ranges::all_of(numbers, is_wide) && !op->result()->type()->axes.empty();
     if (!are_wide || (!ir::IsComparison(op->kind()) && !IsWide(op->result()))) return false;
     // A shift by more bits than the type has would wrap.
-    if (op->kind() == OpKind::Shr &&
-        ConstantOf(op->operand(1)).value_or(kNarrowBits) >= kNarrowBits)
+    if (op->kind() == OpKind::Shr && ConstantOf(op->operand(1)).value_or(bits_) >= bits_)
       return false;
     bool is_exact = ir::IsComparison(op->kind()) || FitsSomeType(ranges_.ExactRangeOf(op));
     return is_exact && std::ranges::all_of(numbers, [&](const Value* number) {
@@ -109,14 +117,20 @@ class Narrower {
            });
   }
 
-  static bool FitsSomeType(const std::optional<Interval>& range) {
-    return range && (range->IsWithin(*passes::ValuesOf(Scalar::I16)) ||
-                     range->IsWithin(*passes::ValuesOf(Scalar::U16)));
+  /// Returns the types that integers may become.
+  std::array<Scalar, 2> Types() const {
+    if (bits_ == 8) return {Scalar::U8, Scalar::I8};
+    return {Scalar::I16, Scalar::U16};
+  }
+  bool FitsSomeType(const std::optional<Interval>& range) const {
+    return range && std::ranges::any_of(Types(), [&](Scalar type) {
+             return range->IsWithin(*passes::ValuesOf(type));
+           });
   }
 
-  /// Whether the number can be made with 16 bits at no cost: a scalar, or a tile that is cast from a narrow
+  /// Whether the number can be made with fewer bits at no cost: a scalar, or a tile that is cast from a narrow
   /// type.
-  static bool IsConvertible(const Value* number) {
+  bool IsConvertible(const Value* number) const {
     const Op* def = number->def();
     if (ir::IsScalar(number->type())) return def != nullptr;
     return def && def->kind() == OpKind::Cast && IsNarrow(def->operand(0)->type()->scalar);
@@ -172,9 +186,14 @@ class Narrower {
     return components;
   }
 
-  /// Returns a type that holds all numbers of the ops, or nothing.
+  /// Returns a type that holds all numbers of the ops, or nothing. Unsigned numbers are easier to divide.
   std::optional<Scalar> TypeFor(const std::vector<Op*>& component) {
-    for (Scalar type : {Scalar::I16, Scalar::U16}) {
+    bool divides = std::ranges::any_of(component, [](const Op* op) {
+      return op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+    });
+    std::array<Scalar, 2> types = Types();
+    if (divides && IsSigned(types[0])) std::swap(types[0], types[1]);
+    for (Scalar type : types) {
       Interval all = *passes::ValuesOf(type);
       bool fits = std::ranges::all_of(component, [&](const Op* op) {
         bool result = ir::IsComparison(op->kind()) || ranges_.ExactRangeOf(op)->IsWithin(all);
@@ -224,16 +243,37 @@ class Narrower {
 
   ir::Module& module_;
   ir::Function& kernel_;
+  int bits_;
   passes::IntegerRanges ranges_;
   std::vector<Op*> order_;
   std::unordered_set<const Op*> candidates_;
   std::unordered_map<const Value*, Value*> narrow_;
 };
 
+/// Casts integers directly to a narrow type, not by way of a wider one.
+bool SkipWideCasts(ir::Module& module, ir::Function& kernel) {
+  bool changed = false;
+  for (Op* op : passes::OpsOfKind(kernel, OpKind::Cast)) {
+    const Op* wide = op->operand(0)->def();
+    if (!wide || wide->kind() != OpKind::Cast) continue;
+    Scalar from = wide->operand(0)->type()->scalar;
+    Scalar by = op->operand(0)->type()->scalar;
+    Scalar to = op->result()->type()->scalar;
+    if (!IsInteger(from) || !IsInteger(by) || !IsInteger(to) || Bytes(by) < Bytes(to)) continue;
+    ir::Builder b(module, op);
+    op->result()->ReplaceAllUsesWith(b.Cast(wide->operand(0), to));
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 void RunNarrowIntegers(PassContext& context, ir::Function& kernel) {
-  if (Narrower(context.module, kernel).NarrowAll()) passes::DropUnused(kernel.body);
+  bool changed = UseSaturation(context.module, kernel);
+  for (int bits : {8, 16}) changed |= Narrower(context.module, kernel, bits).NarrowAll();
+  changed |= SkipWideCasts(context.module, kernel);
+  if (changed) passes::DropUnused(kernel.body);
 }
 
 }  // namespace kdl::cpu

@@ -87,19 +87,29 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
   return narrow;
 }
 
+/// Returns the size in bits of the narrowest elements that the op stores, at most 32.
+int64_t ElementBits(const Op* op) {
+  int64_t bits = 32;
+  ir::Walk(op->region(), [&](const Op* inner) {
+    if (inner->kind() != OpKind::Store) return;
+    bits =
+        std::min<int64_t>(bits, 8 * Bytes(inner->operand(ir::StoreOp::at_value)->type()->scalar));
+  });
+  return bits;
+}
+
 /// Returns the smallest efficient length of a block: two vectors along the axis that is vectorized, or a few
 /// rows along any other axis.
 int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ProcessorFacts& facts) {
   constexpr int64_t kRows = 8;
-  constexpr int64_t kElementBits = 32;
   if (binder->type()->kind != ir::TypeKind::Block) return 1;
   ir::AxisList axes;
   for (const Value* param : op->region()->params()) {
     if (param->type()->kind == ir::TypeKind::Block) axes.push_back(param->type()->axes[0]);
   }
   bool is_last = order.Sorted(axes).back() == binder->type()->axes[0];
-  return is_last ? 2 * facts.vector_bits / kElementBits : kRows;
+  return is_last ? 2 * facts.vector_bits / ElementBits(op) : kRows;
 }
 
 /// Whether the value is available before the spmd.

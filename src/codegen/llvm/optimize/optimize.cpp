@@ -21,6 +21,7 @@
 
 #include "codegen/llvm/coroutines/coroutines.h"
 #include "codegen/llvm/optimize/exact_compares.h"
+#include "codegen/llvm/optimize/lane_sums.h"
 #include "codegen/llvm/optimize/mask_loops.h"
 #include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
@@ -73,6 +74,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  if (vectors == Vectors::AsWritten) passes.addPass(ShowLaneSums());
   AddInstCombine(passes);
   passes.addPass(llvm::SimplifyCFGPass());
   if (invariants == Invariants::Hoist)

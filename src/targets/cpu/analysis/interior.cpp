@@ -248,11 +248,21 @@ bool ReadsWhatItWrites(const Op* elementwise) {
 
 }  // namespace
 
-std::optional<Interior> InteriorOf(const Op* elementwise, const LastAxis& last) {
+bool HasSlowMasks(const Op* elementwise, const ProcessorFacts& facts) {
+  for (const Op* op : *elementwise->region()) {
+    if (!op->HasAttr(AttrKey::BoundsMode)) continue;
+    if (Bytes(TensorOf(op)->type()->scalar) < facts.least_masked_bytes) return true;
+  }
+  return false;
+}
+
+std::optional<Interior> InteriorOf(const Op* elementwise, const LastAxis& last,
+                                   const ProcessorFacts& facts) {
   if (!MayReorder(elementwise)) return std::nullopt;
   Interior interior = InteriorFinder(elementwise, last).Find();
-  if (interior.inside.empty() && interior.clamps.empty() && interior.comparisons.empty())
-    return std::nullopt;
+  bool is_simpler =
+      !interior.inside.empty() || !interior.clamps.empty() || !interior.comparisons.empty();
+  if (!is_simpler && !HasSlowMasks(elementwise, facts)) return std::nullopt;
   interior.is_repeatable = !ReadsWhatItWrites(elementwise);
   return interior;
 }

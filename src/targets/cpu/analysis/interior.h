@@ -6,6 +6,7 @@
 
 #include "ir/module.h"
 #include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/facts.h"
 
 namespace kdl::cpu {
 
@@ -32,9 +33,14 @@ struct Interior {
   bool is_repeatable = true;
 };
 
+/// Whether the loop has masked accesses that run lane by lane when it runs where elements may be out of bounds.
+bool HasSlowMasks(const ir::Op* elementwise, const ProcessorFacts& facts);
+
 /// Returns the interior of an elementwise loop, or nothing if separate code for the interior saves no time,
-/// or if the order of the loop's points matters.
-std::optional<Interior> InteriorOf(const ir::Op* elementwise, const LastAxis& last);
+/// or if the order of the loop's points matters. If masks are slow, the interior of a loop without neighbors is
+/// the whole row.
+std::optional<Interior> InteriorOf(const ir::Op* elementwise, const LastAxis& last,
+                                   const ProcessorFacts& facts);
 
 /// Inserts a copy of the elementwise loop before the loop. The body of the copy is simpler, and must run only
 /// in the interior.

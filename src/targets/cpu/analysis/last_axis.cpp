@@ -21,6 +21,8 @@ enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 LastAxis::LastAxis(const Op* elementwise)
     : elementwise_(elementwise), point_(elementwise->region()->params().back()) {
   axis_ = elementwise->operands().back()->type()->axes[0];
+  const auto& yielded = elementwise->region()->terminator()->operands();
+  only_folds_ = !yielded.empty() && std::ranges::all_of(yielded, IsFolded);
   for (const Op* op : *elementwise->region()) Study(op);
   for (const Op* op : *elementwise->region()) {
     if (MustStay(op)) staying_.insert(op);
@@ -73,9 +75,10 @@ void LastAxis::Study(const Op* op) {
     scattered_ = true;
   }
   if (op->kind() == OpKind::ReduceInLoop) return;  // its accumulators are not part of the body
+  bool is_read = op->kind() == OpKind::Element || op->HasAttr(AttrKey::BoundsMode);
   for (const Value* result : op->results()) {
     if (varies) varying_.insert(result);
-    Count(result->type()->scalar);
+    is_read ? Count(result->type()->scalar) : CountComputed(result);
   }
   bool touches = op->kind() == OpKind::Store || op->kind() == OpKind::Prefetch;
   if (touches) Count(op->operand(0)->type()->scalar);
@@ -91,6 +94,19 @@ void LastAxis::Study(const Op* op) {
 void LastAxis::Count(Scalar scalar) {
   if (scalar != Scalar::I64 && scalar != Scalar::Bool)
     bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar));
+}
+
+/// Counts a value that is neither read nor written. An integer may be twice as wide as the elements in memory:
+/// it then takes two registers, which is faster than half a vector of elements, and LLVM often finds
+/// instructions that need no wide integer at all. The accumulators of a reduction are wide anyway.
+void LastAxis::CountComputed(const Value* value) {
+  Scalar scalar = value->type()->scalar;
+  bool is_wide = IsInteger(scalar) && scalar != Scalar::I64;
+  if (!is_wide) {
+    Count(scalar);
+  } else if (!only_folds_) {
+    bytes_ = std::max<int64_t>(bytes_, kdl::Bytes(scalar) / 2);
+  }
 }
 
 void LastAxis::StudyAccess(const Op* op) {

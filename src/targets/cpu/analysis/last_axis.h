@@ -37,7 +37,8 @@ class LastAxis {
   }
   /// Whether the op can be moved before the loop over the axis.
   bool IsInvariant(const ir::Op* op) const { return !staying_.contains(op); }
-  /// Returns the size of the widest type in the body, which determines how many elements a vector has.
+  /// Returns the size of the widest type in the body, which determines how many elements a vector has. Integers
+  /// that the body computes count half, or not at all if only reductions use them.
   int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
 
  private:
@@ -48,10 +49,12 @@ class LastAxis {
   bool WalksRows(const ir::Op* op);
   bool AllUniform(std::span<ir::Value* const> values) const;
   void Count(kdl::Scalar scalar);
+  void CountComputed(const ir::Value* value);
 
   const ir::Op* elementwise_;
   const ir::Value* point_;
   ir::AxisId axis_;
+  bool only_folds_;  ///< whether all results are those of reductions
   bool scattered_ = false;  ///< whether the body must run element by element
   std::vector<const ir::Op*> across_;
   size_t across_axis_ = 0;

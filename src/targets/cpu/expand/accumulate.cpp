@@ -67,6 +67,12 @@ Accumulation AccumulationOf(Expander& e, const ir::Op* op) {
   return what;
 }
 
+bool AddsIntegers(const Accumulation& what) {
+  const ir::Attr* kind = what.op->FindAttr(AttrKey::Reduction);
+  bool adds = !kind || what.op->attr<AttrKey::Reduction>() == ir::ReductionKind::Sum;
+  return adds && IsInteger(what.acc) && Bytes(what.acc) <= 4;
+}
+
 void ExpandFold(Expander& e, const ir::Op* op) {
   Accumulation what = AccumulationOf(e, op);
   bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;

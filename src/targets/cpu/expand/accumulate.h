@@ -33,6 +33,11 @@ struct Accumulation {
 /// Returns the accumulation of a reduction or contraction, or of a `reduce_in_loop` in an elementwise loop.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
+/// Whether the reduction adds integers of at most 32 bits. Their order does not matter, and the accumulators may
+/// have as many lanes as a vector of terms, although they then need several registers. LLVM finds instructions
+/// that add several neighboring terms to one lane.
+bool AddsIntegers(const Accumulation& what);
+
 /// Expands a reduction or contraction whose result is a block that fits into registers, and leaves the result
 /// in registers. Terms are accumulated in ascending order, with one accumulator for each element.
 void AccumulateBlock(Expander& e, const Accumulation& what);

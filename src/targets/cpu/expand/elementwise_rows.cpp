@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/op_info.h"
+#include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/interior.h"
 #include "targets/cpu/expand/in_place.h"
 
 // Emits the rows of an elementwise loop: chunks of the last axis whose body runs once for each chunk. Ops that
@@ -12,14 +15,21 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether the body has masked accesses that run lane by lane when it runs where elements may be out of
-/// bounds.
-bool HasSlowMasks(const ElementwiseLoopBody& body) {
+/// Returns how many chunks an iteration over full chunks processes. Elements of narrow types need so little
+/// time that the loop itself and the prefetches of each cache line matter.
+int64_t ChunksTogether(const ElementwiseLoopBody& body, int64_t lanes) {
+  constexpr int64_t kShort = 16;  // ops
+  constexpr int64_t kLong = 32;
+  int64_t bytes = body.last().Bytes();
+  int64_t ops = 0;
   for (const Op* op : *body.elementwise()->region()) {
-    if (!op->HasAttr(AttrKey::BoundsMode)) continue;
-    if (Bytes(TensorOf(op)->type()->scalar) < body.e().facts.least_masked_bytes) return true;
+    if (!op->regions().empty()) return 1;
+    ++ops;
   }
-  return false;
+  int64_t line = body.e().facts.cache_line_bytes;
+  int64_t all = ops <= kShort ? 2 * line : line;
+  bool suits = lanes > 1 && bytes < 4 && ops <= kLong;
+  return suits ? std::max<int64_t>(all / (lanes * bytes), 1) : 1;
 }
 
 }  // namespace
@@ -32,7 +42,7 @@ ElementwiseRows::ElementwiseRows(ElementwiseLoopBody& body)
 ElementwiseRows ElementwiseRows::ForBorder(ElementwiseLoopBody& body) {
   ElementwiseRows rows(body);
   rows.StopStreaming();
-  if (HasSlowMasks(body)) rows.lanes_ = 1;
+  if (HasSlowMasks(body.elementwise(), rows.e_.facts)) rows.lanes_ = 1;
   return rows;
 }
 
@@ -59,9 +69,10 @@ void ElementwiseRows::RunRow(const Window& window) {
   MakeChunks(e_, axis_, window, lanes_, body_.position(), Body(), !TouchesTensors());
 }
 
-void ElementwiseRows::RunWithoutMasks(const Window& window) {
+void ElementwiseRows::RunWithoutMasks(const Window& window, bool has_rest) {
   Value* end = streaming_.large ? StreamFullChunks(window, [&](Value*) { RunChunkAt(window.lo); })
                                 : FullChunks(window.lo, window.hi);
+  if (!has_rest) return;
   MakeIf(e_.b, e_.b.Lt(end, window.hi), [&] { RunChunkAt(e_.b.Sub(window.hi, e_.b.I64(lanes_))); });
 }
 
@@ -79,7 +90,9 @@ std::function<void(const Chunk&)> ElementwiseRows::Body() {
 void ElementwiseRows::RunFolds() {
   const std::vector<Accumulation>& made = body_.folds();
   int64_t bytes = body_.last().Bytes();
-  for (const Accumulation& fold : made) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+  for (const Accumulation& fold : made) {
+    if (!AddsIntegers(fold)) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+  }
   LaneWalk walk{.folds = made, .bytes = bytes, .position = body_.position(), .kept = body_.axes()};
   walk.row = [&] { BeginRow(); };
   walk.terms = [&](const Chunk& chunk, int64_t before) {
@@ -135,7 +148,20 @@ std::vector<Values> ElementwiseRows::Terms() {
 }
 
 Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
-  return MakeFullChunks(e_, {axis_, from, to}, lanes_, body_.position(), Body());
+  Position& position = body_.position();
+  int64_t together = ChunksTogether(body_, lanes_);
+  bool is_long = e_.Extent(axis_) >= 2 * together * lanes_;
+  if (together > 1 && is_long) {
+    from = MakeFullChunks(e_, {axis_, from, to}, together * lanes_, position, [&](const Chunk&) {
+      Value* first = position[axis_];
+      for (int64_t before = 0; before < together * lanes_; before += lanes_) {
+        body_.ComeTo(before);
+        RunChunkAt(e_.b.Add(first, e_.b.I64(before)));
+      }
+      body_.ComeTo(0);
+    });
+  }
+  return MakeFullChunks(e_, {axis_, from, to}, lanes_, position, Body());
 }
 
 void ElementwiseRows::RunChunkAt(Value* position) {

@@ -20,9 +20,9 @@ class ElementwiseRows {
   void BeginRow();
   /// Emits the chunks of a row, or of a part of it.
   void RunRow(const Window& window);
-  /// Emits the chunks of a part of a row that has at least one full chunk. If elements are left after the
-  /// full chunks, the last chunk is not masked, but computes some elements a second time.
-  void RunWithoutMasks(const Window& window);
+  /// Emits the chunks of a part of a row that has at least one full chunk. If elements may be left after the
+  /// full chunks (`has_rest`), the last chunk is not masked, but computes some elements a second time.
+  void RunWithoutMasks(const Window& window, bool has_rest);
   /// From now on, no store bypasses the caches.
   void StopStreaming() { streaming_ = {}; }
 

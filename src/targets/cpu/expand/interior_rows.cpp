@@ -45,7 +45,8 @@ class InteriorRows {
       Value* to = e_.b.Select(before, inside.lo, row.hi);
       border_rows_.RunRow({from, to, e_.b.Sub(to, from)});
       Value* exists = e_.b.Gt(inside.size, e_.b.I64(0));
-      MakeIf(e_.b, e_.b.And(before, exists), [&] { inner_rows_.RunWithoutMasks(inside); });
+      MakeIf(e_.b, e_.b.And(before, exists),
+             [&] { inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable); });
     });
   }
 
@@ -130,7 +131,7 @@ bool IsWorthwhile(const ElementwiseLoopBody& body, const ElementwiseLoopBody& in
 }  // namespace
 
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
-  std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last());
+  std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last(), e.facts);
   if (!interior) return false;
   Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior);
   ElementwiseLoopBody inner(e, loop, body);

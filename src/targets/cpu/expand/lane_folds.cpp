@@ -15,6 +15,9 @@
 //     if rest: vector 0 accumulates its elements, under a mask
 //     if more than L: vector 1, …                       the elements after a multiple of 64
 //
+// Sums of integers are the same in any order, so their rows are summed one by one, and vectors can have as many
+// lanes as fit terms into a register.
+//
 // The results for adjacent elements are collected in a vector before they are stored, because their readers
 // load vectors. Store-to-load forwarding works only if a load needs no more bytes than the recent store has
 // written.
@@ -46,11 +49,13 @@ class LaneFolds {
       : e_(e),
         walk_(walk),
         last_(walk.folds[0].folded.back()),
-        width_(std::min<int64_t>(kLanes, e.facts.vector_bits / 8 / walk.bytes)),
-        vectors_(static_cast<size_t>(kLanes / width_)) {}
+        width_(WidthOf(e, walk)),
+        vectors_(static_cast<size_t>(kLanes / width_)),
+        adds_integers_(std::ranges::all_of(walk.folds, AddsIntegers)) {}
 
   /// Returns the reduced values of the element at the position, one for each reduction.
   Values Fold() {
+    if (adds_integers_) return FoldIntegers();
     Values lanes = MakeElementwiseLoop(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
                                        [&](const Values& carried) -> Values {
                                          if (walk_.row) walk_.row();
@@ -91,6 +96,18 @@ class LaneFolds {
   }
 
  private:
+  /// Returns the number of lanes in a vector. A short row of integers does not need vectors of several registers.
+  static int64_t WidthOf(const Expander& e, const LaneWalk& walk) {
+    int64_t width = e.facts.vector_bits / 8 / walk.bytes;
+    int64_t least = width;
+    for (const Accumulation& fold : walk.folds)
+      least = std::min<int64_t>(least, e.facts.vector_bits / 8 / Bytes(fold.acc));
+    auto extent =
+        static_cast<uint64_t>(std::max<int64_t>(e.Extent(walk.folds[0].folded.back()), 1));
+    width = std::max(least, std::min(width, static_cast<int64_t>(std::bit_ceil(extent))));
+    return std::min(kLanes, width);
+  }
+
   /// Consecutive elements of an axis whose rows are processed together.
   struct Rows {
     ir::AxisId axis;
@@ -145,7 +162,12 @@ class LaneFolds {
   /// do not stay in registers.
   int64_t RowsTogether(int64_t lanes) const {
     if (e_.Extent(last_) < kShortestRun) return 1;
-    auto most = static_cast<uint64_t>(kMostVectors) / (walk_.folds.size() * vectors_);
+    int64_t registers = 0;
+    for (const Accumulation& fold : walk_.folds) {
+      int64_t bits = kLanes * 8 * Bytes(fold.acc);
+      registers += std::max(static_cast<int64_t>(vectors_), bits / e_.facts.vector_bits);
+    }
+    auto most = static_cast<uint64_t>(kMostVectors / registers);
     auto rows = std::min(lanes, static_cast<int64_t>(std::bit_floor(most)));
     return rows < kFewestRows ? 1 : rows;
   }
@@ -193,6 +215,37 @@ class LaneFolds {
     for (size_t r = 0; r < indices.size(); ++r)
       folded.emplace_back(indices[r], Finished(std::span(lanes).subspan(r * each, each)));
     return folded;
+  }
+
+  /// Adds the sum of each row to the scalar result. The accumulators of a loop are then used only by the sum of
+  /// their lanes, as LLVM's analysis of reductions requires.
+  Values FoldIntegers() {
+    Values starts;
+    for (const Accumulation& fold : walk_.folds)
+      starts.push_back(fold.into ? ReadAt(e_, fold.into, walk_.position) : fold.identity);
+    return MakeElementwiseLoop(e_, walk_.folds[0].op, SlowAxes(), walk_.position, starts,
+                               [&](const Values& carried) -> Values {
+                                 if (walk_.row) walk_.row();
+                                 return AddRow(carried);
+                               });
+  }
+
+  Values AddRow(const Values& sums) {
+    Value* size = e_.Facts(walk_.folds[0].op, last_).size;
+    Value* full = RoundDown(e_, size, kLanes);
+    Values zeros;
+    for (Value* identity : Identities())
+      zeros.insert(zeros.end(), vectors_, e_.b.Splat(identity, width_));
+    auto added = [&](const Values& before, const Values& lanes) {
+      Values after = Finished(lanes);
+      for (size_t i = 0; i < after.size(); ++i) after[i] = e_.b.Add(before[i], after[i]);
+      return after;
+    };
+    Values whole = sums;
+    if (e_.Extent(last_) >= kLanes) whole = added(sums, WholeIterations(zeros, full));
+    return MakeIf(
+        e_.b, e_.b.Lt(full, size), TypesOf(sums), [&] { return added(whole, Rest(zeros, full)); },
+        [&] { return whole; });
   }
 
   ir::AxisList SlowAxes() const {
@@ -327,6 +380,7 @@ class LaneFolds {
   ir::AxisId last_;
   int64_t width_;   ///< the number of lanes in a vector
   size_t vectors_;  ///< the number of vectors for the lanes of one reduction
+  bool adds_integers_;
 };
 
 }  // namespace
