@@ -10,6 +10,10 @@ namespace kdl::cpu {
 inline constexpr Fact kTilesPlaced{"tiles-allocated"};
 inline constexpr Fact kProductsBlocked{"products-blocked"};
 
+KDL_KERNEL_PASS(ContractSums, .name = "contract-sums",
+                .summary = "turns integer sums of products into contractions",
+                .needs = {{&kReductionOrderFixed, "products of matrices are sequential"}});
+
 KDL_KERNEL_PASS(
     PartitionByEngine, .name = "partition-by-engine",
     .summary = "partitions a kernel without stages into stages, one for each engine of the device",
@@ -53,8 +57,7 @@ KDL_KERNEL_PASS(
 
 KDL_KERNEL_PASS(
     NarrowIntegers, .name = "narrow-integers",
-    .summary =
-        "computes with 16 bits instead of 32 where all values fit and only narrow results remain",
+    .summary = "computes with 8 or 16 bits where all values fit and only narrow results remain",
     .needs = {{&kFnsInlined, "the ranges of a fn's results are not known"}});
 
 KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",

@@ -9,9 +9,9 @@
 
 namespace kdl::cpu {
 
-/// The passes that select matrix instructions and tile sizes. As a reference, the interpreter runs the result
+/// The passes that find products of matrices, and select matrix instructions and tile sizes. As a reference, the interpreter runs the result
 /// of these passes.
-inline constexpr std::array kTilePipeline = {&kSelectInstructions, &kSelectTiles};
+inline constexpr std::array kTilePipeline = {&kContractSums, &kSelectInstructions, &kSelectTiles};
 /// The passes that determine which pipes exist and how they are laid out in memory.
 inline constexpr std::array kPipePipeline = {
     &kPartitionByEngine, &kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,

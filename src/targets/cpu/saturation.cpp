@@ -77,23 +77,26 @@ class SaturationFinder {
   /// Whether the operands have values of the type and can be made in it at no cost, and the op is wider.
   bool HasNarrowOperands(const Op* op, Scalar type) {
     if (Bytes(op->result()->type()->scalar) <= Bytes(type)) return false;
-    return std::ranges::all_of(op->operands(), [&](const Value* operand) {
+    return std::ranges::all_of(op->operands(), [&](Value* operand) {
       std::optional<Interval> range = ranges_.RangeOf(operand);
-      const Op* def = operand->def();
-      bool is_free =
-          ir::IsScalar(operand->type()) || (def && def->kind() == OpKind::Cast &&
-                                            Bytes(def->operand(0)->type()->scalar) <= Bytes(type));
+      bool is_free = ir::IsScalar(operand->type()) ||
+                     Bytes(Narrowest(operand, type)->type()->scalar) <= Bytes(type);
       return is_free && range && range->IsWithin(*passes::ValuesOf(type));
     });
   }
 
+  /// Returns the value before it was cast to integers that are at least as wide as the type.
+  static Value* Narrowest(Value* value, Scalar type) {
+    while (value->def() && value->def()->kind() == OpKind::Cast &&
+           Bytes(value->type()->scalar) > Bytes(type) &&
+           IsInteger(value->def()->operand(0)->type()->scalar))
+      value = value->def()->operand(0);
+    return value;
+  }
+
   static Value* Narrow(ir::Builder& b, Value* value, Scalar type) {
     if (auto constant = ConstantOf(value)) return b.Int(type, *constant);
-    bool is_cast = value->def() && value->def()->kind() == OpKind::Cast;
-    Value* from = is_cast ? value->def()->operand(0) : value;
-    bool is_integer = IsInteger(from->type()->scalar) &&
-                      Bytes(from->type()->scalar) <= Bytes(value->type()->scalar);
-    return b.Cast(is_integer ? from : value, type);
+    return b.Cast(Narrowest(value, type), type);
   }
 
   ir::Module& module_;
