@@ -96,7 +96,10 @@ class Stencil:
     def joined(self, a, b):
         ways = [f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"min({a}, {b})", f"max({a}, {b})"]
         if self.computed()[0] == "i":
-            ways += [f"abs({a} - {b})", f"(({a} + {b} + 1) / 2)"]
+            ways += [f"abs({a} - {b})", f"(({a} + {b} + 1) / 2)", f"({a} / 255)"]
+        if self.computed() == "i32":
+            low, high = self.pick([(0, 255), (0, 65535), (-128, 127), (-32768, 32767), (0, 200)])
+            ways += [f"clamp({a} + {b}, {low}, {high})", f"clamp({a} - {b}, {low}, {high})", f"max({a} - {b}, 0)"]
         return self.pick(ways)
 
     def condition(self):

@@ -1,6 +1,7 @@
 #include "targets/cpu/saturation.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -37,7 +38,8 @@ class SaturationFinder {
       std::optional<Interval> limit = ranges_.RangeOf(other);
       if (!range || !limit) return nullptr;
       bool is_result = op->kind() == OpKind::Min ? range->hi <= limit->lo : range->lo >= limit->hi;
-      if (is_result && one->type() == op->result()->type()) return one;
+      if (is_result && one->type() == op->result()->type() && !LimitsPack(*range, limit->lo))
+        return one;
       if (limit->lo != limit->hi || !one->def()) continue;
       Value* found = op->kind() == OpKind::Min ? SumUpTo(op, one->def(), limit->lo)
                                                : DifferenceFromZero(op, one->def(), limit->lo);
@@ -47,6 +49,15 @@ class SaturationFinder {
   }
 
  private:
+  /// Whether the limit is one of the two that the narrowing instruction with signed saturation has, and the
+  /// numbers need the other one. LLVM only finds the instruction if it sees both limits.
+  static bool LimitsPack(const Interval& numbers, int64_t limit) {
+    return std::ranges::any_of(std::array{Scalar::I8, Scalar::I16}, [&](Scalar type) {
+      Interval all = *passes::ValuesOf(type);
+      return (limit == all.lo || limit == all.hi) && !numbers.IsWithin(all);
+    });
+  }
+
   Value* SumUpTo(Op* op, const Op* sum, int64_t limit) {
     if (sum->kind() != OpKind::Add) return nullptr;
     for (Scalar type : {Scalar::U8, Scalar::U16}) {

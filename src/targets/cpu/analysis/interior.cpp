@@ -82,11 +82,11 @@ class InteriorFinder {
       if (!index || !IsSmall(tensor->dims[d])) return;
       if (!has_else) continue;
       found.conditions.push_back(*index);
-      Linear size;
-      AddSize(size, tensor->dims[d], 1);
-      Linear below = Difference(size, *index);
-      --below.constant;
-      found.conditions.push_back(below);
+      Linear last;
+      AddSize(last, tensor->dims[d], 1);
+      --last.constant;
+      found.conditions.push_back(Difference(last, *index));
+      if (!HasPoint(*index)) found.nonempty.push_back(last);
     }
     if (has_else) interior_.inside.push_back(load);
     Accept(found);
@@ -131,6 +131,7 @@ class InteriorFinder {
   /// What must be true, and may be simplified, for one access or comparison to be linear.
   struct Found {
     std::vector<Linear> conditions;
+    std::vector<Linear> nonempty;
     std::vector<std::pair<const Op*, size_t>> clamps;
   };
 
@@ -202,18 +203,20 @@ class InteriorFinder {
     for (const auto& clamp : found.clamps) {
       if (!Contains(interior_.clamps, clamp)) interior_.clamps.push_back(clamp);
     }
-    for (const Linear& condition : found.conditions) Add(condition);
+    for (const Linear& condition : found.conditions)
+      Add(HasPoint(condition) ? interior_.conditions : interior_.row_conditions, condition);
+    for (const Linear& condition : found.nonempty) Add(interior_.nonempty, condition);
   }
 
   /// Adds a condition. Of conditions that differ only in the constant, keeps the strictest.
-  void Add(const PointCondition& condition) {
+  static void Add(std::vector<PointCondition>& conditions, const PointCondition& condition) {
     if (condition.terms.empty() && condition.sizes.empty() && condition.constant >= 0) return;
-    for (PointCondition& other : interior_.conditions) {
+    for (PointCondition& other : conditions) {
       if (other.terms != condition.terms || other.sizes != condition.sizes) continue;
       other.constant = std::min(other.constant, condition.constant);
       return;
     }
-    interior_.conditions.push_back(condition);
+    conditions.push_back(condition);
   }
 
   const Op* elementwise_;
@@ -313,37 +316,107 @@ class IndexExpander {
   std::vector<Value*> operands_;
 };
 
-}  // namespace
+/// A copy of an elementwise loop whose body is simpler.
+struct SimplerLoop {
+  Op* loop;
+  ir::ValueMap copies;
+};
 
-Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior) {
+SimplerLoop CopyLoop(ir::Module& module, const Op* elementwise) {
   ir::Builder b(module, const_cast<Op*>(elementwise));
   ir::ValueMap copies;
-  Op* copy = ir::Clone(elementwise, b, copies);
-  for (const Op* load : interior.inside) {
-    Op* inside = copies.at(load->result())->def();
-    inside->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven));
-    inside->SetSegment(ir::LoadOp::at_otherwise, {});
-  }
+  Op* loop = ir::Clone(elementwise, b, copies);
+  return {loop, std::move(copies)};
+}
+
+void MakeProven(Op* load) {
+  load->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven));
+  load->SetSegment(ir::LoadOp::at_otherwise, {});
+}
+
+/// Simplifies everything but the loads with `else`.
+void Simplify(ir::Module& module, const SimplerLoop& copy, const Interior& interior) {
   for (const auto& [op, operand] : interior.clamps) {
-    Value* clamped = copies.at(op->result());
+    Value* clamped = copy.copies.at(op->result());
     clamped->ReplaceAllUsesWith(clamped->def()->operand(operand));
   }
-  ir::Builder inner(module, copy->region()->first());
+  ir::Builder inner(module, copy.loop->region()->first());
   for (const auto& [op, result] : interior.comparisons) {
-    copies.at(op->result())->ReplaceAllUsesWith(inner.Bool(result));
+    copy.copies.at(op->result())->ReplaceAllUsesWith(inner.Bool(result));
   }
-  for (Op* op : *copy->region()) {
+  for (Op* op : *copy.loop->region()) {
     if (op->kind() != OpKind::Select) continue;
     if (auto condition = ConstantOf(op->operand(ir::SelectOp::at_condition)))
       op->result()->ReplaceAllUsesWith(
           op->operand(*condition != 0 ? ir::SelectOp::at_a : ir::SelectOp::at_b));
   }
-  for (Op* op : *copy->region()) {
+  for (Op* op : *copy.loop->region()) {
     if (op->kind() == OpKind::Load && !interior.clamps.empty())
       IndexExpander(module, op).ExpandIndex();
   }
-  passes::DropUnused(copy->region());
-  return copy;
+  passes::DropUnused(copy.loop->region());
+}
+
+/// Lets a copy of the load read the nearest row, and select the value after `else` if that is another row. A
+/// dimension that does not vary along the last axis belongs to the row.
+void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const LastAxis& last) {
+  ir::Builder b(module, load);
+  SizeTable& sizes = module.types().sizes();
+  ir::Access access = load->attr<AttrKey::Access>();
+  ir::Type tensor = TensorOf(load)->type();
+  std::vector<Value*> index;
+  Value* exists = b.Bool(true);
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    ir::AccessDim& dim = access.dims[d];
+    auto varies = [&](const ir::AccessTerm& term) {
+      return !last.IsUniform(passes::IndexOf(original)[term.operand]);
+    };
+    bool is_of_row = std::ranges::none_of(dim.terms, varies);
+    Value* at = is_of_row ? b.SizeValue(dim.offset) : nullptr;
+    for (ir::AccessTerm& term : dim.terms) {
+      Value* operand = passes::IndexOf(load)[term.operand];
+      term.operand = static_cast<uint32_t>(index.size());
+      if (is_of_row) {
+        Value* part = b.Mul(b.Cast(operand, Scalar::I64), b.SizeValue(term.coefficient));
+        at = b.Add(at, part);
+      } else {
+        index.push_back(operand);
+      }
+    }
+    if (!is_of_row) continue;
+    Value* size = b.SizeValue(tensor->dims[d]);
+    exists = b.And(exists, b.And(b.Ge(at, b.I64(0)), b.Lt(at, size)));
+    dim = {.terms = {{sizes.Constant(1), static_cast<uint32_t>(index.size())}},
+           .offset = sizes.Constant(0)};
+    index.push_back(b.Max(b.Min(at, b.Sub(size, b.I64(1))), b.I64(0)));
+  }
+  Value* otherwise = load->Segment(ir::LoadOp::at_otherwise)[0];
+  load->SetSegment(ir::LoadOp::at_index, index);
+  load->SetAttr(ir::MakeAttr<AttrKey::Access>(access));
+  MakeProven(load);
+  std::vector<ir::Use> uses = load->result()->uses();
+  b.SetInsertionPoint(load->next());
+  Value* selected = b.Select(exists, load->result(), otherwise);
+  for (const ir::Use& use : uses) use.user->SetOperand(use.operand, selected);
+}
+
+}  // namespace
+
+Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior) {
+  SimplerLoop copy = CopyLoop(module, elementwise);
+  for (const Op* load : interior.inside) MakeProven(copy.copies.at(load->result())->def());
+  Simplify(module, copy, interior);
+  return copy.loop;
+}
+
+Op* MakeRowLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
+                const LastAxis& last) {
+  SimplerLoop copy = CopyLoop(module, elementwise);
+  for (const Op* load : interior.inside) {
+    ReadNearestRow(module, load, copy.copies.at(load->result())->def(), last);
+  }
+  Simplify(module, copy, interior);
+  return copy.loop;
 }
 
 }  // namespace kdl::cpu

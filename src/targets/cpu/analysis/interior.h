@@ -20,9 +20,14 @@ struct PointCondition {
 };
 
 /// The interior of an elementwise loop: the points at which its body is simpler, because all neighbors of an
-/// element exist. A point is in the interior if all conditions are true.
+/// element exist. A point is in the interior if all conditions are true, including those of its row.
 struct Interior {
   std::vector<PointCondition> conditions;
+  /// The conditions that are the same for a whole row. If only these are false, some loads are out of bounds in
+  /// the whole row.
+  std::vector<PointCondition> row_conditions;
+  /// The conditions that the dimensions indexed by `row_conditions` have elements.
+  std::vector<PointCondition> nonempty;
   std::vector<const ir::Op*> inside;  ///< the loads with `else` that are in bounds in the interior
   /// The minima and maxima of indices that have no effect in the interior, each with the number of the operand
   /// that is the result there.
@@ -45,5 +50,9 @@ std::optional<Interior> InteriorOf(const ir::Op* elementwise, const LastAxis& la
 /// Inserts a copy of the elementwise loop before the loop. The body of the copy is simpler, and must run only
 /// in the interior.
 ir::Op* MakeInteriorLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior);
+/// The same for rows in which some of the conditions in `row_conditions` are false. The loads in `inside` then read
+/// the nearest row that exists, and select the value after `else` if that is not their row.
+ir::Op* MakeRowLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,
+                    const LastAxis& last);
 
 }  // namespace kdl::cpu

@@ -35,14 +35,27 @@ int64_t ChunksTogether(const ElementwiseLoopBody& body, int64_t lanes) {
 }  // namespace
 
 ElementwiseRows::ElementwiseRows(ElementwiseLoopBody& body)
-    : e_(body.e()), body_(body), axis_(body.axes().back()), lanes_(body.Lanes()) {
+    : e_(body.e()),
+      body_(body),
+      axis_(body.axes().back()),
+      lanes_(body.Lanes()),
+      together_(ChunksTogether(body, lanes_)) {
   if (body.folds().empty()) streaming_ = StreamingOf(body, lanes_);
 }
 
 ElementwiseRows ElementwiseRows::ForBorder(ElementwiseLoopBody& body) {
   ElementwiseRows rows(body);
   rows.StopStreaming();
+  rows.together_ = 1;
   if (HasSlowMasks(body.elementwise(), rows.e_.facts)) rows.lanes_ = 1;
+  return rows;
+}
+
+ElementwiseRows ElementwiseRows::ForFewRows(ElementwiseLoopBody& body, int64_t lanes) {
+  ElementwiseRows rows(body);
+  rows.StopStreaming();
+  rows.together_ = 1;
+  rows.lanes_ = lanes;
   return rows;
 }
 
@@ -149,12 +162,11 @@ std::vector<Values> ElementwiseRows::Terms() {
 
 Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
   Position& position = body_.position();
-  int64_t together = ChunksTogether(body_, lanes_);
-  bool is_long = e_.Extent(axis_) >= 2 * together * lanes_;
-  if (together > 1 && is_long) {
-    from = MakeFullChunks(e_, {axis_, from, to}, together * lanes_, position, [&](const Chunk&) {
+  bool is_long = e_.Extent(axis_) >= 2 * together_ * lanes_;
+  if (together_ > 1 && is_long) {
+    from = MakeFullChunks(e_, {axis_, from, to}, together_ * lanes_, position, [&](const Chunk&) {
       Value* first = position[axis_];
-      for (int64_t before = 0; before < together * lanes_; before += lanes_) {
+      for (int64_t before = 0; before < together_ * lanes_; before += lanes_) {
         body_.ComeTo(before);
         RunChunkAt(e_.b.Add(first, e_.b.I64(before)));
       }

@@ -15,6 +15,8 @@ class ElementwiseRows {
   /// Makes the rows of the border around an interior. Borders are small, so their stores do not bypass the
   /// caches. A border runs element by element if masked accesses are slow.
   static ElementwiseRows ForBorder(ElementwiseLoopBody& body);
+  /// Makes rows of which there are only a few, so that their code should be short, in vectors of `lanes` lanes.
+  static ElementwiseRows ForFewRows(ElementwiseLoopBody& body, int64_t lanes);
   void ExpandRows();
   /// Expands the ops whose results are the same for a whole row.
   void BeginRow();
@@ -63,6 +65,7 @@ class ElementwiseRows {
   ElementwiseLoopBody& body_;
   ir::AxisId axis_;
   int64_t lanes_;
+  int64_t together_;  ///< the number of chunks that an iteration over full chunks processes
   Streaming streaming_;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "targets/cpu/analysis/interior.h"
@@ -12,13 +13,23 @@ namespace kdl::cpu {
 namespace {
 
 /// Emits the rows of an elementwise loop in three parts: border, interior, border. The interior has a simpler
-/// body and needs no masks.
+/// body and needs no masks. Rows whose neighbors above or below do not exist may have a body of their own, since
+/// it would take long to compute them element by element.
 class InteriorRows {
  public:
-  InteriorRows(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const Interior& interior)
+  /// With so many lanes, rows that are shorter than a vector matter.
+  static constexpr int64_t kManyLanes = 16;
+
+  /// `few` is the body for rows in which whole rows of neighbors are out of bounds, and for rows that are shorter
+  /// than a vector; null if such rows are borders.
+  InteriorRows(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, ElementwiseLoopBody* few,
+               const Interior& interior)
       : e_(body.e()),
         body_(body),
         inner_(inner),
+        few_(few),
+        lanes_(inner.Lanes()),
+        few_lanes_(few && lanes_ >= kManyLanes ? lanes_ / 2 : lanes_),
         interior_(interior),
         axis_(body.axes().back()),
         border_rows_(ElementwiseRows::ForBorder(body)),
@@ -30,6 +41,7 @@ class InteriorRows {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
     MakeElementwiseLoop(e_, body_.elementwise(), around, body_.position(), [&] {
       inner_.position() = body_.position();
+      if (few_) few_->position() = body_.position();
       border_rows_.BeginRow();
       inner_rows_.BeginRow();
       RunRow(e_.WindowOf(body_.elementwise(), axis_));
@@ -45,9 +57,34 @@ class InteriorRows {
       Value* to = e_.b.Select(before, inside.lo, row.hi);
       border_rows_.RunRow({from, to, e_.b.Sub(to, from)});
       Value* exists = e_.b.Gt(inside.size, e_.b.I64(0));
-      MakeIf(e_.b, e_.b.And(before, exists),
-             [&] { inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable); });
+      MakeIf(e_.b, e_.b.And(before, exists), [&] { RunInside(inside); });
     });
+  }
+
+  void RunInside(const Window& inside) {
+    if (!few_) return inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable);
+    Value* is_long = e_.b.Ge(inside.size, e_.b.I64(lanes_));
+    MakeIf(
+        e_.b, e_.b.And(AllHold(interior_.row_conditions), is_long), std::vector<ir::Type>(),
+        [&] {
+          inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable);
+          return Values();
+        },
+        [&] {
+          ElementwiseRows rows = ElementwiseRows::ForFewRows(*few_, few_lanes_);
+          rows.BeginRow();
+          rows.RunWithoutMasks(inside, interior_.is_repeatable);
+          return Values();
+        });
+  }
+
+  /// Returns whether conditions that are the same for the whole row are true.
+  Value* AllHold(const std::vector<PointCondition>& conditions) {
+    Value* lo = nullptr;
+    Value* hi = nullptr;
+    Value* all = e_.b.Bool(true);
+    for (const PointCondition& condition : conditions) Narrow(condition, lo, hi, all);
+    return all;
   }
 
   /// Returns the part of the row that the simpler body computes. If that part is smaller than a vector,
@@ -55,13 +92,13 @@ class InteriorRows {
   Window InteriorOfRow(const Window& row) {
     Value* lo = row.lo;
     Value* hi = row.hi;
-    Value* exists = e_.b.Bool(true);
+    Value* exists = AllHold(few_ ? interior_.nonempty : interior_.row_conditions);
     for (const PointCondition& condition : interior_.conditions) {
       Narrow(condition, lo, hi, exists);
     }
     Value* size = e_.b.Sub(hi, lo);
-    if (!interior_.is_repeatable) size = RoundDown(e_, size, inner_.Lanes());
-    exists = e_.b.And(exists, e_.b.Ge(size, e_.b.I64(inner_.Lanes())));
+    if (!interior_.is_repeatable) size = RoundDown(e_, size, lanes_);
+    exists = e_.b.And(exists, e_.b.Ge(size, e_.b.I64(few_lanes_)));
     lo = e_.b.Select(exists, lo, row.lo);
     size = e_.b.Select(exists, size, e_.b.I64(0));
     return {lo, e_.b.Add(lo, size), size};
@@ -112,6 +149,9 @@ class InteriorRows {
   Expander& e_;
   ElementwiseLoopBody& body_;
   ElementwiseLoopBody& inner_;
+  ElementwiseLoopBody* few_;
+  int64_t lanes_;      ///< the number of lanes of a vector in the interior
+  int64_t few_lanes_;  ///< the same for rows of the body `few_`
   const Interior& interior_;
   ir::AxisId axis_;
   ElementwiseRows border_rows_;
@@ -136,7 +176,19 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior);
   ElementwiseLoopBody inner(e, loop, body);
   bool expands = IsWorthwhile(body, inner);
-  if (expands) InteriorRows(body, inner, *interior).ExpandRows();
+  if (expands && !HasSlowMasks(body.elementwise(), e.facts)) {
+    InteriorRows(body, inner, nullptr, *interior).ExpandRows();
+  } else if (expands && interior->row_conditions.empty()) {
+    ElementwiseLoopBody* few = inner.Lanes() < InteriorRows::kManyLanes ? nullptr : &inner;
+    InteriorRows(body, inner, few, *interior).ExpandRows();
+  } else if (expands) {
+    Op* rows = MakeRowLoop(e.module, body.elementwise(), *interior, body.last());
+    ElementwiseLoopBody partial(e, rows, body);
+    // The loop uses sizes, which are already those of the new body.
+    for (Value* size : e.function.body->params()) partial.Bind(size, size);
+    InteriorRows(body, inner, &partial, *interior).ExpandRows();
+    ir::Erase(rows);
+  }
   ir::Erase(loop);
   return expands;
 }
