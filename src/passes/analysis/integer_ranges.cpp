@@ -50,7 +50,7 @@ std::optional<Interval> WithConstant(OpKind kind, const Interval& a, int64_t b) 
   }
 }
 
-/// Evaluates sums of products at the corners of the box of their variables. A function that is linear in each
+/// Evaluates sums of products where each variable has its least or greatest value. A function that is linear in each
 /// variable has its extremes there.
 class Corners {
  public:
@@ -77,17 +77,17 @@ class Corners {
 
   /// Returns the hull of the values at all corners, or nothing if the range of a variable is not known.
   std::optional<Interval> HullOf(const Op* op) {
-    std::vector<Interval> boxes;
+    std::vector<Interval> ranges;
     for (const Value* variable : variables_) {
       std::optional<Interval> range = ranges_.RangeOf(variable);
       if (!range) return std::nullopt;
-      boxes.push_back(*range);
+      ranges.push_back(*range);
     }
     std::optional<Interval> hull;
     for (Variables corner = 0; corner < Variables{1} << variables_.size(); ++corner) {
       at_.clear();
-      for (size_t v = 0; v < boxes.size(); ++v)
-        at_.push_back((corner >> v & 1) != 0 ? boxes[v].hi : boxes[v].lo);
+      for (size_t v = 0; v < ranges.size(); ++v)
+        at_.push_back((corner >> v & 1) != 0 ? ranges[v].hi : ranges[v].lo);
       int64_t value = Combined(op);
       hull = hull ? Hull(*hull, {value, value}) : Interval{value, value};
     }

@@ -54,7 +54,7 @@ class LastAxis {
   const ir::Op* elementwise_;
   const ir::Value* point_;
   ir::AxisId axis_;
-  bool only_folds_;  ///< whether all results are those of reductions
+  bool only_folds_;         ///< whether all results are those of reductions
   bool scattered_ = false;  ///< whether the body must run element by element
   std::vector<const ir::Op*> across_;
   size_t across_axis_ = 0;
