@@ -7,7 +7,7 @@ layout: nothing is interleaved or moved in the loop. f16 operations that are rou
 instructions on levels that have them, without conversions. On processors without masks for narrow elements,
 the elements at an edge are handled in a loop, not with a branch for each element. A convolution handles three
 terms together. Their rows share elements, which are loaded again, and the accumulators must stay in registers
-there, too."""
+there, too. Integers of 8 and 16 bits use the instructions for them."""
 
 import dataclasses
 import pathlib
@@ -147,13 +147,27 @@ def check_windows(folder):
     return [] if busiest == [[36, 18, 0]] * 2 else [f"x86-64-v3: FMAs, spread factors and spills of windows' loops: {busiest}"]
 
 
+BYTES = pathlib.Path(__file__).resolve().parents[1] / "bench/twins/bytes.kdl"
+OF_BYTES = ["vpavgb", "vpaddusb", "vpaddsw", "vpackssdw", "vpmulhuw", "vpsadbw", "vpmaddwd"]
+
+
+def check_bytes(folder):
+    """Checks that integers are computed by the instructions that average, saturate, divide by a constant, and add
+    several terms to one lane."""
+    subprocess.run(["kernelc", "build", BYTES, "--emit", "asm", "--target", "host?isa=x86-64-v3", "-o", folder],
+                   check=True, timeout=300)
+    text = (folder / "bytes.x86-64.s").read_text()
+    missing = [name for name in OF_BYTES if not re.search(rf"\t{name}\t.*%ymm", text)]
+    return [f"x86-64-v3: {missing} missing"] if missing else []
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="assembly-") as name:
         folder = pathlib.Path(name)
         problems = [problem for level in LEVELS for problem in check(level, folder)]
-        problems += [*of_halves(folder), *check_edges(folder), *check_windows(folder)]
+        problems += [*of_halves(folder), *check_edges(folder), *check_windows(folder), *check_bytes(folder)]
     print("\n".join(problems))
-    print(f"{len(LEVELS) + len(OF_HALVES) + 2 - len(problems)} passed, {len(problems)} failed")
+    print(f"{len(LEVELS) + len(OF_HALVES) + 3 - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
 
 
