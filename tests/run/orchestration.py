@@ -317,7 +317,7 @@ def check_thin_callers(project):
             continue
         project.link(compiler, HERE / caller, language)
         for program in PROGRAMS:
-            printed = re.sub("no kind of device 'hots'; .*", "no device 'hots'", call(f"./{program}", folder=project.folder))
+            printed = re.sub("unknown kind of device 'hots'; .*", "there is no device 'hots'", call(f"./{program}", folder=project.folder))
             if printed != expected:
                 problems.append(f"{caller}, {program}: {printed!r}")
     return problems
