@@ -72,10 +72,11 @@ typedef struct kdl_bound_call kdl_bound_call;
 kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values, kdl_bound_call** bound);
 
-/* Calls the kernel like kdl_kernels_call. Everything that depends on the contents of tensors is checked in
- * each call: indices, assertions, and on `debug` the conditions that `requires` states. If the kernel traps,
- * the call returns that error; later calls run normally. Several threads may run different bound calls at
- * once, but not the same one.
+/* Calls the kernel like kdl_kernels_call. The kernel itself checks everything that depends on the contents of
+ * tensors, in each call: indices, assertions, and the order of offsets that it reads. If it traps, the call
+ * returns that error; later calls run normally. (Conditions that `requires` states are checked by `kernelc
+ * run` and `kernelc test` only, not by calls.) Several threads may run different bound calls at once, but not
+ * the same one.
  *
  * On `host`, a call that does all its work on the calling thread allocates no memory, takes no lock and makes
  * no system call, unless the kernel prints or traps. That is the case on `host?threads=1`, and otherwise if

@@ -70,9 +70,7 @@ kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const in
   return GuardCall(kernels, kNotOpen, [&]() -> Error {
     if (bound == nullptr) return Invalid("kdl_kernels_bind: bound is NULL");
     std::unique_ptr<BoundCall> made;
-    // The handle is const, because binding changes nothing that concurrent callers could notice.
-    auto& calls = const_cast<Calls&>(*Unwrap(kernels));
-    KDL_RETURN_IF_ERROR(calls.Bind(kernel, sizes, values, &made));
+    KDL_RETURN_IF_ERROR(Unwrap(kernels)->Bind(kernel, sizes, values, &made));
     *bound = Wrap(made.release());
     return nullptr;
   });

@@ -88,7 +88,7 @@ Error Calls::CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl
 }
 
 Error Calls::Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
-                  std::unique_ptr<BoundCall>* bound) {
+                  std::unique_ptr<BoundCall>* bound) const {
   const CalledKernel* called = nullptr;
   KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
   auto made = std::make_unique<BoundCall>(bound_, scheduler_, called->candidate.kernel->name);

@@ -26,7 +26,7 @@ class Calls : public Handle {
   Error CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
                   kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
   Error Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
-             std::unique_ptr<BoundCall>* bound);
+             std::unique_ptr<BoundCall>* bound) const;
 
   bool in_child() const { return scheduler_->in_child(); }
 
@@ -50,7 +50,7 @@ class Calls : public Handle {
   CallPlace place_;
   std::vector<CalledKernel> kernels_;
   mutable ScratchPool workspaces_;
-  BoundCalls bound_;
+  mutable BoundCalls bound_;
 };
 
 }  // namespace kdl::runtime

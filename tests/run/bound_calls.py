@@ -21,8 +21,10 @@ scale: 6 12
 gather: 6 2
 trap: bound_calls.kdl:8:33: error: index 24 is outside dimension 0 of size 24 in 'x[at[i]]'
 after the trap: 6
+trap: bound_calls.kdl:14:26: error: assertion failed: off[e] <= off[e + 1]
+after the trap: -2 -4
 """
-COUNTS = "".join(f"{name}: 0 allocations, 0 locks\n" for name in ("scale", "gather", "products", "residual"))
+COUNTS = "".join(f"{name}: 0 allocations, 0 locks\n" for name in ("scale", "gather", "negate", "products", "residual"))
 EXPECTED = RESULTS + COUNTS + "calls that are not bound: counted\nno system calls\n"
 
 

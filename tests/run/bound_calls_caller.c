@@ -59,22 +59,35 @@ enum { kSize = 24, kCalls = 1000 };
 
 static float a[kSize * kSize], b[kSize * kSize], c[kSize * kSize];
 static int32_t at[kSize];
+static int64_t offsets[3] = {0, kSize / 2, kSize};
 static bound_calls_scale_bound scale;
 static bound_calls_gather_bound gather;
+static bound_calls_negate_bound negate;
 static bound_calls_products_bound products;
 static bound_calls_residual_bound residual;
 
 static kdl_error* Scale(void) { return bound_calls_scale_call(&scale); }
 static kdl_error* Gather(void) { return bound_calls_gather_call(&gather); }
+static kdl_error* Negate(void) { return bound_calls_negate_call(&negate); }
 static kdl_error* Products(void) { return bound_calls_products_call(&products); }
 static kdl_error* Residual(void) { return bound_calls_residual_call(&residual); }
 
 static const struct {
   const char* name;
   kdl_error* (*call)(void);
-} kCalled[] = {
-    {"scale", Scale}, {"gather", Gather}, {"products", Products}, {"residual", Residual}};
+} kCalled[] = {{"scale", Scale},
+               {"gather", Gather},
+               {"negate", Negate},
+               {"products", Products},
+               {"residual", Residual}};
 enum { kKernels = sizeof kCalled / sizeof kCalled[0] };
+
+/* Shows a trap's message without the folder of the source. */
+static void ShowTrap(kdl_error* error) {
+  const char* name = strrchr(kdl_error_message(error), '/');
+  printf("trap: %s\n", name == NULL ? kdl_error_message(error) : name + 1);
+  kdl_error_free(error);
+}
 
 /* Whether each call writes what it has to write. */
 static void ShowResults(void) {
@@ -87,13 +100,15 @@ static void ShowResults(void) {
     printf("gather: %g %g\n", c[1], c[kSize - 1]);
   }
   at[3] = kSize;
-  kdl_error* error = Gather();
-  const char* name = strrchr(kdl_error_message(error), '/');
-  printf("trap: %s\n", name == NULL ? kdl_error_message(error) : name + 1);
-  kdl_error_free(error);
+  ShowTrap(Gather());
   at[3] = 3;
   Need(Gather());
   printf("after the trap: %g\n", c[3]);
+  offsets[1] = kSize + 1;
+  ShowTrap(Negate());
+  offsets[1] = kSize - 1;
+  Need(Negate());
+  printf("after the trap: %g %g\n", c[1], c[kSize - 1]);
 }
 
 int main(int argc, char** argv) {
@@ -101,6 +116,7 @@ int main(int argc, char** argv) {
   Need(bound_calls_open(NULL, argv[argc - 1], &kernels));
   Need(bound_calls_scale_bind(kernels, kSize, a, 3, c, &scale));
   Need(bound_calls_gather_bind(kernels, kSize, kSize, a, at, c, &gather));
+  Need(bound_calls_negate_bind(kernels, kSize, 3, a, offsets, c, &negate));
   Need(bound_calls_products_bind(kernels, kSize, kSize, kSize, a, b, c, &products));
   Need(bound_calls_residual_bind(kernels, kSize, kSize, kSize, a, b, b, c, &residual));
   ShowResults();
