@@ -104,9 +104,9 @@ static void ShowResults(void) {
   at[3] = 3;
   Need(Gather());
   printf("after the trap: %g\n", c[3]);
-  offsets[1] = kSize + 1;
+  offsets[0] = kSize - 1;
   ShowTrap(Negate());
-  offsets[1] = kSize - 1;
+  offsets[0] = 0;
   Need(Negate());
   printf("after the trap: %g %g\n", c[1], c[kSize - 1]);
 }
