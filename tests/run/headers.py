@@ -32,7 +32,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         cases = [(header, language) for header in for_c for language in (C11, CPP17)]
-        cases += [("status.hpp", CPP17), *[(path.name, CPP20) for path in sorted((INCLUDE / "kdl").glob("*.hpp"))]]
+        cases += [("status.hpp", CPP17), ("calls.hpp", CPP17), *[(path.name, CPP20) for path in sorted((INCLUDE / "kdl").glob("*.hpp"))]]
         for compilers in (("gcc", "g++"), ("clang-19", "clang++-19")):
             for header, language in cases:
                 compiler = compilers[language is not C11]
