@@ -107,7 +107,8 @@ bool AxisOrder::StudyFolds(const ir::Function& kernel) {
 void AxisOrder::Follow(AxisId axis, AxisId other, Followers& after) {
   uint32_t last = Whole(axis).value;
   uint32_t first = Whole(other).value;
-  if (last == first || after[first][last]) return;
+  bool stays = weight_[last] == 0 && weight_[first] >= kInnermost;
+  if (last == first || after[first][last] || stays) return;
   if (!after[last][first]) {
     for (uint32_t i = 0; i < after.size(); ++i) {
       if (i != last && !after[i][last]) continue;

@@ -18,7 +18,8 @@ class AxisOrder {
   ///   2. it is reduced in 64-lane order, where lanes are contiguous
   ///   3. it is the last index of a store
   ///   4. it is the last index of a load
-  /// The last axis of a contraction's result comes after the axes that the contraction reduces. If an axis is
+  /// The last axis of a contraction's result comes after the axes that the contraction reduces. But an axis
+  /// along which no tensor is contiguous does not come after one that is declared to be innermost. If an axis is
   /// split, the axis of its blocks takes the position of the whole axis.
   explicit AxisOrder(const ir::Function& kernel);
 

@@ -49,12 +49,15 @@ bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
   return all;
 }
 
-void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others) {
+ir::Op* SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition,
+                 const passes::OtherAxes& others) {
   ir::Op* branch = passes::MakeBranch(b, condition);
   b.SetInsertionPoint(branch->region(0)->terminator());
   ir::ValueMap map;
-  others.Retype(b.types(), ir::Clone(spmd, b, map));
+  ir::Op* copy = ir::Clone(spmd, b, map);
+  others.Retype(b.types(), copy);
   passes::MoveInto(branch->region(1), spmd);
+  return copy;
 }
 
 }  // namespace kdl::cpu

@@ -31,7 +31,8 @@ bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
                       const std::vector<const ir::Op*>& passing = {});
 
 /// Replaces the spmd by `if condition { a copy of the spmd with the axes in others } else { the spmd }`. The
-/// builder must be positioned before the spmd.
-void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others);
+/// builder must be positioned before the spmd. Returns the copy.
+ir::Op* SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition,
+                 const passes::OtherAxes& others);
 
 }  // namespace kdl::cpu

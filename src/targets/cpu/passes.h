@@ -31,6 +31,13 @@ KDL_KERNEL_PASS(SplitFewRows, .name = "split-few-rows",
                     {&kInstructionsSelected, "matrix instructions need packed factors"}});
 
 KDL_KERNEL_PASS(
+    SplitFewLanes, .name = "split-few-lanes",
+    .summary = "vectorizes products along another axis if vectors along their few rows were short",
+    .needs = {{&kTilesSelected, "blocks that already have few rows need no separate ones"},
+              {&kInstructionsSelected, "matrix instructions need another layout"},
+              {&kReductionOrderFixed, "reductions in sequential order determine the vectors"}});
+
+KDL_KERNEL_PASS(
     SplitChannels, .name = "split-channels",
     .summary = "vectorizes a convolution over its channels if its register blocks are then faster",
     .needs = {{&kTilesSelected, "channels get blocks in addition to the chosen ones"},

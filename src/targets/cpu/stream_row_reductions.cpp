@@ -21,8 +21,8 @@
 //   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
 //                                                           %n = fma %e, %r, %a ; yield %n }
 //
-// The loop adds in sequential order. If a factor is a tile with only one number per row, each iteration reads
-// the number for its row.
+// The loop adds in sequential order. If a factor is a tile with only a few numbers per row, each iteration
+// reads the numbers for its row.
 //
 // A reduction in 64-lane order (with 64 partial results) is later fused into the elementwise loop that makes
 // its larger factor (fuse-reductions). This pass broadcasts the smaller factor to the points of that loop, so
@@ -80,6 +80,8 @@ class RowFolder {
   /// which memory is read. Returns null if rows are never processed together.
   Value* GoTogether(ir::Builder& b, const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
+    bool is_short = kernel_.Extent(last) * Bytes(fold->attr<AttrKey::Acc>()) <= kShortRowBytes;
+    if (is_short && fold->result()->type()->axes.size() > 1) return b.Bool(true);
     Value* together = nullptr;
     for (const Op* op : rows_.makers) {
       if (op->kind() != OpKind::Load || !HasAxis(op->result(), last)) continue;
@@ -149,7 +151,7 @@ class RowFolder {
     const Op* def = term->def();
     if (!Contains(rows_.makers, def)) {
       AxisId folded = rows_.block->type()->axes[0];
-      return HasAxis(term, folded) ? RowElement(b, term, at_row.at(rows_.block)) : term;
+      return HasAxis(term, folded) ? RowElements(b, term, at_row.at(rows_.block), folded) : term;
     }
     if (auto known = at_row.find(term); known != at_row.end()) return known->second;
     for (Value* operand : def->operands()) {
@@ -158,11 +160,13 @@ class RowFolder {
     return at_row[term] = CloneRetyped(def, b, at_row)->result();
   }
 
-  /// Returns the element for this row from a tile that has one number per row.
-  static Value* RowElement(ir::Builder& b, Value* tile, Value* row) {
+  /// Returns the elements for this row from a tile that has only a few numbers per row.
+  static Value* RowElements(ir::Builder& b, Value* tile, Value* row, AxisId folded) {
+    AxisList others = tile->type()->axes;
+    std::erase(others, folded);
     return MakeOne(b, OpKind::Gather, {{tile}, {row}, {}, {}},
-                   b.types().ScalarOf(tile->type()->scalar),
-                   {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
+                   b.types().Tile(tile->type()->scalar, std::move(others)),
+                   {ir::MakeAttr<AttrKey::Axes>(AxisList{folded}),
                     ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
   }
 

@@ -63,7 +63,7 @@ def turn(call, runs, threads):
     return best
 
 
-def lower_stages_to_state_machine(sides, threads, trials, seconds):
+def alternate(sides, threads, trials, seconds):
     """Returns a series of timings for each implementation. A trial consists of one turn of each
     implementation."""
     runs = []
@@ -103,7 +103,7 @@ def measure(row, kernels, peers, threads, options):
     if not calls:
         return
     units = {peer.name: peer.unit(calls[peer.name]) for peer in peers if peer.name in calls}
-    ours, *others = lower_stages_to_state_machine([run, *calls.values()], threads, options.trials, options.seconds)
+    ours, *others = alternate([run, *calls.values()], threads, options.trials, options.seconds)
     for name, theirs in zip(calls, others):
         quotients = [their / our for their, our in zip(theirs, ours)]
         low, middle, high = statistics.quantiles(quotients, n=4, method="inclusive")

@@ -100,10 +100,12 @@ def matvec(m, k):
                {"a": (m, k), "x": (k,), "y": (m,)}, numpy.matmul)
 
 
-def attention(b, h, l, d):
-    shape = (b, h, l, d)
-    return Row("attention", "f32", f"{b}x{h}x{l}x{d}", "attention", "attention.kdl", "attention", {"B": b, "H": h, "L": l, "S": l},
-               {"q": shape, "k": shape, "v": shape, "o": shape}, attended, defines=(f"D={d}",), scalars={"scale": d ** -0.5})
+def attention(b, h, l, d, keys=None):
+    keys = keys or l
+    size = f"{b}x{h}x{l}x{d}" + (f", {keys} keys" if keys != l else "")
+    queries, cache = (b, h, l, d), (b, h, keys, d)
+    return Row("attention", "f32", size, "attention", "attention.kdl", "attention", {"B": b, "H": h, "L": l, "S": keys},
+               {"q": queries, "k": cache, "v": cache, "o": queries}, attended, defines=(f"D={d}",), scalars={"scale": d ** -0.5})
 
 
 def decode(h, s, d):
@@ -133,6 +135,7 @@ ROWS = [
     matvec(4096, 4096),
     attention(1, 8, 1024, 64),
     attention(4, 8, 256, 64),
+    *(attention(1, 32, l, d, 1024) for d in (64, 128) for l in (1, 2, 7)),
     decode(32, 1024, 64),
     decode(32, 1024, 128),
     conv(1, 64, 64, 56),

@@ -19,6 +19,16 @@ bool IsPlainLoad(const Op* op) {
          !load.mask() && !load.otherwise();
 }
 
+/// Returns how often the rows of a factor may be read before packing it is faster. If the other factor is
+/// computed, as in attention, and rows are short, these are more reads.
+int64_t MostReads(const Op* fold, const KernelShape& kernel, AxisId last, const Value* other) {
+  Size extent = kernel.function.axis(last).extent;
+  bool is_short =
+      IsConstant(extent) && extent->value * Bytes(fold->attr<AttrKey::Acc>()) <= kShortRowBytes;
+  bool is_loaded = other->def() && other->def()->kind() == OpKind::Load;
+  return is_short && !is_loaded ? kFewShortRows : kFewRows;
+}
+
 /// Whether the reduction reads the factor that has the axis `last` only a few times. It reads this factor
 /// once for each element of the axes that the factor does not have.
 bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisId few) {
@@ -26,14 +36,15 @@ bool ReadsFewTimes(const Op* fold, const KernelShape& kernel, AxisId last, AxisI
   std::vector<Value*> terms = TermsOf(fold);
   if (HasAxis(terms[0], last)) std::swap(terms[0], terms[1]);
   if (!HasAxis(terms[1], last) || HasAxis(terms[0], last)) return false;
+  const int64_t most = MostReads(fold, kernel, last, terms[0]);
   int64_t times = 1;
   for (AxisId axis : fold->result()->type()->axes) {
     if (axis == few || HasAxis(terms[1], axis)) continue;
     Size extent = kernel.function.axis(axis).extent;
-    if (!IsConstant(extent) || extent->value > kFewRows) return false;
+    if (!IsConstant(extent) || extent->value > most) return false;
     times *= extent->value;
   }
-  return times <= kFewRows;
+  return times <= most;
 }
 
 /// Returns the axis along which the load's elements are contiguous; invalid if there is none.
@@ -50,12 +61,13 @@ AxisId LastIndexed(const Op* load) {
 
 class Finder {
  public:
-  explicit Finder(const Op* fold) : fold_(fold), folded_(fold->attr<AttrKey::Axes>()[0]) {}
+  Finder(const Op* fold, AxisId last)
+      : fold_(fold), folded_(fold->attr<AttrKey::Axes>()[0]), last_(last) {}
 
   /// Whether rows of the terms can be computed separately, and nothing else uses the terms.
   bool Find() {
     for (const Value* term : TermsOf(fold_)) {
-      if (!Collects(term) && !IsOneARow(term)) return false;
+      if (!Collects(term) && !IsColumn(term)) return false;
     }
     for (const Op* op = fold_->prev(); found_.makers.size() < reached_.size(); op = op->prev()) {
       if (!reached_.contains(op)) continue;
@@ -68,12 +80,13 @@ class Finder {
     return found_.block != nullptr;
   }
 
-  /// Whether the elements of all loads are contiguous along the axis, and at least one load has that axis.
-  bool LieAlong(AxisId last) const {
+  /// Whether the elements of all loads are contiguous along the last axis, and at least one load has that
+  /// axis.
+  bool LieAlongLast() const {
     bool some = false;
     for (const Op* op : found_.makers) {
-      if (op->kind() != OpKind::Load || !HasAxis(op->result(), last)) continue;
-      if (LastIndexed(op) != last) return false;
+      if (op->kind() != OpKind::Load || !HasAxis(op->result(), last_)) continue;
+      if (LastIndexed(op) != last_) return false;
       some = true;
     }
     return some;
@@ -93,9 +106,9 @@ class Finder {
     return false;
   }
 
-  /// Whether the term has one number for each row, while the other term has whole rows.
-  bool IsOneARow(const Value* term) const {
-    return fold_->kind() == OpKind::Contraction && term->type()->axes.size() == 1;
+  /// Whether the term has only a few numbers for each row, while the other term has whole rows.
+  bool IsColumn(const Value* term) const {
+    return fold_->kind() == OpKind::Contraction && !HasAxis(term, last_);
   }
 
   /// Records the ops that compute the term, back to its loads. Returns false if that is not possible.
@@ -128,6 +141,7 @@ class Finder {
 
   const Op* fold_;
   AxisId folded_;
+  AxisId last_;
   std::set<const Op*> reached_;
   RowFold found_;
 };
@@ -159,8 +173,8 @@ std::optional<RowFold> RowFoldOf(const Op* op, const KernelShape& kernel, AxisId
     return std::nullopt;
   AxisId last = kernel.order.Sorted(op->result()->type()->axes).back();
   if (!ReadsFewTimes(op, kernel, last, few)) return std::nullopt;
-  Finder finder(op);
-  if (!finder.Find() || !finder.LieAlong(last)) return std::nullopt;
+  Finder finder(op, last);
+  if (!finder.Find() || !finder.LieAlongLast()) return std::nullopt;
   return finder.found();
 }
 

@@ -10,8 +10,8 @@ namespace kdl::cpu {
 
 /// A reduction in sequential order that reads its terms only once, row by row, directly from memory. Rows are
 /// along the result's last axis. If only one factor has a certain axis, the other factor is read again for
-/// each element of that axis. Therefore such an axis must be short. A factor with only one number per row may
-/// be a tile that was computed earlier.
+/// each element of that axis. Therefore such an axis must be short. A factor without the last axis may be a
+/// tile that was computed earlier.
 struct RowFold {
   ir::Value* block = nullptr;  ///< the block along the reduced axis
   /// The ops that compute the terms, including the loads, with the last op first.
@@ -27,6 +27,9 @@ bool NothingWritesBetween(const ir::Op* op, const ir::Op* fold);
 /// The maximum number of times that rows are read from memory. If they are read more often, packing them is
 /// faster.
 inline constexpr int64_t kFewRows = 4;
+/// The same for rows of at most `kShortRowBytes`, which are in the L1 cache when they are read again.
+inline constexpr int64_t kFewShortRows = 8;
+inline constexpr int64_t kShortRowBytes = 1024;
 
 /// Returns the largest size of a row of accumulators that stays in the L1 cache.
 inline int64_t MostAccumulatorBytes(const ProcessorFacts& facts) { return facts.l1_bytes / 2; }

@@ -39,7 +39,8 @@ class RegisterTransposes {
         body_(body),
         side_(body.last().across_axis()),
         lanes_(std::min(kLargest, e_.facts.vector_bits / 8 / body.last().Bytes())),
-        stores_(body.last().Across()[0]->kind() == OpKind::Store) {
+        stores_(body.last().Across()[0]->kind() == OpKind::Store),
+        packs_(!stores_ && !body.elementwise()->results().empty()) {
     if (!stores_) streaming_ = StreamingOf(body, lanes_);
   }
 
@@ -63,6 +64,7 @@ class RegisterTransposes {
         ConstantOf(e_.WindowOf(body_.elementwise(), SideAxis()).size).value_or(lanes_);
     points_ = std::clamp<int64_t>(side_points, 1, lanes_);
     Block block{Corners(SideAxis()), Corners(LastAxis())};
+    if (packs_) return AlongSide(block);
     if (!streaming_.large) return AlongLast(block);
     MakeIf(
         e_.b, PassesCaches(block),
@@ -99,8 +101,8 @@ class RegisterTransposes {
     return std::max(lanes_, e_.facts.cache_line_bytes / body_.last().Bytes());
   }
 
-  /// Processes a block one cache line at a time, because a store of half a line past the caches is a separate
-  /// write to memory.
+  /// Processes a block one cache line of the stores at a time, because a store of half a line past the caches
+  /// is a separate write to memory.
   void AlongSide(const Block& block) {
     int64_t of_line = LineLanes();
     LoopBounds lines{block.last.lo, block.last.hi, of_line};
@@ -157,8 +159,10 @@ class RegisterTransposes {
 
   void Fill(const RegisterTranspose& transpose, bool masked) {
     std::unordered_map<const Op*, Values> transposed;
-    for (const Op* access : body_.last().Across())
+    for (const Op* access : body_.last().Across()) {
+      if (packs_ && !masked && !IsNarrow()) PrefetchRows(access, transpose);
       transposed[access] = stores_ ? Values() : LoadTransposed(access, transpose, masked);
+    }
     for (int64_t i = 0; i < points_; ++i) {
       Value* point = ExistingPoint(transpose, i, masked);
       MoveTo(transpose, point, e_.b.I64(0));
@@ -188,6 +192,22 @@ class RegisterTransposes {
       Chunk chunk =
           VectorChunk(transpose.last_points, i, transpose.side_points, masked || IsNarrow());
       ExpandStore(e_.b, body_.AccessHere(store, chunk), rows[static_cast<size_t>(i)]);
+    }
+  }
+
+  /// Prefetches rows that are loaded some squares later: as many cache lines as this square loads. Squares
+  /// whose rows are parts of the same cache lines prefetch different rows.
+  void PrefetchRows(const Op* load, const RegisterTranspose& transpose) {
+    constexpr int64_t kBytesAhead = 8192;
+    int64_t bytes = Bytes(load->result()->type()->scalar);
+    int64_t row = std::max<int64_t>(e_.Extent(SideAxis()) * bytes, 1);
+    int64_t ahead = std::max(LineLanes(), kBytesAhead / row);
+    int64_t count = std::max<int64_t>(lanes_ * lanes_ * bytes / e_.facts.cache_line_bytes, 1);
+    Value* number = e_.b.Div(transpose.side, e_.b.I64(lanes_));
+    Value* first = e_.b.Mul(e_.b.Rem(number, e_.b.I64(lanes_ / count)), e_.b.I64(count));
+    for (int64_t i = 0; i < count; ++i) {
+      MoveTo(transpose, e_.b.I64(0), e_.b.Add(first, e_.b.I64(ahead + i)));
+      ExpandPrefetch(e_, body_.AccessHere(load, {}), ir::IntentKind::ReadLater);
     }
   }
 
@@ -248,6 +268,7 @@ class RegisterTransposes {
   int64_t lanes_;
   int64_t points_ = 0;  ///< the maximum number of points along the side axis in a square
   bool stores_;         ///< whether the elements of stores, rather than of loads, are transposed
+  bool packs_;          ///< whether elements of loads are transposed on the way into tile buffers
   Streaming streaming_;
 };
 
