@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/analysis/sliding_window.h"
+#include "targets/cpu/analysis/small_numbers.h"
 #include "targets/cpu/instructions.h"
 #include "targets/cpu/passes.h"
 #include "targets/cpu/split_reduction.h"
@@ -45,14 +45,6 @@
 namespace kdl::cpu {
 
 namespace {
-
-// If all factors and sums of an f32 reduction in sequential order are 0 or far from the subnormal range, no
-// sum is subnormal. Factors with 8 significant bits and a magnitude of at least 2^-56 have products that are
-// multiples of 2^-126, the smallest normal number. All f32 numbers with a magnitude of at least 2^-103 are
-// such multiples, too, and so is every sum, rounded or not. So an instruction that flushes has nothing to
-// flush.
-constexpr float kLeastFactor = 0x1p-56F;
-constexpr float kLeastSum = 0x1p-103F;
 
 /// How to choose the blocks for the rows that remain after the largest blocks.
 enum class Rest : uint8_t {
@@ -178,36 +170,24 @@ class ProductBlocker {
   }
 
   /// Emits the condition that the number of small values that were found is 0.
-  Value* IsNone(Value* found) { return b_.Lt(found, Constant(1)); }
-
-  Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }
-
-  /// Emits 1 if the number is not 0 but its magnitude is less than `limit`, and 0 otherwise.
-  Value* OneIfSmall(Value* number, float limit) {
-    Value* none = Constant(0);
-    Value* magnitude = b_.Unary(OpKind::Abs, number);
-    Value* is_less = b_.Lt(magnitude, Constant(limit));
-    Value* is_some = b_.Ne(number, Constant(0));
-    Value* is_small = b_.And(is_less, is_some);
-    return b_.Select(is_small, Constant(1), none);
-  }
+  Value* IsNone(Value* found) { return b_.Lt(found, One(b_)); }
 
   /// Emits a number that is at least 1 if one of the values from which the sums start is small, and 0
   /// otherwise.
   Value* SmallStart(Op* fold, Value* start) {
-    if (!IsTileValue(start)) return OneIfSmall(start, kLeastSum);
+    if (!IsTileValue(start)) return OneIfSmall(b_, start, kLeastSum);
     ir::LoadTileOp get(start->def());
     if (!get.value()) return SmallIn(fold, start, kLeastSum);
     return MakeIf(
         b_, get.condition(), {b_.types().ScalarOf(kdl::Scalar::F32)},
-        [&] { return std::vector{OneIfSmall(get.value(), kLeastSum)}; },
+        [&] { return std::vector{OneIfSmall(b_, get.value(), kLeastSum)}; },
         [&] { return std::vector{SmallIn(fold, start, kLeastSum)}; })[0];
   }
 
   /// Emits a number that is at least 1 if an element of the factor is small, and 0 otherwise. The number is
   /// computed outside of those `split`s that do not affect the factor.
   Value* SmallFactor(Op* fold, Value* factor) {
-    if (!IsTileValue(factor)) return OneIfSmall(factor, kLeastFactor);
+    if (!IsTileValue(factor)) return OneIfSmall(b_, factor, kLeastFactor);
     Op* at = AskedAt(fold, factor);
     b_.SetInsertionPoint(at);
     Value* small = SmallIn(at, factor, kLeastFactor);
@@ -234,7 +214,7 @@ class ProductBlocker {
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
     FillRegion(b_, elementwise->region(), [&] {
       ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
-      Value* small = OneIfSmall(MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
+      Value* small = OneIfSmall(b_, MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
       return std::vector{SumInLoop(small, walked)};
     });
     return elementwise->result();

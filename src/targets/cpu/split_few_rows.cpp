@@ -30,6 +30,7 @@ struct Product {
   size_t rows;
   size_t columns;
   int64_t bytes;                   ///< the size of an accumulator
+  int64_t few;                     ///< the maximum number of rows of the second version
   std::vector<const Op*> passing;  ///< ops that make factors for which no memory is needed
 
   /// Returns the number of columns in a block of the second version.
@@ -51,6 +52,7 @@ class Chooser {
       std::optional<Product> one = MatchProduct(op, spmd);
       bool agrees = one && (!found || (one->rows == found->rows && one->columns == found->columns));
       if (agrees && found) {
+        one->few = std::min(one->few, found->few);
         one->bytes = std::max(one->bytes, found->bytes);
         one->passing.insert(one->passing.end(), found->passing.begin(), found->passing.end());
       }
@@ -63,10 +65,10 @@ class Chooser {
  private:
   bool StaysInCache(const Op* spmd, const Product& product) const {
     auto axis = [&](size_t binder) { return spmd->region()->param(binder)->type()->axes[0]; };
-    return TilesStayInCache(
-        kernel_, spmd,
-        {{axis(product.rows), kFewRows}, {axis(product.columns), product.Columns(kernel_.facts)}},
-        product.passing);
+    return TilesStayInCache(kernel_, spmd,
+                            {{axis(product.rows), product.few},
+                             {axis(product.columns), product.Columns(kernel_.facts)}},
+                            product.passing);
   }
 
   std::optional<Product> MatchProduct(const Op* op, const Op* spmd) const {
@@ -77,7 +79,9 @@ class Chooser {
     if (!rows || !columns || kernel_.Extent(axes[0]) <= kFewRows) return std::nullopt;
     std::optional<RowFold> fold = RowFoldOf(op, kernel_, axes[0]);
     if (!fold) return std::nullopt;
-    return Product{*rows, *columns, Bytes(op->attr<AttrKey::Acc>()), fold->makers};
+    // Rows that are added in pairs are tested and widened again for each row of the result.
+    int64_t few = AddsPairs(op, kernel_.facts) ? kFewRows / 2 : kFewRows;
+    return Product{*rows, *columns, Bytes(op->attr<AttrKey::Acc>()), few, fold->makers};
   }
 
   KernelShape kernel_;
@@ -89,19 +93,19 @@ void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& pr
   Value* lo = spmd->operand(2 * product.rows);
   Value* hi = spmd->operand(2 * product.rows + 1);
   bool is_known = ConstantOf(lo) && ConstantOf(hi);
-  if (is_known && *ConstantOf(hi) - *ConstantOf(lo) > kFewRows) return;
+  if (is_known && *ConstantOf(hi) - *ConstantOf(lo) > product.few) return;
   OtherAxes few;
   AxisId rows_axis = binders[product.rows]->type()->axes[0];
   AxisId columns_axis = binders[product.columns]->type()->axes[0];
   auto like = [&](AxisId axis, int64_t extent) {
     few.Set(axis, kernel.AddAxis(AxisLike(module, kernel, axis, ".few", extent)));
   };
-  like(rows_axis, kFewRows);
+  like(rows_axis, product.few);
   like(columns_axis, product.Columns(facts));
   if (is_known) return few.Retype(module.types(), spmd);
   ir::Builder b(module, spmd);
   Value* rows = b.Sub(hi, lo);
-  SplitOff(b, spmd, b.Le(rows, b.I64(kFewRows)), few);
+  SplitOff(b, spmd, b.Le(rows, b.I64(product.few)), few);
 }
 
 }  // namespace

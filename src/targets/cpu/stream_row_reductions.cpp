@@ -11,6 +11,7 @@
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/rereads.h"
 #include "targets/cpu/analysis/row_fold.h"
+#include "targets/cpu/analysis/small_numbers.h"
 #include "targets/cpu/passes.h"
 
 // stream-row-reductions: if a reduction reads its terms only once, makes it read them row by row, directly
@@ -21,7 +22,7 @@
 //   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
 //                                                           %n = fma %e, %r, %a ; yield %n }
 //
-// The loop adds in sequential order. If a factor is a tile with only a few numbers per row, each iteration
+// The loop adds in sequential order. Where the language adds pairs of terms, each iteration adds two rows. If a factor is a tile with only a few numbers per row, each iteration
 // reads the numbers for its row.
 //
 // A reduction in 64-lane order (with 64 partial results) is later fused into the elementwise loop that makes
@@ -35,6 +36,10 @@
 namespace kdl::cpu {
 
 namespace {
+
+// The number of rows for which the code tests together whether there is something to flush. They should stay
+// in the second-level cache, since they are read twice.
+constexpr int64_t kRowsOfChunk = 16;
 
 class RowFolder {
  public:
@@ -60,19 +65,82 @@ class RowFolder {
     ir::Builder b(module_, fold);
     Value* start = b.BlockStart(rows_.block);
     Value* size = b.BlockSize(rows_.block);
+    pairs_ = AddsPairs(fold, kernel_.facts);
+    widened_ = fold->result()->type()->axes;
+    passes::Values result = pairs_ ? PairsInChunks(b, fold, start, size)
+                                   : RowsFrom(b, fold, start, size, {InitialAccumulators(b, fold)});
+    result[0]->set_name(fold->result()->name());
+    fold->result()->ReplaceAllUsesWith(result[0]);
+    ir::Erase(fold);
+    for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
+  }
+
+  /// Emits loops that reduce `size` rows from `start` on.
+  passes::Values RowsFrom(ir::Builder& b, const Op* fold, Value* start, Value* size,
+                          passes::Values result) {
     Value* end = b.Add(start, size);
-    passes::Values result = {InitialAccumulators(b, fold)};
     if (Value* together = GoTogether(b, fold)) {
       Value* whole = b.Sub(size, b.Rem(size, b.I64(kRowsAtOnce)));
       Value* rest = b.Add(start, b.Select(together, whole, b.I64(0)));
       result = Rows(b, fold, {start, rest, kRowsAtOnce}, result);
       start = rest;
     }
-    result = Rows(b, fold, {start, end}, result);
-    result[0]->set_name(fold->result()->name());
-    fold->result()->ReplaceAllUsesWith(result[0]);
-    ir::Erase(fold);
-    for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
+    if (pairs_) {
+      Value* rest = b.Sub(end, b.Rem(size, b.I64(2)));
+      result = Rows(b, fold, {start, rest, 2}, result);
+      start = rest;
+    }
+    return Rows(b, fold, {start, end}, result);
+  }
+
+  /// Emits a loop over chunks of rows whose terms are added in pairs. If a chunk has no small number,
+  /// ordinary FMAs add its terms.
+  passes::Values PairsInChunks(ir::Builder& b, const Op* fold, Value* start, Value* size) {
+    Value* all = b.Add(start, size);
+    const passes::Values before = {InitialAccumulators(b, fold)};
+    auto chunk = [&](Value* first, const passes::Values& carried) {
+      Value* left = b.Sub(all, first);
+      Value* rows = b.Min(left, b.I64(kRowsOfChunk));
+      flushes_ = false;
+      widened_ = {};
+      Value* plain = NothingToFlush(b, fold, {first, b.Add(first, rows)}, carried[0]);
+      widened_ = fold->result()->type()->axes;
+      return passes::MakeIf(
+          b, plain, {fold->result()->type()},
+          [&] { return RowsFrom(b, fold, first, rows, carried); },
+          [&] {
+            flushes_ = true;
+            return RowsFrom(b, fold, first, rows, {b.Unary(OpKind::Flush, carried[0])});
+          });
+    };
+    return passes::MakeLoop(b, {start, all, kRowsOfChunk}, before, chunk);
+  }
+
+  /// Emits the condition that neither the factors of these rows nor the sums are small.
+  Value* NothingToFlush(ir::Builder& b, const Op* fold, const passes::LoopBounds& rows,
+                        Value* sums) {
+    passes::Values found = {SmallIn(b, sums, kLeastSum)};
+    found = passes::MakeLoop(b, rows, found, [&](Value* row, const passes::Values& carried) {
+      Value* more = carried[0];
+      for (Value* whole : TermsOf(fold)) {
+        ir::ValueMap at_row = {{rows_.block, row}};
+        Value* factor = b.Cast(TermRow(b, whole, at_row), kdl::Scalar::F32);
+        more = b.Add(more, SmallIn(b, factor, kLeastFactor));
+      }
+      return passes::Values{more};
+    });
+    return b.Lt(found[0], One(b));
+  }
+
+  /// Emits the number of small elements of a tile. The number may be inexact if it is large.
+  Value* SmallIn(ir::Builder& b, Value* tile, float limit) const {
+    Value* small = OneIfSmall(b, tile, limit);
+    if (!IsTileValue(small)) return small;
+    return MakeOne(b, OpKind::Reduce, {{small}}, b.types().ScalarOf(kdl::Scalar::F32),
+                   {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
+                    ir::MakeAttr<AttrKey::Axes>(kernel_.order.Sorted(small->type()->axes)),
+                    ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
+                    ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
   }
 
   /// Emits the condition that several rows may be processed together. That is not the case if rows share a
@@ -103,10 +171,22 @@ class RowFolder {
                       const passes::Values& before) {
     return passes::MakeLoop(b, bounds, before, [&](Value* first, const passes::Values& carried) {
       Value* taken = carried[0];
-      for (const passes::Values& terms : TermsFrom(b, fold, first, bounds.step))
+      for (const passes::Values& terms : InOrder(b, TermsFrom(b, fold, first, bounds.step)))
         taken = Take(b, fold, terms, taken);
       return passes::Values{taken};
     });
+  }
+
+  /// Returns the terms of the rows in the order in which they are added. The second row of a pair is added
+  /// first; a row without a partner is added after zeros.
+  std::vector<passes::Values> InOrder(ir::Builder& b, std::vector<passes::Values> rows) const {
+    if (!pairs_) return rows;
+    if (rows.size() == 1) {
+      Value* zero = b.Bits(kdl::Scalar::F32, 0);
+      return {{zero, zero}, rows[0]};
+    }
+    for (size_t i = 0; i < rows.size(); i += 2) std::swap(rows[i], rows[i + 1]);
+    return rows;
   }
 
   /// Returns the terms of `count` rows. Scalars are computed before all tiles, so that one elementwise loop
@@ -139,7 +219,9 @@ class RowFolder {
   }
 
   /// Returns the accumulators after one more row.
-  static Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) {
+  Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) const {
+    if (pairs_ && flushes_)
+      return b.Make(OpKind::FmaFlush, {terms[0], terms[1], before}, before->type());
     if (fold->kind() == OpKind::Reduce)
       return b.Binary(ir::CombineOf(fold->attr<AttrKey::Reduction>()), before, terms[0]);
     if (IsFloat(fold->attr<AttrKey::Acc>()))
@@ -153,11 +235,15 @@ class RowFolder {
       AxisId folded = rows_.block->type()->axes[0];
       return HasAxis(term, folded) ? RowElements(b, term, at_row.at(rows_.block), folded) : term;
     }
+    if (def->kind() == OpKind::Flush && !flushes_) return TermRow(b, def->operand(0), at_row);
     if (auto known = at_row.find(term); known != at_row.end()) return known->second;
     for (Value* operand : def->operands()) {
       if (IsTileValue(operand)) at_row[operand] = TermRow(b, operand, at_row);
     }
-    return at_row[term] = CloneRetyped(def, b, at_row)->result();
+    Value* copy = CloneRetyped(def, b, at_row)->result();
+    if (def->kind() == OpKind::Load && Bytes(copy->type()->scalar) < Bytes(kdl::Scalar::F32))
+      copy = b.Broadcast(copy, ir::UnionAxes(copy->type()->axes, widened_));
+    return at_row[term] = copy;
   }
 
   /// Returns the elements for this row from a tile that has only a few numbers per row.
@@ -173,6 +259,11 @@ class RowFolder {
   ir::Module& module_;
   KernelShape kernel_;
   RowFold rows_;
+  bool pairs_ = false;   ///< whether the terms of two rows are added in each step
+  bool flushes_ = true;  ///< whether small numbers must be flushed
+  /// The axes over which narrow numbers are widened. If these are all axes of the result, one elementwise
+  /// loop loads, widens and multiplies them.
+  AxisList widened_;
 };
 
 /// Whether a later pass will make the tile in an elementwise loop, in the same region as the reduction.

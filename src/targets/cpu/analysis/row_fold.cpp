@@ -6,6 +6,7 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/instructions.h"
 
 namespace kdl::cpu {
 
@@ -159,6 +160,11 @@ bool NothingWritesBetween(const Op* op, const Op* fold) {
   return true;
 }
 
+bool AddsPairs(const Op* fold, const ProcessorFacts& facts) {
+  return fold->HasAttr(AttrKey::Instruction) && !IsNative(facts, &targets::kBf16Pairs) &&
+         fold->attr<AttrKey::Instruction>().text() == targets::kBf16Pairs.name;
+}
+
 std::vector<Value*> TermsOf(const Op* fold) {
   if (fold->kind() == OpKind::Reduce) return {fold->operand(0)};
   ir::ContractionOp contraction(const_cast<Op*>(fold));
@@ -168,8 +174,8 @@ std::vector<Value*> TermsOf(const Op* fold) {
 std::optional<RowFold> RowFoldOf(const Op* op, const KernelShape& kernel, AxisId few) {
   bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
   if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
-      op->HasAttr(AttrKey::Instruction) || op->attr<AttrKey::Axes>().size() != 1 ||
-      !IsTileValue(op->result()))
+      (op->HasAttr(AttrKey::Instruction) && !AddsPairs(op, kernel.facts)) ||
+      op->attr<AttrKey::Axes>().size() != 1 || !IsTileValue(op->result()))
     return std::nullopt;
   AxisId last = kernel.order.Sorted(op->result()->type()->axes).back();
   if (!ReadsFewTimes(op, kernel, last, few)) return std::nullopt;

@@ -21,6 +21,9 @@ struct RowFold {
 /// Returns the values that a reduction or contraction reduces.
 std::vector<ir::Value*> TermsOf(const ir::Op* fold);
 
+/// Whether the reduction is a product whose terms are added in pairs, with instructions for single terms.
+bool AddsPairs(const ir::Op* fold, const ProcessorFacts& facts);
+
 /// Whether no op between `op` and `fold`, which are in the same region, writes memory that `op` may read.
 bool NothingWritesBetween(const ir::Op* op, const ir::Op* fold);
 

@@ -160,11 +160,14 @@ class InteriorRows {
 
 /// Whether the interior should have its own code: its rows must run on vectors, and be so long that they do not
 /// consist mostly of borders. If the whole loop does not run on vectors, the layouts of its results need not be
-/// suitable for them.
+/// suitable for them. If a result is stored in panels, vectors must start where those of the whole row do, so
+/// that none reaches into the next panel.
 bool IsWorthwhile(const ElementwiseLoopBody& body, const ElementwiseLoopBody& inner) {
   constexpr int64_t kLeastChunks = 2;
   bool has_layout = body.last().Vectorizes() || body.elementwise()->results().empty();
-  return has_layout && inner.Lanes() > 1 &&
+  bool has_panels = std::ranges::any_of(body.tile_buffers(),
+                                        [](const TileBuffer& buffer) { return buffer.panel > 0; });
+  return has_layout && !has_panels && inner.Lanes() > 1 &&
          body.e().Extent(body.axes().back()) >= kLeastChunks * inner.Lanes();
 }
 

@@ -204,9 +204,12 @@ class RegisterTransposes {
     int64_t ahead = std::max(LineLanes(), kBytesAhead / row);
     int64_t count = std::max<int64_t>(lanes_ * lanes_ * bytes / e_.facts.cache_line_bytes, 1);
     Value* number = e_.b.Div(transpose.side, e_.b.I64(lanes_));
-    Value* first = e_.b.Mul(e_.b.Rem(number, e_.b.I64(lanes_ / count)), e_.b.I64(count));
+    Value* part = e_.b.Rem(number, e_.b.I64(lanes_ / count));
+    Value* first = e_.b.Mul(part, e_.b.I64(count));
+    Value* zero = e_.b.I64(0);
     for (int64_t i = 0; i < count; ++i) {
-      MoveTo(transpose, e_.b.I64(0), e_.b.Add(first, e_.b.I64(ahead + i)));
+      Value* row = e_.b.Add(first, e_.b.I64(ahead + i));
+      MoveTo(transpose, zero, row);
       ExpandPrefetch(e_, body_.AccessHere(load, {}), ir::IntentKind::ReadLater);
     }
   }
