@@ -98,4 +98,10 @@ void RunView(Core& core, Activation& here, const Instruction& instruction) {
       Viewed(instruction.op, here.tensor(instruction.operands[0]), instruction.numbers);
 }
 
+void RunRowsAdjoin(Core&, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[0]);
+  size_t last = tensor.sizes.size() - 1;
+  here.scalar(instruction.results[0]) = tensor.strides[last - 1] == tensor.sizes[last] ? 1 : 0;
+}
+
 }  // namespace kdl::interp

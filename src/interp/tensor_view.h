@@ -15,5 +15,6 @@ std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& siz
                                const std::vector<TensorValue>& tensors);
 
 void RunView(Core& core, Activation& here, const Instruction& instruction);
+void RunRowsAdjoin(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

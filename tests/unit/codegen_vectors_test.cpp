@@ -98,6 +98,37 @@ void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n, int64_
   CHECK_MESSAGE(wrong == 0, name);
 }
 
+/// The lanes that PickText takes from `rows` rows of `lanes` lanes: those at a distance of `rows`, beginning with the
+/// last lane but `rows`.
+std::vector<int64_t> PickedLanes(int64_t lanes, int64_t rows) {
+  std::vector<int64_t> picked;
+  for (int64_t lane = 0; lane < lanes; ++lane) picked.push_back(rows * (lanes - 1 - lane));
+  return picked;
+}
+
+/// Returns a kernel that picks lanes of `rows` rows.
+std::string PickText(Scalar scalar, int64_t lanes, int64_t rows) {
+  std::string type = fmt::format("vec<{} x {}>", Spelling(scalar), lanes);
+  std::string loads;
+  for (int64_t row = 0; row < rows; ++row)
+    loads += fmt::format("  %r{} = load %x[{}, 0] {{bounds = proven}} : {}\n", row, row, type);
+  return fmt::format(
+      "kernel @pick_{0}_{1}_{2} (%x: tensor<{0},[{2},{1}]> in, %y: tensor<{0},[{2},{1}]> out) {{\n"
+      "{3}  %p = pick [{4}] of {5} : {6}\n  store %p to %y[0, 0] {{bounds = proven}}\n"
+      "  return\n}}\n",
+      Spelling(scalar), lanes, rows, loads, fmt::join(PickedLanes(lanes, rows), ", "),
+      List("%r", rows), type);
+}
+
+void CheckPick(const LoadedModule& module, Scalar scalar, int64_t lanes, int64_t rows) {
+  std::vector<uint64_t> x = Different(scalar, rows * lanes);
+  std::string name = fmt::format("pick_{}_{}_{}", Spelling(scalar), lanes, rows);
+  std::vector<uint64_t> y = RunXY(module, name, scalar, x, {rows, lanes});
+  std::vector<int64_t> picked = PickedLanes(lanes, rows);
+  for (size_t lane = 0; lane < picked.size(); ++lane)
+    CHECK_MESSAGE(y[lane] == x[static_cast<size_t>(picked[lane])], name);
+}
+
 constexpr int64_t kSizes[] = {2, 4, 8, 16, 32};
 
 /// Returns the numbers of parts in which a row of n elements can be loaded.
@@ -115,6 +146,7 @@ void CheckMoves(int opt_level, const Processor& processor) {
     for (int64_t n : kSizes) {
       for (int64_t parts : PartsOf(n)) text += TransposeText(scalar, n, parts);
       text += HalvesText(scalar, n);
+      for (int64_t rows = 1; rows <= 4; ++rows) text += PickText(scalar, n, rows);
     }
   }
   LoadedModule module(text, opt_level, processor);
@@ -125,6 +157,7 @@ void CheckMoves(int opt_level, const Processor& processor) {
       std::string name = fmt::format("halves_{}_{}", Spelling(scalar), n);
       std::vector<uint64_t> y = RunXY(module, name, scalar, x, {n});
       CHECK_MESSAGE(std::equal(y.begin(), y.end(), x.rbegin(), x.rend()), name);
+      for (int64_t rows = 1; rows <= 4; ++rows) CheckPick(module, scalar, n, rows);
     }
   }
 }

@@ -250,6 +250,15 @@ TEST_CASE("ops that make vectors and split them") {
   CheckFault("%r = half 0 of %f : f32", "has no halves");
 }
 
+TEST_CASE("a pick takes lanes that exist") {
+  const std::string four = "%v = splat %f : vec<f32 x 4>\n";
+  CheckSound(four + "%r = pick [7, 0, 4] of %v, %v : vec<f32 x 3>");
+  CheckFault(four + "%r = pick [8, 0] of %v, %v : vec<f32 x 2>", "not among the 8 lanes");
+  CheckFault(four + "%r = pick [0, 1] of %v : vec<f32 x 3>", "not a vector of 2 lanes");
+  CheckFault(four + "%r = pick [0, 1] of %v : vec<f64 x 2>", "not a vector of 2 lanes");
+  CheckFault(four + "%r = pick [0, 1] of %v, %f : vec<f32 x 2>", "not vectors of one type");
+}
+
 TEST_CASE("transpositions are square, with a power of two of rows") {
   const std::string two = "%v = splat %f : vec<f32 x 2>\n";
   CheckSound(two + "%a, %c = transpose %v, %v : vec<f32 x 2>, vec<f32 x 2>");

@@ -138,6 +138,19 @@ Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
   return memory;
 }
 
+void EmitJoinRows(Emitter& emitter, ir::Op* op) {
+  Memory memory = ViewMemory(emitter, op);
+  emitter.memories[op->result()] = std::move(memory);
+}
+
+void EmitRowsAdjoin(Emitter& emitter, ir::Op* op) {
+  const ir::Value* tensor = op->operand(0);
+  const std::vector<llvm::Value*>& strides = emitter.memories.at(tensor).strides;
+  emitter.Set(op->result(),
+              emitter.builder.CreateICmpEQ(strides[strides.size() - 2],
+                                           EmitSize(emitter, tensor->type()->dims.back())));
+}
+
 bool MayOverlap(const Region& a, const Region& b) {
   bool apart = a.kind == RegionKind::Ring || a.kind == RegionKind::LaunchTensor;
   if (a.kind != b.kind || apart) return false;
@@ -280,5 +293,8 @@ void PrepareTablesAndViews(Emitter& emitter, unsigned space) {
     emitter.memories[op->result()] = std::move(memory);
   }
 }
+
+KDL_EMIT(JoinRows, EmitJoinRows)
+KDL_EMIT(RowsAdjoin, EmitRowsAdjoin)
 
 }  // namespace kdl::codegen

@@ -62,6 +62,16 @@ void RunZip(Core&, Activation& here, const Instruction& instruction) {
   }
 }
 
+void RunPick(Core&, Activation& here, const Instruction& instruction) {
+  std::vector<uint64_t>& result = ResultLanes(here, instruction);
+  ir::NumberList picked = instruction.op->attr<ir::AttrKey::Picked>();
+  auto lanes = static_cast<size_t>(ir::Lanes(instruction.op->operand(0)->type()));
+  for (size_t i = 0; i < result.size(); ++i) {
+    auto lane = static_cast<size_t>(picked[i]);
+    result[i] = here.vector(instruction.operands[lane / lanes])[lane % lanes];
+  }
+}
+
 void RunVectorMma(Core&, Activation& here, const Instruction& instruction) {
   const ir::MatrixInstruction& mma = *instruction.fold->mma;
   bool in_sequence = instruction.op->HasAttr(ir::AttrKey::Part);

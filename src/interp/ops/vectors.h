@@ -9,6 +9,7 @@ void RunSplat(Core& core, Activation& here, const Instruction& instruction);
 void RunLaneMask(Core& core, Activation& here, const Instruction& instruction);
 void RunLaneNumbers(Core& core, Activation& here, const Instruction& instruction);
 void RunZip(Core& core, Activation& here, const Instruction& instruction);
+void RunPick(Core& core, Activation& here, const Instruction& instruction);
 void RunVectorMma(Core& core, Activation& here, const Instruction& instruction);
 void RunHalf(Core& core, Activation& here, const Instruction& instruction);
 void RunTranspose(Core& core, Activation& here, const Instruction& instruction);

@@ -246,6 +246,41 @@ std::string ZipFault(const Op& op, const Module&) {
   return fits ? "" : "the result does not have the lanes of all rows";
 }
 
+std::string PickFault(const Op& op, const Module&) {
+  Type row = op.operands().empty() ? nullptr : op.operand(0)->type();
+  auto is_row = [&](const Value* value) { return value->type() == row; };
+  if (!row || !IsVector(row) || !std::ranges::all_of(op.operands(), is_row))
+    return "the rows are not vectors of one type";
+  Type result = op.result()->type();
+  NumberList picked = op.attr<AttrKey::Picked>();
+  if (!IsVector(result) || result->scalar != row->scalar ||
+      Lanes(result) != static_cast<int64_t>(picked.size()))
+    return fmt::format("the result is not a vector of {} lanes", picked.size());
+  int64_t lanes = static_cast<int64_t>(op.operands().size()) * Lanes(row);
+  bool fit = std::ranges::all_of(picked, [&](int64_t lane) { return 0 <= lane && lane < lanes; });
+  return fit ? "" : fmt::format("it picks a lane that is not among the {} lanes", lanes);
+}
+
+std::string RowsAdjoinFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  if (!IsScalar(result) || result->scalar != Scalar::Bool) return "the result is not a bool";
+  Type tensor = op.operand(0)->type();
+  return tensor->kind == TypeKind::Tensor && tensor->dims.size() > 1
+             ? ""
+             : "the operand is not a tensor of rank 2 or more";
+}
+
+std::string JoinRowsFault(const Op& op, const Module&) {
+  Type before = op.operand(0)->type();
+  Type after = op.result()->type();
+  bool fits = before->kind == TypeKind::Tensor && after->kind == TypeKind::Tensor &&
+              before->scalar == after->scalar && before->dims.size() == after->dims.size() + 1 &&
+              op.attr<AttrKey::Dimension>() + 1 == static_cast<int64_t>(after->dims.size());
+  if (!fits) return "the result does not combine the last two dimensions of the operand";
+  bool kept = std::equal(after->dims.begin(), after->dims.end() - 1, before->dims.begin());
+  return kept ? "" : "another dimension changes";
+}
+
 std::string VectorMmaFault(const Op& op, const Module& module) {
   const MatrixInstruction* instruction =
       FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
@@ -406,6 +441,9 @@ KDL_TYPE_RULE(LaneMask, LaneMaskOpFault)
 KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
 KDL_TYPE_RULE(Half, HalfFault)
 KDL_TYPE_RULE(Zip, ZipFault)
+KDL_TYPE_RULE(Pick, PickFault)
+KDL_TYPE_RULE(RowsAdjoin, RowsAdjoinFault)
+KDL_TYPE_RULE(JoinRows, JoinRowsFault)
 KDL_TYPE_RULE(VectorMma, VectorMmaFault)
 KDL_TYPE_RULE(AsyncCopy, AsyncCopyFault)
 KDL_TYPE_RULE(AsyncCopyCommit, AsyncCopyCommitFault)

@@ -143,7 +143,8 @@ std::string LaunchTensorFault(const Op& op, const Module&) {
 bool IsWritten(const Use& use) {
   OpKind kind = use.user->kind();
   return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap &&
-         kind != OpKind::AsyncCopy && kind != OpKind::TileCopy && kind != OpKind::TileCopyFits;
+         kind != OpKind::RowsAdjoin && kind != OpKind::AsyncCopy && kind != OpKind::TileCopy &&
+         kind != OpKind::TileCopyFits;
 }
 
 std::string TableFault(const Op& op, const Module&) {

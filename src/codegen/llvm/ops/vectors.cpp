@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -194,6 +195,39 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), SideBySide(emitter, type, rows));
 }
 
+/// Returns the lanes with the given numbers, which are counted over all rows. A negative number stands for any
+/// lane.
+llvm::Value* Picked(Emitter& emitter, std::span<llvm::Value* const> rows, const LaneList& numbers) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
+  auto lanes = static_cast<int>(type->getNumElements());
+  auto& builder = emitter.builder;
+  auto count = static_cast<int>(rows.size());
+  if (count == 1) return builder.CreateShuffleVector(rows[0], numbers);
+  if (count == 2) return builder.CreateShuffleVector(rows[0], rows[1], numbers);
+  int middle = std::bit_ceil(static_cast<unsigned>(count)) / 2;
+  LaneList low;
+  LaneList high;
+  LaneList chosen;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    bool is_high = numbers[i] >= middle * lanes;
+    low.push_back(is_high ? -1 : numbers[i]);
+    high.push_back(is_high ? numbers[i] - middle * lanes : -1);
+    chosen.push_back(static_cast<int>(i + (is_high ? numbers.size() : 0)));
+  }
+  auto split = static_cast<size_t>(middle);
+  llvm::Value* of_low = Picked(emitter, rows.first(split), low);
+  llvm::Value* of_high = Picked(emitter, rows.subspan(split), high);
+  return builder.CreateShuffleVector(of_low, of_high, chosen);
+}
+
+void EmitPick(Emitter& emitter, ir::Op* op) {
+  Rows rows;
+  for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
+  LaneList numbers;
+  for (int64_t lane : op->attr<ir::AttrKey::Picked>()) numbers.push_back(static_cast<int>(lane));
+  emitter.Set(op->result(), Picked(emitter, rows, numbers));
+}
+
 /// One round of a transposition: two shuffles that turn each pair of rows into two new rows. Each shuffle is
 /// one instruction on the processors for which kernelc compiles.
 struct Round {
@@ -332,6 +366,7 @@ KDL_EMIT(LaneMask, EmitLaneMask)
 KDL_EMIT(LaneNumbers, EmitLaneNumbers)
 KDL_EMIT(Half, EmitHalf)
 KDL_EMIT(Zip, EmitZip)
+KDL_EMIT(Pick, EmitPick)
 KDL_EMIT(Transpose, EmitTranspose)
 
 }  // namespace kdl::codegen
