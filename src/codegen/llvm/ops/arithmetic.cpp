@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
@@ -111,6 +112,57 @@ void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
   operands.reserve(op->operands().size());
   for (size_t i = 0; i < op->operands().size(); ++i) operands.push_back(Operand(emitter, op, i));
   SetComputed(emitter, op, emitter.builder.CreateIntrinsic(operands[0]->getType(), id, operands));
+}
+
+/// Returns whether LLVM's own code for the maximum and minimum of two vectors is slow: on x86, it has three blends.
+/// With a constant operand, it is simpler.
+bool IsSlowExtremum(const Emitter& emitter, const ir::Op* op, const llvm::Value* a,
+                    const llvm::Value* b) {
+  return IsFloat(OperandScalar(op)) && a->getType()->isVectorTy() &&
+         !llvm::isa<llvm::Constant>(a) && !llvm::isa<llvm::Constant>(b) &&
+         llvm::Triple(emitter.module.getTargetTriple()).isX86();
+}
+
+/// Emits the maximum (of `predicate` ogt) or minimum (olt) of a and b, and of b and a, as integers. An instruction
+/// returns its second operand if the operands are equal or one of them is NaN. So the two differ only if one operand
+/// is NaN, or if the operands are -0 and +0: then each of the two is one operand.
+template <Predicate predicate>
+std::pair<llvm::Value*, llvm::Value*> BothWays(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
+  auto& builder = emitter.builder;
+  llvm::Type* bits = llvm::VectorType::getInteger(llvm::cast<llvm::VectorType>(a->getType()));
+  auto one = [&](llvm::Value* x, llvm::Value* y) {
+    llvm::Value* chosen = builder.CreateSelect(builder.CreateFCmp(predicate, x, y), x, y);
+    return builder.CreateBitCast(chosen, bits);
+  };
+  llvm::Value* first = one(a, b);
+  return {first, one(b, a)};
+}
+
+void EmitMax(Emitter& emitter, ir::Op* op) {
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  if (!IsSlowExtremum(emitter, op, a, b))
+    return EmitIntrinsic<llvm::Intrinsic::maximum, llvm::Intrinsic::smax, llvm::Intrinsic::umax>(
+        emitter, op);
+  // `and` gives +0 unless both are -0. A result with all bits set is a NaN.
+  auto [first, second] = BothWays<Predicate::FCMP_OGT>(emitter, a, b);
+  auto& builder = emitter.builder;
+  llvm::Value* both = builder.CreateAnd(first, second);
+  llvm::Value* nan = llvm::Constant::getAllOnesValue(both->getType());
+  both = builder.CreateSelect(builder.CreateFCmpUNO(a, b), nan, both);
+  SetComputed(emitter, op, builder.CreateBitCast(both, a->getType()));
+}
+
+void EmitMin(Emitter& emitter, ir::Op* op) {
+  llvm::Value* a = Operand(emitter, op, 0);
+  llvm::Value* b = Operand(emitter, op, 1);
+  if (!IsSlowExtremum(emitter, op, a, b))
+    return EmitIntrinsic<llvm::Intrinsic::minimum, llvm::Intrinsic::smin, llvm::Intrinsic::umin>(
+        emitter, op);
+  // `or` gives -0 unless both are +0, and a NaN if one is NaN.
+  auto [first, second] = BothWays<Predicate::FCMP_OLT>(emitter, a, b);
+  auto& builder = emitter.builder;
+  SetComputed(emitter, op, builder.CreateBitCast(builder.CreateOr(first, second), a->getType()));
 }
 
 void EmitFmaOp(Emitter& emitter, ir::Op* op) {
@@ -407,10 +459,8 @@ KDL_EMIT(Lt, (EmitCompare<Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::I
 KDL_EMIT(Le, (EmitCompare<Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE>))
 KDL_EMIT(Gt, (EmitCompare<Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT>))
 KDL_EMIT(Ge, (EmitCompare<Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE>))
-KDL_EMIT(Min,
-         (EmitIntrinsic<llvm::Intrinsic::minimum, llvm::Intrinsic::smin, llvm::Intrinsic::umin>))
-KDL_EMIT(Max,
-         (EmitIntrinsic<llvm::Intrinsic::maximum, llvm::Intrinsic::smax, llvm::Intrinsic::umax>))
+KDL_EMIT(Min, EmitMin)
+KDL_EMIT(Max, EmitMax)
 KDL_EMIT(Fma, EmitFmaOp)
 KDL_EMIT(Floor, (EmitIntrinsic<llvm::Intrinsic::floor, kNone, kNone>))
 KDL_EMIT(Ceil, (EmitIntrinsic<llvm::Intrinsic::ceil, kNone, kNone>))

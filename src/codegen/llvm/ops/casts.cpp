@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/soft/soft_float.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 #include "support/check.h"
 #include "support/scalar.h"
 
@@ -218,8 +220,42 @@ llvm::Value* IntegerFromFloat(Emitter& emitter, llvm::Value* value, Scalar to) {
       id, {RegisterType(emitter.context(), to), value->getType()}, {value});
 }
 
+/// If the value is every second lane of one vector, returns the number of the first of these lanes.
+std::optional<int64_t> EverySecondLane(const ir::Value* value) {
+  const ir::Op* op = value->def();
+  if (!op || op->kind() != ir::OpKind::Pick || op->operands().size() != 1) return std::nullopt;
+  ir::NumberList picked = op->attr<ir::AttrKey::Picked>();
+  int64_t lanes = ir::Lanes(op->operand(0)->type());
+  if (picked[0] > 1 || lanes != 2 * static_cast<int64_t>(picked.size())) return std::nullopt;
+  for (size_t lane = 1; lane < picked.size(); ++lane) {
+    if (picked[lane] != picked[lane - 1] + 2) return std::nullopt;
+  }
+  return picked[0];
+}
+
+/// Widens every second lane of a vector of integers to twice its size. In memory order, which is little endian, two
+/// lanes are one wide integer. Its lower half is the first of them.
+llvm::Value* WidenInPlace(Emitter& emitter, llvm::Value* whole, int64_t first, bool is_signed) {
+  auto& builder = emitter.builder;
+  auto* type = llvm::cast<llvm::FixedVectorType>(whole->getType());
+  unsigned bits = type->getScalarSizeInBits();
+  auto* pairs = llvm::FixedVectorType::get(builder.getIntNTy(2 * bits), type->getNumElements() / 2);
+  llvm::Value* value = builder.CreateBitCast(whole, pairs);
+  if (is_signed)
+    return builder.CreateAShr(first == 0 ? builder.CreateShl(value, bits) : value, bits);
+  if (first == 1) return builder.CreateLShr(value, bits);
+  return builder.CreateAnd(value, llvm::ConstantInt::get(pairs, (uint64_t{1} << bits) - 1));
+}
+
 void EmitCastOp(Emitter& emitter, ir::Op* op) {
   const ir::Value* value = op->operand(0);
+  Scalar from = value->type()->scalar;
+  Scalar to = op->result()->type()->scalar;
+  bool doubles = IsInteger(from) && IsInteger(to) && Bytes(to) == 2 * Bytes(from);
+  if (std::optional<int64_t> first = doubles ? EverySecondLane(value) : std::nullopt) {
+    llvm::Value* whole = emitter.Get(value->def()->operand(0));
+    return emitter.Set(op->result(), WidenInPlace(emitter, whole, *first, IsSigned(from)));
+  }
   emitter.Set(op->result(), EmitCast(emitter, emitter.Get(value), value->type()->scalar,
                                      op->result()->type()->scalar));
 }
