@@ -1,5 +1,6 @@
 #include "passes/analysis/reloads.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "ir/builder.h"
@@ -47,6 +48,21 @@ bool MayReload(const Op* op, const AxisOrder& order) {
   return is_read;
 }
 
+/// Returns whether the op only widens the integers of a repeated load, and all its users are in loops over more axes.
+/// Such an op would otherwise have a loop and a tile of its own, and end the loop around it.
+bool MayRepeatCast(const Op* op, const AxisOrder& order) {
+  if (op->kind() != OpKind::Cast || PointAxes(op).empty() || op->result()->uses().empty())
+    return false;
+  Scalar from = op->operand(0)->type()->scalar;
+  Scalar to = op->result()->type()->scalar;
+  if (!IsInteger(from) || !IsInteger(to) || Bytes(from) >= Bytes(to)) return false;
+  ir::LoadOp load(op->operand(0)->def());
+  return std::ranges::all_of(op->result()->uses(), [&](const ir::Use& use) {
+    return IsReader(use, op) && PointAxes(use.user).size() > PointAxes(op).size() &&
+           ReadsRows(load, order.Sorted(PointAxes(use.user)).back());
+  });
+}
+
 Op* PartTwin(ir::Module& module, Op* load) {
   std::vector<ir::Use> others;
   for (const ir::Use& use : load->result()->uses()) {
@@ -65,6 +81,11 @@ Op* PartTwin(ir::Module& module, Op* load) {
 Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order) {
   auto may_reload = [&](const Op* op) { return MayReload(op, order); };
   for (Op* load : OpsIn(kernel.body, may_reload)) twins_[load] = PartTwin(module, load);
+  auto may_repeat = [&](const Op* op) {
+    bool casts = op->kind() == OpKind::Cast && twins_.contains(op->operand(0)->def());
+    return casts && MayRepeatCast(op, order);
+  };
+  for (Op* cast : OpsIn(kernel.body, may_repeat)) twins_[cast] = nullptr;
 }
 
 Op* Reloads::RepeatedLoad(const Value* value) const {

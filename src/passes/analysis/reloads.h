@@ -9,7 +9,8 @@ namespace kdl::passes {
 
 /// Loads that each elementwise loop repeats, so that no tile is kept for their results. They load from
 /// tensors that the kernel cannot change. Their users are ops of the same region that access whole rows
-/// contiguously, or use one element for a whole row. If other ops need the loaded tile, a copy of the load
+/// contiguously, or use one element for a whole row. Widening casts of such loads are repeated, too, if loops over more
+/// axes use them. If other ops need the loaded tile, a copy of the load
 /// (its twin) produces the tile.
 class Reloads {
  public:
@@ -17,7 +18,7 @@ class Reloads {
   /// cannot repeat the load.
   Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order);
 
-  /// Returns the load that computes the value if loops repeat that load; otherwise null.
+  /// Returns the load or cast that computes the value if loops repeat it; otherwise null.
   ir::Op* RepeatedLoad(const ir::Value* value) const;
   /// Returns the load's twin, which produces a tile, or null if it has none.
   ir::Op* KeptTwin(const ir::Op* load) const;
