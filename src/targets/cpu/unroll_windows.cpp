@@ -11,6 +11,7 @@
 #include "passes/rewriting/drop_unused.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/steps.h"
 #include "targets/cpu/passes.h"
 
 // unroll-windows: unrolls a reduction over a small window that moves along the axes of the result. Neighbors
@@ -141,20 +142,43 @@ bool MovesWithResult(const Op* load, const SmallWindow& window) {
   });
 }
 
-/// Returns whether adjacent elements of the result need adjacent elements of the load's tensor. If not, their
-/// loads would not be vectors.
-bool IsContiguous(const Op* load, const SmallWindow& window) {
+/// Returns whether adjacent elements of the result need elements of the load's tensor that are adjacent or a few
+/// elements apart. If not, their loads would not be vectors.
+bool IsNearlyContiguous(const Op* load, const SmallWindow& window) {
   auto index = IndexOf(load);
   ir::Access access = load->attr<AttrKey::Access>();
   return std::ranges::all_of(access.dims.back().terms, [&](const ir::AccessTerm& term) {
-    return window.HasAxisOf(index[term.operand]) || IsConstant(term.coefficient, 1);
+    bool steps = IsConstant(term.coefficient) && term.coefficient->value >= 1 &&
+                 term.coefficient->value <= kLargestStep;
+    return window.HasAxisOf(index[term.operand]) || steps;
   });
+}
+
+/// Returns the window's axis along the rows of the load's tensor if adjacent elements of the result need elements
+/// that are apart.
+std::optional<AxisId> AxisInSteps(const Op* load, const SmallWindow& window) {
+  auto index = IndexOf(load);
+  std::optional<AxisId> axis;
+  bool steps = false;
+  ir::Access access = load->attr<AttrKey::Access>();
+  for (const ir::AccessTerm& term : access.dims.back().terms) {
+    const Value* operand = index[term.operand];
+    bool is_block = operand->type()->kind == ir::TypeKind::Block;
+    if (is_block && window.HasAxisOf(operand)) {
+      axis = operand->type()->axes[0];
+    } else if (!IsConstant(term.coefficient, 1)) {
+      steps = true;
+    }
+  }
+  return steps ? axis : std::nullopt;
 }
 
 /// The ops that compute the terms of a reduction from values that do not vary in the window.
 struct Terms {
   bool are_cheap = true;
   bool is_moving = false;
+  /// The window's axis along rows of which a load skips elements.
+  std::optional<AxisId> in_row;
 
   Terms(const Op* reduction, const SmallWindow& window) {
     for (const Value* factor : Factors(reduction)) Visit(factor, window);
@@ -175,7 +199,8 @@ struct Terms {
     if (!are_cheap || op->kind() == OpKind::Iota) return;
     if (op->kind() == OpKind::Load) {
       is_moving = is_moving || MovesWithResult(op, window);
-      are_cheap = IsContiguous(op, window);
+      are_cheap = IsNearlyContiguous(op, window);
+      if (std::optional<AxisId> axis = AxisInSteps(op, window)) in_row = axis;
     }
     for (const Value* operand : op->operands()) {
       if (operand->type()->kind != ir::TypeKind::Block) Visit(operand, window);
@@ -211,19 +236,26 @@ bool IsOuterProduct(const Op* op, const SmallWindow& window) {
 
 class Unroller {
  public:
-  Unroller(ir::Module& module, Op* reduction, const SmallWindow& window)
-      : module_(module), reduction_(reduction), window_(window) {}
+  /// `in_row` is the axis of the window along rows, if the elements that adjacent results need are apart.
+  Unroller(ir::Module& module, Op* reduction, const SmallWindow& window,
+           std::optional<AxisId> in_row)
+      : module_(module), reduction_(reduction), window_(window), in_row_(in_row) {}
 
   void Unroll() {
     ir::Builder b(module_, reduction_);
     Scalar acc = reduction_->attr<AttrKey::Acc>();
-    Value* sum = Start(b, acc);
-    for (const WindowPoint& point : window_.Points()) {
-      std::vector<Value*> terms;
-      made_.clear();
-      for (Value* factor : Terms::Factors(reduction_))
-        terms.push_back(b.Cast(At(factor, point), acc));
-      sum = Accumulate(b, sum, terms);
+    Value* sum = IsExtremum() ? nullptr : Start(b, acc);
+    for (const std::vector<WindowPoint>& points : Parts(acc)) {
+      bool is_part = points.size() < window_.Points().size();
+      Value* part = is_part ? nullptr : sum;
+      for (const WindowPoint& point : points) {
+        std::vector<Value*> terms;
+        made_.clear();
+        for (Value* factor : Terms::Factors(reduction_))
+          terms.push_back(b.Cast(At(factor, point), acc));
+        part = part ? Accumulate(b, part, terms) : terms[0];
+      }
+      sum = is_part && sum ? Accumulate(b, sum, {part}) : part;
     }
     sum->set_name(reduction_->result()->name());
     reduction_->result()->ReplaceAllUsesWith(sum);
@@ -231,6 +263,28 @@ class Unroller {
   }
 
  private:
+  /// Whether a reduction of a single term returns that term.
+  bool IsExtremum() const {
+    if (reduction_->kind() != OpKind::Reduce) return false;
+    auto how = reduction_->attr<AttrKey::Reduction>();
+    return how == ir::ReductionKind::Max || how == ir::ReductionKind::Min;
+  }
+
+  /// Returns the points in parts that are reduced one after another, each starting with its own first term. If the
+  /// order does not matter and elements are apart, a part has the same index along the rows: it is then computed
+  /// from whole rows, and only its result is taken apart.
+  std::vector<std::vector<WindowPoint>> Parts(Scalar acc) const {
+    std::vector<WindowPoint> points = window_.Points();
+    bool is_sum = reduction_->kind() == OpKind::Reduce && IsInteger(acc) &&
+                  reduction_->attr<AttrKey::Reduction>() == ir::ReductionKind::Sum;
+    if (!in_row_ || !(is_sum || IsExtremum())) return {points};
+    std::map<int64_t, std::vector<WindowPoint>> parts;
+    for (const WindowPoint& point : points) parts[point.at(*in_row_)].push_back(point);
+    std::vector<std::vector<WindowPoint>> all;
+    for (auto& [index, part] : parts) all.push_back(std::move(part));
+    return all;
+  }
+
   Value* Start(ir::Builder& b, Scalar acc) {
     if (reduction_->kind() == OpKind::Contraction)
       return reduction_->operand(ir::ContractionOp::at_into);
@@ -311,6 +365,7 @@ class Unroller {
   ir::Module& module_;
   Op* reduction_;
   const SmallWindow& window_;
+  std::optional<AxisId> in_row_;
   ir::ValueMap made_;  ///< values at the current point of the window
 };
 
@@ -325,7 +380,7 @@ void RunUnrollWindows(PassContext& context, ir::Function& kernel) {
       if (!window || IsOuterProduct(op, *window)) continue;
       Terms terms(op, *window);
       if (!terms.are_cheap || !terms.is_moving) continue;
-      Unroller(context.module, op, *window).Unroll();
+      Unroller(context.module, op, *window, terms.in_row).Unroll();
       changed = true;
     }
   }

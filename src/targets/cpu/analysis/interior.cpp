@@ -235,7 +235,18 @@ bool MayReorder(const Op* elementwise) {
   return true;
 }
 
-/// Whether the loop reads a tensor that it writes, or may read a tile in whose buffer it stores a result.
+/// Finds the accesses because of which the loop runs element by element, although they can be vectors.
+void FindSteps(const Op* elementwise, const LastAxis& last, Interior& interior) {
+  if (last.Vectorizes()) return;
+  for (const Op* op : *elementwise->region()) {
+    bool is_access = op->kind() == OpKind::Load || op->kind() == OpKind::Store;
+    if (is_access && WalksShortRows(op, elementwise)) interior.in_short_rows.push_back(op);
+  }
+  interior.has_steps = !interior.in_short_rows.empty() || LastAxis(elementwise, true).Vectorizes();
+}
+
+}  // namespace
+
 bool ReadsWhatItWrites(const Op* elementwise) {
   std::vector<const Value*> read;
   bool reads_tiles = false;
@@ -249,8 +260,6 @@ bool ReadsWhatItWrites(const Op* elementwise) {
   return reads_tiles && !elementwise->results().empty();
 }
 
-}  // namespace
-
 bool HasSlowMasks(const Op* elementwise, const ProcessorFacts& facts) {
   for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode)) continue;
@@ -263,8 +272,9 @@ std::optional<Interior> InteriorOf(const Op* elementwise, const LastAxis& last,
                                    const ProcessorFacts& facts) {
   if (!MayReorder(elementwise)) return std::nullopt;
   Interior interior = InteriorFinder(elementwise, last).Find();
-  bool is_simpler =
-      !interior.inside.empty() || !interior.clamps.empty() || !interior.comparisons.empty();
+  FindSteps(elementwise, last, interior);
+  bool is_simpler = !interior.inside.empty() || !interior.clamps.empty() ||
+                    !interior.comparisons.empty() || interior.has_steps;
   if (!is_simpler && !HasSlowMasks(elementwise, facts)) return std::nullopt;
   interior.is_repeatable = !ReadsWhatItWrites(elementwise);
   return interior;
@@ -315,6 +325,17 @@ class IndexExpander {
   ir::Access map_;
   std::vector<Value*> operands_;
 };
+
+/// Makes the access one of the tensor with joined rows.
+void JoinRowsOf(ir::Module& module, Op* access, Value* joined) {
+  ir::Access map = access->attr<AttrKey::Access>();
+  Size length = TensorOf(access)->type()->dims.back();
+  Value* const tensors[] = {joined};
+  bool is_load = access->kind() == OpKind::Load;
+  access->SetSegment(is_load ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor},
+                     tensors);
+  access->SetAttr(ir::MakeAttr<AttrKey::Access>(JoinedAccess(module.types().sizes(), map, length)));
+}
 
 /// A copy of an elementwise loop whose body is simpler.
 struct SimplerLoop {
@@ -402,10 +423,27 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
 
 }  // namespace
 
-Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior) {
+std::vector<Value*> TensorsOfShortRows(const Interior& interior) {
+  std::vector<Value*> tensors;
+  for (const Op* access : interior.in_short_rows) {
+    auto* tensor = const_cast<Value*>(TensorOf(access));
+    if (!Contains(tensors, tensor)) tensors.push_back(tensor);
+  }
+  return tensors;
+}
+
+Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
+                     const ir::ValueMap& joined) {
   SimplerLoop copy = CopyLoop(module, elementwise);
   for (const Op* load : interior.inside) MakeProven(copy.copies.at(load->result())->def());
   Simplify(module, copy, interior);
+  for (Op* op : *copy.loop->region()) {
+    if (op->kind() != OpKind::Load && op->kind() != OpKind::Store) continue;
+    if (!WalksShortRows(op, copy.loop)) continue;
+    auto found = joined.find(TensorOf(op));
+    if (found != joined.end()) JoinRowsOf(module, op, found->second);
+  }
+  passes::DropUnused(copy.loop->region());
   return copy.loop;
 }
 

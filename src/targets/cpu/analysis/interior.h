@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/module.h"
+#include "ir/builder.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/facts.h"
 
@@ -34,12 +34,18 @@ struct Interior {
   std::vector<std::pair<const ir::Op*, size_t>> clamps;
   std::vector<std::pair<const ir::Op*, bool>>
       comparisons;  ///< each with its result in the interior
+  /// The accesses to short rows, which are vectors in the interior if the rows of their tensors adjoin.
+  std::vector<const ir::Op*> in_short_rows;
+  /// Whether elements that are a few elements apart are vectors in the interior, but not elsewhere.
+  bool has_steps = false;
   /// Whether the body may run twice for a point, because the loop reads nothing that it writes.
   bool is_repeatable = true;
 };
 
 /// Whether the loop has masked accesses that run lane by lane when it runs where elements may be out of bounds.
 bool HasSlowMasks(const ir::Op* elementwise, const ProcessorFacts& facts);
+/// Whether the loop reads a tensor that it writes, or may read a tile in whose buffer it stores a result.
+bool ReadsWhatItWrites(const ir::Op* elementwise);
 
 /// Returns the interior of an elementwise loop, or nothing if separate code for the interior saves no time,
 /// or if the order of the loop's points matters. If masks are slow, the interior of a loop without neighbors is
@@ -47,9 +53,13 @@ bool HasSlowMasks(const ir::Op* elementwise, const ProcessorFacts& facts);
 std::optional<Interior> InteriorOf(const ir::Op* elementwise, const LastAxis& last,
                                    const ProcessorFacts& facts);
 
+/// Returns the tensors whose rows must adjoin in memory, each once.
+std::vector<ir::Value*> TensorsOfShortRows(const Interior& interior);
+
 /// Inserts a copy of the elementwise loop before the loop. The body of the copy is simpler, and must run only
-/// in the interior.
-ir::Op* MakeInteriorLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior);
+/// in the interior. `joined` maps the tensors of short rows to the same tensors with joined rows.
+ir::Op* MakeInteriorLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,
+                         const ir::ValueMap& joined);
 /// The same for rows in which some of the conditions in `row_conditions` are false. The loads in `inside` then read
 /// the nearest row that exists, and select the value after `else` if that is not their row.
 ir::Op* MakeRowLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,

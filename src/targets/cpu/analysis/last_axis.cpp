@@ -18,12 +18,20 @@ enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
 
-LastAxis::LastAxis(const Op* elementwise)
-    : elementwise_(elementwise), point_(elementwise->region()->params().back()) {
+LastAxis::LastAxis(const Op* elementwise, bool by_steps)
+    : elementwise_(elementwise),
+      point_(elementwise->region()->params().back()),
+      by_steps_(by_steps) {
   axis_ = elementwise->operands().back()->type()->axes[0];
   const auto& yielded = elementwise->region()->terminator()->operands();
   only_folds_ = !yielded.empty() && std::ranges::all_of(yielded, IsFolded);
   for (const Op* op : *elementwise->region()) Study(op);
+  if (!stepped_.empty()) {
+    std::optional<std::vector<StepGroup>> groups = GroupSteps(elementwise, stepped_);
+    if (groups) step_groups_ = std::move(*groups);
+    AddResultGroups(elementwise, step_groups_);
+    scattered_ = scattered_ || !groups;
+  }
   for (const Op* op : *elementwise->region()) {
     if (MustStay(op)) staying_.insert(op);
   }
@@ -82,6 +90,8 @@ void LastAxis::Study(const Op* op) {
   }
   bool touches = op->kind() == OpKind::Store || op->kind() == OpKind::Prefetch;
   if (touches) Count(op->operand(0)->type()->scalar);
+  if (op->kind() == OpKind::Store)
+    stored_bytes_ = std::max<int64_t>(stored_bytes_, kdl::Bytes(op->operand(0)->type()->scalar));
   if (op->kind() == OpKind::Yield) {
     for (const Value* value : op->operands()) {
       if (!IsFolded(value)) Count(value->type()->scalar);
@@ -134,6 +144,8 @@ void LastAxis::StudyAccess(const Op* op) {
     if (!fits) scattered_ = true;
   } else if (walk == Stride::RowToRow && mask.empty() && WalksRows(op)) {
     across_.push_back(op);
+  } else if (by_steps_ && mask.empty() && WalksBySteps(op)) {
+    return;
   } else {
     scattered_ = true;
   }
@@ -166,6 +178,35 @@ bool LastAxis::WalksRows(const Op* op) {
   if (!agrees) return false;
   across_axis_ = axis;
   return true;
+}
+
+/// Whether the elements of an access are a constant, small number of elements apart along the axis, and all
+/// exist. If so, adds the access to those that are grouped.
+bool LastAxis::WalksBySteps(const Op* op) {
+  auto bounds_mode = op->attr<AttrKey::BoundsMode>();
+  bool exist = bounds_mode == BoundsMode::Proven || bounds_mode == BoundsMode::Clip;
+  if (!exist || (op->kind() != OpKind::Load && op->kind() != OpKind::Store)) return false;
+  auto index = IndexOf(op);
+  ir::Access access = op->attr<AttrKey::Access>();
+  int64_t step = 0;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      if (IsUniform(index[term.operand])) continue;
+      bool is_step = step == 0 && index[term.operand] == point_ && &dim == &access.dims.back() &&
+                     IsConstant(term.coefficient);
+      if (!is_step) return false;
+      step = term.coefficient->value;
+    }
+  }
+  if (step < 2 || step > kLargestStep) return false;
+  stepped_.push_back({op, step});
+  return true;
+}
+
+const StepGroup* LastAxis::StepGroupOf(const Op* op) const {
+  auto found = std::ranges::find_if(
+      step_groups_, [&](const StepGroup& group) { return group.OffsetOf(op).has_value(); });
+  return found == step_groups_.end() ? nullptr : &*found;
 }
 
 bool LastAxis::AllUniform(std::span<Value* const> values) const {

@@ -6,6 +6,7 @@
 
 #include "ir/op.h"
 #include "ir/op_kind.h"
+#include "targets/cpu/analysis/steps.h"
 
 namespace kdl::cpu {
 
@@ -18,7 +19,8 @@ inline bool IsFolded(const ir::Value* value) {
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
-  explicit LastAxis(const ir::Op* elementwise);
+  /// With `by_steps`, accesses whose elements are a few elements apart are vectors, too.
+  explicit LastAxis(const ir::Op* elementwise, bool by_steps = false);
 
   /// Whether the body can run on vectors of several elements.
   bool Vectorizes() const { return !scattered_ && across_.empty(); }
@@ -31,6 +33,10 @@ class LastAxis {
   /// contiguous.
   size_t across_axis() const { return across_axis_; }
 
+  /// Returns the group of accesses or results to which the op belongs, or null if it is in none.
+  const StepGroup* StepGroupOf(const ir::Op* op) const;
+  const std::vector<StepGroup>& step_groups() const { return step_groups_; }
+
   /// Whether the value is the same for all elements along the axis.
   bool IsUniform(const ir::Value* value) const {
     return value != point_ && !varying_.contains(value);
@@ -40,6 +46,13 @@ class LastAxis {
   /// Returns the size of the widest type in the body, which determines how many elements a vector has. Integers
   /// that the body computes count half, or not at all if only reductions use them.
   int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
+  /// Returns the size of the type of which a register contains a chunk. That is half of the widest type if results are
+  /// narrower and shuffles dominate: two registers of wide numbers are then narrowed together.
+  int64_t ChunkBytes(bool shuffles) const {
+    bool narrows = shuffles && stored_bytes_ > 0 && 2 * stored_bytes_ <= Bytes();
+    return narrows ? Bytes() / 2 : Bytes();
+  }
+  int64_t ChunkBytes() const { return ChunkBytes(!step_groups_.empty()); }
 
  private:
   bool MustStay(const ir::Op* op) const;
@@ -47,6 +60,7 @@ class LastAxis {
   void StudyWhile(const ir::Op* op);
   void StudyAccess(const ir::Op* op);
   bool WalksRows(const ir::Op* op);
+  bool WalksBySteps(const ir::Op* op);
   bool AllUniform(std::span<ir::Value* const> values) const;
   void Count(kdl::Scalar scalar);
   void CountComputed(const ir::Value* value);
@@ -58,7 +72,11 @@ class LastAxis {
   bool scattered_ = false;  ///< whether the body must run element by element
   std::vector<const ir::Op*> across_;
   size_t across_axis_ = 0;
+  bool by_steps_;
+  std::vector<SteppedAccess> stepped_;
+  std::vector<StepGroup> step_groups_;
   int64_t bytes_ = 0;
+  int64_t stored_bytes_ = 0;  ///< the size of the widest type that is stored; 0 if nothing is
   std::unordered_set<const ir::Value*> varying_;
   std::unordered_set<const ir::Op*> staying_;  ///< ops that stay in the loop over the axis
 };

@@ -41,10 +41,12 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise,
                                          const ElementwiseLoopBody& other)
     : e_(e),
       elementwise_(elementwise),
-      last_(elementwise),
+      last_(elementwise, /*by_steps=*/true),
       prefetching_(e, elementwise, last_.Transposes()),
       tile_buffers_(other.tile_buffers_),
-      axes_(other.axes_) {}
+      axes_(other.axes_),
+      looks_ahead_(last_.step_groups().empty()),
+      is_permuted_(IsPermuted()) {}
 
 /// Whether the result is a tile that the body fills point by point and that something reads.
 bool ElementwiseLoopBody::IsKept(const Value* result) const {
@@ -55,10 +57,17 @@ bool ElementwiseLoopBody::IsKept(const Value* result) const {
 /// Returns the number of elements in a chunk. If the body only prefetches, a chunk is one cache line.
 int64_t ElementwiseLoopBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
-  int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
+  int64_t lanes = e_.LanesAlong(axes_.back(), last_.ChunkBytes());
   if (!OnlyAsks(elementwise_)) return lanes;
   int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
   return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
+}
+
+int64_t ElementwiseLoopBody::Unroll() const {
+  constexpr int64_t kMostOps = 24;
+  int64_t ops = 0;
+  for ([[maybe_unused]] const Op* op : *elementwise_->region()) ++ops;
+  return ops <= kMostOps && !last_.step_groups().empty() ? 2 : 1;
 }
 
 void ElementwiseLoopBody::MapPoint(size_t i) {
@@ -97,7 +106,7 @@ Value* ElementwiseLoopBody::At(Value* old) {
 Value* ElementwiseLoopBody::Lane(Value* old) {
   if (old != elementwise_->region()->params().back() || chunk_.lanes == 1) return At(old);
   ir::Type numbers = e_.VectorType(Scalar::I64, chunk_.lanes);
-  return e_.b.Add(At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
+  return e_.b.Add(At(old), Permuted(e_.b.Make(OpKind::LaneNumbers, {}, numbers)));
 }
 
 ElementAccess ElementwiseLoopBody::AccessHere(const Op* op, const Chunk& chunk) {
@@ -126,7 +135,8 @@ void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
   access.otherwise = Optional(load.otherwise());
   access.mask = Optional(load.mask());
   Prefetch(access);
-  map_[op->result()] = ExpandLoad(e_.b, access);
+  Value* loaded = ExpandLoad(e_.b, access);
+  map_[op->result()] = access.chunk.lanes == 1 ? loaded : Permuted(loaded);
 }
 
 void ElementwiseLoopBody::ExpandUpdateOp(Op* op) {
@@ -142,7 +152,7 @@ void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   access.mask = Optional(store.mask());
   access.past_caches = !chunk_.mask && Contains(past_caches_, op);
   if (!access.past_caches) Prefetch(access);
-  ExpandStore(e_.b, access, Lane(store.value()));
+  ExpandStore(e_.b, access, InOrder(Lane(store.value())));
 }
 
 /// Whether the chunk begins a pair of adjacent cache lines. The iteration's first element is assumed to begin
@@ -240,7 +250,10 @@ void ElementwiseLoopBody::ExpandAssert(Op* op) {
 }
 
 void ElementwiseLoopBody::ExpandOp(Op* op) {
-  if (op->kind() == OpKind::Yield) {
+  const StepGroup* group = chunk_.lanes == 1 ? nullptr : last_.StepGroupOf(op);
+  if (group) {
+    ExpandStepped(*group, op);
+  } else if (op->kind() == OpKind::Yield) {
     for (size_t i = 0; i < op->operands().size(); ++i)
       if (tile_buffers_[i].buffer)
         StoreChunk(e_, Lane(op->operand(i)), tile_buffers_[i], position_, chunk_);

@@ -15,7 +15,8 @@ namespace kdl::cpu {
 class ElementwiseLoopBody {
  public:
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise);
-  /// Makes a body that stores its results in the buffers of `other`, whose loop has the same results.
+  /// Makes a body that stores its results in the buffers of `other`, whose loop has the same results. Accesses
+  /// to elements that are a few elements apart are vectors.
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise, const ElementwiseLoopBody& other);
 
   Expander& e() const { return e_; }
@@ -26,6 +27,9 @@ class ElementwiseLoopBody {
   const std::vector<TileBuffer>& tile_buffers() const { return tile_buffers_; }
   /// Returns how many elements along the last axis a vector contains.
   int64_t Lanes() const;
+  /// Returns how many chunks an iteration should process. Loops with shuffles are short and need no prefetches, so that
+  /// the loop's own instructions matter.
+  int64_t Unroll() const;
 
   /// The position of the body. From it, `MapPoint` computes the absolute index along axis `i`; along the last
   /// axis, that is the index of the chunk's first element.
@@ -42,6 +46,7 @@ class ElementwiseLoopBody {
   template <class Wanted>
   void Expand(const Chunk& chunk, Wanted&& wanted) {
     chunk_ = chunk;
+    stepped_.clear();
     for (ir::Op* op : *elementwise_->region()) {
       if (!wanted(op)) continue;
       e_.b.set_loc(op->loc());
@@ -84,6 +89,19 @@ class ElementwiseLoopBody {
   void Prefetch(const ElementAccess& access);
   void ExpandPrefetchOp(ir::Op* op);
   void ExpandLoadOp(ir::Op* op);
+  void ExpandStepped(const StepGroup& group, const ir::Op* op);
+  bool IsTakenApart(const ir::Op* op) const;
+  Values RowsOf(const StepGroup& group);
+  Values LoadGroup(const StepGroup& group);
+  Values ComputeGroup(const StepGroup& group);
+  bool IsPermuted() const;
+  int64_t PointOf(int64_t lane) const;
+  int64_t LaneOf(int64_t point) const;
+  ir::Value* Permuted(ir::Value* value);
+  ir::Value* InOrder(ir::Value* value);
+  ir::Value* LoadAhead(const ir::Op* op, int64_t elements);
+  ir::Value* PickStepped(const StepGroup& group, const ir::Op* op);
+  void StoreStepped(const StepGroup& group, const ir::Op* op, ir::Value* value);
   void ExpandStoreOp(ir::Op* op);
   void ExpandUpdateOp(ir::Op* op);
   ir::Value* ExpandElementwise(ir::Op* op);
@@ -101,13 +119,16 @@ class ElementwiseLoopBody {
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;
-  int64_t before_ = 0;  ///< the number of elements of the current iteration before the chunk
+  bool is_permuted_ = false;  ///< whether points are in lanes in the order of PointOf
+  int64_t before_ = 0;        ///< the number of elements of the current iteration before the chunk
   struct {
     const ir::Value* tile = nullptr;
     ir::Value* value = nullptr;
   } given_;
   Position position_;
   Chunk chunk_;
+  /// The vectors that the groups of the chunk have loaded or computed, or will store.
+  std::unordered_map<const StepGroup*, Values> stepped_;
   ir::ValueMap map_;
 };
 

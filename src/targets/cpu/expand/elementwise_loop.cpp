@@ -25,7 +25,7 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);
-  } else if (!ExpandInteriorRows(e, body)) {
+  } else if (!ExpandFusedRows(e, body) && !ExpandInteriorRows(e, body)) {
     ElementwiseRows(body).ExpandRows();
   }
   FillGroups(body);

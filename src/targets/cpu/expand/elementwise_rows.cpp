@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/op_info.h"
+#include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/interior.h"
 #include "targets/cpu/expand/in_place.h"
@@ -173,7 +174,7 @@ Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
       body_.ComeTo(0);
     });
   }
-  return MakeFullChunks(e_, {axis_, from, to}, lanes_, position, Body());
+  return MakeFullChunks(e_, {axis_, from, to, body_.Unroll()}, lanes_, position, Body());
 }
 
 void ElementwiseRows::RunChunkAt(Value* position) {

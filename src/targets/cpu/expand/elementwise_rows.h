@@ -73,4 +73,8 @@ class ElementwiseRows {
 /// body and needs no masks. Returns false and emits nothing if no interior is worthwhile.
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body);
 
+/// Emits an elementwise loop in vectors over its last two axes, if the last one has only a few points. Returns false
+/// and emits nothing if that is not possible.
+bool ExpandFusedRows(Expander& e, ElementwiseLoopBody& body);
+
 }  // namespace kdl::cpu

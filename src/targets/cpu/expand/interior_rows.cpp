@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/op_kind.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/interior.h"
 #include "targets/cpu/expand/elementwise_rows.h"
+#include "targets/cpu/expand/joined_rows.h"
 
-// Gives the interior of an elementwise loop, where all accesses are in bounds and conditions on the index are
-// constant, rows of its own. They run without masks. Both borders of a row run the same code. If a row has no
-// interior, the second border is the whole row.
+// Gives the interior of an elementwise loop rows of its own. There, all accesses are in bounds, conditions on the index
+// are constant, and elements that are a few elements apart are loaded and stored as whole vectors. So its rows run
+// without masks. Both borders of a row run the same code. If a row has no interior, the second border is the whole row.
 
 namespace kdl::cpu {
 
@@ -21,9 +24,9 @@ class InteriorRows {
   static constexpr int64_t kManyLanes = 16;
 
   /// `few` is the body for rows in which whole rows of neighbors are out of bounds, and for rows that are shorter
-  /// than a vector; null if such rows are borders.
+  /// than a vector; null if such rows are borders. If `exists`, a bool, is false, no row has an interior.
   InteriorRows(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, ElementwiseLoopBody* few,
-               const Interior& interior)
+               const Interior& interior, Value* exists)
       : e_(body.e()),
         body_(body),
         inner_(inner),
@@ -31,6 +34,7 @@ class InteriorRows {
         lanes_(inner.Lanes()),
         few_lanes_(few && lanes_ >= kManyLanes ? lanes_ / 2 : lanes_),
         interior_(interior),
+        exists_(exists),
         axis_(body.axes().back()),
         border_rows_(ElementwiseRows::ForBorder(body)),
         inner_rows_(inner) {
@@ -92,7 +96,8 @@ class InteriorRows {
   Window InteriorOfRow(const Window& row) {
     Value* lo = row.lo;
     Value* hi = row.hi;
-    Value* exists = AllHold(few_ ? interior_.nonempty : interior_.row_conditions);
+    Value* exists =
+        e_.b.And(exists_, AllHold(few_ ? interior_.nonempty : interior_.row_conditions));
     for (const PointCondition& condition : interior_.conditions) {
       Narrow(condition, lo, hi, exists);
     }
@@ -153,22 +158,95 @@ class InteriorRows {
   int64_t lanes_;      ///< the number of lanes of a vector in the interior
   int64_t few_lanes_;  ///< the same for rows of the body `few_`
   const Interior& interior_;
+  Value* exists_;
   ir::AxisId axis_;
   ElementwiseRows border_rows_;
   ElementwiseRows inner_rows_;
 };
 
-/// Whether the interior should have its own code: its rows must run on vectors, and be so long that they do not
-/// consist mostly of borders. If the whole loop does not run on vectors, the layouts of its results need not be
-/// suitable for them. If a result is stored in panels, vectors must start where those of the whole row do, so
-/// that none reaches into the next panel.
-bool IsWorthwhile(const ElementwiseLoopBody& body, const ElementwiseLoopBody& inner) {
-  constexpr int64_t kLeastChunks = 2;
-  bool has_layout = body.last().Vectorizes() || body.elementwise()->results().empty();
+/// Whether the buffer's elements along the axis are contiguous.
+bool LiesAlong(const TileBuffer& buffer, ir::AxisId axis) {
+  return buffer.axes.back() == axis && buffer.panel == 0 && buffer.group == 1;
+}
+
+/// Whether the layouts of all tiles that the loop reads and makes are suitable for vectors. If the whole loop runs
+/// on vectors, that is already certain, unless a result is stored in panels: then vectors must start where those
+/// of the whole row do, so that none reaches into the next panel.
+bool HaveLayouts(const ElementwiseLoopBody& body) {
   bool has_panels = std::ranges::any_of(body.tile_buffers(),
                                         [](const TileBuffer& buffer) { return buffer.panel > 0; });
-  return has_layout && !has_panels && inner.Lanes() > 1 &&
-         body.e().Extent(body.axes().back()) >= kLeastChunks * inner.Lanes();
+  if (has_panels) return false;
+  if (body.last().Vectorizes()) return true;
+  ir::AxisId axis = body.axes().back();
+  for (const TileBuffer& buffer : body.tile_buffers()) {
+    if (buffer.buffer && !LiesAlong(buffer, axis)) return false;
+  }
+  for (const Op* op : *body.elementwise()->region()) {
+    if (op->kind() != OpKind::Element || !HasAxis(op->operand(0), axis)) continue;
+    if (!LiesAlong(TileBufferOf(body.e(), op->operand(0)), axis)) return false;
+  }
+  return true;
+}
+
+/// Whether the interior, which `loop` computes, should have its own code: its rows must run on vectors, and be so
+/// long that they do not consist mostly of borders.
+bool IsWorthwhile(const ElementwiseLoopBody& body, const Op* loop, const Interior& interior) {
+  LastAxis last(loop, /*by_steps=*/true);
+  ir::AxisId axis = body.axes().back();
+  int64_t lanes = body.e().LanesAlong(axis, last.ChunkBytes());
+  int64_t least_chunks = interior.has_steps ? 1 : 2;
+  return last.Vectorizes() && lanes > 1 && HaveLayouts(body) &&
+         body.e().Extent(axis) >= least_chunks * lanes;
+}
+
+/// The old tensors with joined rows, which the body of the interior uses.
+class JoinedTensors {
+ public:
+  JoinedTensors(Expander& e, const Interior& interior, const Op* loop)
+      : e_(e), tensors_(TensorsOfShortRows(interior)) {
+    ir::Builder old(e.module, const_cast<Op*>(loop));
+    for (Value* tensor : tensors_) joined_[tensor] = JoinRows(old, tensor);
+  }
+  JoinedTensors(const JoinedTensors&) = delete;
+  JoinedTensors& operator=(const JoinedTensors&) = delete;
+  ~JoinedTensors() {
+    for (const Value* tensor : tensors_) {
+      e_.scalars.erase(joined_.at(tensor));
+      ir::Erase(joined_.at(tensor)->def());
+    }
+  }
+  const ir::ValueMap& Joined() const { return joined_; }
+
+  /// Emits the new tensors, and whether the rows of all of them adjoin.
+  Value* Emit() {
+    for (Value* tensor : tensors_)
+      e_.scalars[joined_.at(tensor)] = JoinRows(e_.b, e_.Scalar(tensor));
+    return DoRowsAdjoin(e_, tensors_);
+  }
+
+ private:
+  Expander& e_;
+  std::vector<Value*> tensors_;
+  ir::ValueMap joined_;
+};
+
+/// Expands the rows, with a third body for rows with missing neighbors if masks are slow.
+void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const Interior& interior,
+                 Value* exists) {
+  Expander& e = body.e();
+  if (interior.has_steps || !HasSlowMasks(body.elementwise(), e.facts)) {
+    InteriorRows(body, inner, nullptr, interior, exists).ExpandRows();
+  } else if (interior.row_conditions.empty()) {
+    ElementwiseLoopBody* few = inner.Lanes() < InteriorRows::kManyLanes ? nullptr : &inner;
+    InteriorRows(body, inner, few, interior, exists).ExpandRows();
+  } else {
+    Op* rows = MakeRowLoop(e.module, body.elementwise(), interior, body.last());
+    ElementwiseLoopBody partial(e, rows, body);
+    // The loop uses sizes, which are already those of the new body.
+    for (Value* size : e.function.body->params()) partial.Bind(size, size);
+    InteriorRows(body, inner, &partial, interior, exists).ExpandRows();
+    ir::Erase(rows);
+  }
 }
 
 }  // namespace
@@ -176,21 +254,13 @@ bool IsWorthwhile(const ElementwiseLoopBody& body, const ElementwiseLoopBody& in
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last(), e.facts);
   if (!interior) return false;
-  Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior);
-  ElementwiseLoopBody inner(e, loop, body);
-  bool expands = IsWorthwhile(body, inner);
-  if (expands && !HasSlowMasks(body.elementwise(), e.facts)) {
-    InteriorRows(body, inner, nullptr, *interior).ExpandRows();
-  } else if (expands && interior->row_conditions.empty()) {
-    ElementwiseLoopBody* few = inner.Lanes() < InteriorRows::kManyLanes ? nullptr : &inner;
-    InteriorRows(body, inner, few, *interior).ExpandRows();
-  } else if (expands) {
-    Op* rows = MakeRowLoop(e.module, body.elementwise(), *interior, body.last());
-    ElementwiseLoopBody partial(e, rows, body);
-    // The loop uses sizes, which are already those of the new body.
-    for (Value* size : e.function.body->params()) partial.Bind(size, size);
-    InteriorRows(body, inner, &partial, *interior).ExpandRows();
-    ir::Erase(rows);
+  JoinedTensors joined(e, *interior, body.elementwise());
+  Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined());
+  bool expands = IsWorthwhile(body, loop, *interior);
+  if (expands) {
+    Value* exists = joined.Emit();
+    ElementwiseLoopBody inner(e, loop, body);
+    ExpandParts(body, inner, *interior, exists);
   }
   ir::Erase(loop);
   return expands;

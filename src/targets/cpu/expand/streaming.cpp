@@ -44,7 +44,8 @@ bool MayPassCaches(const ElementwiseLoopBody& body, int64_t lanes, const Op* op)
   int64_t bytes = lanes * Bytes(store.tensor()->type()->scalar);
   constexpr int64_t kLeastBytes = 16;  // the minimum that one instruction stores past the caches
   auto index = store.index();
-  return bytes >= kLeastBytes && !store.mask() && IsOnlyTouchedBy(store.tensor(), op) &&
+  return bytes >= kLeastBytes && !store.mask() && !body.last().StepGroupOf(op) &&
+         IsOnlyTouchedBy(store.tensor(), op) &&
          std::all_of(index.begin(), index.end(),
                      [&](const Value* value) { return IsKnownBefore(body, value); });
 }
