@@ -2,7 +2,7 @@
 by values. Often there are few rows, and columns do not fill the last block."""
 
 from names import Tensor
-from stencils import Stencils
+from pixels import Pixels
 from tree import statements, text
 
 ROWS = [1, 1, 2, 3, 5, 7, 8, 9, 12, 33]
@@ -11,7 +11,7 @@ TERMS = [1, 3, 8, 20, 64]
 TYPES = ["f32", "f32", "f32", "f64", "f16", "bf16", "i32"]
 
 
-class Attention(Stencils):
+class Attention(Pixels):
 
     def attention(self, name):
         """Generates a kernel with this name."""
