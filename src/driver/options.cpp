@@ -200,7 +200,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
 
 /// Whether `explain` is asked for a report on a file rather than for a topic.
 bool IsReport(const Options& options) {
-  return options.workspace || options.placement || options.copies || options.tiles;
+  return options.workspace || options.placement || options.copies || options.tiles || options.perf;
 }
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
@@ -222,7 +222,7 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
   bool is_report = IsReport(options);
   if (options.command != Command::Explain || options.help) return;
-  if (is_report && !options.tiles && !options.kernel.empty())
+  if (is_report && !options.tiles && !options.perf && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
   if (is_report) return;
   for (const po::option& option : given) {
@@ -252,6 +252,8 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--pipes", options.pipes,
                        "buffered, fused or auto");
   }
+  if (!options.remarks.empty() && options.remarks != "perf")
+    diagnostics.Report(diag::BadOptionValue, {}, "--remarks", options.remarks, "perf");
   if (!IsName(options.module)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--module", options.module,
                        "a name of letters, digits and `_` that begins with a letter");

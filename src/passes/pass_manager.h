@@ -20,6 +20,8 @@ namespace kdl::passes {
 /// where possible.
 enum class PipeMode : uint8_t { Auto, Buffered, Fused };
 
+class RemarkSink;
+
 /// The data that every pass may read, and the engine to which it reports diagnostics.
 struct PassContext {
   ir::Module& module;
@@ -35,6 +37,8 @@ struct PassContext {
   bool unchecked = false;
   /// The maximum number of steps of each proof; if empty, the default.
   std::optional<uint64_t> proof_steps = {};
+  /// Receives performance remarks; null if nobody asks for them.
+  RemarkSink* remarks = nullptr;
 
   /// Returns the position of an op in the sources, or an invalid span if its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

@@ -155,6 +155,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   row.trials = static_cast<int>(series[0].size());
   if (wanted.threads == 0) row.by_device = TimeByDevice(ours, row.trials);
   row.bytes = ours.bytes().all();
+  row.remark = ours.WorstRemark();
   if (ours.work()) row.operations = Sum(*ours.work());
   if (wanted.threads > 0) AddCeiling(series, ceilings, ours, row);
   if (other) {
@@ -266,7 +267,8 @@ class Bench {
       return driver::Finish(its);
     }
     std::string text = rows_.size() == 1 ? BenchHead(columns_) : std::string();
-    bool printed = driver::PrintOutput(text + BenchLine(rows_.back(), columns_));
+    bool printed = driver::PrintOutput(text + BenchLine(rows_.back(), columns_) +
+                                       BenchRemarkLine(rows_.back()));
     return printed ? driver::kExitDone : driver::kExitEnvironment;
   }
 

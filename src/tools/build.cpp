@@ -26,7 +26,7 @@ bool NeedsTargets(const driver::Options& options, const Emits& emits) {
     return emit == Emit::Ir || emit == Emit::Ast || emit == Emit::Contracts;
   };
   return !std::ranges::all_of(emits.kinds, is_of_module) || !emits.texts.empty() ||
-         !options.stop_after.empty();
+         !options.stop_after.empty() || !options.remarks.empty();
 }
 
 driver::CompileRequest RequestOf(const driver::Options& options, const Emits& emits) {

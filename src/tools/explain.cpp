@@ -15,6 +15,7 @@
 #include "support/source.h"
 #include "tools/commands.h"
 #include "tools/explain/decide_targets.h"
+#include "tools/explain/perf_text.h"
 #include "tools/explain/placement_map.h"
 #include "tools/explain/tables.h"
 #include "tools/explain/workspace_map.h"
@@ -92,8 +93,8 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
 std::string Hint(const std::string& word, const targets::Registry& families) {
   if (word.ends_with(".kdl") || word.ends_with(".kir"))
     return fmt::format(
-        "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement or "
-        "--copies",
+        "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement, "
+        "--copies or --perf",
         word);
   std::vector<Table> tables = AllTables(families);
   std::vector<std::string_view> known;
@@ -161,6 +162,12 @@ void ExplainTiles(driver::Session& s) {
   }
 }
 
+/// Reports what makes each kernel slow. Compilation stops before code is generated.
+void ExplainPerf(driver::Session& s) {
+  driver::Compilation made = DecideTargets(s, {}, driver::Until::Loops);
+  if (made.ok()) s.printed = PerfText(s, made.code);
+}
+
 void ExplainPlacement(driver::Session& s) {
   driver::Compilation made = driver::Compile(s, {.until = driver::Until::ModulePasses});
   if (made.ok()) Show(s, made.files_read, MapPlacement(*made.module, s.options.files[0]));
@@ -179,6 +186,7 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.workspace) return RunReport(options, families, ExplainWorkspaces);
   if (options.copies) return RunReport(options, families, ExplainCopies);
   if (options.tiles) return RunReport(options, families, ExplainTiles);
+  if (options.perf) return RunReport(options, families, ExplainPerf);
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = options.all ? ExplainAllDiagnostics() : PageFor(word, families);

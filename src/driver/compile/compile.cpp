@@ -6,6 +6,7 @@
 
 #include "driver/compile/module_passes.h"
 #include "driver/compile/output_names.h"
+#include "driver/compile/perf_remarks.h"
 #include "driver/compile/phases.h"
 #include "driver/compile/runtime_name.h"
 #include "driver/compile/tuned.h"
@@ -80,6 +81,9 @@ Code CompileForTargets(Session& s, const CompileRequest& request, Compilation& m
   Code code = DecidePipes(s, *made.module, targets, AroundTuned(s, request.around, tuned),
                           ShowsPasses(s.options, request.emits));
   if (tuned) ReportUnknown(*tuned, s);
+  if (code.end == PipelineEnd::Done && request.until >= Until::Loops)
+    code = LowerToLoops(s, std::move(code));
+  if (!s.options.remarks.empty()) ReportRemarks(s, code);
   if (code.end == PipelineEnd::Done && request.until == Until::Code)
     code = GenerateCode(s, std::move(code), CodeOptions(s, made, request.emits));
   if (code.end != PipelineEnd::Done || s.options.stop_after.empty()) return code;

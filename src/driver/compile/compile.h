@@ -22,7 +22,7 @@ struct Compilation : Lowered {
 };
 
 /// The last phase that a compilation runs.
-enum class Until : uint8_t { Ir, ModulePasses, Pipes, Code };
+enum class Until : uint8_t { Ir, ModulePasses, Pipes, Loops, Code };
 
 /// What to compile, and when to stop.
 struct CompileRequest {

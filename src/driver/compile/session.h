@@ -17,11 +17,13 @@ namespace kdl::driver {
 /// the names and types of its modules. The options and families must outlive the session. The
 /// session must outlive everything that is compiled in it.
 struct Session {
-  Session(const Options& o, const targets::Registry& f) : options(o), families(f) {}
+  Session(const Options& o, const targets::Registry& f)
+      : options(o), wants_remarks(!o.remarks.empty() || o.perf), families(f) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   const Options& options;
+  bool wants_remarks = false;  ///< whether passes report what makes kernels slow
   const targets::Registry& families;
   SourceManager sources;
   DiagnosticEngine diagnostics;

@@ -39,13 +39,14 @@ passes::PipeMode RequestedPipeMode(const Options& options) {
   return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
 }
 
-passes::PassContext ContextOf(Session& s, const TargetCode& code) {
-  return {*code.module,
-          s.diagnostics,
-          s.sources,
-          code.target.facts.get(),
-          code.target.selector.get(),
-          RequestedPipeMode(s.options)};
+passes::PassContext ContextOf(Session& s, TargetCode& code) {
+  return {.module = *code.module,
+          .diagnostics = s.diagnostics,
+          .sources = s.sources,
+          .facts = code.target.facts.get(),
+          .selector = code.target.selector.get(),
+          .pipes = RequestedPipeMode(s.options),
+          .remarks = s.wants_remarks ? &code.remarks : nullptr};
 }
 
 /// Returns the kernels of a module that need code for a target: exported kernels, and those that a
@@ -200,12 +201,16 @@ Code DecidePipes(Session& s, ir::Module& module, const std::vector<WantedTarget>
   return code;
 }
 
-Code GenerateCode(Session& s, Code code, const codegen::CompileOptions& what) {
+Code LowerToLoops(Session& s, Code code) {
   for (TargetCode& one : code.targets) {
     code.reached = one.module.get();
     code.end = RunLoopPasses(s, one);
-    if (code.end != PipelineEnd::Done) return code;
+    if (code.end != PipelineEnd::Done) break;
   }
+  return code;
+}
+
+Code GenerateCode(Session& s, Code code, const codegen::CompileOptions& what) {
   PhaseTimer timer(s, "codegen");
   for (const TargetCode& one : code.targets) {
     bool joins = !code.parts.empty() && InOnePart(code.parts.back().targets[0]->target, one.target);

@@ -13,6 +13,7 @@
 #include "driver/compile/session.h"
 #include "driver/compile/wanted_targets.h"
 #include "ir/module.h"
+#include "passes/remarks.h"
 #include "targets/family.h"
 
 namespace kdl::driver {
@@ -26,6 +27,7 @@ struct TargetCode {
   passes::Pipeline loops;              ///< the family's last passes, which still have to run
   /// The kernels that get code: exported kernels and those that a launch can run on the target.
   std::set<Name> kernels;
+  passes::RemarkSink remarks;  ///< receives remarks if the session wants them
 };
 
 /// The code for the targets of one family and architecture.
@@ -58,7 +60,10 @@ using SelectorAround =
 Code DecidePipes(Session& session, ir::Module& module, const std::vector<WantedTarget>& targets,
                  const SelectorAround& around, bool shows_passes);
 
-/// Runs the remaining passes on each target's copy of the module, then the code generators.
-Code GenerateCode(Session& session, Code decided, const codegen::CompileOptions& what);
+/// Runs the remaining passes on each target's copy of the module.
+Code LowerToLoops(Session& session, Code decided);
+
+/// Runs the code generators on the result of LowerToLoops.
+Code GenerateCode(Session& session, Code lowered, const codegen::CompileOptions& what);
 
 }  // namespace kdl::driver

@@ -1,9 +1,11 @@
 #include "ir/op_kind.h"
 #include "ir/verify/verifier.h"
 #include "passes/diagnostics.h"
+#include "passes/remarks.h"
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/analysis/loop_cost.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
 
@@ -47,6 +49,7 @@ bool ElementwiseFoldsVectors(PassContext& context, const KernelShape& shape) {
 void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   KernelShape shape{kernel, ProcessorFactsOf(context), AxisOrder(kernel)};
   if (!PanelsHoldVectors(context, shape) || !ElementwiseFoldsVectors(context, shape)) return;
+  if (context.remarks) context.remarks->SetWork(kernel.name, LeastCycles(shape));
   ir::Region* old = kernel.body;
   ir::Region* body = context.module.arena().Make<ir::Region>();
   body->set_function(&kernel);

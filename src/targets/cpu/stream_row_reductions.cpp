@@ -5,7 +5,9 @@
 #include "ir/builder.h"
 #include "ir/eval/eval.h"
 #include "ir/views.h"
+#include "passes/analysis/execution_counts.h"
 #include "passes/analysis/points.h"
+#include "passes/remarks.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
@@ -43,17 +45,45 @@ constexpr int64_t kRowsOfChunk = 16;
 
 class RowFolder {
  public:
-  RowFolder(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
-      : module_(module), kernel_{kernel, facts, AxisOrder(kernel)} {}
+  RowFolder(PassContext& context, const ir::Function& kernel)
+      : context_(context),
+        module_(context.module),
+        kernel_{kernel, ProcessorFactsOf(context), AxisOrder(kernel)} {}
 
   void StreamRows(Op* fold) {
     std::optional<RowFold> found = RowFoldOf(fold, kernel_);
     if (!found || !StaysInCache(fold)) return;
     rows_ = std::move(*found);
+    if (context_.remarks) NoteProduct(fold);
     Rewrite(fold);
   }
 
  private:
+  /// Adds a remark if the reduction computes a matrix product.
+  void NoteProduct(const Op* fold) const {
+    const Op* product = fold->kind() == OpKind::Reduce ? fold->operand(0)->def() : nullptr;
+    if (!product || product->kind() != OpKind::Mul) return;
+    auto has_own = [&](size_t i) {
+      return std::ranges::any_of(product->operand(i)->type()->axes, [&](AxisId axis) {
+        return !HasAxis(WithoutBroadcast(product->operand(1 - i)), axis);
+      });
+    };
+    if (!has_own(0) || !has_own(1)) return;
+    double products = passes::EstimateRuns(fold);
+    for (AxisId axis : product->result()->type()->axes)
+      products *= passes::EstimateBlockSize(ir::FindBlock(fold, axis));
+    AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
+    auto lanes = static_cast<double>(kernel_.LanesAlong(last, Bytes(fold->attr<AttrKey::Acc>())));
+    context_.remarks->Add(passes::remark::ProductBySum, kernel_.function.name, fold->loc(),
+                          products / lanes * passes::remark::ProductBySum.cycles,
+                          kernel_.function.axis(rows_.block->type()->axes[0]).name.str());
+  }
+
+  static const Value* WithoutBroadcast(const Value* value) {
+    const Op* def = value->def();
+    return def && def->kind() == OpKind::Broadcast ? WithoutBroadcast(def->operand(0)) : value;
+  }
+
   /// Whether a row of accumulators stays in the L1 cache.
   bool StaysInCache(const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
@@ -256,6 +286,7 @@ class RowFolder {
                     ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
   }
 
+  PassContext& context_;
   ir::Module& module_;
   KernelShape kernel_;
   RowFold rows_;
@@ -303,7 +334,7 @@ void SplatFactor(ir::Module& module, Op* fold) {
 }  // namespace
 
 void RunStreamRowReductions(PassContext& context, ir::Function& kernel) {
-  RowFolder folder(context.module, kernel, ProcessorFactsOf(context));
+  RowFolder folder(context, kernel);
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
     for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.StreamRows(fold);
   for (Op* fold : passes::OpsOfKind(kernel, OpKind::Contraction)) {

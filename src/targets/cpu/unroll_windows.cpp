@@ -8,6 +8,7 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
+#include "passes/remarks.h"
 #include "passes/rewriting/drop_unused.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
@@ -179,6 +180,7 @@ struct Terms {
   bool is_moving = false;
   /// The window's axis along rows of which a load skips elements.
   std::optional<AxisId> in_row;
+  size_t ops = 0;  ///< the number of ops that compute one term
 
   Terms(const Op* reduction, const SmallWindow& window) {
     for (const Value* factor : Factors(reduction)) Visit(factor, window);
@@ -197,6 +199,7 @@ struct Terms {
     const Op* op = value->def();
     are_cheap = op && IsCheap(op) && !MayTrap(op) && !op->HasAttr(AttrKey::Copied);
     if (!are_cheap || op->kind() == OpKind::Iota) return;
+    ++ops;
     if (op->kind() == OpKind::Load) {
       is_moving = is_moving || MovesWithResult(op, window);
       are_cheap = IsNearlyContiguous(op, window);
@@ -369,6 +372,18 @@ class Unroller {
   ir::ValueMap made_;  ///< values at the current point of the window
 };
 
+/// Adds a remark if the unrolled terms take much code.
+void NoteGrowth(PassContext& context, const ir::Function& kernel, const Op& reduction,
+                const Terms& terms, const SmallWindow& window) {
+  // With 100 operations, the code of a stencil becomes 2.6 times as long (tests/bench/NOTES.md, Remarks).
+  constexpr size_t kManyOps = 80;
+  size_t points = window.Points().size();
+  size_t ops = points * (terms.ops + 1);  // each term is also accumulated
+  if (!context.remarks || ops < kManyOps) return;
+  context.remarks->Add(passes::remark::CodeGrows, kernel.name, reduction.loc(),
+                       passes::remark::CodeGrows.cycles, points, ops);
+}
+
 }  // namespace
 
 void RunUnrollWindows(PassContext& context, ir::Function& kernel) {
@@ -380,6 +395,7 @@ void RunUnrollWindows(PassContext& context, ir::Function& kernel) {
       if (!window || IsOuterProduct(op, *window)) continue;
       Terms terms(op, *window);
       if (!terms.are_cheap || !terms.is_moving) continue;
+      NoteGrowth(context, kernel, *op, terms, *window);
       Unroller(context.module, op, *window, terms.in_row).Unroll();
       changed = true;
     }

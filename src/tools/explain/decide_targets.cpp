@@ -26,9 +26,10 @@ bool KeepNamed(driver::Session& s, ir::Module& module) {
 
 }  // namespace
 
-driver::Compilation DecideTargets(driver::Session& s, driver::SelectorAround around) {
+driver::Compilation DecideTargets(driver::Session& s, driver::SelectorAround around,
+                                  driver::Until until) {
   driver::CompileRequest request;
-  request.until = driver::Until::Pipes;
+  request.until = until;
   request.edit = [&](driver::Compilation& made) { return KeepNamed(s, *made.module); };
   request.places = {.bindings = s.options.device, .needs_all = false};
   if (!s.options.target.empty())

@@ -4,8 +4,9 @@
 
 namespace kdl::tools {
 
-/// Compiles the kernels that --kernel names for the targets in the options. Stops once the tile
-/// sizes and the layout of the pipes are known.
-driver::Compilation DecideTargets(driver::Session& session, driver::SelectorAround around = {});
+/// Compiles the kernels that --kernel names for the targets in the options. By default, stops once
+/// the tile sizes and the layout of the pipes are known.
+driver::Compilation DecideTargets(driver::Session& session, driver::SelectorAround around = {},
+                                  driver::Until until = driver::Until::Pipes);
 
 }  // namespace kdl::tools

@@ -53,6 +53,12 @@ std::string BenchLine(const BenchRow& row, const BenchColumns& columns) {
       RateText(row.bytes, row.median), PercentText(row.ceiling), against, row.trials);
 }
 
+std::string BenchRemarkLine(const BenchRow& row) {
+  constexpr double kSlowShare = 0.4;
+  bool is_slow = row.ceiling && *row.ceiling < kSlowShare;
+  return is_slow && !row.remark.empty() ? fmt::format("  {}\n", row.remark) : "";
+}
+
 std::string BenchJson(const std::vector<BenchRow>& rows) {
   nlohmann::json out = nlohmann::json::array();
   for (const BenchRow& row : rows) {
@@ -72,6 +78,7 @@ std::string BenchJson(const std::vector<BenchRow>& rows) {
     one["bandwidth"] = row.bandwidth;
     one["against"] = OrNull(row.against);
     one["against_spread"] = OrNull(row.against_spread);
+    one["remark"] = row.remark;
     out.push_back(std::move(one));
   }
   return out.dump(2) + "\n";

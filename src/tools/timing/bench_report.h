@@ -29,6 +29,7 @@ struct BenchRow {
   /// the trials.
   std::optional<double> against;
   std::optional<double> against_spread;
+  std::string remark;  ///< what makes the kernel slow; empty if nothing is known
 };
 
 /// The optional columns of the table. BenchHead returns the table's head, and BenchLine returns a
@@ -39,6 +40,8 @@ struct BenchColumns {
 };
 std::string BenchHead(const BenchColumns& columns);
 std::string BenchLine(const BenchRow& row, const BenchColumns& columns);
+/// Returns a line with the row's remark if the row is below 40 % of its ceiling, otherwise an empty string.
+std::string BenchRemarkLine(const BenchRow& row);
 
 /// Returns a JSON array of objects, whose keys are the members of BenchRow.
 std::string BenchJson(const std::vector<BenchRow>& rows);

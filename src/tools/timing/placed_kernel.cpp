@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "driver/compile/perf_remarks.h"
 #include "driver/compile/resume.h"
 #include "driver/compile/wanted_targets.h"
 #include "driver/diagnostics.h"
@@ -14,6 +15,7 @@
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
 #include "ir/eval/eval.h"
+#include "support/contains.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
 
@@ -25,6 +27,7 @@ PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& fam
       kernel_(std::move(kernel)),
       spec_(std::move(spec)),
       session_(options_, families) {
+  session_.wants_remarks = options_.command == driver::Command::Bench;
   auto arguments = driver::ReadArguments(options_, session_.diagnostics);
   if (arguments) Make(*arguments);
 }
@@ -133,6 +136,18 @@ const driver::TargetCode* PlacedKernel::level() const {
     if (missing == 0 && one.kernels.contains(instance_)) best = &one;
   }
   return best;
+}
+
+std::string PlacedKernel::WorstRemark() const {
+  const driver::TargetCode* runs = level();
+  for (const driver::LevelRemark& one : driver::MergeRemarks(session_, compilation_.code)) {
+    const passes::Remark& remark = one.remark;
+    bool applies = one.levels.empty() || (runs && Contains(one.levels, runs->target.facts->level));
+    if (remark.kernel != instance_ || !applies) continue;
+    return fmt::format("{}:{}: {} [{}]", remark.loc.line, remark.loc.column, remark.text,
+                       remark.id);
+  }
+  return "";
 }
 
 std::map<std::string, int64_t> PlacedKernel::Sizes() const {

@@ -48,6 +48,9 @@ class PlacedKernel {
   const driver::TargetCode* level() const;
   /// Returns the kernel in the code of the given level.
   const ir::Function* On(const driver::TargetCode& level) const;
+  /// Returns the costliest remark about the code that runs, such as `9:14: 'x[i]' is … [R1001]`. Returns an
+  /// empty string if there is none.
+  std::string WorstRemark() const;
   /// Returns the values of the sizes, keyed by name.
   std::map<std::string, int64_t> Sizes() const;
   /// Returns the tensors that the first launch wrote. Call this before any other launch.

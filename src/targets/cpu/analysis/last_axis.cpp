@@ -16,6 +16,28 @@ using ir::BoundsMode;
 /// in any other way.
 enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
+/// Whether the value is computed from elements of a tensor. `visited` contains the values that were visited
+/// before: a loop may compute a tile from itself.
+bool ComesFromMemory(const Value* value, std::unordered_set<const Value*>& visited) {
+  const Op* op = value->def();
+  if (!op || !visited.insert(value).second) return false;
+  auto comes = [&](const Value* other) { return ComesFromMemory(other, visited); };
+  switch (op->kind()) {
+    case OpKind::Load:
+      return true;
+    case OpKind::Elementwise:
+      return comes(op->region()->terminator()->operand(value->index()));
+    case OpKind::LoadTile:
+      return std::ranges::any_of(op->operand(0)->uses(), [&](const ir::Use& use) {
+        return use.user->kind() == OpKind::StoreTile && comes(use.user->operand(0));
+      });
+    case OpKind::Element:
+      return comes(op->operand(0));
+    default:
+      return !op->regions().empty() || std::ranges::any_of(op->operands(), comes);
+  }
+}
+
 }  // namespace
 
 LastAxis::LastAxis(const Op* elementwise, bool by_steps)
@@ -66,7 +88,7 @@ void LastAxis::StudyWhile(const Op* op) {
   }
   for (const Value* result : op->results()) Count(result->type()->scalar);
   // A loop that may trap, with a condition that varies, must run element by element.
-  if (MayTrap(op) && !IsUniform(region->param(0))) scattered_ = true;
+  if (MayTrap(op) && !IsUniform(region->param(0))) Scatter(op, Obstacle::Kind::TrapInLoop);
 }
 
 void LastAxis::Study(const Op* op) {
@@ -76,11 +98,11 @@ void LastAxis::Study(const Op* op) {
   if (op->kind() == OpKind::Element) {
     varies = HasAxis(op->operand(0), axis_);
   } else if (op->kind() == OpKind::Update) {
-    scattered_ = true;
+    Scatter(op, Obstacle::Kind::Update);
   } else if (op->HasAttr(AttrKey::BoundsMode)) {
     StudyAccess(op);
   } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
-    scattered_ = true;
+    Scatter(op, Obstacle::Kind::Trap);
   }
   if (op->kind() == OpKind::ReduceInLoop) return;  // its accumulators are not part of the body
   bool is_read = op->kind() == OpKind::Element || op->HasAttr(AttrKey::BoundsMode);
@@ -138,17 +160,42 @@ void LastAxis::StudyAccess(const Op* op) {
   bool is_load = op->kind() == OpKind::Load;
   auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
   if (walk == Stride::SideBySide) {
-    if (op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !mask.empty()) scattered_ = true;
+    if (op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !mask.empty())
+      Scatter(op, Obstacle::Kind::GuardedMask);
   } else if (walk == Stride::Still) {
     bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
-    if (!fits) scattered_ = true;
+    if (!fits) Scatter(op, Obstacle::Kind::SameElement);
   } else if (walk == Stride::RowToRow && mask.empty() && WalksRows(op)) {
     across_.push_back(op);
   } else if (by_steps_ && mask.empty() && WalksBySteps(op)) {
     return;
   } else {
-    scattered_ = true;
+    Scatter(op, ObstacleOfAccess(op));
   }
+}
+
+void LastAxis::Scatter(const Op* op, Obstacle::Kind why) {
+  scattered_ = true;
+  obstacles_.push_back({op, why});
+}
+
+/// Returns why the elements of an access whose index varies along the axis are not contiguous.
+Obstacle::Kind LastAxis::ObstacleOfAccess(const Op* op) const {
+  ir::Access access = op->attr<AttrKey::Access>();
+  std::unordered_set<const Value*> visited;
+  bool is_in_last = false;
+  bool is_in_others = false;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      const Value* operand = IndexOf(op)[term.operand];
+      if (IsUniform(operand)) continue;
+      if (operand != point_)
+        return ComesFromMemory(operand, visited) ? Obstacle::Kind::DataIndex
+                                                 : Obstacle::Kind::ComputedIndex;
+      (&dim == &access.dims.back() ? is_in_last : is_in_others) = true;
+    }
+  }
+  return is_in_last && !is_in_others ? Obstacle::Kind::Stride : Obstacle::Kind::Rows;
 }
 
 /// Whether the elements of an access that goes to a different row in each iteration can be transposed in

@@ -16,6 +16,23 @@ inline bool IsFolded(const ir::Value* value) {
   return value->def() && value->def()->kind() == ir::OpKind::ReduceInLoop;
 }
 
+/// Says why the body of an elementwise loop must run element by element.
+struct Obstacle {
+  enum class Kind : uint8_t {
+    DataIndex,      ///< an access whose index comes from memory
+    ComputedIndex,  ///< an access whose index is not a sum of ranges and constants
+    Stride,         ///< an access whose adjacent elements are not contiguous
+    Rows,           ///< an access to a different row for each element
+    SameElement,    ///< a store, or a masked load, of one element for the whole row
+    GuardedMask,    ///< an access under a condition whose index is checked at run time
+    Update,
+    Trap,
+    TrapInLoop,
+  };
+  const ir::Op* op;
+  Kind kind;
+};
+
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
@@ -28,6 +45,8 @@ class LastAxis {
   /// goes from row to row along the last axis and is contiguous along a different axis, which is the same for
   /// all of them.
   bool Transposes() const { return !scattered_ && !across_.empty(); }
+  /// Returns why the body can run neither on vectors nor transposed; empty if it can.
+  const std::vector<Obstacle>& Obstacles() const { return obstacles_; }
   const std::vector<const ir::Op*>& Across() const { return across_; }
   /// The position, among the elementwise loop's axes, of the axis along which the accesses in `Across()` are
   /// contiguous.
@@ -59,6 +78,8 @@ class LastAxis {
   void Study(const ir::Op* op);
   void StudyWhile(const ir::Op* op);
   void StudyAccess(const ir::Op* op);
+  void Scatter(const ir::Op* op, Obstacle::Kind why);
+  Obstacle::Kind ObstacleOfAccess(const ir::Op* op) const;
   bool WalksRows(const ir::Op* op);
   bool WalksBySteps(const ir::Op* op);
   bool AllUniform(std::span<ir::Value* const> values) const;
@@ -70,6 +91,7 @@ class LastAxis {
   ir::AxisId axis_;
   bool only_folds_;         ///< whether all results are those of reductions
   bool scattered_ = false;  ///< whether the body must run element by element
+  std::vector<Obstacle> obstacles_;
   std::vector<const ir::Op*> across_;
   size_t across_axis_ = 0;
   bool by_steps_;

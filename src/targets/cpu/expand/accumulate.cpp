@@ -2,6 +2,7 @@
 
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
+#include "targets/cpu/expand/fold_notes.h"
 
 // Determines what reductions start from and what they accumulate: elements of a value, or products of two
 // elements.
@@ -75,6 +76,7 @@ bool AddsIntegers(const Accumulation& what) {
 
 void ExpandFold(Expander& e, const ir::Op* op) {
   Accumulation what = AccumulationOf(e, op);
+  NoteFold(e, op, what.operands);
   bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
   if (lanes) return AccumulateLanes(e, what);
   AccumulateBlock(e, what);

@@ -1,6 +1,7 @@
 #include "ir/op_info.h"
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/expand/expander.h"
+#include "targets/cpu/expand/fold_notes.h"
 
 // Expands reductions and scans that have a region.
 //
@@ -65,6 +66,7 @@ class SequentialReduction {
       : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
     kept_ = KeptAxes(e, op);
     lanes_ = CombinedLanes(e, op);
+    NoteCombine(e, op, lanes_);
     for (Value* value : op->Segment(ir::MultiReduceOp::at_values))
       values_.push_back(TileBufferOf(e, value));
     for (const Value* result : op->results())

@@ -1,6 +1,7 @@
 #include "ir/op_info.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_rows.h"
+#include "targets/cpu/expand/loop_notes.h"
 
 // Chooses how an elementwise loop is expanded.
 
@@ -21,13 +22,16 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
   if (const Value* tile = RegisterTileOf(e, op))
     return ExpandElementwiseLoopOnRegisters(e, op, tile);
   ElementwiseLoopBody body(e, op);
+  bool has_interior = false;
   if (MakesGroups(body)) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);
-  } else if (!ExpandFusedRows(e, body) && !ExpandInteriorRows(e, body)) {
+  } else if (has_interior = ExpandFusedRows(e, body) || ExpandInteriorRows(e, body);
+             !has_interior) {
     ElementwiseRows(body).ExpandRows();
   }
+  if (!has_interior) NoteElementwiseLoop(body, op);
   FillGroups(body);
   e.b.set_loc(outer);
 }

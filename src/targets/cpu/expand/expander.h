@@ -95,6 +95,8 @@ struct Expander : KernelShape {
   /// Reductions that have been reported because they do not fit into registers.
   std::unordered_set<const ir::Op*> unblocked = {};
   Rereads rereads;  ///< the rows that the old body reads several times
+  /// Ops that have performance remarks.
+  std::unordered_set<const ir::Op*> noted = {};
 
   ir::Value* Scalar(ir::Value* old) const;
   const BlockFacts& Facts(const ir::Op* at, ir::AxisId axis) const;

@@ -6,6 +6,7 @@
 #include "targets/cpu/analysis/interior.h"
 #include "targets/cpu/expand/elementwise_rows.h"
 #include "targets/cpu/expand/joined_rows.h"
+#include "targets/cpu/expand/loop_notes.h"
 
 // Gives the interior of an elementwise loop rows of its own. There, all accesses are in bounds, conditions on the index
 // are constant, and elements that are a few elements apart are loaded and stored as whole vectors. So its rows run
@@ -261,6 +262,7 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
     Value* exists = joined.Emit();
     ElementwiseLoopBody inner(e, loop, body);
     ExpandParts(body, inner, *interior, exists);
+    NoteElementwiseLoop(inner, body.elementwise());
   }
   ir::Erase(loop);
   return expands;

@@ -7,6 +7,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/expand/fold_notes.h"
 
 // Each reduction has 64 accumulators, as 64 / L vectors of L lanes. One loop carries the accumulators of all
 // reductions.
@@ -51,7 +52,9 @@ class LaneFolds {
         last_(walk.folds[0].folded.back()),
         width_(WidthOf(e, walk)),
         vectors_(static_cast<size_t>(kLanes / width_)),
-        adds_integers_(std::ranges::all_of(walk.folds, AddsIntegers)) {}
+        adds_integers_(std::ranges::all_of(walk.folds, AddsIntegers)) {
+    NoteAccumulators(e, walk.folds[0].op, walk.folds.size() * vectors_);
+  }
 
   /// Returns the reduced values of the element at the position, one for each reduction.
   Values Fold() {
