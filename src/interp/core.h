@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,13 @@ struct PointState {
   std::unique_ptr<Activation> callee;
   /// The lanes of the reductions in an elementwise loop. With order `sequential`, only lane 0 is used.
   std::vector<std::array<uint64_t, 64>> folds = {};
+  /// An axis whose points are visited in descending order, because a scan requires it.
+  std::optional<size_t> down = std::nullopt;
+  int64_t down_last = 0;                 ///< the last position along that axis
+  std::vector<int64_t> down_start = {};  ///< for each output, the offset of that position
+  /// The accumulators of the scans in an elementwise loop, for each scan and each row of points along its axis.
+  /// The position of the row along that axis is 0.
+  std::map<std::pair<const Instruction*, std::vector<int64_t>>, std::vector<uint64_t>> scans = {};
 };
 
 /// The state of a `multi_reduce` or `scan`: the current element of the result, the next term of that

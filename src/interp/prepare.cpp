@@ -170,6 +170,8 @@ class FunctionPreparer {
         return AddContraction(made);
       case Plan::ReduceInLoop:
         return AddReduceInLoop(made);
+      case Plan::ScanInLoop:
+        return AddScanInLoop(made);
       case Plan::MultiReduce:
         return AddFold(made);
       case Plan::SlidingWindow:
@@ -457,6 +459,13 @@ class FunctionPreparer {
     op.Segment(ir::ReduceInLoopOp::at_terms).size() == 1 ? AddSingles(made) : AddProducts(made);
     for (const Op* other = op.parent_region()->first(); other != &op; other = other->next())
       made.number += other->kind() == OpKind::ReduceInLoop ? 1 : 0;
+  }
+
+  void AddScanInLoop(Instruction& made) {
+    std::span<ir::Value* const> blocks = made.op->parent_region()->parent()->operands();
+    ir::AxisId axis = made.op->attr<AttrKey::Axes>()[0];
+    auto has_axis = [&](const ir::Value* block) { return block->type()->axes[0] == axis; };
+    made.number = std::ranges::find_if(blocks, has_axis) - blocks.begin();
   }
 
   void AddGather(Instruction& made) {

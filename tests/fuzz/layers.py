@@ -1,15 +1,15 @@
 """Random kernels in which each block has its own layers of a tensor. A block loads, stores and updates its
 layers in any order and at any place. A loaded value must not change with later stores."""
 
-from attention import Attention
 from names import FLOATS, NUMBERS, Range, Scope, Tensor, Value
+from rows import Rows
 from tree import statements, text
 
 EDGES = ["4", "8", "16", "17", "24", "32", "40"]
 MOST_PARTS = 6
 
 
-class Layers(Attention):
+class Layers(Rows):
 
     def layers(self, name):
         """Generates a kernel with this name."""

@@ -5,7 +5,7 @@
 
 #include "ir/views.h"
 
-// Executes the ops `multi_reduce` and `scan`, whose region runs once for each element.
+// Executes the ops `multi_reduce`, `scan` and `scan_in_loop`, whose region runs once for each element.
 
 namespace kdl::interp {
 
@@ -123,6 +123,48 @@ void YieldCombine(Core& core, Frame& frame, const Instruction& yield) {
   state.terms.Next();
   if (BeginNext(frame, state)) return;
   KeepOutputs(*frame.here, instruction, state);
+  core.frames.pop_back();
+}
+
+namespace {
+
+/// Returns the accumulators of the scan for the row of the elementwise loop's current point.
+std::vector<uint64_t>& RowAccumulators(PointState& state, const Instruction& scan) {
+  auto scanned = static_cast<size_t>(scan.number);
+  std::vector<int64_t> row;
+  for (size_t axis = 0; axis < scan.op->parent_region()->params().size(); ++axis)
+    row.push_back(axis == scanned ? 0 : state.walk.position(axis));
+  return state.scans[{&scan, std::move(row)}];
+}
+
+}  // namespace
+
+void StartScanInLoop(Core& core, Activation& here, const Instruction& instruction) {
+  auto& state = std::get<PointState>(core.frames.back().control);
+  std::vector<uint64_t>& accumulators = RowAccumulators(state, instruction);
+  size_t count = instruction.results.size();
+  accumulators.resize(count);
+  const RegionCode& region = here.code->blocks[instruction.regions[0]];
+  for (size_t i = 0; i < count; ++i) {
+    if (state.walk.position(static_cast<size_t>(instruction.number)) == 0)
+      accumulators[i] = here.scalar(instruction.operands[count + i]);
+    here.scalar(region.params[i]) = accumulators[i];
+    here.scalar(region.params[count + i]) = here.scalar(instruction.operands[i]);
+  }
+  core.frames.push_back({&here, &region, 0, &instruction, {}});
+}
+
+void YieldScanInLoop(Core& core, Frame& frame, const Instruction& yield) {
+  const Instruction& instruction = *frame.owner;
+  auto& state = std::get<PointState>(core.frames[core.frames.size() - 2].control);
+  std::vector<uint64_t>& accumulators = RowAccumulators(state, instruction);
+  bool before = instruction.op->attr<ir::AttrKey::Keep>() == ir::KeepKind::Before;
+  std::vector<uint64_t> after;
+  for (size_t i = 0; i < accumulators.size(); ++i)
+    after.push_back(frame.here->scalar(yield.operands[i]));
+  for (size_t i = 0; i < accumulators.size(); ++i)
+    frame.here->scalar(instruction.results[i]) = before ? accumulators[i] : after[i];
+  accumulators = std::move(after);
   core.frames.pop_back();
 }
 

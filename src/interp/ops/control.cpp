@@ -168,9 +168,21 @@ void BeginElementwiseLoopPoint(Frame& frame) {
   frame.next = 0;
   for (size_t axis = 0; axis < frame.block->params.size(); ++axis) {
     int64_t start = frame.here->block(frame.owner->operands[axis]).start;
-    frame.here->scalar(frame.block->params[axis]) =
-        static_cast<uint64_t>(start + state.walk.position(axis));
+    int64_t position = state.walk.position(axis);
+    if (state.down == axis) position = state.down_last - position;
+    frame.here->scalar(frame.block->params[axis]) = static_cast<uint64_t>(start + position);
   }
+}
+
+/// Returns the position of the axis whose points the elementwise loop visits in descending order, if there is
+/// one.
+std::optional<size_t> DownAxis(const RegionCode& body) {
+  for (const Instruction& instruction : body.instructions) {
+    if (instruction.op->kind() == ir::OpKind::ScanInLoop &&
+        instruction.op->attr<ir::AttrKey::Direction>() == ir::DirectionKind::Down)
+      return static_cast<size_t>(instruction.number);
+  }
+  return std::nullopt;
 }
 
 /// Returns the reduce_in_loop ops in the body of an elementwise loop.
@@ -341,8 +353,18 @@ void StartElementwiseLoop(Core& core, Activation& here, const Instruction& instr
     for (size_t axis : place) strides.back().push_back(axis < own.size() ? own_strides[axis] : 0);
     outputs.push_back(MakeTile(std::move(own)));
   }
-  PointState state{PointWalk(RangeSizes(ranges), strides), std::move(outputs), nullptr};
   const RegionCode& body = here.code->blocks[instruction.regions[0]];
+  std::optional<size_t> down = DownAxis(body);
+  int64_t down_last = down ? ranges[*down].size - 1 : 0;
+  std::vector<int64_t> down_start;
+  for (std::vector<int64_t>& own : strides) {
+    down_start.push_back(down ? own[*down] * down_last : 0);
+    if (down) own[*down] = -own[*down];
+  }
+  PointState state{PointWalk(RangeSizes(ranges), strides), std::move(outputs), nullptr};
+  state.down = down;
+  state.down_last = down_last;
+  state.down_start = std::move(down_start);
   state.folds.resize(FoldsOf(body).size());
   if (state.walk.done()) {
     FoldNothing(here, body, ranges, strides, state);
@@ -399,7 +421,7 @@ void YieldSpmd(Core& core, Frame& frame, const Instruction&) {
 void YieldElementwiseLoop(Core& core, Frame& frame, const Instruction& yield) {
   auto& state = std::get<PointState>(frame.control);
   for (size_t i = 0; i < state.outputs.size(); ++i) {
-    state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i))] =
+    state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i) + state.down_start[i])] =
         frame.here->scalar(yield.operands[i]);
   }
   state.walk.Next();

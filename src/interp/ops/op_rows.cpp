@@ -82,6 +82,7 @@ constexpr OpRow kRows[] = {
     {OpKind::Elementwise, Plan::Elementwise, &StartElementwiseLoop, &YieldElementwiseLoop},
     {OpKind::Element, Plan::None, &RunElement},
     {OpKind::ReduceInLoop, Plan::ReduceInLoop, &RunReduceInLoop},
+    {OpKind::ScanInLoop, Plan::ScanInLoop, &StartScanInLoop, &YieldScanInLoop},
     {OpKind::TileBuffer, Plan::TileBuffer, &RunTileBuffer},
     {OpKind::LoadTile, Plan::LoadTile, &RunLoadTile},
     {OpKind::StoreTile, Plan::StoreTile, &RunStoreTile},

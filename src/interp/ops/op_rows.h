@@ -24,6 +24,7 @@ enum class Plan : uint8_t {
   Extent,
   MultiReduce,
   ReduceInLoop,
+  ScanInLoop,
   LoadTile,
   TileBuffer,
   Elementwise,

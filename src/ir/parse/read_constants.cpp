@@ -12,7 +12,8 @@ namespace {
 
 /// Returns whether the op's region is executed for each element of a tile.
 bool IsPointwise(OpKind kind) {
-  return kind == OpKind::Elementwise || kind == OpKind::MultiReduce || kind == OpKind::Scan;
+  return kind == OpKind::Elementwise || kind == OpKind::MultiReduce || kind == OpKind::Scan ||
+         kind == OpKind::ScanInLoop;
 }
 
 }  // namespace

@@ -540,6 +540,7 @@ bool OpReader::ReadRegionHeader() {
       {OpKind::Elementwise, &OpReader::ReadElementwiseLoop},
       {OpKind::MultiReduce, &OpReader::ReadFolded},
       {OpKind::Scan, &OpReader::ReadFolded},
+      {OpKind::ScanInLoop, &OpReader::ReadFolded},
       {OpKind::Split, &OpReader::ReadSplit},
       {OpKind::Stage, &OpReader::ReadStage},
   };

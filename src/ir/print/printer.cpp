@@ -331,6 +331,7 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
       {OpKind::Elementwise, &OpPrinter::ElementwiseLoopHead},
       {OpKind::MultiReduce, &OpPrinter::FoldHead},
       {OpKind::Scan, &OpPrinter::FoldHead},
+      {OpKind::ScanInLoop, &OpPrinter::FoldHead},
       {OpKind::Split, &OpPrinter::SplitHead},
       {OpKind::Stage, &OpPrinter::NoHead},
   };

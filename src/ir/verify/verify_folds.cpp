@@ -99,24 +99,19 @@ std::string ContractionFault(const Op& op, const Module& module) {
   return fault.empty() ? MapFault(op) : fault;
 }
 
-/// Checks the common properties of `multi_reduce` and `scan`: tiles with equal axes, an initial scalar for
-/// each accumulator, and a region that computes the next accumulators.
-std::string FoldedFault(const Op& op) {
+/// Checks the common properties of `multi_reduce`, `scan` and `scan_in_loop`: an initial scalar for each
+/// accumulator, and a region that computes the next accumulators.
+std::string FoldRegionFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);
   if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
     return "it requires one init and one result for each value";
-  std::vector<Type> params;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!IsTile(values[i]->type())) return "a value is not a tile";
-    if (values[i]->type()->axes != values[0]->type()->axes) return "the values have different axes";
     bool starts =
         IsScalar(inits[i]->type()) && inits[i]->type()->scalar == values[i]->type()->scalar;
     if (!starts) return "an init is not a scalar of the element type of its value";
   }
-  if (std::string fault = AxisListFault(op.attr<AttrKey::Axes>(), values[0]->type()->axes);
-      !fault.empty())
-    return fault;
   const std::vector<Value*>& all = op.region()->params();
   if (all.size() != 2 * values.size()) return "it requires two parameters for each value";
   for (size_t i = 0; i < all.size(); ++i) {
@@ -124,6 +119,16 @@ std::string FoldedFault(const Op& op) {
       return "a parameter does not have the element type of its value";
   }
   return SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "accumulators");
+}
+
+/// Checks the common properties of `multi_reduce` and `scan`, whose values are tiles with equal axes.
+std::string FoldedFault(const Op& op) {
+  if (std::string fault = FoldRegionFault(op); !fault.empty()) return fault;
+  Type first = op.operand(0)->type();
+  for (const Value* value : op.Segment(MultiReduceOp::at_values)) {
+    if (value->type()->axes != first->axes) return "the values have different axes";
+  }
+  return AxisListFault(op.attr<AttrKey::Axes>(), first->axes);
 }
 
 /// Checks that the results have these axes and the same scalar types as the values.
@@ -145,6 +150,34 @@ std::string ScanFault(const Op& op, const Module&) {
   if (std::string fault = FoldedFault(op); !fault.empty()) return fault;
   if (op.attr<AttrKey::Axes>().size() != 1) return "it scans more than one axis";
   return FoldResultsFault(op, op.operand(0)->type()->axes);
+}
+
+/// Checks a scan in an elementwise loop. All scans of a loop have the same axis and direction, because they
+/// determine the order in which the loop visits its points.
+std::string ScanInLoopFault(const Op& op, const Module&) {
+  const Op* elementwise = op.parent_region()->parent();
+  if (!elementwise || elementwise->kind() != OpKind::Elementwise)
+    return "it is not in an elementwise loop";
+  for (const Value* value : op.operands()) {
+    if (!IsScalar(value->type())) return "an operand is not a scalar";
+  }
+  for (const Value* init : op.Segment(ScanInLoopOp::at_inits)) {
+    if (init->def() && init->def()->parent_region() == elementwise->region())
+      return "an init is computed in the elementwise loop";
+  }
+  AxisList axes = op.attr<AttrKey::Axes>();
+  if (axes.size() != 1) return "it scans more than one axis";
+  if (!Includes(OperandAxes(elementwise->operands()), axes))
+    return "the elementwise loop does not have the axis";
+  for (const Op* other = elementwise->region()->first(); other != &op; other = other->next()) {
+    bool differs = other->kind() == OpKind::ScanInLoop &&
+                   (other->attr<AttrKey::Axes>() != axes ||
+                    other->attr<AttrKey::Direction>() != op.attr<AttrKey::Direction>());
+    if (differs) return "another scan in the elementwise loop has another axis or direction";
+    if (other->kind() == OpKind::ReduceInLoop) return "the elementwise loop also has a reduction";
+  }
+  if (std::string fault = FoldRegionFault(op); !fault.empty()) return fault;
+  return FoldResultsFault(op, {});
 }
 
 std::string GatherFault(const Op& op, const Module&) {
@@ -210,6 +243,7 @@ KDL_TYPE_RULE(Reduce, ReduceFault)
 KDL_TYPE_RULE(Contraction, ContractionFault)
 KDL_TYPE_RULE(MultiReduce, FoldFault)
 KDL_TYPE_RULE(Scan, ScanFault)
+KDL_TYPE_RULE(ScanInLoop, ScanInLoopFault)
 KDL_TYPE_RULE(Gather, GatherFault)
 KDL_TYPE_RULE(SlidingWindow, SlidingWindowFault)
 

@@ -110,7 +110,8 @@ std::string ElementwisePlaceFault(const Op& op) {
        around = around->parent_region()->parent()) {
     bool is_mapped = around->kind() == OpKind::While && IsTile(around->operand(0)->type()) &&
                      !around->operand(0)->type()->axes.empty();
-    if (around->kind() == OpKind::MultiReduce || around->kind() == OpKind::Scan || is_mapped)
+    if (around->kind() == OpKind::MultiReduce || around->kind() == OpKind::Scan ||
+        around->kind() == OpKind::ScanInLoop || is_mapped)
       return fmt::format("it is not allowed in a '{}' over the elements of tiles",
                          around->info().spelling);
   }

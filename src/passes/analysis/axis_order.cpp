@@ -26,16 +26,16 @@ std::optional<AxisId> WalkedAxis(const Value* index) {
 
 bool Folds(OpKind kind) {
   return kind == OpKind::Reduce || kind == OpKind::Contraction || kind == OpKind::MultiReduce ||
-         kind == OpKind::Scan || kind == OpKind::ReduceInLoop;
+         kind == OpKind::Scan || kind == OpKind::ReduceInLoop || kind == OpKind::ScanInLoop;
 }
 
-/// Returns the axes of the values that `op` reduces. For a reduction in an elementwise loop, these are the
-/// loop's axes.
+/// Returns the axes of the values that `op` reduces. For a reduction or scan in an elementwise loop, these are
+/// the loop's axes.
 AxisList FoldedFrom(const Op* op) {
   AxisList axes;
-  std::span<Value* const> values = op->kind() == OpKind::ReduceInLoop
-                                       ? op->parent_region()->parent()->operands()
-                                       : op->operands();
+  bool in_loop = op->kind() == OpKind::ReduceInLoop || op->kind() == OpKind::ScanInLoop;
+  std::span<Value* const> values =
+      in_loop ? op->parent_region()->parent()->operands() : op->operands();
   for (const Value* value : values)
     axes.insert(axes.end(), value->type()->axes.begin(), value->type()->axes.end());
   return axes;
@@ -43,8 +43,9 @@ AxisList FoldedFrom(const Op* op) {
 
 /// Returns the axes of the result over which `op` does not reduce.
 AxisList KeptAxes(const Op* op) {
-  AxisList kept = op->result(0)->type()->axes;
-  if (op->kind() == OpKind::Scan) std::erase(kept, op->attr<AttrKey::Axes>()[0]);
+  bool in_loop = op->kind() == OpKind::ScanInLoop;
+  AxisList kept = in_loop ? FoldedFrom(op) : op->result(0)->type()->axes;
+  if (in_loop || op->kind() == OpKind::Scan) std::erase(kept, op->attr<AttrKey::Axes>()[0]);
   return kept;
 }
 

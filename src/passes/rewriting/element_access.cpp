@@ -28,7 +28,7 @@ void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value
 /// Checks the indices of all lanes. If lanes are out of bounds, reports the first of them. Since indices
 /// ascend, that is lane 0 or the lane whose index equals the bound.
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
-  if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
+  if (access.is_checked || access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
   for (size_t d = LeadingDims(access.op); d < map.dims.size(); ++d) {
     Value* index = IndexValue(b, map.dims[d], access.index);

@@ -28,6 +28,8 @@ struct ElementAccess {
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
   Chunk chunk = {};
+  /// Whether all indices have been checked before.
+  bool is_checked = false;
   /// Whether to bypass caches; only for an aligned store of a full vector.
   bool past_caches = false;
 };

@@ -286,8 +286,9 @@ class TileAllocator {
     if (!splat) return;
     for (const Op* op : *elementwise->region()) {
       // The axes must not be reordered if an op may trap, since the first trap must stay first. Nor may they
-      // be reordered if an axis is reduced, since reduced axes must stay last.
-      if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
+      // be reordered if an axis is reduced or scanned, since the last axis depends on that.
+      if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop ||
+          op->kind() == OpKind::ScanInLoop)
         return;
     }
     size_t last = elementwise->operands().size() - 1;

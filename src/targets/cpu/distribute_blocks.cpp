@@ -7,6 +7,7 @@
 #include "passes/rewriting/block_loops.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/tile_selector.h"
 #include "targets/cpu/walks.h"
 
 // distribute-blocks: numbers the blocks of each `spmd`, and gives each core a consecutive range of these
@@ -31,7 +32,8 @@
 //
 // If no result depends on the length of an spmd's blocks, the blocks are made equally long, and short enough
 // that there are blocks for all cores. Blocks whose rows are read several times are made shorter if the rows
-// would otherwise not stay in the L1 cache. If a row takes several iterations of a loop, blocks have one row,
+// would otherwise not stay in the L1 cache. Blocks whose tiles cover whole dimensions have as many rows as fit
+// into the caches with the sizes at launch. If a row takes several iterations of a loop, blocks have one row,
 // so that memory is read in longer contiguous runs.
 //
 // If cores without blocks do nothing at all, the op `busy_cores` states the maximum number of blocks, so that
@@ -156,6 +158,22 @@ class Distributor {
     return builder_.Min(size, AtLeastOne(fitting));
   }
 
+  /// Returns the number of rows, at most `size`, whose tiles fit into a third of the memory for which blocks are
+  /// selected, but at least a granule. Long rows gain nothing from larger blocks, and the tensors from which they
+  /// are read should stay in the L1 cache, too.
+  Value* FittingRows(Value* size, const std::vector<RowTile>& tiles, Value* granule) {
+    Value* bytes = builder_.I64(0);
+    for (const RowTile& tile : tiles) {
+      Value* row = builder_.I64(tile.bytes);
+      for (Value* length : tile.sizes) row = builder_.Mul(row, length);
+      bytes = builder_.Add(bytes, row);
+    }
+    Value* budget = builder_.I64(StreamedTileBudget(facts_) / 3);
+    Value* fitting = builder_.Div(budget, AtLeastOne(bytes));
+    Value* granules = AtLeastOne(builder_.Div(fitting, granule));
+    return builder_.Min(size, builder_.Mul(granules, granule));
+  }
+
   /// Returns `size`, or 1 if the loop along the rows has more than one iteration.
   Value* OneWhereLong(Value* size, const Iterations& along) {
     auto here = [&](Value* end) {
@@ -204,6 +222,8 @@ class Distributor {
       Value* count = AtLeastOne(builder_.Min(wanted, most));
       Value* granules = CeilDiv(CeilDiv(length, count), granule);
       sizes[b] = AtLeastOne(builder_.Min(sizes[b], builder_.Mul(granules, granule)));
+      if (!walk.row_tiles[b].tiles.empty())
+        sizes[b] = FittingRows(sizes[b], walk.row_tiles[b].tiles, granule);
       if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
       if (facts_.asks_for_reads) {
         for (const Iterations& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);

@@ -27,6 +27,9 @@ struct ProcessorFacts : passes::TargetFacts {
   /// Whether software prefetches save time if contiguous data is read only once. On processors where they do
   /// not, few prefetches are emitted, and it is faster to read several rows at once.
   bool asks_for_reads = true;
+  /// Whether one instruction computes the maximum or minimum of floats with NaN and signed zeros as the
+  /// language defines it.
+  bool has_exact_extrema = false;
 };
 
 /// Returns the facts about the processor for which the current pass compiles. Only passes of the cpu family

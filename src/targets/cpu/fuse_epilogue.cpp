@@ -127,7 +127,7 @@ std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
     return {};
   if (!LeavesMemoryTo(loop, elementwise)) return {};
   for (const Op* op : *elementwise->region()) {
-    if (MayTrap(op)) return {};
+    if (MayTrap(op) || op->kind() == OpKind::ScanInLoop) return {};
   }
   Op* contraction = AccumulatorOf(loop, tile_buffers[0]);
   RegisterBlock block = RegisterBlock::ChooseFor(e, *contraction);

@@ -55,7 +55,8 @@ class ReductionFuser {
       : module_(module), order_(kernel) {}
 
   void FuseInto(Op* elementwise) {
-    if (!LastAxis(elementwise).Vectorizes()) return;
+    LastAxis last(elementwise);
+    if (!last.Vectorizes() || last.scan_axis()) return;
     std::vector<Op*> folds = FusibleReductions(elementwise);
     if (!folds.empty()) Take(elementwise, folds);
   }

@@ -179,6 +179,7 @@ ProcessorFacts LevelFacts(const Isa& isa, const Wanted& wanted) {
   facts.l2_bytes = isa.l2_bytes;
   facts.last_level_bytes = isa.last_level_bytes;
   facts.asks_for_reads = isa.asks_for_reads;
+  facts.has_exact_extrema = isa.arch != kX86;
   facts.least_masked_bytes = LeastMaskedBytes(isa);
   return facts;
 }

@@ -67,6 +67,11 @@ KDL_KERNEL_PASS(
     .summary = "computes with 8 or 16 bits where all values fit and only narrow results remain",
     .needs = {{&kFnsInlined, "the ranges of a fn's results are not known"}});
 
+KDL_KERNEL_PASS(NarrowIndices, .name = "narrow-indices",
+                .summary = "finds the first index at which a condition is true with 32 bits",
+                .needs = {{&kReductionOrderFixed, "the reduction must be in 64-lane order"},
+                          {&kTilesSelected, "a block must have fewer than 2^32 elements"}});
+
 KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",
                 .summary = "reduces tiles that are read once row by row, directly from memory",
                 .needs = {{&kBlocksDistributed, "the rows of a block are iterations of a loop"},
@@ -79,6 +84,12 @@ KDL_KERNEL_PASS(CacheWindows, .name = "cache-windows",
                     {&kReductionOrderFixed,
                      "only a reduction with a fixed order can read its elements from a window"},
                     {&kBoundsChecked, "a window is loaded only if its accesses are inside"}});
+
+KDL_KERNEL_PASS(
+    FuseScans, .name = "fuse-scans",
+    .summary =
+        "fuses a scan with the elementwise loops that compute its operands and use its results",
+    .needs = {{&kElementwiseFused, "a scan is fused with elementwise loops"}});
 
 KDL_KERNEL_PASS(
     FuseReductions, .name = "fuse-reductions",

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir/attr.h"
+#include "ir/lookup.h"
 #include "ir/module.h"
 #include "ir/op.h"
 #include "ir/op_kind.h"
@@ -42,6 +43,10 @@
 // whole factor. In that case, blocks may occupy half a cache more than the smallest blocks. If even the
 // smallest blocks do not fit into the cache, blocks may occupy a whole cache more. Since each block reads the
 // whole factor, blocks of one row would be the worst choice.
+//
+// A range over a whole dimension, such as `range c in C max 8192`, usually has far fewer elements than its
+// maximum. Unless the kernel contains a contraction, such a range counts as a dimension of unknown size. Where the dimension is larger at launch, the
+// pass distribute-blocks shortens the blocks again (Walk::row_tiles).
 //
 // All numbers are computed from the kernel, and none is measured, so a kernel gets the same tiles in every
 // run.
@@ -145,12 +150,15 @@ class Selection {
     }
     FindRowFolds();
     ir::Walk(kernel.body, [this](const ir::Op* op) { Study(op); });
+    ir::Walk(kernel.body, [this](const ir::Op* op) {
+      if (!contracts_ && IsWholeDimension(op)) whole_.insert(op->result()->type()->axes[0]);
+    });
     CollectTiles(kernel.body, {});
     transposes_ = std::any_of(choices_.begin(), choices_.end(),
                               [](const Choice& choice) { return choice.role.transposed(); });
     budget_ = static_cast<double>(contracts_    ? facts.l2_bytes * 3 / 2 + facts.l1_bytes
                                   : transposes_ ? facts.l2_bytes / 4
-                                                : facts.l1_bytes * 3 / 2);
+                                                : StreamedTileBudget(facts));
     for (Choice& choice : choices_) choice.steps = GrowthSteps(choice.role, facts, IsChained());
     least_ = MostBytes();
     room_ = RoomOfBlocks();
@@ -323,7 +331,8 @@ class Selection {
       }
       return kUnknownExtent;
     };
-    return std::clamp<int64_t>(Evaluate(extent, symbol).value_or(kUnknownExtent), 1, 1 << 20);
+    int64_t most = whole_.contains(axis) ? kUnknownExtent : 1 << 20;
+    return std::clamp<int64_t>(Evaluate(extent, symbol).value_or(kUnknownExtent), 1, most);
   }
 
   double TileBytes(ir::Type tile) {
@@ -409,6 +418,7 @@ class Selection {
   std::vector<std::set<ir::Type>> scopes_;  ///< for each innermost loop, the tiles in and around it
   std::set<AxisId> summed_;                 ///< axes that products reduce
   std::set<AxisId> kept_;
+  std::set<AxisId> whole_;  ///< axes that cover a dimension whose size is known at launch
   std::set<const ir::Op*> row_folds_;
   /// The reductions in `row_folds_` whose accumulators may stay in the L1 cache.
   std::vector<const ir::Op*> cached_folds_;
@@ -441,6 +451,13 @@ class CacheTileSelector final : public passes::TileSelector {
 };
 
 }  // namespace
+
+int64_t StreamedTileBudget(const ProcessorFacts& facts) { return facts.l1_bytes * 3 / 2; }
+
+bool IsWholeDimension(const ir::Op* op) {
+  return op->kind() == ir::OpKind::MakeBlock && !ir::ConstantOf(op->operand(1)) &&
+         ir::ConstantOf(op->operand(0)) == 0;
+}
 
 std::unique_ptr<const passes::TileSelector> MakeTileSelector(const ProcessorFacts& facts) {
   return std::make_unique<CacheTileSelector>(facts);

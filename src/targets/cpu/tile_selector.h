@@ -11,4 +11,10 @@ namespace kdl::cpu {
 /// describes the model.
 std::unique_ptr<const passes::TileSelector> MakeTileSelector(const ProcessorFacts& facts);
 
+/// Returns how many bytes of tiles should fit into the caches if the kernel contains no contraction.
+int64_t StreamedTileBudget(const ProcessorFacts& facts);
+
+/// Whether the op makes a block that covers a dimension whose size is known only at launch.
+bool IsWholeDimension(const ir::Op* op);
+
 }  // namespace kdl::cpu

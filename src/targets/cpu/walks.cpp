@@ -11,6 +11,7 @@
 #include "passes/rewriting/block_loops.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/own_elements.h"
+#include "targets/cpu/tile_selector.h"
 
 namespace kdl::cpu {
 
@@ -145,6 +146,52 @@ std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Val
   return iterations;
 }
 
+/// Returns the axes that cover whole dimensions, with the sizes of the dimensions.
+std::map<ir::AxisId, Value*> WholeDimensions(const ir::Function& kernel, const Op* spmd) {
+  std::map<ir::AxisId, Value*> sizes;
+  ir::Walk(kernel.body, [&](Op* op) {
+    if (IsWholeDimension(op) && IsBefore(op->operand(1), spmd))
+      sizes[op->result()->type()->axes[0]] = op->operand(1);
+  });
+  return sizes;
+}
+
+bool IsSequentialContraction(const Op* op) {
+  return op->kind() == OpKind::Contraction &&
+         op->attr<ir::AttrKey::Order>() != ir::OrderKind::Lanes64;
+}
+
+/// Returns the tiles in the spmd whose rows along the binder's axis cover whole dimensions. Contractions select
+/// blocks for the largest sizes, so there are none in kernels with contractions.
+RowTiles RowTilesOf(const ir::Function& kernel, Op* spmd, const Value* binder,
+                    const AxisOrder& order) {
+  bool is_row = binder->type()->kind == ir::TypeKind::Block;
+  if (!is_row || AnyBelow(kernel.body, IsSequentialContraction)) return {};
+  ir::AxisId row = binder->type()->axes[0];
+  const std::map<ir::AxisId, Value*> whole = WholeDimensions(kernel, spmd);
+  std::set<ir::Type> types;
+  RowTiles rows;
+  ir::Walk(spmd->region(), [&](Op* op) {
+    for (const Value* result : op->results()) {
+      ir::Type type = result->type();
+      if (!ir::IsTile(type) || !Contains(type->axes, row) || !types.insert(type).second) continue;
+      RowTile tile{Bytes(type->scalar), {}};
+      for (ir::AxisId axis : type->axes) {
+        if (axis == row) continue;
+        if (auto found = whole.find(axis); found != whole.end()) {
+          tile.sizes.push_back(found->second);
+        } else if (Size extent = kernel.axis(axis).extent; IsConstant(extent)) {
+          tile.bytes *= extent->value;
+        }
+      }
+      if (tile.sizes.empty()) continue;
+      if (order.Sorted(type->axes).back() == row) rows.are_vectorized = true;
+      rows.tiles.push_back(std::move(tile));
+    }
+  });
+  return rows;
+}
+
 /// The facts about a kernel and its processor that determine the order of blocks.
 struct KernelFacts {
   const ir::Function& kernel;
@@ -158,9 +205,12 @@ struct KernelFacts {
 Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
   size_t binders = ops[0]->region()->params().size();
   std::vector<size_t> stored(binders, SIZE_MAX);
-  Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
-            std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders),
-            std::vector<std::vector<Iterations>>(binders)};
+  Walk walk{std::vector<size_t>(binders),
+            std::vector<bool>(binders, true),
+            std::vector<int64_t>(binders, 1),
+            std::vector<std::vector<Rereads::Rows>>(binders),
+            std::vector<std::vector<Iterations>>(binders),
+            std::vector<RowTiles>(binders)};
   for (Op* op : ops) {
     walk.narrow = walk.narrow || IsNarrow(facts.kernel, op);
     for (size_t b = 0; b < binders; ++b) {
@@ -171,7 +221,11 @@ Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
       for (const Rereads::Rows& rows : facts.rereads.rows()) {
         if (rows.block == binder) walk.rereads[b].push_back(rows);
       }
-      if (ops.size() == 1) walk.row_loops[b] = RowLoops(facts.kernel, op, binder);
+      if (ops.size() != 1) continue;
+      walk.row_loops[b] = RowLoops(facts.kernel, op, binder);
+      walk.row_tiles[b] = RowTilesOf(facts.kernel, op, binder, facts.order);
+      const RowTiles& rows = walk.row_tiles[b];
+      if (!rows.tiles.empty() && !rows.are_vectorized) walk.granule[b] = 1;
     }
   }
   for (size_t b = 0; b < binders && ops.size() > 1; ++b) {

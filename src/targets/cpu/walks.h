@@ -17,6 +17,18 @@ struct Iterations {
   int64_t extent;
 };
 
+/// The bytes of a row of a tile: `bytes` times the product of `sizes`.
+struct RowTile {
+  int64_t bytes;
+  std::vector<ir::Value*> sizes;  ///< known at launch, and available before the spmd
+};
+
+/// The tiles in an spmd that have the rows of a block. Each row covers a whole dimension.
+struct RowTiles {
+  std::vector<RowTile> tiles;
+  bool are_vectorized = false;  ///< whether the rows are in the lanes of vectors
+};
+
 /// Describes how the blocks of an `spmd` may be formed and numbered. All `spmd`s over the same domain have
 /// the same block order, so a core gets the same blocks in each of them.
 struct Walk {
@@ -34,6 +46,9 @@ struct Walk {
   /// partial results). With blocks of several rows, a core would go to the next row after each iteration, but
   /// prefetches are effective only along a single row.
   std::vector<std::vector<Iterations>> row_loops;
+  /// For each binder, the tiles whose rows cover whole dimensions; empty if there are none. The selected block
+  /// size assumes short rows, so blocks of long rows are shortened at launch.
+  std::vector<RowTiles> row_tiles;
   /// Whether blocks store only short runs of memory. If so, each core should get its own part of the
   /// outermost binder's range.
   bool narrow = false;

@@ -7,9 +7,6 @@
 
 namespace kdl::cpu {
 
-namespace {
-
-/// Whether the region can run on vectors, because nothing in it branches or may trap.
 bool CombinesVectors(const Op* op) {
   for (const Op* inner : *op->region()) {
     bool runs = inner->info().has(ir::kTerminator) ||
@@ -19,6 +16,8 @@ bool CombinesVectors(const Op* op) {
   }
   return true;
 }
+
+namespace {
 
 /// Returns the size of the widest scalar type in the region's vectors.
 int64_t CombinedBytes(const Op* op) {

@@ -4,6 +4,7 @@
 
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
@@ -47,6 +48,9 @@ LastAxis::LastAxis(const Op* elementwise, bool by_steps)
   axis_ = elementwise->operands().back()->type()->axes[0];
   const auto& yielded = elementwise->region()->terminator()->operands();
   only_folds_ = !yielded.empty() && std::ranges::all_of(yielded, IsFolded);
+  for (const Op* op : *elementwise->region()) {
+    if (op->kind() == OpKind::ScanInLoop) scan_axis_ = op->attr<AttrKey::Axes>()[0];
+  }
   for (const Op* op : *elementwise->region()) Study(op);
   if (!stepped_.empty()) {
     std::optional<std::vector<StepGroup>> groups = GroupSteps(elementwise, stepped_);
@@ -60,10 +64,10 @@ LastAxis::LastAxis(const Op* elementwise, bool by_steps)
 }
 
 /// Whether the op must stay in the loop over the axis. That is the case if it may trap or write, if its
-/// result varies along the axis, or if it reads a result that varies.
+/// result varies along the axis, or if it reads a result that varies. A scan changes its accumulators.
 bool LastAxis::MustStay(const Op* op) const {
-  if (MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::Update ||
-      op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
+  if (MayTrap(op) || op->kind() == OpKind::ScanInLoop || op->kind() == OpKind::Store ||
+      op->kind() == OpKind::Update || op->kind() == OpKind::Prefetch || op->kind() == OpKind::Yield)
     return true;
   return std::ranges::any_of(op->results(), [&](const Value* v) { return !IsUniform(v); }) ||
          std::ranges::any_of(OutsideOperands(op),
@@ -91,8 +95,19 @@ void LastAxis::StudyWhile(const Op* op) {
   if (MayTrap(op) && !IsUniform(region->param(0))) Scatter(op, Obstacle::Kind::TrapInLoop);
 }
 
+/// Analyzes a scan, whose accumulators are vectors along the axis. It cannot be vectorized along its own axis.
+void LastAxis::StudyScan(const Op* op) {
+  for (const Value* result : op->results()) varying_.insert(result);
+  for (const Value* param : op->region()->params()) Count(param->type()->scalar);
+  for (const Op* inner : *op->region()) {
+    for (const Value* result : inner->results()) Count(result->type()->scalar);
+  }
+  if (scan_axis_ == axis_ || !CombinesVectors(op)) scattered_ = true;
+}
+
 void LastAxis::Study(const Op* op) {
   if (op->kind() == OpKind::While) return StudyWhile(op);
+  if (op->kind() == OpKind::ScanInLoop) return StudyScan(op);
   bool varies = std::any_of(op->operands().begin(), op->operands().end(),
                             [&](const Value* operand) { return !IsUniform(operand); });
   if (op->kind() == OpKind::Element) {
@@ -169,6 +184,9 @@ void LastAxis::StudyAccess(const Op* op) {
     across_.push_back(op);
   } else if (by_steps_ && mask.empty() && WalksBySteps(op)) {
     return;
+  } else if (is_load && mask.empty() && op->attr<AttrKey::BoundsMode>() != BoundsMode::Else) {
+    gathered_.push_back(op);
+    obstacles_.push_back({op, ObstacleOfAccess(op)});
   } else {
     Scatter(op, ObstacleOfAccess(op));
   }
@@ -201,7 +219,8 @@ Obstacle::Kind LastAxis::ObstacleOfAccess(const Op* op) const {
 /// Whether the elements of an access that goes to a different row in each iteration can be transposed in
 /// registers. The last dimension must be indexed only by an axis of the loop other than its last one, and no
 /// element may be out of bounds. The indices must be known before the body begins, so that rows can be loaded
-/// before the body or stored after it. The accesses in `Across()` must be either all loads or all stores.
+/// before the body or stored after it. The accesses in `Across()` must be either all loads or all stores, unless
+/// the body has scans.
 bool LastAxis::WalksRows(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;
@@ -221,8 +240,11 @@ bool LastAxis::WalksRows(const Op* op) {
     }
   }
   auto axis = static_cast<size_t>(found - points.begin());
-  bool agrees = across_.empty() || (across_axis_ == axis && across_[0]->kind() == op->kind());
-  if (!agrees) return false;
+  if (scan_axis_) {
+    if (elementwise_->operand(axis)->type()->axes[0] != *scan_axis_) return false;
+  } else if (!across_.empty() && (across_axis_ != axis || across_[0]->kind() != op->kind())) {
+    return false;
+  }
   across_axis_ = axis;
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -39,15 +40,21 @@ class LastAxis {
   /// With `by_steps`, accesses whose elements are a few elements apart are vectors, too.
   explicit LastAxis(const ir::Op* elementwise, bool by_steps = false);
 
+  /// Returns the axis of the body's scans, if it has any.
+  std::optional<ir::AxisId> scan_axis() const { return scan_axis_; }
   /// Whether the body can run on vectors of several elements.
-  bool Vectorizes() const { return !scattered_ && across_.empty(); }
+  bool Vectorizes() const { return !scattered_ && across_.empty() && gathered_.empty(); }
   /// Whether the body can run on vectors if the loads or stores in `Across()` are transposed. Each of these
   /// goes from row to row along the last axis and is contiguous along a different axis, which is the same for
-  /// all of them.
-  bool Transposes() const { return !scattered_ && !across_.empty(); }
+  /// all of them. If the body has scans, that is the axis of the scans.
+  bool Transposes() const { return !scattered_ && !across_.empty() && gathered_.empty(); }
   /// Returns why the body can run neither on vectors nor transposed; empty if it can.
   const std::vector<Obstacle>& Obstacles() const { return obstacles_; }
   const std::vector<const ir::Op*>& Across() const { return across_; }
+  /// Whether the body could run on vectors if it did not have the loads in `Gathered()`. Their elements are
+  /// neither adjacent nor in adjacent rows.
+  bool Gathers() const { return !scattered_ && across_.empty() && !gathered_.empty(); }
+  const std::vector<const ir::Op*>& Gathered() const { return gathered_; }
   /// The position, among the elementwise loop's axes, of the axis along which the accesses in `Across()` are
   /// contiguous.
   size_t across_axis() const { return across_axis_; }
@@ -77,6 +84,7 @@ class LastAxis {
   bool MustStay(const ir::Op* op) const;
   void Study(const ir::Op* op);
   void StudyWhile(const ir::Op* op);
+  void StudyScan(const ir::Op* op);
   void StudyAccess(const ir::Op* op);
   void Scatter(const ir::Op* op, Obstacle::Kind why);
   Obstacle::Kind ObstacleOfAccess(const ir::Op* op) const;
@@ -89,10 +97,12 @@ class LastAxis {
   const ir::Op* elementwise_;
   const ir::Value* point_;
   ir::AxisId axis_;
-  bool only_folds_;         ///< whether all results are those of reductions
+  bool only_folds_;  ///< whether all results are those of reductions
+  std::optional<ir::AxisId> scan_axis_;
   bool scattered_ = false;  ///< whether the body must run element by element
   std::vector<Obstacle> obstacles_;
   std::vector<const ir::Op*> across_;
+  std::vector<const ir::Op*> gathered_;
   size_t across_axis_ = 0;
   bool by_steps_;
   std::vector<SteppedAccess> stepped_;

@@ -28,9 +28,10 @@ ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   return map;
 }
 
-/// Returns the accumulators after one more step. They are scalars, or vectors of `lanes` elements.
-Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
-               int64_t lanes) {
+}  // namespace
+
+Values StepOnce(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
+                int64_t lanes) {
   const ir::Region* region = op->region();
   ir::ValueMap map = Outside(e, region);
   for (size_t i = 0; i < accumulators.size(); ++i) {
@@ -51,6 +52,8 @@ Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Valu
     next.push_back(e.b.Splat(map.at(value), lanes));
   return next;
 }
+
+namespace {
 
 Values Inits(Expander& e, const Op* op, int64_t lanes) {
   Values inits;
@@ -94,7 +97,7 @@ class SequentialReduction {
       for (size_t i = 0; i < values_.size(); ++i)
         terms.push_back(
             LoadChunk(e_, values_[i], op_->operand(i)->type()->scalar, position_, chunk));
-      Values after = Stepped(e_, op_, before, terms, chunk.lanes);
+      Values after = StepOnce(e_, op_, before, terms, chunk.lanes);
       if (IsScan(op_))
         Store(op_->attr<AttrKey::Keep>() == ir::KeepKind::After ? after : before, chunk);
       return after;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
@@ -111,6 +112,7 @@ Value* ElementwiseLoopBody::Lane(Value* old) {
 
 ElementAccess ElementwiseLoopBody::AccessHere(const Op* op, const Chunk& chunk) {
   ElementAccess access{op, e_.Scalar(TensorOf(op)), {}, nullptr, nullptr, chunk};
+  access.is_checked = checked_ && checked_->contains(op);
   for (Value* index : IndexOf(op)) access.index.push_back(At(index));
   return access;
 }
@@ -201,7 +203,99 @@ void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
   ExpandPrefetch(e_, access, op->attr<ir::AttrKey::Intent>());
 }
 
+namespace {
+
+/// Returns the sum without its constant terms, which are added to `constant`.
+Value* WithoutConstants(ir::Builder& b, Value* sum, int64_t& constant) {
+  const Op* def = sum->def();
+  if (!def || def->kind() != OpKind::Add) return sum;
+  for (size_t i : {0, 1}) {
+    std::optional<int64_t> term = ConstantOf(def->operand(i));
+    if (!term) continue;
+    constant += *term;
+    return WithoutConstants(b, def->operand(1 - i), constant);
+  }
+  Value* first = WithoutConstants(b, def->operand(0), constant);
+  Value* second = WithoutConstants(b, def->operand(1), constant);
+  bool unchanged = first == def->operand(0) && second == def->operand(1);
+  return unchanged ? sum : b.Add(first, second);
+}
+
+}  // namespace
+
+/// Returns the indices of all lanes in a narrower integer type, without computing them in 64 bits. Constants are
+/// added to the numbers of the lanes, so that all vectors of an iteration use the same splat.
+Value* ElementwiseLoopBody::NarrowIndices(Scalar scalar) {
+  int64_t constant = 0;
+  Value* base = WithoutConstants(e_.b, At(elementwise_->region()->params().back()), constant);
+  Value* numbers = e_.b.Make(OpKind::LaneNumbers, {}, e_.VectorType(Scalar::I64, chunk_.lanes));
+  Value* offsets = e_.b.Cast(e_.b.Add(numbers, e_.b.I64(constant)), scalar);
+  return e_.b.Add(e_.b.Splat(e_.b.Cast(base, scalar), chunk_.lanes), offsets);
+}
+
+namespace {
+
+/// A comparison of the bits of a float that varies along a row with bits that do not.
+struct BitComparison {
+  Value* number;
+  Value* bits;
+};
+
+/// Returns the parts of the op if it is such a comparison, and the bits are known at the start of a row.
+std::optional<BitComparison> BitComparisonOf(const LastAxis& last, const Op* op) {
+  if (op->kind() != OpKind::Eq) return std::nullopt;
+  for (size_t i : {0, 1}) {
+    const Op* to_bits = op->operand(i)->def();
+    Value* bits = op->operand(1 - i);
+    const Op* maker = bits->def();
+    bool fits =
+        to_bits && to_bits->kind() == OpKind::ToBits && !last.IsUniform(op->operand(i)) &&
+        last.IsUniform(bits) &&
+        (!maker || maker->parent_region() != op->parent_region() || last.IsInvariant(maker));
+    if (fits) return BitComparison{to_bits->operand(0), bits};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Value* ElementwiseLoopBody::NumberOf(Value* bits) {
+  Value* at = At(bits);
+  return e_.b.Make(OpKind::FromBits, {at},
+                   e_.ScalarType(Bytes(at->type()->scalar) == 4 ? Scalar::F32 : Scalar::F64));
+}
+
+Value* ElementwiseLoopBody::AreBitsOrdinary() {
+  Value* ordinary = nullptr;
+  for (const Op* op : *elementwise_->region()) {
+    std::optional<BitComparison> comparison = BitComparisonOf(last_, op);
+    if (!comparison) continue;
+    Value* number = NumberOf(comparison->bits);
+    Value* is_number = e_.b.Eq(number, number);
+    Value* no_zero = e_.b.Ne(number, e_.b.Bits(number->type()->scalar, 0));
+    Value* fits = e_.b.And(is_number, no_zero);
+    ordinary = ordinary ? e_.b.And(ordinary, fits) : fits;
+  }
+  return ordinary;
+}
+
+/// Expands ops that have a faster form on vectors. Returns null for others.
+Value* ElementwiseLoopBody::ExpandFaster(Op* op) {
+  if (chunk_.lanes == 1) return nullptr;
+  bool is_index =
+      op->kind() == OpKind::Cast && op->operand(0) == elementwise_->region()->params().back();
+  if (is_index && IsInteger(op->result()->type()->scalar) &&
+      Bytes(op->result()->type()->scalar) <= 4)
+    return NarrowIndices(op->result()->type()->scalar);
+  if (!compares_numbers_) return nullptr;
+  std::optional<BitComparison> comparison = BitComparisonOf(last_, op);
+  if (!comparison) return nullptr;
+  Value* number = NumberOf(comparison->bits);
+  return e_.b.Eq(Lane(comparison->number), number);
+}
+
 Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
+  if (Value* faster = ExpandFaster(op)) return faster;
   Value* copy = ExpandInLanes(e_, op, [&](Value* operand) { return Lane(operand); });
   copy->set_name(op->result()->name());
   return copy;
@@ -238,6 +332,20 @@ void ElementwiseLoopBody::ExpandWhile(Op* op) {
   StandFor(op, copy, map_);
 }
 
+/// Advances the accumulators of a scan by the current point.
+void ElementwiseLoopBody::ExpandScan(const Op* op) {
+  auto first = accumulators.begin() + static_cast<std::ptrdiff_t>(scanned_);
+  Values before(first, first + static_cast<std::ptrdiff_t>(op->results().size()));
+  Values terms;
+  for (Value* value : op->Segment(ir::ScanInLoopOp::at_values)) terms.push_back(Lane(value));
+  Values after = StepOnce(e_, op, before, terms, chunk_.lanes);
+  std::ranges::copy(after, first);
+  scanned_ += after.size();
+  bool keeps_after = op->attr<AttrKey::Keep>() == ir::KeepKind::After;
+  for (size_t i = 0; i < after.size(); ++i)
+    map_[op->result(i)] = keeps_after ? after[i] : before[i];
+}
+
 void ElementwiseLoopBody::ExpandAssert(Op* op) {
   ir::AssertOp assertion(op);
   Values mask;
@@ -249,14 +357,19 @@ void ElementwiseLoopBody::ExpandAssert(Op* op) {
   e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
 }
 
+void ElementwiseLoopBody::StoreResult(size_t i, Value* element) {
+  if (!tile_buffers_[i].buffer) return;
+  auto store = [&] { StoreChunk(e_, Lane(element), tile_buffers_[i], position_, chunk_); };
+  Value* condition = i < store_conditions.size() ? store_conditions[i] : nullptr;
+  condition ? MakeIf(e_.b, condition, store) : store();
+}
+
 void ElementwiseLoopBody::ExpandOp(Op* op) {
   const StepGroup* group = chunk_.lanes == 1 ? nullptr : last_.StepGroupOf(op);
   if (group) {
     ExpandStepped(*group, op);
   } else if (op->kind() == OpKind::Yield) {
-    for (size_t i = 0; i < op->operands().size(); ++i)
-      if (tile_buffers_[i].buffer)
-        StoreChunk(e_, Lane(op->operand(i)), tile_buffers_[i], position_, chunk_);
+    for (size_t i = 0; i < op->operands().size(); ++i) StoreResult(i, op->operand(i));
   } else if (op->kind() == OpKind::Element) {
     map_[op->result()] = ElementChunk(op->operand(0));
   } else if (op->kind() == OpKind::ReduceInLoop) {
@@ -271,6 +384,8 @@ void ElementwiseLoopBody::ExpandOp(Op* op) {
     ExpandUpdateOp(op);
   } else if (op->kind() == OpKind::While) {
     ExpandWhile(op);
+  } else if (op->kind() == OpKind::ScanInLoop) {
+    ExpandScan(op);
   } else if (op->kind() == OpKind::Assert) {
     ExpandAssert(op);
   } else {

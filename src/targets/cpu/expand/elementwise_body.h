@@ -2,6 +2,7 @@
 
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "targets/cpu/analysis/last_axis.h"
@@ -47,6 +48,7 @@ class ElementwiseLoopBody {
   void Expand(const Chunk& chunk, Wanted&& wanted) {
     chunk_ = chunk;
     stepped_.clear();
+    scanned_ = 0;
     for (ir::Op* op : *elementwise_->region()) {
       if (!wanted(op)) continue;
       e_.b.set_loc(op->loc());
@@ -60,12 +62,32 @@ class ElementwiseLoopBody {
     make();
     map_ = std::move(around);
   }
+  /// The accumulators of all scans in the body: before `Expand` those before the current point, and after it
+  /// those after the point.
+  Values accumulators;
+  /// For each result, a bool that says whether its element at the current point is stored; null if it always is.
+  Values store_conditions;
+  /// The body emits no prefetches from now on.
+  void StopLookingAhead() { looks_ahead_ = false; }
   /// Returns the term of a reduction for the chunk that was expanded last.
   ir::Value* Term(ir::Value* term) { return Lane(term); }
   void Bind(const ir::Value* old, ir::Value* value) { map_[old] = value; }
 
   /// Makes the body use `value` for the elements of `tile` from now on, and emit no prefetches.
   void Give(const ir::Value* tile, ir::Value* value);
+  /// Calls `make`, in which the indices of these accesses need no checks.
+  template <class Make>
+  void WithoutChecks(const std::unordered_set<const ir::Op*>& accesses, Make&& make) {
+    checked_ = &accesses;
+    make();
+    checked_ = nullptr;
+  }
+  /// If the body compares bits of floats with bits that are the same for a whole row, returns whether the latter
+  /// are those of numbers other than zero. Such numbers are equal if and only if their bits are. Returns null
+  /// if there is no such comparison.
+  ir::Value* AreBitsOrdinary();
+  /// Sets whether these comparisons compare numbers instead of bits.
+  void CompareNumbers(bool compares) { compares_numbers_ = compares; }
   /// Sets the number of elements that the current iteration processes before the next chunk.
   void ComeTo(int64_t before) { before_ = before; }
 
@@ -104,9 +126,14 @@ class ElementwiseLoopBody {
   void StoreStepped(const StepGroup& group, const ir::Op* op, ir::Value* value);
   void ExpandStoreOp(ir::Op* op);
   void ExpandUpdateOp(ir::Op* op);
+  ir::Value* NarrowIndices(kdl::Scalar scalar);
+  ir::Value* NumberOf(ir::Value* bits);
+  ir::Value* ExpandFaster(ir::Op* op);
   ir::Value* ExpandElementwise(ir::Op* op);
   void ExpandWhile(ir::Op* op);
+  void ExpandScan(const ir::Op* op);
   void ExpandAssert(ir::Op* op);
+  void StoreResult(size_t i, ir::Value* element);
   void ExpandOp(ir::Op* op);
 
   Expander& e_;
@@ -120,7 +147,10 @@ class ElementwiseLoopBody {
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;
   bool is_permuted_ = false;  ///< whether points are in lanes in the order of PointOf
-  int64_t before_ = 0;        ///< the number of elements of the current iteration before the chunk
+  bool compares_numbers_ = false;
+  /// The accesses whose indices have been checked; null if there are none.
+  const std::unordered_set<const ir::Op*>* checked_ = nullptr;
+  int64_t before_ = 0;  ///< the number of elements of the current iteration before the chunk
   struct {
     const ir::Value* tile = nullptr;
     ir::Value* value = nullptr;
@@ -129,6 +159,8 @@ class ElementwiseLoopBody {
   Chunk chunk_;
   /// The vectors that the groups of the chunk have loaded or computed, or will store.
   std::unordered_map<const StepGroup*, Values> stepped_;
+  size_t scanned_ =
+      0;  ///< the number of accumulators of the scans that the current chunk has passed
   ir::ValueMap map_;
 };
 
@@ -152,6 +184,21 @@ struct RowStart {
   ir::Value* agrees;
 };
 RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming);
+
+// scan_loop.cpp
+/// Runs an elementwise loop that has scans.
+void ExpandScanLoop(ElementwiseLoopBody& body);
+
+// gathered_rows.cpp
+/// Runs a row of an elementwise loop that gathers elements. The body must be at the start of the row.
+void RunGathered(ElementwiseLoopBody& body, const Window& row);
+
+// checked_rows.cpp
+/// Returns the accesses whose indices must be checked, but can be checked once for a whole row.
+std::unordered_set<const ir::Op*> CheckedAlongRow(const ElementwiseLoopBody& body);
+/// Emits the condition that these accesses are in bounds for a whole row. The body must be at the start of it.
+ir::Value* IsRowInside(ElementwiseLoopBody& body, const std::unordered_set<const ir::Op*>& accesses,
+                       const Window& row);
 
 // groups.cpp
 /// Whether the result of the elementwise loop is stored in groups, which interleave several rows.

@@ -23,7 +23,9 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
     return ExpandElementwiseLoopOnRegisters(e, op, tile);
   ElementwiseLoopBody body(e, op);
   bool has_interior = false;
-  if (MakesGroups(body)) {
+  if (body.last().scan_axis()) {
+    ExpandScanLoop(body);
+  } else if (MakesGroups(body)) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);

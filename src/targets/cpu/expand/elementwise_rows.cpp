@@ -79,6 +79,16 @@ void ElementwiseRows::BeginRow() {
 }
 
 void ElementwiseRows::RunRow(const Window& window) {
+  if (lanes_ == 1 && body_.last().Gathers()) return RunGathered(body_, window);
+  std::unordered_set<const Op*> checked = CheckedAlongRow(body_);
+  if (lanes_ == 1 || checked.empty()) return RunChunks(window);
+  Value* inside = IsRowInside(body_, checked, window);
+  MakeIf(
+      e_.b, inside, [&] { body_.WithoutChecks(checked, [&] { RunChunks(window); }); },
+      [&] { RunChunks(window); });
+}
+
+void ElementwiseRows::RunChunks(const Window& window) {
   if (streaming_.large) return RunStreamed(window);
   MakeChunks(e_, axis_, window, lanes_, body_.position(), Body(), !TouchesTensors());
 }
@@ -108,7 +118,10 @@ void ElementwiseRows::RunFolds() {
     if (!AddsIntegers(fold)) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
   }
   LaneWalk walk{.folds = made, .bytes = bytes, .position = body_.position(), .kept = body_.axes()};
+  walk.may_repeat = MayRepeat();
   walk.row = [&] { BeginRow(); };
+  walk.may_be_faster = [&] { return body_.AreBitsOrdinary(); };
+  walk.set_faster = [&](bool faster) { body_.CompareNumbers(faster); };
   walk.terms = [&](const Chunk& chunk, int64_t before) {
     body_.ComeTo(before);
     std::vector<Values> terms;
@@ -127,16 +140,29 @@ void ElementwiseRows::RunFolds() {
   FoldAllInLanes(e_, walk);
 }
 
-Value* ElementwiseRows::ComeFromMemory() {
+bool ElementwiseRows::IsSimple() const {
   constexpr size_t kMostOps = 8;
-  if (e_.facts.asks_for_reads) return nullptr;
-  std::vector<const Op*> loads;
   size_t ops = 0;
   for (const Op* op : *body_.elementwise()->region()) {
     if (op->kind() == OpKind::Yield || op->kind() == OpKind::ReduceInLoop) continue;
-    if (op->kind() == OpKind::Load) loads.push_back(op);
     bool simple = op->kind() == OpKind::Load || op->info().has(ir::kPure);
-    if (!simple || !op->regions().empty() || ++ops > kMostOps) return nullptr;
+    if (!simple || !op->regions().empty() || ++ops > kMostOps) return false;
+  }
+  return true;
+}
+
+bool ElementwiseRows::MayRepeat() const {
+  bool keeps_tile = std::ranges::any_of(
+      body_.tile_buffers(), [](const TileBuffer& tile) { return tile.buffer != nullptr; });
+  return IsSimple() && !keeps_tile &&
+         std::ranges::none_of(body_.folds(), [](const auto& fold) { return fold.into != nullptr; });
+}
+
+Value* ElementwiseRows::ComeFromMemory() {
+  if (e_.facts.asks_for_reads || !IsSimple()) return nullptr;
+  std::vector<const Op*> loads;
+  for (const Op* op : *body_.elementwise()->region()) {
+    if (op->kind() == OpKind::Load) loads.push_back(op);
   }
   bool again = std::ranges::any_of(
       loads, [&](const Op* load) { return e_.rereads.HasRowsOf(TensorOf(load)); });

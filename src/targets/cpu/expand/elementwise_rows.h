@@ -29,6 +29,7 @@ class ElementwiseRows {
   void StopStreaming() { streaming_ = {}; }
 
  private:
+  void RunChunks(const Window& window);
   bool TouchesTensors() const;
   /// Expands the rest of the body for one chunk, then calls `after`.
   template <class After>
@@ -43,6 +44,10 @@ class ElementwiseRows {
   std::function<void(const Chunk&)> Body();
   /// Emits loops that also carry the accumulators of the reductions.
   void RunFolds();
+  /// Whether the body only loads and computes, with few ops.
+  bool IsSimple() const;
+  /// Whether rows may be reduced a second time.
+  bool MayRepeat() const;
   /// Emits the condition that rows come from memory rather than from a cache, and that the body has few ops.
   /// In that case, hardware prefetchers work better along several rows than along one. Returns null if the
   /// condition is never true, for example if an earlier loop has left the rows in a cache, or if a later loop

@@ -203,6 +203,10 @@ void ExpandFold(Expander& e, const ir::Op* op);
 // combine.cpp
 /// Expands a reduction or scan with a region, in sequential order.
 void ExpandCombine(Expander& e, const ir::Op* op);
+/// Returns the accumulators of a reduction or scan with a region after one more step. They are scalars, or
+/// vectors of `lanes` elements.
+Values StepOnce(Expander& e, const ir::Op* op, const Values& accumulators, const Values& terms,
+                int64_t lanes);
 
 // registers.cpp
 void StoreRegisters(Expander& e, const ir::Op* put);

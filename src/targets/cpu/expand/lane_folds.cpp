@@ -32,6 +32,11 @@
 // row at a time. Most accumulators of these rows pass through the L1 cache, which takes less time than access
 // to memory.
 
+//
+// On processors whose instructions for the maximum ignore NaN and the signs of zeros, a maximum of floats is
+// computed with these instructions first, and NaN are watched for. If there was a NaN, or if the result is a
+// zero, the row is reduced again exactly. The same applies to minima.
+
 namespace kdl::cpu {
 
 namespace {
@@ -41,6 +46,8 @@ constexpr int64_t kLanes = 64;
 constexpr int64_t kMostVectors = 32;
 // The minimum number of rows to process together; two are slower than one.
 constexpr int64_t kFewestRows = 4;
+// The number of vectors that record NaN, so that consecutive terms do not wait for each other.
+constexpr size_t kWatches = 2;
 // If a row has at least this many elements, the cost of starting the row is small.
 constexpr int64_t kShortestRun = 512;
 
@@ -59,12 +66,19 @@ class LaneFolds {
   /// Returns the reduced values of the element at the position, one for each reduction.
   Values Fold() {
     if (adds_integers_) return FoldIntegers();
-    Values lanes = MakeElementwiseLoop(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
-                                       [&](const Values& carried) -> Values {
-                                         if (walk_.row) walk_.row();
-                                         return Row(carried);
-                                       });
-    return Finished(lanes);
+    bool may_watch = walk_.may_repeat && std::ranges::any_of(walk_.folds, [this](const auto& fold) {
+                       return MayWatch(fold);
+                     });
+    if (!may_watch) return FoldExactly();
+    watches_ = true;
+    Values lanes = FoldLanes();
+    Value* is_exact = nullptr;
+    Values quick = FinishedQuickly(lanes, is_exact);
+    watches_ = false;
+    Values folded = MakeIf(
+        e_.b, is_exact, TypesOf(quick), [&] { return quick; }, [&] { return FoldExactly(); });
+    folded[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Likely>(1));
+    return folded;
   }
 
   /// Computes the reductions for each element of the axes that are kept, and stores the result of each
@@ -109,6 +123,86 @@ class LaneFolds {
         static_cast<uint64_t>(std::max<int64_t>(e.Extent(walk.folds[0].folded.back()), 1));
     width = std::max(least, std::min(width, static_cast<int64_t>(std::bit_ceil(extent))));
     return std::min(kLanes, width);
+  }
+
+  Values FoldExactly() { return Finished(FoldLanes()); }
+
+  /// Returns the accumulators of all reductions after the last term.
+  Values FoldLanes() {
+    return MakeElementwiseLoop(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
+                               [&](const Values& carried) -> Values {
+                                 if (walk_.row) walk_.row();
+                                 return RowInFasterWay(carried);
+                               });
+  }
+
+  Values RowInFasterWay(const Values& carried) {
+    Value* is_faster = walk_.may_be_faster ? walk_.may_be_faster() : nullptr;
+    if (!is_faster) return Row(carried);
+    return MakeIf(
+        e_.b, is_faster, TypesOf(carried),
+        [&] {
+          walk_.set_faster(true);
+          Values after = Row(carried);
+          walk_.set_faster(false);
+          return after;
+        },
+        [&] { return Row(carried); });
+  }
+
+  /// Whether the reduction is a maximum or minimum of floats that is computed faster by watching for NaN.
+  bool MayWatch(const Accumulation& fold) const {
+    const ir::Attr* kind = fold.op->FindAttr(AttrKey::Reduction);
+    if (!kind || e_.facts.has_exact_extrema || !IsFloat(fold.acc)) return false;
+    auto reduction = fold.op->attr<AttrKey::Reduction>();
+    return reduction == ir::ReductionKind::Max || reduction == ir::ReductionKind::Min;
+  }
+  bool Watches(const Accumulation& fold) const { return watches_ && MayWatch(fold); }
+
+  /// Returns the number of accumulators of the reduction, including the vectors that record NaN.
+  size_t Slots(const Accumulation& fold) const { return vectors_ + (Watches(fold) ? kWatches : 0); }
+
+  /// Returns the larger (or smaller) one of two floats, neither of which is NaN. Zeros count as equal.
+  Value* Extremum(const Accumulation& fold, Value* a, Value* b) {
+    bool largest = fold.op->attr<AttrKey::Reduction>() == ir::ReductionKind::Max;
+    return e_.b.Select(largest ? e_.b.Gt(a, b) : e_.b.Lt(a, b), a, b);
+  }
+
+  /// Returns the type of the vectors that record NaN. Their lanes are as wide as those of the floats.
+  ir::Type WatchType(const Accumulation& fold) {
+    return e_.VectorType(Bytes(fold.acc) == 4 ? Scalar::I32 : Scalar::I64, width_);
+  }
+
+  Value* Watch(const Accumulation& fold, Value* before, Value* term) {
+    Scalar scalar = WatchType(fold)->scalar;
+    Value* all = e_.b.Splat(e_.b.Int(scalar, -1), width_);
+    Value* none = e_.b.Splat(e_.b.Int(scalar, 0), width_);
+    return e_.b.Or(before, e_.b.Select(e_.b.Ne(term, term), all, none));
+  }
+
+  /// Returns the results of reductions that were computed with watches, and whether they are exact.
+  Values FinishedQuickly(std::span<Value* const> lanes, Value*& is_exact) {
+    Values results;
+    auto first = lanes.begin();
+    for (const Accumulation& fold : walk_.folds) {
+      auto after = first + static_cast<std::ptrdiff_t>(vectors_);
+      if (!Watches(fold)) {
+        results.push_back(Finish(fold, Values(first, after)));
+        first = after;
+        continue;
+      }
+      auto end = after + static_cast<std::ptrdiff_t>(kWatches);
+      auto extremum = [&](Value* a, Value* b) { return Extremum(fold, a, b); };
+      auto any = [this](Value* a, Value* b) { return e_.b.Or(a, b); };
+      results.push_back(CombineLanes(Values(first, after), extremum));
+      Value* nan = CombineLanes(Values(after, end), any);
+      Value* no_nan = e_.b.Eq(nan, e_.b.Int(nan->type()->scalar, 0));
+      Value* no_zero = e_.b.Ne(results.back(), e_.b.Bits(fold.acc, 0));
+      Value* exact = e_.b.And(no_nan, no_zero);
+      is_exact = is_exact ? e_.b.And(is_exact, exact) : exact;
+      first = end;
+    }
+    return results;
   }
 
   /// Consecutive elements of an axis whose rows are processed together.
@@ -287,6 +381,10 @@ class LaneFolds {
   /// initial value, the other lanes from its identity.
   Values Start(const Accumulation& fold) {
     Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
+    if (Watches(fold)) {
+      Value* none = e_.b.Splat(e_.b.Int(WatchType(fold)->scalar, 0), width_);
+      lanes.resize(Slots(fold), none);
+    }
     if (fold.into) {
       Value* into = ReadAt(e_, fold.into, walk_.position);
       lanes[0] = e_.b.Select(ChunkOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
@@ -353,27 +451,40 @@ class LaneFolds {
     std::vector<Values> terms = walk_.terms(chunk, static_cast<int64_t>(vector) * width_);
     auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
     for (size_t i = 0; i < walk_.folds.size(); ++i) {
-      for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), walk_.folds[i].acc);
-      Value* stepped = walk_.folds[i].step(*lane, terms[i]);
-      *lane = chunk.mask ? e_.b.Select(chunk.mask, stepped, *lane) : stepped;
-      lane += static_cast<std::ptrdiff_t>(vectors_);
+      const Accumulation& fold = walk_.folds[i];
+      for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), fold.acc);
+      auto keep = [&](Value*& before, Value* after) {
+        before = chunk.mask ? e_.b.Select(chunk.mask, after, before) : after;
+      };
+      if (Watches(fold)) {
+        Value*& watch = *(lane - static_cast<std::ptrdiff_t>(vector) +
+                          static_cast<std::ptrdiff_t>(vectors_ + vector % kWatches));
+        keep(watch, Watch(fold, watch, terms[i][0]));
+        keep(*lane, Extremum(fold, terms[i][0], *lane));
+      } else {
+        keep(*lane, fold.step(*lane, terms[i]));
+      }
+      lane += static_cast<std::ptrdiff_t>(Slots(fold));
     }
   }
 
   /// Combines lane l with lane l + 32, then with lane l + 16, and so on, and finally with lane l + 1.
   Value* Finish(const Accumulation& fold, Values lanes) {
-    for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
-      for (size_t v = 0; v < vectors / 2; ++v)
-        lanes[v] = fold.combine(lanes[v], lanes[v + vectors / 2]);
+    return CombineLanes(std::move(lanes), fold.combine);
+  }
+
+  Value* CombineLanes(Values lanes, const std::function<Value*(Value*, Value*)>& combine) {
+    for (size_t vectors = lanes.size(); vectors > 1; vectors /= 2) {
+      for (size_t v = 0; v < vectors / 2; ++v) lanes[v] = combine(lanes[v], lanes[v + vectors / 2]);
     }
     Value* folded = lanes[0];
     while (ir::IsVector(folded->type())) {
-      ir::Type half = e_.VectorType(fold.acc, ir::Lanes(folded->type()) / 2);
+      ir::Type half = e_.VectorType(folded->type()->scalar, ir::Lanes(folded->type()) / 2);
       auto part = [&](int64_t number) {
         return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
       };
       Value* low = part(0);
-      folded = fold.combine(low, part(1));
+      folded = combine(low, part(1));
     }
     return folded;
   }
@@ -384,6 +495,7 @@ class LaneFolds {
   int64_t width_;   ///< the number of lanes in a vector
   size_t vectors_;  ///< the number of vectors for the lanes of one reduction
   bool adds_integers_;
+  bool watches_ = false;  ///< whether extrema of floats are computed by watching for NaN
 };
 
 }  // namespace
@@ -401,6 +513,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
                                                   : TileBuffer());
   Position position;
   LaneWalk walk{.folds = {what}, .bytes = Bytes(what.acc), .position = position};
+  walk.may_repeat = true;
   walk.terms = [&](const Chunk& chunk, int64_t /*before*/) {
     Values terms;
     for (size_t i = 0; i < tile_buffers.size(); ++i) {

@@ -21,6 +21,12 @@ struct LaneWalk {
   /// Returns the terms of each reduction for the chunk at the position. `before` is the number of elements
   /// that the current iteration processes before this chunk.
   std::function<std::vector<Values>(const Chunk&, int64_t before)> terms = {};
+  /// Returns a bool that says whether a faster way to compute the terms of the row may be used, or null if there
+  /// is none; `set_faster` then chooses the way. Both may be empty.
+  std::function<ir::Value*()> may_be_faster = {};
+  std::function<void(bool)> set_faster = {};
+  /// Whether the terms may be computed again, because that takes little time and has no effect.
+  bool may_repeat = false;
   /// A bool that says whether several rows are processed together; null if they never are.
   ir::Value* together = nullptr;
 };
