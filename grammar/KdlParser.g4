@@ -115,7 +115,7 @@ returnStmt : RETURN expr? SEMI ;
 
 syncStmt : SYNC SEMI ;
 
-rangeStmt : RANGE name IN expr (MAX expr)? SEMI ;
+rangeStmt : RANGE name (IN expr (MAX expr)? | OVER expr (IN expr)?) SEMI ;
 
 domainStmt : DOMAIN name ASSIGN LPAREN extent (COMMA extent)* RPAREN SEMI ;
 

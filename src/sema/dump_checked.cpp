@@ -20,20 +20,22 @@ std::string Term(const IndexTerm& term, const SourceManager& sources) {
                                          : fmt::format("{}*{}", ToString(term.coefficient), what);
 }
 
+std::string Sum(const IndexDim& dim, const SourceManager& sources) {
+  std::string sum;
+  for (const IndexTerm& term : dim.terms) {
+    sum += fmt::format("{}{}", sum.empty() ? "" : " + ", Term(term, sources));
+  }
+  if (dim.terms.empty() || !IsConstant(dim.offset, 0)) {
+    sum += fmt::format("{}{}", sum.empty() ? "" : " + ", ToString(dim.offset));
+  }
+  return sum;
+}
+
 std::string Access(const IndexInfo& index, const SourceManager& sources) {
   std::string text = index.old ? "old " : "";
   text += fmt::format("{}[", index.base->name.text());
-  for (size_t i = 0; i < index.dims.size(); ++i) {
-    const IndexDim& dim = index.dims[i];
-    std::string sum;
-    for (const IndexTerm& term : dim.terms) {
-      sum += fmt::format("{}{}", sum.empty() ? "" : " + ", Term(term, sources));
-    }
-    if (dim.terms.empty() || !IsConstant(dim.offset, 0)) {
-      sum += fmt::format("{}{}", sum.empty() ? "" : " + ", ToString(dim.offset));
-    }
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", sum);
-  }
+  for (size_t i = 0; i < index.dims.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", Sum(index.dims[i], sources));
   return text + "]";
 }
 
@@ -55,6 +57,11 @@ std::string Details(const ExprInfo& info, const SourceManager& sources) {
 std::string RangeText(const Entity& entity, const SourceManager& sources) {
   const RangeFacts& facts = entity.range;
   std::string text;
+  if (facts.window != nullptr) {
+    std::string end =
+        facts.hi != nullptr ? fmt::format(" in {}", sources.text(facts.hi->span)) : "";
+    return fmt::format("over {}{} by {}", Sum(*facts.window, sources), end, ToString(facts.extent));
+  }
   if (facts.domain == nullptr && facts.hi == nullptr && facts.parent == nullptr) {
     return facts.extent != nullptr ? fmt::format("by {}", ToString(facts.extent)) : "of a call";
   }

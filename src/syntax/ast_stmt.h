@@ -90,11 +90,12 @@ struct ContinueStmt : StmtOf<StmtKind::Continue> {};
 struct ReturnStmt : StmtOf<StmtKind::Return> {
   const Expr* value = nullptr;  ///< may be null
 };
-/// A range declaration: `range d in D max m;`
+/// A range declaration: `range d in D max m;` or `range p over i + r in H;`
 struct RangeStmt : StmtOf<StmtKind::Range> {
   Ident name;
-  const Expr* extent = nullptr;
-  const Expr* max = nullptr;  ///< may be null
+  const Expr* window = nullptr;  ///< the sum after `over`, or null
+  const Expr* extent = nullptr;  ///< null only if there is a window
+  const Expr* max = nullptr;     ///< may be null
 };
 /// A domain declaration: `domain blocks = (M by BM, N by BN);`
 struct DomainStmt : StmtOf<StmtKind::Domain> {

@@ -273,8 +273,10 @@ Stmt* BuildReturn(Builder& builder, Span span, P::ReturnStmtContext* node) {
 Stmt* BuildRange(Builder& builder, Span span, P::RangeStmtContext* node) {
   auto* stmt = builder.MakeStmt<RangeStmt>(span);
   stmt->name = BuildIdent(builder, node->name());
-  stmt->extent = BuildExpr(builder, node->expr(0));
-  if (node->MAX() != nullptr) stmt->max = BuildExpr(builder, node->expr(1));
+  size_t next = 0;
+  if (node->OVER() != nullptr) stmt->window = BuildExpr(builder, node->expr(next++));
+  if (node->IN() != nullptr) stmt->extent = BuildExpr(builder, node->expr(next++));
+  if (node->MAX() != nullptr) stmt->max = BuildExpr(builder, node->expr(next));
   return stmt;
 }
 

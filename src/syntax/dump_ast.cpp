@@ -347,7 +347,8 @@ class Dumper {
   }
   void Dump(const RangeStmt& stmt) {
     Begin(stmt, "range " + stmt.name.name.str());
-    Dump(stmt.extent);
+    Dump(stmt.window, "over");
+    Dump(stmt.extent, stmt.window != nullptr ? "in" : "");
     Dump(stmt.max, "max");
   }
   void Dump(const DomainStmt& stmt) {

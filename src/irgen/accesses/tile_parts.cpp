@@ -47,6 +47,7 @@ struct Taken {
   ir::AxisList over;
   Value* otherwise = nullptr;
   Value* mask = nullptr;
+  bool is_inside = false;
 };
 
 Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
@@ -62,7 +63,9 @@ Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
   if (taken.mask) mask.push_back(taken.mask);
   for (const Value* value : otherwise) axes = ir::UnionAxes(axes, value->type()->axes);
   for (const Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
-  ir::BoundsMode bounds_mode = taken.otherwise ? ir::BoundsMode::Else : ir::BoundsMode::Guard;
+  ir::BoundsMode bounds_mode = taken.otherwise   ? ir::BoundsMode::Else
+                               : taken.is_inside ? ir::BoundsMode::Proven
+                                                 : ir::BoundsMode::Guard;
   ir::Type type = gen.builder.types().Tile(taken.tile->type()->scalar, std::move(axes));
   return gen.builder
       .Create(OpKind::Gather, {{taken.tile}, taken.index, otherwise, mask}, {type},
@@ -139,10 +142,11 @@ Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
   for (const sema::IndexDim& dim : part.dims) taken.index.push_back(IndexValue(gen, dim, nullptr));
   if (part.otherwise)
     taken.otherwise = Round(gen, GenExpr(gen, part.otherwise), tile->type()->scalar);
+  taken.is_inside = part.is_inside;
   bool is_within = true;
   for (size_t i = 0; i < part.dims.size(); ++i)
     is_within = is_within && IsWithin(gen, part.ranges[i], part.dims[i]);
-  if (!part.otherwise && !is_within) taken.mask = gen.Mask();
+  if (!part.otherwise && !is_within && !part.is_inside) taken.mask = gen.Mask();
   return Take(gen, taken, expr.span);
 }
 

@@ -13,6 +13,7 @@
 #include "irgen/statements/flow.h"
 #include "irgen/statements/loop_bounds.h"
 #include "irgen/statements/loops.h"
+#include "irgen/statements/ranges.h"
 #include "irgen/statements/tensor_views.h"
 #include "irgen/statements/watch.h"
 #include "irgen/walk/generate.h"
@@ -162,39 +163,6 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   if (target && gen.Info(target).part) return AssignPart(gen, assign, *target);
   if (target) return AssignElements(gen, assign, *target);
   AssignVar(gen, assign, var);
-}
-
-/// Generates the check of `range c in C max 8192;`: a launch is rejected if C is larger than 8192.
-void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
-  RequireSizes(gen, domain, ir::CompareKind::Le, most,
-               fmt::format("{} <= {}", ToString(domain), ToString(most)));
-}
-
-/// Traps if a number is larger than the range's `max`. Used for numbers that are not sizes of tensors.
-void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
-  Value* bound = gen.builder.Add(GenSize(gen, most), gen.builder.I64(1));
-  gen.builder.Create(ir::OpKind::Check, {{size}, {bound}}, {},
-                     {ir::MakeAttr<ir::AttrKey::Dimension>(0),
-                      ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(range.span))});
-}
-
-void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
-  const sema::Entity* entity = gen.checked.Info(&range).entities.at(0);
-  ir::AxisId axis = gen.RangeAxis(entity);
-  Value* zero = gen.builder.I64(0);
-  Size domain = entity->range.domain;
-  Value* size =
-      domain ? GenSize(gen, domain) : gen.builder.Cast(GenExpr(gen, range.extent), Scalar::I64);
-  bool is_launched = gen.function.kind != ir::FunctionKind::Fn;
-  if (range.max && domain && is_launched) {
-    RequireRangeFits(gen, domain, entity->range.extent);
-  } else if (range.max) {
-    CheckRangeFits(gen, range, size, entity->range.extent);
-  }
-  Value* block =
-      gen.builder.Make(ir::OpKind::MakeBlock, {zero, size, zero}, gen.builder.types().Block(axis));
-  SetName(block, entity->name);
-  gen.blocks[entity] = block;
 }
 
 /// In a kernel, generates a push, a pop whose tile is unused, or a call of a fn that contains pushes or pops.

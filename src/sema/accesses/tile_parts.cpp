@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sema/accesses/index_dim.h"
+#include "sema/accesses/windows.h"
 #include "sema/walk/expr.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
@@ -55,6 +56,19 @@ Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Ty
   return ValueType(tile.scalar, UnionOf(ranges, Missing(tile.ranges, part.ranges)));
 }
 
+/// Checks the indices along ranges with windows. If the tile has only such ranges, all indices are inside.
+bool CheckWindows(FunctionState& state, PartInfo& part) {
+  bool ok = true;
+  part.is_inside = part.otherwise == nullptr;
+  for (size_t i = 0; i < part.ranges.size(); ++i) {
+    bool has_window = part.ranges[i]->range.window != nullptr;
+    part.is_inside = part.is_inside && has_window;
+    if (has_window && !CheckIndexInWindow(state, *part.ranges[i], part.dims[i], part.otherwise))
+      ok = false;
+  }
+  return ok;
+}
+
 /// Returns whether an index of an assigned subtile is allowed. The index may be a single element, or a range
 /// (possibly shifted or reversed) that the tile does not already have.
 bool IsAssignable(const FunctionState& state, const PartInfo& part, size_t number,
@@ -98,6 +112,7 @@ Type CheckTilePart(FunctionState& state, const syntax::IndexExpr& index, ExprInf
   auto* part = state.module.arena.Make<PartInfo>(PartInfo{});
   Type type = tile.is_error() ? Type{} : CheckIndices(state, index, tile, *part);
   part->otherwise = index.otherwise;
+  if (!type.is_error() && !CheckWindows(state, *part)) type = Type{};
   info.part = part;
   return index.otherwise == nullptr ? type
                                     : CheckOtherwise(state, index.otherwise, std::move(type));

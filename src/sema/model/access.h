@@ -57,6 +57,8 @@ struct PartInfo {
   std::vector<const Entity*> ranges;
   std::vector<IndexDim> dims;               ///< one for each of `ranges`
   const syntax::Expr* otherwise = nullptr;  ///< the value after `else`; may be null
+  /// Whether every index is known to select an element that exists.
+  bool is_inside = false;
 };
 
 }  // namespace kdl::sema

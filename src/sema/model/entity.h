@@ -32,6 +32,7 @@ std::string_view Describe(EntityKind kind);
 
 struct Entity;
 struct FileState;
+struct IndexDim;
 
 enum class TypeKind : uint8_t {
   Error,  ///< an error that has been reported; compatible with every type, so that nothing more is
@@ -79,6 +80,9 @@ struct RangeFacts {
   const Entity* parent = nullptr;
   /// For `range d in D max m`: one block covers the whole range, and the launch fails if domain > `extent`.
   bool whole = false;
+  /// For `range p over i + r in H`: the sum after `over`, which consists of ranges and sizes. The range has
+  /// the values of this sum for the current blocks. If `hi` is set, only those from 0 to hi - 1 exist.
+  const IndexDim* window = nullptr;
 };
 
 /// What a loop variable or a dimension of a domain iterates over: the blocks of a range, or single indices.

@@ -205,7 +205,11 @@ void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
     case StmtKind::While:
       return walk.Visit(As<syntax::WhileStmt>(stmt).condition, "the condition of `while`");
     case StmtKind::Range:
-      return walk.Visit(As<syntax::RangeStmt>(stmt).extent, "the extent of a range");
+      for (const Expr* expr :
+           {As<syntax::RangeStmt>(stmt).window, As<syntax::RangeStmt>(stmt).extent}) {
+        if (expr != nullptr) walk.Visit(expr, "the extent of a range");
+      }
+      return;
     case StmtKind::Return:
       if (const Expr* value = As<syntax::ReturnStmt>(stmt).value) walk.Visit(value, "`return`");
       return;

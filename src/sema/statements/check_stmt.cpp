@@ -18,6 +18,7 @@
 #include "sema/statements/flow.h"
 #include "sema/statements/let.h"
 #include "sema/statements/loops.h"
+#include "sema/statements/ranges.h"
 #include "sema/statements/returns.h"
 #include "sema/statements/uniform.h"
 #include "sema/statements/updates.h"

@@ -10,6 +10,7 @@
 #include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
 #include "sema/statements/flow.h"
+#include "sema/statements/ranges.h"
 #include "sema/statements/uniform.h"
 #include "sema/types/attributes.h"
 #include "sema/types/extents.h"
@@ -28,13 +29,6 @@ using syntax::Expr;
 using syntax::Extent;
 using syntax::ForStmt;
 using syntax::FunctionKind;
-
-Entity* DeclareRange(FunctionState& state, const syntax::Ident& name, const RangeFacts& facts) {
-  Entity* entity = Declare(state, EntityKind::Range, name);
-  entity->type.kind = TypeKind::Range;
-  entity->range = facts;
-  return entity;
-}
 
 Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFacts& walk) {
   if (walk.blocked) return DeclareRange(state, name, walk.range);
@@ -272,25 +266,6 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   SettleReads(state);
   state.divergent -= divergent;
   state.conditions.resize(conditions);
-}
-
-void CheckRange(FunctionState& state, const syntax::RangeStmt& range) {
-  RangeFacts facts;
-  facts.whole = true;
-  facts.hi = range.extent;
-  bool ok = !CheckInteger(state, range.extent, "the extent of a range").is_error();
-  facts.domain = ok ? state.fn.exprs[range.extent].size : nullptr;
-  if (range.max != nullptr) {
-    facts.extent = CheckBlockSize(state, range.max, "the `max` of a range");
-  } else if (ok && facts.domain != nullptr && IsStatic(state, facts.domain)) {
-    facts.extent = facts.domain;
-  } else if (ok) {
-    state.diagnostics.Report(diag::RangeNeedsMax, range.extent->span, Quote(state, range.extent))
-        .Help(fmt::format("write `range {} in {} max 1024;`, or iterate over its blocks with `for`",
-                          range.name.name.text(), Quote(state, range.extent)));
-  }
-  if (!ok || facts.extent == nullptr) return DeclareFaulty(state, range.name);
-  state.fn.stmts[&range].entities = {DeclareRange(state, range.name, facts)};
 }
 
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt) {

@@ -5,7 +5,6 @@
 namespace kdl::sema {
 
 void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
-void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
 
 /// Decides which `@dynamic` loops use dynamic scheduling. Called when all loops are known.

@@ -16,9 +16,6 @@ namespace {
 using syntax::Expr;
 using syntax::Extent;
 
-/// Returns whether a block size or step may have this value.
-bool IsBlockSize(int64_t value) { return value >= 1 && value <= INT32_MAX; }
-
 /// Returns whether the extent cannot be checked. This is the case if it is a list, which is reported, or a
 /// name whose declaration has an error.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
@@ -116,6 +113,8 @@ std::optional<WalkFacts> CheckIndices(FunctionState& state, const Extent& extent
 }
 
 }  // namespace
+
+bool IsBlockSize(int64_t value) { return value >= 1 && value <= INT32_MAX; }
 
 Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view what) {
   bool at_run_time = AnySubexpression(expr, [&](const Expr* inner) {

@@ -8,6 +8,9 @@
 
 namespace kdl::sema {
 
+/// Returns whether a block size, a step or the extent of a tile may have this value.
+bool IsBlockSize(int64_t value);
+
 /// Checks a block size or another extent of a tile. It must be a compile-time constant greater than 0;
 /// otherwise, reports an error and returns null.
 Size CheckBlockSize(FunctionState& state, const syntax::Expr* expr, std::string_view what);
