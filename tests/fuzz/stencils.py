@@ -1,5 +1,6 @@
 """Random stencils: elements are computed from their neighbors, which may be out of bounds, and from sums over
-small windows. Rows are a little shorter or longer than vectors, and blocks are wide enough for an interior."""
+small windows. Rows are a little shorter or longer than vectors, and blocks are wide enough for an interior. Some
+stencils have steps, whose tiles have ranges over windows."""
 
 from names import Range, Tensor
 from products import Products
@@ -34,14 +35,21 @@ class Stencil:
         dims = tuple(r.size for r in self.ranges)
         self.windows = [(f"r{n}", self.pick([1, 2, 3, 5])) for n in range(self.pick([0, 0, 1, 1, len(dims)]))]
         taps = tuple(str(size) for _, size in self.windows) or ("4",)
+        self.steps = [f"v{n}" for n in range(self.pick([0, 0, 1, 1, 2]))]
+        self.lengths = {}
         self.result = Tensor("y", self.type, dims, self.pick(["out", "out", "inout"]))
         self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.pick([self.type, self.computed()]), taps, "in"), self.result]
 
     def kernel(self, name):
         at = ", ".join(r.name for r in self.ranges)
-        parts = [f"let n{k} = {self.neighbor()};\n" for k in range(self.random.randint(1, 5))]
-        value = f"n{len(parts) - 1}"
-        for k in range(len(parts) - 1):
+        loads = self.random.randint(1, 5)
+        parts = [f"let n{k} = {self.neighbor()};\n" for k in range(loads)]
+        for k, name_of_window in enumerate(self.steps):
+            parts += self.step(k, name_of_window)
+        value = "n0"
+        for k in range(len(self.steps)):
+            value = self.joined(value, f"m{k}")
+        for k in range(1, loads):
             value = self.joined(value, f"n{k}")
         if self.windows:
             parts.append(f"let s = {self.window_sum()};\n")
@@ -56,7 +64,39 @@ class Stencil:
         heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in self.ranges)
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         constants = [f"range {over} in {size};\n" for over, size in self.windows]
+        constants += [f"range {over} in {self.lengths[over]};\n" for over in self.steps]
         return text(f"kernel {name}({params}) {{\n", statements(constants), f"spmd for {heads} {{\n", statements(parts), "}\n", "}\n")
+
+    def step(self, number, over):
+        """Generates a tile over windows, and a value that is computed from it. All windows have the length of
+        the range `over`."""
+        length = self.lengths[over] = self.pick([1, 2, 3, 5])
+        before = self.random.randint(0, length - 1)
+        moved = [r for r in self.ranges if self.chance(0.7)] or self.ranges[-1:]
+        ends = {r.name: self.chance(0.6) for r in moved}
+        parts, inner = [], []
+        for r in self.ranges:
+            if r not in moved:
+                inner.append(r)
+                continue
+            window = Range(f"{r.name}w{number}", r.size, True, extent=r.extent)
+            end = f" in {r.size}" if ends[r.name] else ""
+            parts.append(f"range {window.name} over {r.name} + {over} - {before}{end};\n")
+            inner.append(window)
+        open_ranges = [w for r, w in zip(self.ranges, inner) if not ends.get(r.name, True)]
+        value = self.joined(self.neighbor(inner, open_ranges), self.neighbor(inner, open_ranges))
+        parts.append(f"let t{number} = {value}{self.pick(['', f' as {self.computed()}'])};\n")
+        otherwise = f" else {self.pick(['0', '0', '1'])}" if any(ends.values()) else ""
+        places = [f"{r.name} + {over} - {before}" for r in moved]
+        named = [f"{r.name}w{number}" for r in moved]
+        all_places = ", ".join(f"{n} = {p}" for n, p in zip(named, places))
+        result = f"{self.pick(['sum', 'max', 'min'])}(t{number}[{all_places}{otherwise}] over {over})"
+        for _ in range(self.random.randint(0, 3)):
+            at = [f"{n} = {r.name} + {self.random.randint(-before, length - 1 - before)}" for n, r in zip(named, moved)]
+            result = self.joined(result, f"t{number}[{', '.join(at)}{otherwise}]")
+        self.generator.shows["tile over a window"] += 1
+        parts.append(f"let m{number} = {result} as {self.computed()};\n")
+        return parts
 
     def computed(self):
         """Returns the type in which elements are computed."""
@@ -75,9 +115,11 @@ class Stencil:
         ways = [f"clamp({moved}, 0, {last})", f"max(min({moved}, {last}), 0)", f"min(max({moved}, 0), {last})"]
         return self.pick(ways), False
 
-    def neighbor(self):
-        found = [self.index(r) for r in self.ranges]
-        otherwise = f" else {self.pick(['0', '0', '1', '7'])}" if any(may_leave for _, may_leave in found) else ""
+    def neighbor(self, ranges=None, open_ranges=()):
+        """Generates a load. Some of `ranges` are windows; `open_ranges` go beyond the tensor."""
+        found = [self.index(r) for r in ranges or self.ranges]
+        may_leave = any(leaves for _, leaves in found) or bool(open_ranges)
+        otherwise = f" else {self.pick(['0', '0', '1', '7'])}" if may_leave else ""
         return self.converted(f"x[{', '.join(index for index, _ in found)}{otherwise}]")
 
     def window_sum(self):
