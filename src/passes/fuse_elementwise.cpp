@@ -208,6 +208,39 @@ class ElementwiseLoopMaker {
     return map_[operand] = element->result();
   }
 
+  /// Returns the element of a tile that a sliding window has at the current point.
+  Value* Neighbor(const Op* window) {
+    Value* tile = window->operand(0);
+    const AxisList over = window->attr<AttrKey::Axes>();
+    std::vector<Value*> point;
+    for (ir::AxisId axis : tile->type()->axes) {
+      auto at = std::ranges::find(over, axis);
+      point.push_back(at == over.end() ? Point(axis)
+                                       : Index(window, static_cast<size_t>(at - over.begin())));
+    }
+    return inner_
+        .Create(OpKind::Element, {{tile}, point}, {module_.types().ScalarOf(tile->type()->scalar)})
+        ->result();
+  }
+
+  /// Returns the index of a sliding window along one of its axes. The offset is added last, so that it can
+  /// become part of an address.
+  Value* Index(const Op* window, size_t dim) {
+    ir::Access access = window->attr<AttrKey::Access>();
+    auto blocks = window->Segment(ir::SlidingWindowOp::at_index);
+    Value* sum = nullptr;
+    for (const ir::AccessTerm& term : access.dims[dim].terms) {
+      Value* index = Point(blocks[term.operand]->type()->axes[0]);
+      if (!IsConstant(term.coefficient, 1))
+        index = inner_.Mul(inner_.SizeValue(term.coefficient), index);
+      sum = sum ? inner_.Add(sum, index) : index;
+    }
+    Size offset = access.dims[dim].offset;
+    if (sum && IsConstant(offset, 0)) return sum;
+    Value* constant = inner_.SizeValue(offset);
+    return sum ? inner_.Add(sum, constant) : constant;
+  }
+
   Value* Remade(Op* op) {
     ir::Loc here = inner_.loc();
     Copy(op);
@@ -224,6 +257,10 @@ class ElementwiseLoopMaker {
     inner_.set_loc(member->loc());
     if (member->kind() == OpKind::Iota || member->kind() == OpKind::Broadcast) {
       map_[member->result()] = At(member->operand(0));
+      return;
+    }
+    if (member->kind() == OpKind::SlidingWindow) {
+      map_[member->result()] = Neighbor(member);
       return;
     }
     // Values that are used in the op's regions are read once, before the op.
@@ -300,7 +337,7 @@ class Former {
     for (Op* op : *region) {
       if (!op->results().empty() && reloads_.RepeatedLoad(op->result())) continue;
       if (conditions_.Has(op)) continue;
-      bool is_pointwise = IsPointwise(op);
+      bool is_pointwise = IsPointwise(op) || IsNeighborRead(op);
       for (const ir::Region* nested : op->regions()) {
         if (!is_pointwise) FormInRegion(nested);
       }

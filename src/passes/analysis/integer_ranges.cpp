@@ -172,6 +172,7 @@ std::optional<Interval> IntegerRanges::ExactRangeOf(const Op* op) {
       return Interval{lo, hi};
     }
     case OpKind::Broadcast:
+    case OpKind::SlidingWindow:
     case OpKind::Cast:
       return IsFloat(op->operand(0)->type()->scalar) ? std::nullopt : RangeOf(op->operand(0));
     case OpKind::Neg: {

@@ -1,5 +1,7 @@
 #include "passes/analysis/points.h"
 
+#include <algorithm>
+
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -54,6 +56,23 @@ bool IsPointwise(const Op* op) {
   bool accesses =
       op->kind() == OpKind::Load || op->kind() == OpKind::Store || op->kind() == OpKind::Update;
   return (maps || accesses) && !op->HasAttr(ir::AttrKey::Copied) && !PointAxes(op).empty();
+}
+
+namespace {
+
+/// Returns whether a reduction reads the value, directly or after a conversion.
+bool IsReduced(const Value* value) {
+  return std::ranges::any_of(value->uses(), [](const ir::Use& use) {
+    OpKind kind = use.user->kind();
+    if (kind == OpKind::Cast || kind == OpKind::Flush) return IsReduced(use.user->result());
+    return kind == OpKind::Reduce || kind == OpKind::Contraction;
+  });
+}
+
+}  // namespace
+
+bool IsNeighborRead(const Op* op) {
+  return op->kind() == OpKind::SlidingWindow && !PointAxes(op).empty() && !IsReduced(op->result());
 }
 
 }  // namespace kdl::passes

@@ -11,4 +11,8 @@ ir::AxisList PointAxes(const ir::Op* op);
 /// but is not a block copy.
 bool IsPointwise(const ir::Op* op);
 
+/// Returns whether an elementwise loop can contain the op, although it reads elements of a tile at other points
+/// than its own: a sliding window that no reduction reads.
+bool IsNeighborRead(const ir::Op* op);
+
 }  // namespace kdl::passes

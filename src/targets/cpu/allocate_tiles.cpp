@@ -358,15 +358,16 @@ class TileAllocator {
       made.emplace_back(result,
                         lies ? tile_buffer : NewTileBuffer(elementwise, result->type(), axis));
     }
-    std::map<const Value*, Value*> read;
+    std::map<std::pair<const Value*, std::optional<AxisId>>, Value*> read;
     for (Op* op : *elementwise->region()) {
       for (size_t i = 0; i < op->operands().size(); ++i) {
         Value* tile = op->operand(i);
         if (!IsTileValue(tile)) continue;
-        Value*& tile_buffer = read[tile];
-        bool walks = by_vectors && op->kind() == OpKind::Element && HasAxis(tile, axis);
+        std::optional<AxisId> along;
+        if (by_vectors && op->kind() == OpKind::Element) along = last.MovesAlong(op);
+        Value*& tile_buffer = read[{tile, along}];
         if (!tile_buffer)
-          tile_buffer = walks ? Along(elementwise, tile, axis) : tile_buffers_.at(tile);
+          tile_buffer = along ? Along(elementwise, tile, *along) : tile_buffers_.at(tile);
         Read(elementwise, op, i, tile_buffer);
       }
     }

@@ -9,6 +9,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
+#include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/passes.h"
 
@@ -75,7 +76,7 @@ Op* OnlyReader(const Value* tile) {
     if (use.user->kind() != OpKind::Element || elementwise->kind() != OpKind::Elementwise)
       return nullptr;
     if (elementwise->parent_region() != tile->def()->parent_region() ||
-        (reader && reader != elementwise))
+        (reader && reader != elementwise) || !ReadsOwnPoints(elementwise, use.user))
       return nullptr;
     reader = elementwise;
   }

@@ -9,6 +9,7 @@
 #include "ir/builder.h"
 #include "ir/comparisons.h"
 #include "ir/op_info.h"
+#include "ir/views.h"
 #include "passes/analysis/integer_ranges.h"
 #include "passes/rewriting/drop_unused.h"
 #include "passes/rewriting/rewrite.h"
@@ -44,6 +45,7 @@ bool MayBeNarrow(OpKind kind, int bits) {
     case OpKind::Max:
     case OpKind::Select:
     case OpKind::Broadcast:
+    case OpKind::SlidingWindow:
       return true;
     case OpKind::Mul:
     case OpKind::Div:
@@ -55,8 +57,10 @@ bool MayBeNarrow(OpKind kind, int bits) {
   }
 }
 
-/// Returns the operands that are integers of the type that may become narrower: not the condition of a select.
+/// Returns the operands that are integers of the type that may become narrower: not the condition of a select,
+/// and not the blocks of a sliding window.
 std::vector<Value*> NumbersOf(const Op* op) {
+  if (op->kind() == OpKind::SlidingWindow) return {op->operand(ir::SlidingWindowOp::at_tile)};
   std::vector<Value*> numbers(op->operands().begin(), op->operands().end());
   if (op->kind() == OpKind::Select) numbers.erase(numbers.begin());
   return numbers;

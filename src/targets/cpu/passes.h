@@ -50,6 +50,12 @@ KDL_KERNEL_PASS(
               {&kGroupReductionsLowered, "groups run their blocks in order, on whichever core"}},
     .gives = {&kBlocksDistributed});
 
+KDL_KERNEL_PASS(ExtendWindows, .name = "extend-windows",
+                .summary = "lets stencils read tiles over windows without checks and copies",
+                .needs = {
+                    {&kBlocksDistributed, "windows depend on the sizes of the distributed blocks"},
+                    {&kTilesSelected, "a longer window must fit the extent of its axis"}});
+
 KDL_KERNEL_PASS(
     UnrollWindows, .name = "unroll-windows",
     .summary = "unrolls reductions over small windows, so that they need no tile of terms",

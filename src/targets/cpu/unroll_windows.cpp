@@ -60,6 +60,7 @@ bool IsCheap(const Op* op) {
     case OpKind::Iota:
     case OpKind::Broadcast:
     case OpKind::Load:
+    case OpKind::SlidingWindow:
       return true;
     default:
       return ir::IsComparison(op->kind());
@@ -125,11 +126,20 @@ class SmallWindow {
   std::vector<Extent> axes_;
 };
 
-/// Returns whether the load's index moves along both an axis of the window and another axis in one dimension:
+bool IsRead(const Op* op) {
+  return op->kind() == OpKind::Load || op->kind() == OpKind::SlidingWindow;
+}
+
+size_t IndexSegment(const Op* read) {
+  return read->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
+                                      : size_t{ir::SlidingWindowOp::at_index};
+}
+
+/// Returns whether the read's index moves along both an axis of the window and another axis in one dimension:
 /// because it is the sum of two ranges, or because it is computed from both.
-bool MovesWithResult(const Op* load, const SmallWindow& window) {
-  auto index = IndexOf(load);
-  ir::Access access = load->attr<AttrKey::Access>();
+bool MovesWithResult(const Op* read, const SmallWindow& window) {
+  auto index = read->Segment(IndexSegment(read));
+  ir::Access access = read->attr<AttrKey::Access>();
   return std::ranges::any_of(access.dims, [&](const ir::AccessDim& dim) {
     bool in_window = false;
     bool around = false;
@@ -143,16 +153,21 @@ bool MovesWithResult(const Op* load, const SmallWindow& window) {
   });
 }
 
-/// Returns whether adjacent elements of the result need elements of the load's tensor that are adjacent or a few
-/// elements apart. If not, their loads would not be vectors.
-bool IsNearlyContiguous(const Op* load, const SmallWindow& window) {
-  auto index = IndexOf(load);
-  ir::Access access = load->attr<AttrKey::Access>();
-  return std::ranges::all_of(access.dims.back().terms, [&](const ir::AccessTerm& term) {
-    bool steps = IsConstant(term.coefficient) && term.coefficient->value >= 1 &&
-                 term.coefficient->value <= kLargestStep;
-    return window.HasAxisOf(index[term.operand]) || steps;
-  });
+/// Returns whether adjacent elements of the result need elements of the tensor or tile that are adjacent or, in a
+/// tensor, a few elements apart. If not, their loads would not be vectors. Any axis of a tile may be contiguous.
+bool IsNearlyContiguous(const Op* read, const SmallWindow& window) {
+  auto index = read->Segment(IndexSegment(read));
+  ir::Access access = read->attr<AttrKey::Access>();
+  int64_t most = read->kind() == OpKind::Load ? kLargestStep : 1;
+  auto is_dim = [&](const ir::AccessDim& dim) {
+    return std::ranges::all_of(dim.terms, [&](const ir::AccessTerm& term) {
+      bool steps = IsConstant(term.coefficient) && term.coefficient->value >= 1 &&
+                   term.coefficient->value <= most;
+      return window.HasAxisOf(index[term.operand]) || steps;
+    });
+  };
+  return read->kind() == OpKind::Load ? is_dim(access.dims.back())
+                                      : std::ranges::all_of(access.dims, is_dim);
 }
 
 /// Returns the window's axis along the rows of the load's tensor if adjacent elements of the result need elements
@@ -200,10 +215,12 @@ struct Terms {
     are_cheap = op && IsCheap(op) && !MayTrap(op) && !op->HasAttr(AttrKey::Copied);
     if (!are_cheap || op->kind() == OpKind::Iota) return;
     ++ops;
-    if (op->kind() == OpKind::Load) {
+    if (IsRead(op)) {
       is_moving = is_moving || MovesWithResult(op, window);
       are_cheap = IsNearlyContiguous(op, window);
-      if (std::optional<AxisId> axis = AxisInSteps(op, window)) in_row = axis;
+      bool is_load = op->kind() == OpKind::Load;
+      if (std::optional<AxisId> axis = is_load ? AxisInSteps(op, window) : std::nullopt)
+        in_row = axis;
     }
     for (const Value* operand : op->operands()) {
       if (operand->type()->kind != ir::TypeKind::Block) Visit(operand, window);
@@ -211,9 +228,11 @@ struct Terms {
   }
 };
 
-/// Returns whether the reduction computes its terms one after another in the accumulator's type.
+/// Returns whether the reduction computes its terms one after another in the accumulator's type. The order of
+/// integers does not matter.
 bool IsPlain(const Op* op) {
-  if (op->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return false;
+  bool is_sequential = op->attr<AttrKey::Order>() == ir::OrderKind::Sequential;
+  if (!is_sequential && IsFloat(op->attr<AttrKey::Acc>())) return false;
   if (op->kind() == OpKind::Reduce) return true;
   ir::ContractionOp contraction(const_cast<Op*>(op));
   Scalar acc = op->attr<AttrKey::Acc>();
@@ -315,7 +334,7 @@ class Unroller {
 
   Value* Make(ir::Builder& b, Op* op, const WindowPoint& point) {
     if (op->kind() == OpKind::Iota) return b.I64(point.at(op->result()->type()->axes[0]));
-    if (op->kind() == OpKind::Load) return MakeLoad(b, op, point);
+    if (IsRead(op)) return MakeRead(b, op, point);
     if (op->kind() == OpKind::Broadcast) {
       Value* value = At(op->operand(0), point);
       AxisList axes = window_.Without(op->result()->type()->axes);
@@ -328,10 +347,10 @@ class Unroller {
     return passes::CloneRetyped(op, b, map)->result();
   }
 
-  /// Makes a load at one point of the window, whose index becomes part of the offsets.
-  Value* MakeLoad(ir::Builder& b, Op* op, const WindowPoint& point) {
+  /// Makes a read at one point of the window, whose index becomes part of the offsets.
+  Value* MakeRead(ir::Builder& b, Op* op, const WindowPoint& point) {
     ir::Access access = op->attr<AttrKey::Access>();
-    auto index = IndexOf(op);
+    auto index = op->Segment(IndexSegment(op));
     std::vector<Value*> kept;
     for (ir::AccessDim& dim : access.dims) {
       std::vector<ir::AccessTerm> terms;
@@ -353,16 +372,18 @@ class Unroller {
     auto segments = passes::SegmentsOf(op, [&](Value* value) {
       return value->type()->kind == ir::TypeKind::Block ? value : At(value, point);
     });
-    segments[ir::LoadOp::at_index] = kept;
+    segments[IndexSegment(op)] = kept;
     AxisList axes = window_.Without(op->result()->type()->axes);
     ir::Type type = module_.types().Tile(op->result()->type()->scalar, axes);
-    Value* load = passes::MakeOne(b, OpKind::Load, segments, type, op->attrs());
-    load->def()->SetAttr(ir::MakeAttr<AttrKey::Access>(access));
+    Value* read = passes::MakeOne(b, op->kind(), segments, type, op->attrs());
+    read->def()->SetAttr(ir::MakeAttr<AttrKey::Access>(access));
     // The elements of a whole block exist.
-    if (axes.empty() && op->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Clip)
-      load->def()->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven));
-    load->set_name(op->result()->name());
-    return load;
+    bool is_clipped =
+        op->kind() == OpKind::Load && op->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Clip;
+    if (axes.empty() && is_clipped)
+      read->def()->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven));
+    read->set_name(op->result()->name());
+    return read;
   }
 
   ir::Module& module_;

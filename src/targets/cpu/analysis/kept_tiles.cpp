@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
+#include "targets/cpu/analysis/last_axis.h"
 
 namespace kdl::cpu {
 
@@ -10,8 +11,8 @@ bool IsElementHere(const Op* elementwise, const Value* value) {
   const Op* def = value->def();
   if (!def || def->kind() != OpKind::Element || def->parent_region() != elementwise->region())
     return false;
-  size_t axes = def->operand(0)->type()->axes.size();
-  return axes == elementwise->operands().size();
+  return ReadsOwnPoints(elementwise, def) &&
+         def->operand(0)->type()->axes.size() == elementwise->operands().size();
 }
 
 namespace {

@@ -41,6 +41,12 @@ bool ComesFromMemory(const Value* value, std::unordered_set<const Value*>& visit
 
 }  // namespace
 
+bool ReadsOwnPoints(const Op* elementwise, const Op* element) {
+  const AxisList walked = WalkedAxes(elementwise);
+  return std::ranges::all_of(element->operand(0)->type()->axes,
+                             [&](AxisId axis) { return Contains(walked, axis); });
+}
+
 LastAxis::LastAxis(const Op* elementwise, bool by_steps)
     : elementwise_(elementwise),
       point_(elementwise->region()->params().back()),
@@ -111,7 +117,7 @@ void LastAxis::Study(const Op* op) {
   bool varies = std::any_of(op->operands().begin(), op->operands().end(),
                             [&](const Value* operand) { return !IsUniform(operand); });
   if (op->kind() == OpKind::Element) {
-    varies = HasAxis(op->operand(0), axis_);
+    StudyElement(op);
   } else if (op->kind() == OpKind::Update) {
     Scatter(op, Obstacle::Kind::Update);
   } else if (op->HasAttr(AttrKey::BoundsMode)) {
@@ -134,6 +140,34 @@ void LastAxis::Study(const Op* op) {
       if (!IsFolded(value)) Count(value->type()->scalar);
     }
   }
+}
+
+/// Returns how much the value changes from one point to the next along the axis. Returns nothing if it is not
+/// the index along the axis plus values that do not vary.
+std::optional<int64_t> LastAxis::StepOf(const Value* value) const {
+  if (IsUniform(value)) return 0;
+  if (value == point_) return 1;
+  const Op* def = value->def();
+  if (!def || def->kind() != OpKind::Add) return std::nullopt;
+  std::optional<int64_t> a = StepOf(def->operand(0));
+  std::optional<int64_t> b = StepOf(def->operand(1));
+  return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
+/// Finds the axis of the tile along which an element moves. It must move to adjacent elements.
+void LastAxis::StudyElement(const Op* op) {
+  auto point = op->Segment(ir::ElementOp::at_point);
+  const AxisList& axes = op->operand(0)->type()->axes;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    std::optional<int64_t> step = StepOf(point[i]);
+    if (step == 0) continue;
+    if (step != 1 || !moving_.emplace(op, axes[i]).second) scattered_ = true;
+  }
+}
+
+std::optional<AxisId> LastAxis::MovesAlong(const Op* element) const {
+  auto found = moving_.find(element);
+  return found == moving_.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// Updates the size of the widest type in the body. Indices and conditions are ignored, because they adapt to

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Obstacle {
   const ir::Op* op;
   Kind kind;
 };
+/// Whether the `element` op reads the element of its tile at the current point of the elementwise loop, rather
+/// than a neighbor. A tile that is read at other points has an axis that the loop does not have.
+bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
@@ -69,6 +73,9 @@ class LastAxis {
   }
   /// Whether the op can be moved before the loop over the axis.
   bool IsInvariant(const ir::Op* op) const { return !staying_.contains(op); }
+  /// Returns the axis of its tile along which an `element` op moves if the loop moves along its last axis, or
+  /// nothing if it reads the same element.
+  std::optional<ir::AxisId> MovesAlong(const ir::Op* element) const;
   /// Returns the size of the widest type in the body, which determines how many elements a vector has. Integers
   /// that the body computes count half, or not at all if only reductions use them.
   int64_t Bytes() const { return bytes_ ? bytes_ : 8; }
@@ -88,6 +95,8 @@ class LastAxis {
   void StudyAccess(const ir::Op* op);
   void Scatter(const ir::Op* op, Obstacle::Kind why);
   Obstacle::Kind ObstacleOfAccess(const ir::Op* op) const;
+  std::optional<int64_t> StepOf(const ir::Value* value) const;
+  void StudyElement(const ir::Op* op);
   bool WalksRows(const ir::Op* op);
   bool WalksBySteps(const ir::Op* op);
   bool AllUniform(std::span<ir::Value* const> values) const;
@@ -109,6 +118,7 @@ class LastAxis {
   std::vector<StepGroup> step_groups_;
   int64_t bytes_ = 0;
   int64_t stored_bytes_ = 0;  ///< the size of the widest type that is stored; 0 if nothing is
+  std::unordered_map<const ir::Op*, ir::AxisId> moving_;
   std::unordered_set<const ir::Value*> varying_;
   std::unordered_set<const ir::Op*> staying_;  ///< ops that stay in the loop over the axis
 };

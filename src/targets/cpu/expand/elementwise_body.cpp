@@ -122,13 +122,36 @@ bool ElementwiseLoopBody::IsUniformAccess(const Op* op) const {
                              [&](const Value* operand) { return last_.IsUniform(operand); });
 }
 
-Value* ElementwiseLoopBody::ElementChunk(Value* tile) {
+Value* ElementwiseLoopBody::ElementChunk(const Op* op) {
+  Value* tile = op->operand(0);
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
+  std::optional<AxisId> along = last_.MovesAlong(op);
   TileBuffer tile_buffer =
-      chunk_.lanes == 1 ? TileBufferOf(e_, tile) : TileBufferAlong(e_, tile, axes_.back());
-  return LoadChunk(e_, tile_buffer, tile->type()->scalar, position_,
-                   HasAxis(tile, axes_.back()) ? chunk_ : Chunk());
+      chunk_.lanes == 1 || !along ? TileBufferOf(e_, tile) : TileBufferAlong(e_, tile, *along);
+  return LoadChunk(e_, tile_buffer, tile->type()->scalar, PlaceOf(op), along ? chunk_ : Chunk());
+}
+
+/// Returns the value of an index for the first element of the chunk. If the index varies along the last axis,
+/// it is a sum (LastAxis::MovesAlong).
+Value* ElementwiseLoopBody::FirstLane(Value* index) {
+  const Op* def = index->def();
+  if (chunk_.lanes == 1 || last_.IsUniform(index) || !def) return At(index);
+  Value* a = FirstLane(def->operand(0));
+  return e_.b.Add(a, FirstLane(def->operand(1)));
+}
+
+/// Returns the position in its tile of the element that the op reads.
+Position ElementwiseLoopBody::PlaceOf(const Op* element) {
+  Position place = position_;
+  if (ReadsOwnPoints(elementwise_, element)) return place;
+  auto point = element->Segment(ir::ElementOp::at_point);
+  const ir::AxisList& axes = element->operand(0)->type()->axes;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!Contains(axes_, axes[i]))
+      place[axes[i]] = e_.b.Sub(FirstLane(point[i]), e_.Facts(elementwise_, axes[i]).start);
+  }
+  return place;
 }
 
 void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
@@ -371,7 +394,7 @@ void ElementwiseLoopBody::ExpandOp(Op* op) {
   } else if (op->kind() == OpKind::Yield) {
     for (size_t i = 0; i < op->operands().size(); ++i) StoreResult(i, op->operand(i));
   } else if (op->kind() == OpKind::Element) {
-    map_[op->result()] = ElementChunk(op->operand(0));
+    map_[op->result()] = ElementChunk(op);
   } else if (op->kind() == OpKind::ReduceInLoop) {
     return;  // its terms are accumulated by the enclosing loops
   } else if (op->kind() == OpKind::Load) {

@@ -105,7 +105,9 @@ class ElementwiseLoopBody {
   ir::Value* Lane(ir::Value* old);
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
-  ir::Value* ElementChunk(ir::Value* tile);
+  ir::Value* ElementChunk(const ir::Op* op);
+  ir::Value* FirstLane(ir::Value* index);
+  Position PlaceOf(const ir::Op* element);
   bool BeginsPair(const ElementAccess& access) const;
   bool GoesOnInLine(const ElementAccess& access) const;
   void Prefetch(const ElementAccess& access);
