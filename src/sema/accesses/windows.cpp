@@ -94,11 +94,14 @@ class WindowMargin {
   int64_t above_ = 0;
 };
 
-/// Returns whether the index is a range over a whole dimension of this size.
+/// Returns whether the index is a range over a whole dimension of this size, or a part of such a range.
 bool IsRangeOf(Size size, const IndexDim& index) {
   bool is_range = index.terms.size() == 1 && index.terms[0].range != nullptr &&
                   IsConstant(index.terms[0].coefficient, 1) && IsConstant(index.offset, 0);
-  return is_range && size != nullptr && index.terms[0].range->range.domain == size;
+  if (!is_range || size == nullptr) return false;
+  const Entity* range = index.terms[0].range;
+  while (range->range.parent != nullptr) range = range->range.parent;
+  return range->range.domain == size;
 }
 
 }  // namespace
