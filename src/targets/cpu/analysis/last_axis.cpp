@@ -161,7 +161,7 @@ void LastAxis::StudyElement(const Op* op) {
   for (size_t i = 0; i < axes.size(); ++i) {
     std::optional<int64_t> step = StepOf(point[i]);
     if (step == 0) continue;
-    if (step != 1 || !moving_.emplace(op, axes[i]).second) scattered_ = true;
+    if (step != 1 || !moving_.emplace(op, axes[i]).second) Scatter(op, Obstacle::Kind::Stride);
   }
 }
 

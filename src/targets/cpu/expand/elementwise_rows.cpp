@@ -48,6 +48,7 @@ ElementwiseRows ElementwiseRows::ForBorder(ElementwiseLoopBody& body) {
   ElementwiseRows rows(body);
   rows.StopStreaming();
   rows.together_ = 1;
+  rows.is_border_ = true;
   if (HasSlowMasks(body.elementwise(), rows.e_.facts)) rows.lanes_ = 1;
   return rows;
 }
@@ -79,6 +80,7 @@ void ElementwiseRows::BeginRow() {
 }
 
 void ElementwiseRows::RunRow(const Window& window) {
+  if (is_border_) return RunChunks(window);
   if (lanes_ == 1 && body_.last().Gathers()) return RunGathered(body_, window);
   std::unordered_set<const Op*> checked = CheckedAlongRow(body_);
   if (lanes_ == 1 || checked.empty()) return RunChunks(window);

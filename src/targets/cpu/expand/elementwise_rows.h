@@ -70,7 +70,8 @@ class ElementwiseRows {
   ElementwiseLoopBody& body_;
   ir::AxisId axis_;
   int64_t lanes_;
-  int64_t together_;  ///< the number of chunks that an iteration over full chunks processes
+  bool is_border_ = false;  ///< whether the code should be short, because it runs for few elements
+  int64_t together_;        ///< the number of chunks that an iteration over full chunks processes
   Streaming streaming_;
 };
 

@@ -77,8 +77,10 @@ void NoteAccumulators(Expander& e, const Op* fold, size_t vectors) {
 
 void NoteCombine(Expander& e, const Op* op, int64_t lanes) {
   if (lanes > 1 || !IsNewForRemarks(e, op)) return;
+  bool is_in_loop = op->kind() == OpKind::ScanInLoop;
+  double points = is_in_loop ? passes::EstimateRuns(op) : PointsOf(op, op->operand(0));
   e.context.remarks->Add(remark::SerialScan, e.function.name, op->loc(),
-                         PointsOf(op, op->operand(0)) * remark::SerialScan.cycles,
+                         points * remark::SerialScan.cycles,
                          e.function.axis(op->attr<AttrKey::Axes>().back()).name.str());
 }
 

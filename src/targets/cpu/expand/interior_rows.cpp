@@ -70,7 +70,7 @@ class InteriorRows {
     if (!few_) return inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable);
     Value* is_long = e_.b.Ge(inside.size, e_.b.I64(lanes_));
     MakeIf(
-        e_.b, e_.b.And(AllHold(interior_.row_conditions), is_long), std::vector<ir::Type>(),
+        e_.b, AllHold(is_long, interior_.row_conditions), std::vector<ir::Type>(),
         [&] {
           inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable);
           return Values();
@@ -83,11 +83,10 @@ class InteriorRows {
         });
   }
 
-  /// Returns whether conditions that are the same for the whole row are true.
-  Value* AllHold(const std::vector<PointCondition>& conditions) {
+  /// Returns whether `all` and conditions that are the same for the whole row are true.
+  Value* AllHold(Value* all, const std::vector<PointCondition>& conditions) {
     Value* lo = nullptr;
     Value* hi = nullptr;
-    Value* all = e_.b.Bool(true);
     for (const PointCondition& condition : conditions) Narrow(condition, lo, hi, all);
     return all;
   }
@@ -97,8 +96,7 @@ class InteriorRows {
   Window InteriorOfRow(const Window& row) {
     Value* lo = row.lo;
     Value* hi = row.hi;
-    Value* exists =
-        e_.b.And(exists_, AllHold(few_ ? interior_.nonempty : interior_.row_conditions));
+    Value* exists = AllHold(exists_, few_ ? interior_.nonempty : interior_.row_conditions);
     for (const PointCondition& condition : interior_.conditions) {
       Narrow(condition, lo, hi, exists);
     }

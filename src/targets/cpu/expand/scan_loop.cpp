@@ -4,6 +4,7 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/last_reads.h"
+#include "targets/cpu/expand/fold_notes.h"
 #include "targets/cpu/expand/transposed_block.h"
 
 // Expands elementwise loops with scans. The accumulators of several rows, one in each lane, are in registers
@@ -53,6 +54,7 @@ class ScanLoop {
 
   void ExpandLoop() {
     int64_t lanes = Lanes();
+    for (const Op* scan : scans_) NoteCombine(e_, scan, lanes);
     if (lanes == 1) return body_.Around(axis_, axis_, [&] { RunAlong({}); });
     body_.Around(axis_, LastAxis(), [&] {
       Window rows = e_.WindowOf(body_.elementwise(), LastAxis());

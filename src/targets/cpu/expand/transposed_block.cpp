@@ -10,7 +10,7 @@ namespace kdl::cpu {
 namespace {
 
 // The maximum number of rows that fit into registers together.
-constexpr int64_t kLargest = 16;
+constexpr int64_t kMostRows = 16;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ TransposedAccesses::TransposedAccesses(ElementwiseLoopBody& body)
     : e_(body.e()),
       body_(body),
       side_(body.last().across_axis()),
-      lanes_(std::min(kLargest, e_.facts.vector_bits / 8 / body.last().Bytes())),
+      lanes_(std::min(kMostRows, e_.facts.vector_bits / 8 / body.last().Bytes())),
       points_(lanes_) {}
 
 void TransposedAccesses::StoreTransposed(const Op* store, Values vectors,
