@@ -94,6 +94,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
        {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
         {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
         {"SlicesOnlyForBusyCores", kNoWorkspace},
+        {"BoundCallsHaveTheirWorkspaces", kNoWorkspace},
         {"CallsHaveTheirWorkspaces", kNoWorkspace},
         {"CancelEndsWhatRuns", kNoStop}}}};
   return kDevices;

@@ -37,6 +37,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
                        {{"WorkspaceIsAllocatedOrGiven", kNoWorkspace},
                         {"SlicesOfTheWorkspaceAreApart", kNoWorkspace},
                         {"SlicesOnlyForBusyCores", kNoWorkspace},
+                        {"BoundCallsHaveTheirWorkspaces", kNoWorkspace},
                         {"CallsHaveTheirWorkspaces", kNoWorkspace},
                         {"CancelEndsWhatRuns", kNoStop}}});
     if (!has_two) {

@@ -229,6 +229,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       {"WorkspaceIsAllocatedOrGiven", "native code only: KIR has no workspace"},
       {"SlicesOfTheWorkspaceAreApart", "native code only: KIR has no workspace"},
       {"SlicesOnlyForBusyCores", "native code only: KIR has no workspace"},
+      {"BoundCallsHaveTheirWorkspaces", "native code only: KIR has no workspace"},
       {"CallsHaveTheirWorkspaces", "native code only: KIR has no workspace"},
       {"Print", "KIR has no print"},
       {"LostPrintsFail", "KIR has no print"},
