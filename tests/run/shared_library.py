@@ -178,9 +178,10 @@ a tensor{FOREIGN}
 """
 SHOWN = {
     "numbers": {"kdl_images_numbers_", "kdl_module_images", "numbers_open", "numbers_close", "numbers_scale", "numbers_scale_async",
-                "numbers_twice", "numbers::scale", "numbers::scale_launch", "numbers::twice"},
-    "called": {"kdl_images_log_", "kdl_module_images", "log_open", "log_close", "log_scale", "log_scale_async", "log_twice",
-               "log_::scale", "log_::scale_launch", "log_::twice"},
+                "numbers_scale_bind", "numbers_scale_call", "numbers_scale_unbind", "numbers_twice",
+                "numbers::scale", "numbers::scale_launch", "numbers::twice"},
+    "called": {"kdl_images_log_", "kdl_module_images", "log_open", "log_close", "log_scale", "log_scale_async", "log_scale_bind", "log_scale_call",
+               "log_scale_unbind", "log_twice", "log_::scale", "log_::scale_launch", "log_::twice"},
     "vendor": {"vendor_twice", "vendor_refuses"},
     "kept": {"vendor_scale"},
 }
