@@ -51,6 +51,7 @@ enum class Op : std::uint8_t {
   Not,
   Or,
   Pack,
+  Prmt,
   Rcp,
   Rem,
   Ret,

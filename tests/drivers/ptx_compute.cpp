@@ -253,6 +253,20 @@ std::uint64_t ShiftedPair(const Instruction& i, std::uint64_t a, std::uint64_t b
   if (i.how == "r") return pair >> (c & 31) & 0xffffffff;
   Unknown(i);
 }
+// Selects four of the eight bytes of two words. Each four bits of `c` contain the number of a byte, and whether
+// only its sign is copied to all bits.
+std::uint64_t Permuted(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  if (i.type.bits != 32 || !i.how.empty()) Unknown(i);
+  const std::uint64_t pair = b << 32 | (a & 0xffffffff);
+  std::uint64_t selected = 0;
+  for (int byte = 0; byte < 4; ++byte) {
+    const std::uint64_t selector = c >> 4 * byte;
+    std::uint64_t value = pair >> 8 * (selector & 7) & 0xff;
+    if ((selector & 8) != 0) value = (value & 0x80) != 0 ? 0xff : 0;
+    selected |= value << 8 * byte;
+  }
+  return selected;
+}
 std::uint64_t Selected(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return (c & 1) != 0 ? a : b;
 }
@@ -280,6 +294,9 @@ void Resolve(Instruction& i) {
       return;
     case Op::Shf:
       i.compute = ShiftedPair;
+      return;
+    case Op::Prmt:
+      i.compute = Permuted;
       return;
     case Op::Cvt:
       i.compute = Cast;

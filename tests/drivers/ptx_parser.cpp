@@ -70,14 +70,14 @@ struct Row {
   std::string_view word;
   Op op;
 };
-constexpr Row kRows[] = {{"abs", Op::Abs},   {"add", Op::Add}, {"and", Op::And}, {"atom", Op::Atom},
-                         {"bfe", Op::Bfe},   {"bfi", Op::Bfi}, {"bra", Op::Bra}, {"cvt", Op::Cvt},
-                         {"cvta", Op::Mov},  {"div", Op::Div}, {"fma", Op::Fma}, {"ld", Op::Ld},
-                         {"mad", Op::Mad},   {"max", Op::Max}, {"min", Op::Min}, {"mov", Op::Mov},
-                         {"mul", Op::Mul},   {"neg", Op::Neg}, {"not", Op::Not}, {"or", Op::Or},
-                         {"rcp", Op::Rcp},   {"rem", Op::Rem}, {"ret", Op::Ret}, {"selp", Op::Selp},
-                         {"setp", Op::Setp}, {"shf", Op::Shf}, {"shl", Op::Shl}, {"shr", Op::Shr},
-                         {"sqrt", Op::Sqrt}, {"st", Op::St},   {"sub", Op::Sub}, {"xor", Op::Xor}};
+constexpr Row kRows[] = {
+    {"abs", Op::Abs},   {"add", Op::Add}, {"and", Op::And}, {"atom", Op::Atom}, {"bfe", Op::Bfe},
+    {"bfi", Op::Bfi},   {"bra", Op::Bra}, {"cvt", Op::Cvt}, {"cvta", Op::Mov},  {"div", Op::Div},
+    {"fma", Op::Fma},   {"ld", Op::Ld},   {"mad", Op::Mad}, {"max", Op::Max},   {"min", Op::Min},
+    {"mov", Op::Mov},   {"mul", Op::Mul}, {"neg", Op::Neg}, {"not", Op::Not},   {"or", Op::Or},
+    {"prmt", Op::Prmt}, {"rcp", Op::Rcp}, {"rem", Op::Rem}, {"ret", Op::Ret},   {"selp", Op::Selp},
+    {"setp", Op::Setp}, {"shf", Op::Shf}, {"shl", Op::Shl}, {"shr", Op::Shr},   {"sqrt", Op::Sqrt},
+    {"st", Op::St},     {"sub", Op::Sub}, {"xor", Op::Xor}};
 
 // Parses the body of a kernel.
 class Reader {
