@@ -1,6 +1,8 @@
 #include "passes/remarks.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace kdl::passes {
 
@@ -28,7 +30,7 @@ std::vector<Remark> RemarkSink::Considerable() const {
   for (const Remark& remark : all_) {
     if (remark.cycles > 0) times[remark.kernel] += remark.cycles;
   }
-  std::vector<Remark> chosen;
+  std::multimap<double, Remark, std::greater<>> by_cost;
   for (Remark remark : all_) {
     auto work = work_.find(remark.kernel);
     if (work == work_.end()) continue;
@@ -36,9 +38,10 @@ std::vector<Remark> RemarkSink::Considerable() const {
     bool matters = remark.cycles > kLeastShare * (work->second + remark.cycles);
     if (costs_time && !matters) continue;
     remark.share = costs_time ? remark.cycles / times.at(remark.kernel) : 0;
-    chosen.push_back(std::move(remark));
+    by_cost.emplace(remark.cycles, std::move(remark));
   }
-  std::ranges::stable_sort(chosen, std::ranges::greater(), &Remark::cycles);
+  std::vector<Remark> chosen;
+  for (auto& [cycles, remark] : by_cost) chosen.push_back(std::move(remark));
   return chosen;
 }
 

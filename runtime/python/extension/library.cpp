@@ -78,7 +78,6 @@ Library* Library::Load(const char* path, const char* device) {
     }
     library->AddFunctions(**image);
   }
-  std::ranges::stable_sort(library->functions_, {}, &Function::name);
   return library;
 }
 
@@ -90,8 +89,11 @@ void Library::AddFunctions(const kdl_image& image) {
       std::string lookup =
           std::string(image.module) + "." + kernel.name + Distinction(kernel, variant);
       auto same = [&](const Function& function) { return function.lookup == lookup; };
-      if (std::ranges::none_of(functions_, same))
-        functions_.push_back({kernel.name, std::move(lookup), &variant});
+      if (std::ranges::any_of(functions_, same)) continue;
+      auto of_kernel = [&](const Function& function) { return function.name == kernel.name; };
+      auto last = std::find_if(functions_.rbegin(), functions_.rend(), of_kernel);
+      auto place = last == functions_.rend() ? functions_.end() : last.base();
+      functions_.insert(place, {kernel.name, std::move(lookup), &variant});
     }
   }
 }

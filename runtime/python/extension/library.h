@@ -25,7 +25,7 @@ class Library {
   /// Python exception and returns null.
   static Library* Load(const char* path, const char* device);
 
-  /// Sorted by the kernels' names.
+  /// The functions of a kernel are adjacent.
   const std::vector<Function>& functions() const { return functions_; }
 
   /// Prepares for calls in this process: after a fork, everything is opened again. On failure, sets a Python

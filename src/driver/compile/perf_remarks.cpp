@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "driver/compile/stdlib.h"
 
@@ -60,12 +62,15 @@ std::vector<LevelRemark> MergeRemarks(const Session& s, const Code& code) {
   for (LevelRemark& one : all) {
     if (std::ssize(one.levels) == levels_of(one.remark.kernel)) one.levels.clear();
   }
-  std::ranges::stable_sort(all, [&](const LevelRemark& a, const LevelRemark& b) {
-    auto at_a = std::ranges::find(kernels, a.remark.kernel);
-    auto at_b = std::ranges::find(kernels, b.remark.kernel);
-    return at_a != at_b ? at_a < at_b : a.remark.share > b.remark.share;
-  });
-  return all;
+  std::vector<LevelRemark> sorted;
+  for (Name kernel : kernels) {
+    std::multimap<double, LevelRemark, std::greater<>> by_share;
+    for (LevelRemark& one : all) {
+      if (one.remark.kernel == kernel) by_share.emplace(one.remark.share, std::move(one));
+    }
+    for (auto& [share, one] : by_share) sorted.push_back(std::move(one));
+  }
+  return sorted;
 }
 
 std::string RemarkText(const LevelRemark& one) {
