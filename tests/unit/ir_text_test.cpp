@@ -543,6 +543,9 @@ TEST_CASE("every op has a location, even if the text does not contain it") {
     %u = add %t, 1.0_f32 : tile<f32; i>
     store %u to %x[%i] {bounds = guard, text = "x[i]"}
   }
+  loop %n in 0 .. %N {
+    assert true {text = "always"}
+  }
   return
 }
 )");
@@ -554,7 +557,7 @@ TEST_CASE("every op has a location, even if the text does not contain it") {
     ++ops;
     CHECK_MESSAGE(op->loc().line != 0, op->info().spelling);
   });
-  CHECK(ops == 8);  // two constants and a `yield` are not written as ops
+  CHECK(ops == 13);  // three constants, the step of a loop and two `yield`s are not written as ops
 }
 
 }  // namespace kdl::ir

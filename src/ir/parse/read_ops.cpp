@@ -467,7 +467,9 @@ bool OpReader::ReadRange(bool with_step) {
   if (!ReadOperands(0) || !cursor_.Sign("..") || !ReadOperands(1)) return false;
   if (!with_step) return true;
   if (cursor_.TryWord("step")) return ReadOperands(2);
-  operands_[2].push_back(Builder(reader_.module, region_).I64(1));
+  Value* step = Builder(reader_.module, region_).I64(1);
+  reader_.spans[step->def()] = cursor_.From(cursor_.Here());
+  operands_[2].push_back(step);
   return true;
 }
 
