@@ -28,7 +28,8 @@ class Kernel(CoreKernel):
     """A kernel, to be called with arrays and numbers.
 
     Arguments are in the order of the source or have the names of the source. Outputs may be omitted; they are then allocated and
-    returned, several as a tuple. Arrays are never copied. The interpreter's lock is released while the kernel runs.
+    returned, several as a tuple. Kernels on the host work on the arrays themselves. The interpreter's lock is released while
+    the kernel runs.
     """
 
     @property

@@ -232,9 +232,9 @@ kdl_error_free. A function that ends in _async returns at once; its call begins 
 then the caller must not touch the memory. If a device has its own memory, inputs are copied to it and outputs back.
 For tensors that stay on a device, or have gaps, use kdl_run_kernel.
 
-For many calls with the same arguments, a function that ends in _bind checks them once, one that ends in _call runs the
-kernel with them on the present contents of the tensors, and one that ends in _unbind frees what is no longer needed. One
-thread at a time may call it for one `bound`. The memory must stay valid until then. "kdl/call.h" says more.
+To call a kernel many times with the same arguments, bind them once: the function that ends in _bind checks them, the
+one that ends in _call runs the kernel on the current contents of the tensors, and the one that ends in _unbind frees the
+bound call. The memory must stay valid until then. Only one thread at a time may run a bound call. See "kdl/call.h".
 )";
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr int64_t kPartBytes = 16;
-
 /// Counts what a loop's accesses need.
 class AccessCount {
  public:

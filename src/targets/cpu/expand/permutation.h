@@ -5,6 +5,9 @@
 
 namespace kdl::cpu {
 
+/// The size of the parts of an x86 vector between which most shuffles move no lanes.
+inline constexpr int64_t kPartBytes = 16;
+
 // With AVX2, an instruction takes every second element of two vectors, but leaves results in the 128-bit parts of
 // their sources. A second instruction brings them into the order of memory. If points are left in the order of the
 // parts, only accesses to consecutive elements need that instruction:

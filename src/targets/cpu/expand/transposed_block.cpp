@@ -4,6 +4,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/expand/permutation.h"
 
 namespace kdl::cpu {
 
@@ -57,7 +58,6 @@ Values TransposedAccesses::LoadTransposed(const Op* load, const TransposedBlock&
 /// freely. Each load already puts its part at the right place in a vector, so no element has to move from
 /// one part of a vector to another.
 int64_t TransposedAccesses::PartLanes(Scalar scalar) const {
-  constexpr int64_t kPartBytes = 16;
   return std::min(lanes_, kPartBytes / Bytes(scalar));
 }
 
