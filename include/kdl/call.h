@@ -62,6 +62,37 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done);
 
+/* ---- calls with tensors of any kind ---- */
+
+typedef enum kdl_given_kind {
+  KDL_GIVEN_TENSOR = 0,
+  KDL_GIVEN_INTEGER = 1,
+  KDL_GIVEN_UNSIGNED = 2,
+  KDL_GIVEN_FLOAT = 3
+} kdl_given_kind;
+
+/* An argument whose type the caller knows only at run time. */
+typedef struct kdl_given {
+  int32_t kind;         /* a kdl_given_kind */
+  int32_t is_read_only; /* of a tensor: the kernel must not write it */
+  union {
+    const kdl_tensor*
+        tensor; /* a view of the process's memory, also with gaps or permuted dimensions */
+    int64_t integer;
+    uint64_t unsigned_integer;
+    double number;
+  } value;
+} kdl_given;
+
+/* Calls one of the `count` kernels from index `first`: the first one whose parameters have the arguments'
+ * element types, ranks and constant sizes. Usually these kernels are the instances of one generic kernel.
+ * Scalars are converted to the types of the parameters: integers must be in range, and floats are rounded. A
+ * bool is true if the number is not 0. `core_num` may be KDL_CORES_AUTO. If `done` is NULL, returns when the
+ * kernel has finished; else returns immediately, like kdl_kernels_call_async. */
+kdl_error* kdl_kernels_call_given(const kdl_kernels* kernels, int32_t first, int32_t count,
+                                  int64_t core_num, const kdl_given* given, int32_t given_count,
+                                  kdl_event** done);
+
 /* ---- bound calls ---- */
 
 /* A kernel with its arguments, which are checked once for many calls. */

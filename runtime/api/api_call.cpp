@@ -53,7 +53,8 @@ void kdl_kernels_close(kdl_kernels* kernels) {
 
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values) {
-  return GuardCall(kernels, kNotOpen, [&] { return Unwrap(kernels)->Call(kernel, sizes, values); });
+  return GuardCall(kernels, kNotOpen,
+                   [&] { return Unwrap(kernels)->Call(kernel, {sizes, values}); });
 }
 
 kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
@@ -61,7 +62,20 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
                                   int32_t after_count, kdl_event** done) {
   return GuardCall(kernels, kNotOpen, [&]() -> Error {
     if (done == nullptr) return Invalid("kdl_kernels_call_async: done is NULL");
-    return Unwrap(kernels)->CallAsync(kernel, sizes, values, after, after_count, done);
+    return Unwrap(kernels)->CallAsync(kernel, {sizes, values}, after, after_count, done);
+  });
+}
+
+kdl_error* kdl_kernels_call_given(const kdl_kernels* kernels, int32_t first, int32_t count,
+                                  int64_t core_num, const kdl_given* given, int32_t given_count,
+                                  kdl_event** done) {
+  return GuardCall(kernels, kNotOpen, [&]() -> Error {
+    if (given_count < 0 || (given == nullptr && given_count > 0)) {
+      return Invalid("kdl_kernels_call_given: given_count is ", given_count,
+                     given == nullptr ? ", but given is NULL" : "");
+    }
+    return Unwrap(kernels)->CallGiven(first, count, core_num,
+                                      {given, static_cast<std::size_t>(given_count)}, done);
   });
 }
 
@@ -70,7 +84,7 @@ kdl_error* kdl_kernels_bind(const kdl_kernels* kernels, int32_t kernel, const in
   return GuardCall(kernels, kNotOpen, [&]() -> Error {
     if (bound == nullptr) return Invalid("kdl_kernels_bind: bound is NULL");
     std::unique_ptr<BoundCall> made;
-    KDL_RETURN_IF_ERROR(Unwrap(kernels)->Bind(kernel, sizes, values, &made));
+    KDL_RETURN_IF_ERROR(Unwrap(kernels)->Bind(kernel, {sizes, values}, &made));
     *bound = Wrap(made.release());
     return nullptr;
   });

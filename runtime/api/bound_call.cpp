@@ -30,12 +30,12 @@ BoundCall::~BoundCall() {
 }
 
 Error BoundCall::Bind(const CallPlace& place, const CalledKernel& kernel, ScratchPool& workspaces,
-                      const std::int64_t* sizes, const kdl_value* values) {
+                      const DenseArguments& arguments) {
   device_ = place.device->shared_from_this();
-  if (!place.is_direct) return QueuedCall::Make(place, kernel, sizes, values, &queued_);
+  if (!place.is_direct) return QueuedCall::Make(place, kernel, arguments, nullptr, &queued_);
   direct_.emplace(*device_, workspaces);
   counter_.emplace(device_->counters());
-  KDL_RETURN_IF_ERROR(direct_->Bind(kernel, sizes, values));
+  KDL_RETURN_IF_ERROR(direct_->Bind(kernel, arguments));
   return direct_->Prepare();
 }
 

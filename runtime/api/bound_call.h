@@ -34,7 +34,7 @@ class BoundCall : public Handle {
 
   // Performs all checks and reserves all memory that calls need. Called once.
   Error Bind(const CallPlace& place, const CalledKernel& kernel, ScratchPool& workspaces,
-             const std::int64_t* sizes, const kdl_value* values);
+             const DenseArguments& arguments);
   // Runs the kernel. Not called by several threads at once.
   Error RunKernel();
   // Releases everything that calls need. Afterwards, calls fail.

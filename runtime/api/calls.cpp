@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/given_call.h"
 #include "core/context.h"
 
 namespace kdl::runtime {
@@ -49,50 +50,74 @@ Error Calls::Find(kdl_context* context, const char* name) {
   return nullptr;
 }
 
-Error Calls::FindCalled(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+Error Calls::FindCalled(std::int32_t kernel, const DenseArguments& arguments,
                         const CalledKernel** called) const {
   if (kernel < 0 || kernel >= std::ssize(kernels_)) {
     return Invalid("call of kernel ", kernel, " of a handle that has ", kernels_.size());
   }
   const CalledKernel& found = kernels_[static_cast<std::size_t>(kernel)];
   *called = &found;
-  const bool lacks_values = values == nullptr && found.candidate.variant->param_count > 0;
-  if (!lacks_values && (sizes != nullptr || !found.has_sizes)) return nullptr;
+  const bool lacks_values = arguments.values == nullptr && found.candidate.variant->param_count > 0;
+  if (!lacks_values && (arguments.sizes != nullptr || !found.has_sizes)) return nullptr;
   return Invalid("call of '", found.candidate.kernel->name,
                  "': ", lacks_values ? "values" : "sizes", " is NULL");
 }
 
-Error Calls::Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const {
+Error Calls::Call(std::int32_t kernel, const DenseArguments& arguments) const {
   if (place_.is_direct) {
     const CalledKernel* called = nullptr;
-    KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
+    KDL_RETURN_IF_ERROR(FindCalled(kernel, arguments, &called));
     DirectCall call(*place_.device, workspaces_);
-    KDL_RETURN_IF_ERROR(call.Bind(*called, sizes, values));
+    KDL_RETURN_IF_ERROR(call.Bind(*called, arguments));
     place_.device->counters().CountCall();
     return call.RunKernel();
   }
   kdl_event* done = nullptr;
-  KDL_RETURN_IF_ERROR(CallAsync(kernel, sizes, values, nullptr, 0, &done));
+  KDL_RETURN_IF_ERROR(CallAsync(kernel, arguments, nullptr, 0, &done));
   Error error(kdl_event_wait(done, -1));
   kdl_event_free(done);
   return error;
 }
 
-Error Calls::CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+Error Calls::CallAsync(std::int32_t kernel, const DenseArguments& arguments,
                        kdl_event* const* after, std::int32_t after_count, kdl_event** done) const {
   const CalledKernel* called = nullptr;
-  KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
+  KDL_RETURN_IF_ERROR(FindCalled(kernel, arguments, &called));
   std::unique_ptr<QueuedCall> call;
-  KDL_RETURN_IF_ERROR(QueuedCall::Make(place_, *called, sizes, values, &call));
+  KDL_RETURN_IF_ERROR(QueuedCall::Make(place_, *called, arguments, nullptr, &call));
   return call->Enqueue(after, after_count, done);
 }
 
-Error Calls::Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+Error Calls::CallGiven(std::int32_t first, std::int32_t count, std::int64_t core_num,
+                       std::span<const kdl_given> given, kdl_event** done) const {
+  const std::int64_t end = std::int64_t{first} + count;
+  if (first < 0 || count < 1 || end > std::ssize(kernels_)) {
+    return Invalid("call of one of ", count, " kernels from kernel ", first,
+                   " of a handle that has ", kernels_.size());
+  }
+  GivenCall call;
+  std::int32_t chosen = 0;
+  KDL_RETURN_IF_ERROR(call.Choose(
+      std::span(kernels_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+      given, &chosen));
+  const std::int32_t kernel = first + chosen;
+  const DenseArguments arguments = call.arguments(core_num);
+  if (call.is_dense()) {
+    return done == nullptr ? Call(kernel, arguments)
+                           : CallAsync(kernel, arguments, nullptr, 0, done);
+  }
+  std::unique_ptr<QueuedCall> queued;
+  KDL_RETURN_IF_ERROR(QueuedCall::Make(place_, kernels_[static_cast<std::size_t>(kernel)],
+                                       arguments, call.strides(), &queued));
+  return done == nullptr ? queued->RunAndWait() : queued->Enqueue(nullptr, 0, done);
+}
+
+Error Calls::Bind(std::int32_t kernel, const DenseArguments& arguments,
                   std::unique_ptr<BoundCall>* bound) const {
   const CalledKernel* called = nullptr;
-  KDL_RETURN_IF_ERROR(FindCalled(kernel, sizes, values, &called));
+  KDL_RETURN_IF_ERROR(FindCalled(kernel, arguments, &called));
   auto made = std::make_unique<BoundCall>(bound_, scheduler_, called->candidate.kernel->name);
-  KDL_RETURN_IF_ERROR(made->Bind(place_, *called, workspaces_, sizes, values));
+  KDL_RETURN_IF_ERROR(made->Bind(place_, *called, workspaces_, arguments));
   *bound = std::move(made);
   return nullptr;
 }

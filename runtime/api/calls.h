@@ -22,10 +22,13 @@ class Calls : public Handle {
                     std::span<const char* const> names, std::unique_ptr<Calls>* calls);
   ~Calls() override;
 
-  Error Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
-  Error CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
-                  kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
-  Error Bind(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+  Error Call(std::int32_t kernel, const DenseArguments& arguments) const;
+  Error CallAsync(std::int32_t kernel, const DenseArguments& arguments, kdl_event* const* after,
+                  std::int32_t after_count, kdl_event** done) const;
+  // Calls one of `count` kernels from `first`, chosen by the types of the arguments. See kdl_kernels_call_given.
+  Error CallGiven(std::int32_t first, std::int32_t count, std::int64_t core_num,
+                  std::span<const kdl_given> given, kdl_event** done) const;
+  Error Bind(std::int32_t kernel, const DenseArguments& arguments,
              std::unique_ptr<BoundCall>* bound) const;
 
   bool in_child() const { return scheduler_->in_child(); }
@@ -41,7 +44,7 @@ class Calls : public Handle {
   }
   Error Find(kdl_context* context, const char* name);
   // Returns an error if there is no kernel with this number, or if a required list is null.
-  Error FindCalled(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
+  Error FindCalled(std::int32_t kernel, const DenseArguments& arguments,
                    const CalledKernel** called) const;
 
   std::unique_ptr<kdl_context, Destroy> own_context_;

@@ -9,9 +9,8 @@ DirectCall::~DirectCall() {
   if (workspace_.data != nullptr) workspaces_.GiveBack(workspace_);
 }
 
-Error DirectCall::Bind(const CalledKernel& kernel, const std::int64_t* sizes,
-                       const kdl_value* values) {
-  KDL_RETURN_IF_ERROR(BindDense(kernel.candidate, device_, sizes, values, &binding_));
+Error DirectCall::Bind(const CalledKernel& kernel, const DenseArguments& arguments) {
+  KDL_RETURN_IF_ERROR(BindDense(kernel.candidate, device_, arguments, &binding_));
   char* shared = nullptr;
   if (binding_.workspace_bytes > 0) {
     workspace_ = workspaces_.Acquire(binding_.workspace_bytes);

@@ -19,7 +19,7 @@ class DirectCall {
   DirectCall& operator=(const DirectCall&) = delete;
 
   // Performs all checks and borrows a workspace. Called once.
-  Error Bind(const CalledKernel& kernel, const std::int64_t* sizes, const kdl_value* values);
+  Error Bind(const CalledKernel& kernel, const DenseArguments& arguments);
   // Lets the device reserve what it would otherwise borrow for each run. Called at most once, after Bind.
   Error Prepare();
   // Runs the kernel. May be called several times, but not by several threads at once.

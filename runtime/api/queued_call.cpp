@@ -1,31 +1,34 @@
 #include "api/queued_call.h"
 
+#include <algorithm>
 #include <utility>
-
-#include "core/binding.h"
 
 namespace kdl::runtime {
 
 Error QueuedCall::Make(const CallPlace& place, const CalledKernel& kernel,
-                       const std::int64_t* sizes, const kdl_value* values,
+                       const DenseArguments& arguments, const std::int64_t* strides,
                        std::unique_ptr<QueuedCall>* call) {
-  {
+  if (strides == nullptr) {
     // Performs all checks of the launch, so that a failed check has no effects.
     Binding checked;
-    KDL_RETURN_IF_ERROR(BindDense(kernel.candidate, *place.device, sizes, values, &checked));
+    KDL_RETURN_IF_ERROR(BindDense(kernel.candidate, *place.device, arguments, &checked));
   }
   std::unique_ptr<QueuedCall> made(new QueuedCall);
   made->function_ = kernel.function;
+  made->core_num_ = arguments.core_num;
   KDL_RETURN_IF_ERROR(Error(kdl_queue_own(place.queue, &made->queue_)));
   const kdl_variant& variant = *kernel.candidate.variant;
   made->pairs_.reserve(static_cast<std::size_t>(variant.param_count));
+  std::size_t first = 0;  // among the sizes
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
     if (param.is_tensor == 0) continue;
-    KDL_RETURN_IF_ERROR(made->AddTensor(place, param, sizes, values[p].data));
-    sizes += param.rank;
+    KDL_RETURN_IF_ERROR(made->AddTensor(place, param, arguments.sizes + first,
+                                        strides == nullptr ? nullptr : strides + first,
+                                        arguments.values[p].data));
+    first += static_cast<std::size_t>(param.rank);
   }
-  made->AddArguments(variant, values);
+  made->AddArguments(variant, arguments.values);
   *call = std::move(made);
   return nullptr;
 }
@@ -39,14 +42,15 @@ QueuedCall::~QueuedCall() {
 }
 
 Error QueuedCall::AddTensor(const CallPlace& place, const kdl_param_desc& param,
-                            const std::int64_t* sizes, const void* data) {
+                            const std::int64_t* sizes, const std::int64_t* strides,
+                            const void* data) {
   const bool is_written = param.direction != KDL_IN;
   Pair& pair = pairs_.emplace_back(Pair{{}, {}, param.direction});
   KDL_RETURN_IF_ERROR(
       Error(is_written ? kdl_array_wrap(place.owner, const_cast<void*>(data), param.element,
-                                        param.rank, sizes, nullptr, param.name, &pair.owner)
+                                        param.rank, sizes, strides, param.name, &pair.owner)
                        : kdl_array_wrap_constant(place.owner, data, param.element, param.rank,
-                                                 sizes, nullptr, param.name, &pair.owner)));
+                                                 sizes, strides, param.name, &pair.owner)));
   kdl_device* device = Wrap(place.device);
   if (place.owner == device) return nullptr;
   return Error(
@@ -80,7 +84,7 @@ Error QueuedCall::EnqueueAll(kdl_event* const* after, std::int32_t after_count,
     KDL_RETURN_IF_ERROR(Error(kdl_copy(queue_, &pair.there, &pair.owner, "a call reads it", after,
                                        after_count, nullptr)));
   }
-  KDL_RETURN_IF_ERROR(Error(kdl_launch_kernel(queue_, function_, KDL_CORES_AUTO, args_.data(),
+  KDL_RETURN_IF_ERROR(Error(kdl_launch_kernel(queue_, function_, core_num_, args_.data(),
                                               static_cast<std::int32_t>(args_.size()), nullptr,
                                               after, after_count, copies_back ? nullptr : done)));
   if (!copies_back) return nullptr;
@@ -94,6 +98,10 @@ Error QueuedCall::EnqueueAll(kdl_event* const* after, std::int32_t after_count,
 }
 
 Error QueuedCall::RunAndWait() const {
+  if (std::ranges::none_of(pairs_, &Pair::is_copied)) {
+    return Error(kdl_run_kernel(queue_, function_, core_num_, args_.data(),
+                                static_cast<std::int32_t>(args_.size()), nullptr, nullptr, 0));
+  }
   KDL_RETURN_IF_ERROR(Enqueue(nullptr, 0, nullptr));
   return Error(kdl_queue_wait(queue_));
 }

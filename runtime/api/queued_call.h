@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/called_kernel.h"
+#include "core/binding.h"
 
 namespace kdl::runtime {
 
@@ -13,16 +14,18 @@ namespace kdl::runtime {
 class QueuedCall {
  public:
   // Performs all checks. Creates a call with its own queue handle, so that failures of its operations are
-  // reported only to it. Allocates memory on the device if the caller's memory is not there.
-  static Error Make(const CallPlace& place, const CalledKernel& kernel, const std::int64_t* sizes,
-                    const kdl_value* values, std::unique_ptr<QueuedCall>* call);
+  // reported only to it. Allocates memory on the device if the caller's memory is not there. `strides` has
+  // one entry for each size, in elements; if it is null, the tensors are row-major.
+  static Error Make(const CallPlace& place, const CalledKernel& kernel,
+                    const DenseArguments& arguments, const std::int64_t* strides,
+                    std::unique_ptr<QueuedCall>* call);
   ~QueuedCall();
   QueuedCall(const QueuedCall&) = delete;
   QueuedCall& operator=(const QueuedCall&) = delete;
 
   // Enqueues the copies to the device, the launch and the copies back. `done` may be null.
   Error Enqueue(kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
-  // Enqueues the same and waits for it. Does not run at the same time as another call of this function.
+  // Does the same and waits. Does not run at the same time as another call of this function.
   Error RunAndWait() const;
 
  private:
@@ -37,12 +40,13 @@ class QueuedCall {
 
   QueuedCall() = default;
   Error AddTensor(const CallPlace& place, const kdl_param_desc& param, const std::int64_t* sizes,
-                  const void* data);
+                  const std::int64_t* strides, const void* data);
   void AddArguments(const kdl_variant& variant, const kdl_value* values);
   Error EnqueueAll(kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
 
   const kdl_function* function_ = nullptr;
   kdl_queue* queue_ = nullptr;
+  std::int64_t core_num_ = KDL_CORES_AUTO;
   std::vector<Pair> pairs_;
   std::vector<kdl_arg> args_;  // contains pointers to the pairs
 };

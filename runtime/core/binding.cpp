@@ -12,21 +12,6 @@ namespace {
 
 using Args = std::span<const kdl_arg>;
 
-// Returns a parameter's declaration, such as "a: f32[M, K]".
-std::string ParameterType(const kdl_param_desc& param) {
-  return Concat(param.name, ": ", ElementName(param.element), param.shape);
-}
-
-std::string Signature(const kdl_variant& variant) {
-  std::string text = "(";
-  for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    text += Concat(p == 0 ? "" : ", ", ParameterType(variant.params[p]));
-  }
-  text += ')';
-  if (!std::string_view(variant.constants).empty()) text += Concat(" with ", variant.constants);
-  return text;
-}
-
 // Whether the argument is null, that is, has neither an array nor a scalar type.
 bool IsNull(const kdl_arg& arg) { return arg.array == nullptr && arg.element == 0; }
 
@@ -227,13 +212,6 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
   if (&function.registry() != &device.registry()) {
     return Invalid("the kernel belongs to another context than the queue");
   }
-  if (core_num < 1) {
-    return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
-  }
-  if (core_num > KDL_LARGEST_SIZE) {
-    return Invalid("core_num is ", core_num, "; a launch runs on at most ", KDL_LARGEST_SIZE,
-                   " cores");
-  }
   std::span<const Candidate> candidates;
   KDL_RETURN_IF_ERROR(function.FindCandidates(device, &candidates));
   KDL_RETURN_IF_ERROR(PickVariant(candidates, args, &binding->candidate));
@@ -290,7 +268,6 @@ Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer&
 
 Error Bind(const Function& function, Device& device, std::int64_t core_num, Args args,
            Binding* binding) {
-  if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
   Error error = BindUnprefixed(function, device, core_num, args, binding);
   return error == nullptr ? nullptr : OfLaunch(function.shown_name(), std::move(error));
 }

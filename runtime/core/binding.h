@@ -12,11 +12,16 @@ namespace kdl::runtime {
 Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
-// Binds the arguments of an already selected variant, whose tensors are in this process's memory. `sizes`
-// contains the sizes of the first tensor, then those of the second, and so on. `values` has one entry for
-// each parameter. Tensors are row-major. The launch uses as many cores as the device can run concurrently.
-Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
-                const kdl_value* values, Binding* binding);
+// The arguments of a call with pointers to row-major tensors in this process's memory.
+struct DenseArguments {
+  const std::int64_t* sizes;  // those of the first tensor, then those of the second, and so on
+  const kdl_value* values;    // one for each parameter
+  std::int64_t core_num = KDL_CORES_AUTO;
+};
+
+// Binds the arguments of an already selected variant.
+Error BindDense(const Candidate& candidate, Device& device, const DenseArguments& arguments,
+                Binding* binding);
 
 // Checks that the workspace of a bound launch is on the right device, does not overlap any argument, and is
 // large enough for the slice of each core.

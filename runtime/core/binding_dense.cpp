@@ -45,8 +45,9 @@ Error AddTensor(const kdl_param_desc& param, const std::int64_t* sizes, const vo
   return nullptr;
 }
 
-Error BindDenseUnprefixed(Device& device, const std::int64_t* sizes, const kdl_value* values,
-                          Binding* binding) {
+Error BindDenseUnprefixed(Device& device, const DenseArguments& arguments, Binding* binding) {
+  const std::int64_t* sizes = arguments.sizes;
+  const kdl_value* values = arguments.values;
   const kdl_variant& variant = *binding->candidate.variant;
   const auto count = static_cast<std::size_t>(variant.param_count);
   binding->scalars.Reserve(count);
@@ -62,15 +63,15 @@ Error BindDenseUnprefixed(Device& device, const std::int64_t* sizes, const kdl_v
     KDL_RETURN_IF_ERROR(AddTensor(param, sizes, values[p].data, binding));
     sizes += param.rank;
   }
-  return Settle(device, device.facts().cores, binding);
+  return Settle(device, arguments.core_num, binding);
 }
 
 }  // namespace
 
-Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
-                const kdl_value* values, Binding* binding) {
+Error BindDense(const Candidate& candidate, Device& device, const DenseArguments& arguments,
+                Binding* binding) {
   binding->candidate = candidate;
-  Error error = BindDenseUnprefixed(device, sizes, values, binding);
+  Error error = BindDenseUnprefixed(device, arguments, binding);
   return error == nullptr ? nullptr : OfLaunch(candidate.kernel->name, std::move(error));
 }
 

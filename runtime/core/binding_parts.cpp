@@ -122,9 +122,30 @@ Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
   return nullptr;
 }
 
+Error CheckCores(std::int64_t core_num) {
+  if (core_num < 1) return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
+  if (core_num <= KDL_LARGEST_SIZE) return nullptr;
+  return Invalid("core_num is ", core_num, "; a launch runs on at most ", KDL_LARGEST_SIZE,
+                 " cores");
+}
+
 }  // namespace
 
 std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
+
+std::string ParameterType(const kdl_param_desc& param) {
+  return Concat(param.name, ": ", ElementName(param.element), param.shape);
+}
+
+std::string Signature(const kdl_variant& variant) {
+  std::string text = "(";
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    text += Concat(p == 0 ? "" : ", ", ParameterType(variant.params[p]));
+  }
+  text += ')';
+  if (!std::string_view(variant.constants).empty()) text += Concat(" with ", variant.constants);
+  return text;
+}
 
 std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
   const int width = FactsOfElement(element)->bits;
@@ -134,6 +155,8 @@ std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
 
 Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
+  if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
+  KDL_RETURN_IF_ERROR(CheckCores(core_num));
   KDL_RETURN_IF_ERROR(BindSizes(variant, binding));
   KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
   KDL_RETURN_IF_ERROR(CheckOverlaps(variant, *binding));

@@ -42,12 +42,16 @@ struct Binding {
 
 // Returns a parameter's spelling, such as "a[M, K]".
 std::string Spelling(const kdl_param_desc& param);
+// Returns a parameter's declaration, such as "a: f32[M, K]".
+std::string ParameterType(const kdl_param_desc& param);
+// Returns the declarations of all parameters, and the variant's constants: "(a: f32[M, K]) with BM=64".
+std::string Signature(const kdl_variant& variant);
 
 // Converts a scalar, given in the low bytes of `bits`, to the form that kernels expect.
 std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits);
 
 // Completes a binding that already contains the variant, the tensors and the scalars. Binds and checks
-// everything that depends on these.
+// everything that depends on these. `core_num` may be KDL_CORES_AUTO.
 Error Settle(Device& device, std::int64_t core_num, Binding* binding);
 
 // Returns the number of workspace slices for a launch on `core_num` cores: one for each core that may run

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "kdl/kernel_abi.h"
@@ -31,6 +32,16 @@ inline const ElementFacts* FactsOfElement(std::uint8_t code) {
 inline std::string_view ElementName(std::uint8_t code) {
   const ElementFacts* facts = FactsOfElement(code);
   return facts == nullptr ? "unknown" : facts->name;
+}
+
+// Returns the type of integers with this sign and size, if there is one.
+inline std::optional<std::uint8_t> IntegerElement(bool is_signed, std::int64_t bits) {
+  enum class Group { Bool, Signed, Unsigned, Float };
+  const Group wanted = is_signed ? Group::Signed : Group::Unsigned;
+#define KDL_SCALAR(Name, ID, spelling, code, width, Kind, ctype, comment) \
+  if (Group::Kind == wanted && width == bits) return code;
+#include "kdl/scalars.def"
+  return std::nullopt;
 }
 
 }  // namespace kdl::runtime

@@ -5,9 +5,9 @@
 #include <new>
 #include <vector>
 
+#include "core/element.h"
 #include "extension/arguments.h"
 #include "extension/context.h"
-#include "extension/elements.h"
 #include "extension/library.h"
 
 // The Python types for kernels and for calls that have not ended yet. A library is never unloaded, so a kernel
@@ -70,16 +70,16 @@ bool Complete(PyObject* self, PyObject* args, PyObject* keywords, Given* given) 
 
 bool OpenArguments(PyObject* self, const Given& given, Arguments* arguments) {
   const Kernel& kernel = *AsKernel(self);
-  return kernel.library->Open() &&
-         arguments->Open(given.all.data(), *kernel.library, kernel.begin, kernel.end);
+  return kernel.library->Open() && arguments->Open(given.all.data(), AnyVariant(kernel));
 }
 
-/// Refuses arguments with gaps where the device works in memory of its own.
-bool RefuseGaps() {
-  PyErr_SetString(PyExc_ValueError,
-                  "an array has gaps or transposed axes, and has to be copied to the device: pass "
-                  "numpy.ascontiguousarray of it");
-  return false;
+/// Calls one of the kernel's functions. If `done` is null, waits for the end of the call.
+kdl_error* CallFunction(PyObject* self, const Arguments& arguments, int64_t core_num,
+                        kdl_event** done) {
+  const Kernel& kernel = *AsKernel(self);
+  return kdl_kernels_call_given(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
+                                static_cast<int32_t>(kernel.end - kernel.begin), core_num,
+                                arguments.given(), arguments.count(), done);
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {
@@ -87,14 +87,9 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_
   Arguments arguments;
   if (!Complete(self, args, keywords, &given) || !OpenArguments(self, given, &arguments))
     return nullptr;
-  Library& library = *AsKernel(self)->library;
-  bool direct = core_num == KDL_CORES_AUTO && arguments.are_dense();
-  if (!direct && !library.is_host_visible() && !RefuseGaps()) return nullptr;
   kdl_error* error = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  error = direct ? kdl_kernels_call(library.kernels(), static_cast<int32_t>(arguments.function()),
-                                    arguments.sizes(), arguments.values())
-                 : arguments.Launch(library, core_num);
+  error = CallFunction(self, arguments, core_num, nullptr);
   Py_END_ALLOW_THREADS;
   return Succeeded(error) ? given.result.release() : nullptr;
 }
@@ -131,12 +126,7 @@ PyObject* Submit(PyObject* self, PyObject* args, PyObject* keywords) {
   if (!Complete(self, args, keywords, &call->given) ||
       !OpenArguments(self, call->given, &call->arguments))
     return nullptr;
-  Library& library = *AsKernel(self)->library;
-  if (!call->arguments.are_dense() && !RefuseGaps()) return nullptr;
-  if (!Succeeded(kdl_kernels_call_async(
-          library.kernels(), static_cast<int32_t>(call->arguments.function()),
-          call->arguments.sizes(), call->arguments.values(), nullptr, 0, &call->event)))
-    return nullptr;
+  if (!Succeeded(CallFunction(self, call->arguments, KDL_CORES_AUTO, &call->event))) return nullptr;
   PyObject* pending = PyType_GenericAlloc(pending_type, 0);
   if (pending != nullptr) reinterpret_cast<Pending*>(pending)->call = call.release();
   return pending;
@@ -196,8 +186,8 @@ PyObject* Describe(const kdl_variant& variant, const kdl_param_desc& param) {
                           : param.direction == KDL_OUT   ? "out"
                           : param.direction == KDL_INOUT ? "inout"
                                                          : "in";
-  return sizes ? Py_BuildValue("(ssssO)", param.name, direction, ElementName(param.element),
-                               param.shape, sizes.get())
+  return sizes ? Py_BuildValue("(ssssO)", param.name, direction,
+                               runtime::ElementName(param.element).data(), param.shape, sizes.get())
                : nullptr;
 }
 
@@ -273,7 +263,7 @@ PyObject* ElementOf(PyObject* /*module*/, PyObject* object) {
   if (!TensorArgument::IsArray(object)) return PyUnicode_FromString("");
   TensorArgument tensor;
   if (!tensor.Open(object, "argument")) return nullptr;
-  return PyUnicode_FromString(ElementName(tensor.view().element));
+  return PyUnicode_FromString(runtime::ElementName(tensor.view().element).data());
 }
 
 PyMethodDef kernel_functions[] = {

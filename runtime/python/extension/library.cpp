@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "extension/context.h"
-#include "extension/elements.h"
 #include "system/library.h"
 
 namespace kdl::python {
@@ -108,16 +107,6 @@ bool Library::Open() {
   if (!Succeeded(kdl_kernels_open(context, images_, spec_.c_str(), names.data(),
                                   static_cast<int32_t>(names.size()), &kernels)))
     return false;
-  if (!Succeeded(kdl_select_device(context, spec_.c_str(), &device_))) return false;
-  if (!Succeeded(kdl_device_queue(device_, 0, &queue_))) return false;
-  kdl_device_facts facts = {};
-  facts.size = sizeof facts;
-  if (!Succeeded(kdl_device_get_facts(device_, &facts))) return false;
-  is_host_visible_ = facts.host_visible != 0;
-  for (Function& function : functions_) {
-    if (!Succeeded(kdl_context_find_kernel(context, function.lookup.c_str(), &function.handle)))
-      return false;
-  }
   kernels_ = kernels;
   generation_ = Generation();
   return true;

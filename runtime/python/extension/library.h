@@ -12,10 +12,9 @@ namespace kdl::python {
 
 /// A kernel for given element types, as one of the functions of a library.
 struct Function {
-  std::string name;                      ///< as in the source: "matmul"
-  std::string lookup;                    ///< for the runtime: "mlp#1f2e3d4c.matmul<T=f32>"
-  const kdl_variant* variant;            ///< one of its variants; all have the same parameters
-  const kdl_function* handle = nullptr;  ///< for arguments with gaps and given numbers of cores
+  std::string name;            ///< as in the source: "matmul"
+  std::string lookup;          ///< for the runtime: "mlp#1f2e3d4c.matmul<T=f32>"
+  const kdl_variant* variant;  ///< one of its variants; all have the same parameters
 };
 
 /// The kernels of a shared object that kernelc has built, on one device.
@@ -32,10 +31,6 @@ class Library {
   /// exception and returns false.
   bool Open();
   const kdl_kernels* kernels() const { return kernels_; }
-  kdl_device* device() const { return device_; }
-  kdl_queue* queue() const { return queue_; }
-  /// Whether the device works in the host's memory.
-  bool is_host_visible() const { return is_host_visible_; }
 
  private:
   void AddFunctions(const kdl_image& image);
@@ -45,9 +40,6 @@ class Library {
   std::vector<Function> functions_;
   long generation_ = -1;
   kdl_kernels* kernels_ = nullptr;
-  kdl_device* device_ = nullptr;
-  kdl_queue* queue_ = nullptr;
-  bool is_host_visible_ = false;
 };
 
 }  // namespace kdl::python

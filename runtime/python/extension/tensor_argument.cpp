@@ -4,11 +4,14 @@
 #include <optional>
 #include <string_view>
 
-#include "extension/dlpack.h"
-#include "extension/elements.h"
+#include "core/dlpack.h"
+#include "core/element.h"
+#include "extension/context.h"
 #include "extension/numpy_array.h"
 
 namespace kdl::python {
+
+namespace dlpack = runtime::dlpack;
 
 namespace {
 
@@ -23,34 +26,9 @@ std::optional<uint8_t> ElementOfFormat(const char* format, Py_ssize_t bytes) {
   if (code == "f") return KDL_F32;
   if (code == "d") return KDL_F64;
   if (std::string_view("bhilqn").find(code[0]) != std::string_view::npos)
-    return IntegerElement(true, bytes);
+    return runtime::IntegerElement(true, bytes * 8);
   if (std::string_view("BHILQN").find(code[0]) != std::string_view::npos)
-    return IntegerElement(false, bytes);
-  return std::nullopt;
-}
-
-std::optional<uint8_t> ElementOfType(dlpack::Type type) {
-  using dlpack::TypeCode;
-  if (type.lanes != 1) return std::nullopt;
-  switch (type.code) {
-    case TypeCode::Int:
-      return IntegerElement(true, type.bits / 8);
-    case TypeCode::Uint:
-      return IntegerElement(false, type.bits / 8);
-    case TypeCode::Float:
-      if (type.bits == 16) return KDL_F16;
-      if (type.bits == 32) return KDL_F32;
-      if (type.bits == 64) return KDL_F64;
-      return std::nullopt;
-    case TypeCode::Bfloat:
-      return type.bits == 16 ? std::optional<uint8_t>(KDL_BF16) : std::nullopt;
-    case TypeCode::Bool:
-      return type.bits == 8 ? std::optional<uint8_t>(KDL_BOOL) : std::nullopt;
-    case TypeCode::Float8E4M3FN:
-      return KDL_F8E4M3;
-    case TypeCode::Float8E5M2:
-      return KDL_F8E5M2;
-  }
+    return runtime::IntegerElement(false, bytes * 8);
   return std::nullopt;
 }
 
@@ -190,27 +168,7 @@ bool TensorArgument::OpenDlpack(PyObject* array, const char* name) {
     PyErr_Format(PyExc_TypeError, "'%s': this version of DLPack is not supported", name);
     return false;
   }
-  if (tensor->device.kind != dlpack::kCpu && tensor->device.kind != dlpack::kCudaHost) {
-    PyErr_Format(PyExc_ValueError,
-                 "'%s' is in the memory of another device; pass a copy in the host's memory", name);
-    return false;
-  }
-  std::optional<uint8_t> element = ElementOfType(tensor->type);
-  if (!element) {
-    PyErr_Format(PyExc_TypeError, "'%s': kernels do not know the element type of this array", name);
-    return false;
-  }
-  view_.data = static_cast<char*>(tensor->data) + tensor->byte_offset;
-  view_.element = *element;
-  view_.element_bits = tensor->type.bits;
-  if (!SetShape(tensor->rank, name)) return false;
-  int64_t row_major = 1;
-  for (int32_t d = view_.rank - 1; d >= 0; --d) {
-    view_.size[d] = tensor->shape[d];
-    view_.stride[d] = tensor->strides == nullptr ? row_major : tensor->strides[d];
-    row_major *= tensor->shape[d];
-  }
-  return true;
+  return Succeeded(dlpack::ViewOf(*tensor, name, &view_).release());
 }
 
 bool TensorArgument::SetShape(int32_t rank, const char* name) {
@@ -223,17 +181,6 @@ bool TensorArgument::SetShape(int32_t rank, const char* name) {
   view_.layout = KDL_LAYOUT_STRIDED;
   for (int32_t d = rank; d < KDL_MAX_RANK; ++d) view_.size[d] = 1;
   return true;
-}
-
-bool TensorArgument::is_dense() const {
-  int64_t wanted = 1;
-  bool dense = true;
-  for (int32_t d = view_.rank - 1; d >= 0; --d) {
-    if (view_.size[d] == 0) return true;
-    dense &= view_.size[d] == 1 || view_.stride[d] == wanted;
-    wanted *= view_.size[d];
-  }
-  return dense;
 }
 
 }  // namespace kdl::python

@@ -25,8 +25,6 @@ class TensorArgument {
 
   const kdl_tensor& view() const { return view_; }
   bool is_read_only() const { return is_read_only_; }
-  /// Whether the elements are in row-major order without gaps.
-  bool is_dense() const;
 
  private:
   /// Opens a NumPy array whose element type is known from earlier arrays, or returns false without an

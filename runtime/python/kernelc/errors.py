@@ -21,8 +21,8 @@ class CompileError(Error):
         self.diagnostics = diagnostics
 
 
-class ArgumentError(Error, ValueError):
-    """The arguments of a call do not fit: sizes, overlaps, values that `requires` excludes."""
+class ArgumentError(Error, ValueError, TypeError):
+    """The arguments of a call do not fit: element types, ranks, sizes, overlaps, numbers out of range."""
 
 
 class Trap(Error, RuntimeError):

@@ -1,10 +1,12 @@
+// The structs of DLPack's binary interface, https://dmlc.github.io/dlpack, in which array libraries exchange
+// tensors.
 #pragma once
 
 #include <cstdint>
 
-/// The structs of DLPack's binary interface, https://dmlc.github.io/dlpack, in which array libraries of Python
-/// exchange tensors.
-namespace kdl::python::dlpack {
+#include "core/error.h"
+
+namespace kdl::runtime::dlpack {
 
 constexpr int32_t kCpu = 1;
 constexpr int32_t kCudaHost = 3;
@@ -38,18 +40,18 @@ struct Tensor {
   int32_t rank;
   Type type;
   int64_t* shape;
-  int64_t* strides;  ///< in elements; null for row-major order
+  int64_t* strides;  // in elements; null for row-major order
   uint64_t byte_offset;
 };
 
-/// The content of a capsule named `dltensor`.
+// The content of a capsule named `dltensor`.
 struct Managed {
   Tensor tensor;
   void* context;
   void (*deleter)(Managed*);
 };
 
-/// The content of a capsule named `dltensor_versioned`.
+// The content of a capsule named `dltensor_versioned`.
 struct VersionedManaged {
   uint32_t major;
   uint32_t minor;
@@ -59,4 +61,7 @@ struct VersionedManaged {
   Tensor tensor;
 };
 
-}  // namespace kdl::python::dlpack
+// Stores a view of the tensor's memory, which must be in the host's memory. An error begins with the name.
+Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view);
+
+}  // namespace kdl::runtime::dlpack

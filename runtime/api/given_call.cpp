@@ -1,0 +1,117 @@
+#include "api/given_call.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/element.h"
+#include "core/given_scalar.h"
+#include "core/view.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Returns an error if an argument cannot be one for this parameter, whatever the types of tensors are.
+Error CheckKind(const kdl_param_desc& param, const kdl_given& given) {
+  const bool is_tensor = given.kind == KDL_GIVEN_TENSOR;
+  if (param.is_tensor == 0) {
+    std::uint64_t bits = 0;
+    return is_tensor ? ConvertGiven(given, param, &bits) : nullptr;
+  }
+  if (!is_tensor) return Invalid("'", param.name, "' must be a tensor, not a number");
+  if (given.value.tensor == nullptr) return Invalid("the tensor for '", param.name, "' is NULL");
+  const kdl_tensor& view = *given.value.tensor;
+  if (view.rank < 0 || view.rank > KDL_MAX_RANK || FactsOfElement(view.element) == nullptr)
+    return Invalid("the tensor for '", param.name, "' has rank ", view.rank, " and element type ",
+                   static_cast<int>(view.element));
+  return nullptr;
+}
+
+bool Fits(const kdl_variant& variant, std::span<const kdl_given> given) {
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor == 0) continue;
+    const kdl_tensor& view = *given[p].value.tensor;
+    if (view.element != param.element || view.rank != param.rank) return false;
+    for (std::int32_t d = 0; d < param.rank; ++d) {
+      if (param.dim_symbol[d] == KDL_DIM_CONST && param.dim_const[d] != view.size[d]) return false;
+    }
+  }
+  return true;
+}
+
+Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_given> given) {
+  const Candidate& any = kernels[0].candidate;
+  std::string text = Concat(any.kernel->name, " is called with");
+  const char* comma = " ";
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    if (any.variant->params[p].is_tensor == 0) continue;
+    text += Concat(comma, any.variant->params[p].name, ": ", Describe(*given[p].value.tensor));
+    comma = ", ";
+  }
+  text += "; it takes ";
+  for (const CalledKernel& kernel : kernels)
+    text += Concat(&kernel == kernels.data() ? "" : ", or ", Signature(*kernel.candidate.variant));
+  return Invalid(text);
+}
+
+bool IsDense(const kdl_tensor& view) {
+  std::int64_t wanted = 1;
+  bool dense = true;
+  for (std::int32_t d = view.rank - 1; d >= 0; --d) {
+    if (view.size[d] == 0) return true;
+    dense &= view.size[d] == 1 || view.stride[d] == wanted;
+    if (__builtin_mul_overflow(wanted, view.size[d], &wanted)) return false;
+  }
+  return dense;
+}
+
+}  // namespace
+
+Error GivenCall::Choose(std::span<const CalledKernel> kernels, std::span<const kdl_given> given,
+                        std::int32_t* chosen) {
+  const Candidate& any = kernels[0].candidate;
+  if (std::ssize(given) != any.variant->param_count) {
+    return Invalid(any.kernel->name, " has ", any.variant->param_count,
+                   " parameters, but is called with ", given.size(), " arguments");
+  }
+  for (std::size_t p = 0; p < given.size(); ++p)
+    KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], given[p]));
+  for (const CalledKernel& kernel : kernels) {
+    if (!Fits(*kernel.candidate.variant, given)) continue;
+    *chosen = static_cast<std::int32_t>(&kernel - kernels.data());
+    return Convert(*kernel.candidate.variant, given);
+  }
+  return NothingFits(kernels, given);
+}
+
+Error GivenCall::Convert(const kdl_variant& variant, std::span<const kdl_given> given) {
+  values_.Reserve(given.size());
+  sizes_.Reserve(given.size() * KDL_MAX_RANK);
+  strides_.Reserve(given.size() * KDL_MAX_RANK);
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor != 0) {
+      KDL_RETURN_IF_ERROR(AddTensor(param, given[p]));
+      continue;
+    }
+    kdl_value& value = values_.Add();
+    KDL_RETURN_IF_ERROR(ConvertGiven(given[p], param, &value.u64));
+  }
+  return nullptr;
+}
+
+Error GivenCall::AddTensor(const kdl_param_desc& param, const kdl_given& given) {
+  const kdl_tensor& view = *given.value.tensor;
+  if (param.direction != KDL_IN && given.is_read_only != 0)
+    return Invalid("'", param.name, "' is read-only, but the kernel writes it");
+  values_.Add().data = view.data;
+  for (std::int32_t d = 0; d < view.rank; ++d) {
+    sizes_.Add(view.size[d]);
+    strides_.Add(view.stride[d]);
+  }
+  is_dense_ &= IsDense(view);
+  return nullptr;
+}
+
+}  // namespace kdl::runtime

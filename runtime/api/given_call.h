@@ -1,0 +1,39 @@
+// A call whose arguments have types that the caller knows only at run time.
+#pragma once
+
+#include <span>
+
+#include "api/called_kernel.h"
+#include "core/binding.h"
+#include "core/small_array.h"
+
+namespace kdl::runtime {
+
+// Chooses a kernel for the arguments of a call, and converts them to the form that kernels take.
+class GivenCall {
+ public:
+  // Chooses the first of `kernels`, of which there is at least one, whose parameters the arguments fit. If none
+  // fits, the error lists what each of them takes.
+  Error Choose(std::span<const CalledKernel> kernels, std::span<const kdl_given> given,
+               std::int32_t* chosen);
+
+  // Valid for as long as this object.
+  DenseArguments arguments(std::int64_t core_num) const {
+    return {sizes_.data(), values_.data(), core_num};
+  }
+  // One for each size.
+  const std::int64_t* strides() const { return strides_.data(); }
+  // Whether all tensors are row-major without gaps.
+  bool is_dense() const { return is_dense_; }
+
+ private:
+  Error Convert(const kdl_variant& variant, std::span<const kdl_given> given);
+  Error AddTensor(const kdl_param_desc& param, const kdl_given& given);
+
+  SmallArray<std::int64_t, 64> sizes_;
+  SmallArray<std::int64_t, 64> strides_;
+  SmallArray<kdl_value, 12> values_;
+  bool is_dense_ = true;
+};
+
+}  // namespace kdl::runtime

@@ -1,0 +1,66 @@
+#include "core/dlpack.h"
+
+#include <optional>
+
+#include "core/element.h"
+
+namespace kdl::runtime::dlpack {
+
+namespace {
+
+std::optional<std::uint8_t> ElementOf(Type type) {
+  if (type.lanes != 1) return std::nullopt;
+  switch (type.code) {
+    case TypeCode::Int:
+      return IntegerElement(true, type.bits);
+    case TypeCode::Uint:
+      return IntegerElement(false, type.bits);
+    case TypeCode::Float:
+      if (type.bits == 16) return KDL_F16;
+      if (type.bits == 32) return KDL_F32;
+      if (type.bits == 64) return KDL_F64;
+      return std::nullopt;
+    case TypeCode::Bfloat:
+      return type.bits == 16 ? std::optional<std::uint8_t>(KDL_BF16) : std::nullopt;
+    case TypeCode::Bool:
+      return type.bits == 8 ? std::optional<std::uint8_t>(KDL_BOOL) : std::nullopt;
+    case TypeCode::Float8E4M3FN:
+      return KDL_F8E4M3;
+    case TypeCode::Float8E5M2:
+      return KDL_F8E5M2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view) {
+  if (tensor.device.kind != kCpu && tensor.device.kind != kCudaHost) {
+    return Invalid("'", name,
+                   "' is in the memory of another device; pass a copy in the host's memory");
+  }
+  const std::optional<std::uint8_t> element = ElementOf(tensor.type);
+  if (!element) return Invalid("'", name, "': kernels do not know the element type of this array");
+  if (tensor.rank < 0 || tensor.rank > KDL_MAX_RANK) {
+    return Invalid("'", name, "' has ", tensor.rank, " dimensions; kernels support at most ",
+                   KDL_MAX_RANK);
+  }
+  *view = {};
+  view->data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  view->element = *element;
+  view->element_bits = tensor.type.bits;
+  view->rank = tensor.rank;
+  view->layout = KDL_LAYOUT_STRIDED;
+  std::int64_t row_major = 1;
+  for (std::int32_t d = KDL_MAX_RANK - 1; d >= 0; --d) {
+    const bool exists = d < tensor.rank;
+    view->size[d] = exists ? tensor.shape[d] : 1;
+    if (!exists) continue;
+    view->stride[d] = tensor.strides == nullptr ? row_major : tensor.strides[d];
+    // A tensor whose size overflows is refused later, when its bytes are counted.
+    if (__builtin_mul_overflow(row_major, tensor.shape[d], &row_major)) row_major = 0;
+  }
+  return nullptr;
+}
+
+}  // namespace kdl::runtime::dlpack

@@ -1,0 +1,107 @@
+#include "core/given_scalar.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "kdl/float_format.hpp"
+
+namespace kdl::runtime {
+
+namespace {
+
+enum class Group { Bool, Signed, Unsigned, Float };
+
+struct NumberType {
+  std::uint8_t code;
+  int bits;
+  std::string_view name;
+  Group group;
+  FloatFormat format;  // of floats
+};
+
+constexpr NumberType kNumberTypes[] = {
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Kind, ctype, comment) \
+  {KDL_##ID, bits, #spelling, Group::Kind, {}},
+#define KDL_FLOAT(Name, ID, spelling, code, bits, ctype, exponent, fraction, infinities, nans, \
+                  saturates, comment)                                                          \
+  {KDL_##ID,                                                                                   \
+   bits,                                                                                       \
+   #spelling,                                                                                  \
+   Group::Float,                                                                               \
+   {exponent, fraction, infinities != 0, nans != 0, saturates != 0}},
+#include "kdl/scalars.def"
+};
+
+const NumberType& TypeOf(std::uint8_t element) {
+  const NumberType* found = kNumberTypes;
+  while (found->code != element) ++found;
+  return *found;
+}
+
+bool IsNumber(const kdl_given& given) {
+  return given.kind == KDL_GIVEN_INTEGER || given.kind == KDL_GIVEN_UNSIGNED ||
+         given.kind == KDL_GIVEN_FLOAT;
+}
+
+double AsDouble(const kdl_given& given) {
+  if (given.kind == KDL_GIVEN_FLOAT) return given.value.number;
+  return given.kind == KDL_GIVEN_INTEGER ? static_cast<double>(given.value.integer)
+                                         : static_cast<double>(given.value.unsigned_integer);
+}
+
+std::string Text(const kdl_given& given) {
+  if (given.kind == KDL_GIVEN_INTEGER) return Concat(given.value.integer);
+  if (given.kind == KDL_GIVEN_UNSIGNED) return Concat(given.value.unsigned_integer);
+  std::array<char, 40> text = {};
+  std::snprintf(text.data(), text.size(), "%.17g", given.value.number);
+  return text.data();
+}
+
+std::uint64_t FloatBits(double number, const NumberType& type) {
+  std::uint64_t bits = 0;
+  if (type.bits == 64) {
+    std::memcpy(&bits, &number, sizeof number);
+  } else if (type.bits == 32) {
+    const auto single = static_cast<float>(number);
+    std::memcpy(&bits, &single, sizeof single);
+  } else {
+    bits = type.format.BitsOf(number);
+  }
+  return bits;
+}
+
+bool FitsInteger(const kdl_given& given, const NumberType& type) {
+  const bool is_negative = given.kind == KDL_GIVEN_INTEGER && given.value.integer < 0;
+  if (type.group == Group::Unsigned)
+    return !is_negative && (type.bits == 64 || given.value.unsigned_integer >> type.bits == 0);
+  const std::int64_t most = INT64_MAX >> (64 - type.bits);
+  if (given.kind == KDL_GIVEN_UNSIGNED)
+    return given.value.unsigned_integer <= static_cast<std::uint64_t>(most);
+  return given.value.integer >= -most - 1 && given.value.integer <= most;
+}
+
+}  // namespace
+
+Error ConvertGiven(const kdl_given& given, const kdl_param_desc& param, std::uint64_t* bits) {
+  const NumberType& type = TypeOf(param.element);
+  if (!IsNumber(given))
+    return Invalid("'", param.name, "' must be a number (", type.name, "), not a tensor");
+  if (type.group == Group::Float) {
+    *bits = FloatBits(AsDouble(given), type);
+    return nullptr;
+  }
+  if (type.group == Group::Bool) {
+    *bits = AsDouble(given) != 0 ? 1 : 0;
+    return nullptr;
+  }
+  if (given.kind == KDL_GIVEN_FLOAT)
+    return Invalid("'", param.name, "' must be an integer (", type.name, "), not ", Text(given));
+  if (!FitsInteger(given, type))
+    return Invalid("'", param.name, "' is ", Text(given), ", which ", type.name,
+                   " cannot represent");
+  *bits = given.value.unsigned_integer;
+  return nullptr;
+}
+
+}  // namespace kdl::runtime
