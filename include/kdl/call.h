@@ -64,16 +64,16 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
 
 /* ---- calls with tensors of any kind ---- */
 
-typedef enum kdl_given_kind {
-  KDL_GIVEN_TENSOR = 0,
-  KDL_GIVEN_INTEGER = 1,
-  KDL_GIVEN_UNSIGNED = 2,
-  KDL_GIVEN_FLOAT = 3
-} kdl_given_kind;
+typedef enum kdl_dynamic_kind {
+  KDL_DYNAMIC_TENSOR = 0,
+  KDL_DYNAMIC_INTEGER = 1,
+  KDL_DYNAMIC_UNSIGNED = 2,
+  KDL_DYNAMIC_FLOAT = 3
+} kdl_dynamic_kind;
 
 /* An argument whose type the caller knows only at run time. */
-typedef struct kdl_given {
-  int32_t kind;         /* a kdl_given_kind */
+typedef struct kdl_dynamic_arg {
+  int32_t kind;         /* a kdl_dynamic_kind */
   int32_t is_read_only; /* of a tensor: the kernel must not write it */
   union {
     const kdl_tensor*
@@ -82,16 +82,16 @@ typedef struct kdl_given {
     uint64_t unsigned_integer;
     double number;
   } value;
-} kdl_given;
+} kdl_dynamic_arg;
 
 /* Calls one of the `count` kernels from index `first`: the first one whose parameters have the arguments'
  * element types, ranks and constant sizes. Usually these kernels are the instances of one generic kernel.
  * Scalars are converted to the types of the parameters: integers must be in range, and floats are rounded. A
  * bool is true if the number is not 0. `core_num` may be KDL_CORES_AUTO. If `done` is NULL, returns when the
  * kernel has finished; else returns immediately, like kdl_kernels_call_async. */
-kdl_error* kdl_kernels_call_given(const kdl_kernels* kernels, int32_t first, int32_t count,
-                                  int64_t core_num, const kdl_given* given, int32_t given_count,
-                                  kdl_event** done);
+kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, int32_t count,
+                                    int64_t core_num, const kdl_dynamic_arg* args,
+                                    int32_t arg_count, kdl_event** done);
 
 /* ---- bound calls ---- */
 

@@ -66,16 +66,16 @@ kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, co
   });
 }
 
-kdl_error* kdl_kernels_call_given(const kdl_kernels* kernels, int32_t first, int32_t count,
-                                  int64_t core_num, const kdl_given* given, int32_t given_count,
-                                  kdl_event** done) {
+kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, int32_t count,
+                                    int64_t core_num, const kdl_dynamic_arg* args,
+                                    int32_t arg_count, kdl_event** done) {
   return GuardCall(kernels, kNotOpen, [&]() -> Error {
-    if (given_count < 0 || (given == nullptr && given_count > 0)) {
-      return Invalid("kdl_kernels_call_given: given_count is ", given_count,
-                     given == nullptr ? ", but given is NULL" : "");
+    if (arg_count < 0 || (args == nullptr && arg_count > 0)) {
+      return Invalid("kdl_kernels_call_dynamic: arg_count is ", arg_count,
+                     args == nullptr ? ", but args is NULL" : "");
     }
-    return Unwrap(kernels)->CallGiven(first, count, core_num,
-                                      {given, static_cast<std::size_t>(given_count)}, done);
+    return Unwrap(kernels)->CallDynamic(first, count, core_num,
+                                        {args, static_cast<std::size_t>(arg_count)}, done);
   });
 }
 

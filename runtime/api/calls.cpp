@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/given_call.h"
+#include "api/dynamic_call.h"
 #include "core/context.h"
 
 namespace kdl::runtime {
@@ -88,14 +88,14 @@ Error Calls::CallAsync(std::int32_t kernel, const DenseArguments& arguments,
   return call->Enqueue(after, after_count, done);
 }
 
-Error Calls::CallGiven(std::int32_t first, std::int32_t count, std::int64_t core_num,
-                       std::span<const kdl_given> given, kdl_event** done) const {
+Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t core_num,
+                         std::span<const kdl_dynamic_arg> given, kdl_event** done) const {
   const std::int64_t end = std::int64_t{first} + count;
   if (first < 0 || count < 1 || end > std::ssize(kernels_)) {
     return Invalid("call of one of ", count, " kernels from kernel ", first,
                    " of a handle that has ", kernels_.size());
   }
-  GivenCall call;
+  DynamicCall call;
   std::int32_t chosen = 0;
   KDL_RETURN_IF_ERROR(call.Choose(
       std::span(kernels_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),

@@ -47,6 +47,8 @@ std::string WhyNotLoaded(const std::string& name) {
   return reason;
 }
 
+void* SymbolOfProcess(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
 void* SymbolOf(const Library& library, const char* name) { return dlsym(library.get(), name); }
 
 const char* ArchOfLibrary(const std::string& path) {

@@ -26,6 +26,9 @@ Function FunctionOf(const Library& library, const char* name) {
   return reinterpret_cast<Function>(SymbolOf(library, name));
 }
 
+// Returns the address of a symbol of any library that is loaded for the whole process, or null.
+void* SymbolOfProcess(const char* name);
+
 // Returns the architecture of the code in a file, in the spelling of ProcessorArch. Returns null if it is
 // unknown.
 const char* ArchOfLibrary(const std::string& path);

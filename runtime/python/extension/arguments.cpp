@@ -6,21 +6,21 @@ namespace {
 
 /// Converts a Python number without loss, if 64 bits can represent it. Otherwise, sets an exception and returns
 /// false.
-bool OpenNumber(PyObject* object, const char* name, kdl_given* given) {
+bool OpenNumber(PyObject* object, const char* name, kdl_dynamic_arg* given) {
   if (PyIndex_Check(object) != 0) {
     Ref whole(PyNumber_Index(object));
     if (whole) {
       int overflow = 0;
-      given->kind = KDL_GIVEN_INTEGER;
+      given->kind = KDL_DYNAMIC_INTEGER;
       given->value.integer = PyLong_AsLongLongAndOverflow(whole.get(), &overflow);
       if (overflow == 0) return true;
-      given->kind = KDL_GIVEN_UNSIGNED;
+      given->kind = KDL_DYNAMIC_UNSIGNED;
       given->value.unsigned_integer = PyLong_AsUnsignedLongLong(whole.get());
       if (PyErr_Occurred() == nullptr) return true;
     }
     PyErr_Clear();
   }
-  given->kind = KDL_GIVEN_FLOAT;
+  given->kind = KDL_DYNAMIC_FLOAT;
   given->value.number = PyFloat_AsDouble(object);
   if (given->value.number != -1.0 || PyErr_Occurred() == nullptr) return true;
   PyErr_Clear();
@@ -41,7 +41,7 @@ bool Arguments::Open(PyObject* const* objects, const kdl_variant& variant) {
       continue;
     }
     if (!tensors_[p].Open(objects[p], param.name)) return false;
-    given_[p] = {KDL_GIVEN_TENSOR, tensors_[p].is_read_only() ? 1 : 0, {&tensors_[p].view()}};
+    given_[p] = {KDL_DYNAMIC_TENSOR, tensors_[p].is_read_only() ? 1 : 0, {&tensors_[p].view()}};
   }
   return true;
 }

@@ -18,12 +18,12 @@ class Arguments {
   /// the kernel. On failure, sets a Python exception and returns false.
   bool Open(PyObject* const* objects, const kdl_variant& variant);
 
-  const kdl_given* given() const { return given_.data(); }
+  const kdl_dynamic_arg* given() const { return given_.data(); }
   int32_t count() const { return static_cast<int32_t>(given_.size()); }
 
  private:
   std::unique_ptr<TensorArgument[]> tensors_;  ///< one for each parameter
-  std::vector<kdl_given> given_;
+  std::vector<kdl_dynamic_arg> given_;
 };
 
 }  // namespace kdl::python

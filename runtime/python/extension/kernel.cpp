@@ -77,9 +77,9 @@ bool OpenArguments(PyObject* self, const Given& given, Arguments* arguments) {
 kdl_error* CallFunction(PyObject* self, const Arguments& arguments, int64_t core_num,
                         kdl_event** done) {
   const Kernel& kernel = *AsKernel(self);
-  return kdl_kernels_call_given(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
-                                static_cast<int32_t>(kernel.end - kernel.begin), core_num,
-                                arguments.given(), arguments.count(), done);
+  return kdl_kernels_call_dynamic(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
+                                  static_cast<int32_t>(kernel.end - kernel.begin), core_num,
+                                  arguments.given(), arguments.count(), done);
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {

@@ -19,6 +19,10 @@ std::string PrintHeader(const ir::Module& module, const std::string& runtime_nam
 /// Returns NAME.c, which defines the kernels that NAME.h declares as C functions.
 std::string PrintCalls(const ir::Module& module, const std::string& runtime_name);
 
+/// Returns NAME.ffi.c, which defines the kernels as functions of the TVM FFI. They run on the device of a spec.
+std::string PrintFfi(const ir::Module& module, const std::string& runtime_name,
+                     const std::string& device);
+
 /// Returns NAME.orch.cpp, which defines everything else that NAME.h declares.
 std::string PrintOrchestration(const ir::Module& module, const std::string& runtime_name);
 

@@ -14,6 +14,7 @@
 #include "support/check.h"
 #include "support/io.h"
 #include "targets/hosts.h"
+#include "targets/kinds.h"
 
 namespace kdl::driver {
 
@@ -55,6 +56,9 @@ class Collector {
       case Emit::C:
         AddFile(name_ + ".c", codegen::PrintCalls(*made_.module, runtime_name_));
         break;
+      case Emit::Ffi:
+        AddFile(name_ + ".ffi.c", codegen::PrintFfi(*made_.module, runtime_name_, AnyDevice()));
+        break;
       case Emit::Orch:
         AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*made_.module, runtime_name_));
         break;
@@ -91,6 +95,12 @@ class Collector {
         AddDeps();
         break;
     }
+  }
+
+  /// Returns the spec of a device that runs the code. On this processor, the runtime chooses the level.
+  std::string AnyDevice() const {
+    bool is_own = code_.parts.empty() || code_.parts[0].compiled.kind == targets::kOwnKind;
+    return is_own ? std::string(targets::kOwnKind) : code_.parts[0].targets[0]->target.spec;
   }
 
   void AddFile(const std::string& name, std::string bytes, bool executable = false) {

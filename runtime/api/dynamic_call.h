@@ -10,11 +10,11 @@
 namespace kdl::runtime {
 
 // Chooses a kernel for the arguments of a call, and converts them to the form that kernels take.
-class GivenCall {
+class DynamicCall {
  public:
   // Chooses the first of `kernels`, of which there is at least one, whose parameters the arguments fit. If none
   // fits, the error lists what each of them takes.
-  Error Choose(std::span<const CalledKernel> kernels, std::span<const kdl_given> given,
+  Error Choose(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given,
                std::int32_t* chosen);
 
   // Valid for as long as this object.
@@ -27,8 +27,8 @@ class GivenCall {
   bool is_dense() const { return is_dense_; }
 
  private:
-  Error Convert(const kdl_variant& variant, std::span<const kdl_given> given);
-  Error AddTensor(const kdl_param_desc& param, const kdl_given& given);
+  Error Convert(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given);
+  Error AddTensor(const kdl_param_desc& param, const kdl_dynamic_arg& given);
 
   SmallArray<std::int64_t, 64> sizes_;
   SmallArray<std::int64_t, 64> strides_;

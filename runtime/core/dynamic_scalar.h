@@ -9,6 +9,6 @@ namespace kdl::runtime {
 // Converts a number to the type of a scalar parameter, and stores its bits in the low bytes of `bits`. Integers
 // must be in range. Floats are rounded to the nearest value, integers for float parameters by way of f64. An
 // error names the parameter.
-Error ConvertGiven(const kdl_given& given, const kdl_param_desc& param, std::uint64_t* bits);
+Error ConvertNumber(const kdl_dynamic_arg& given, const kdl_param_desc& param, std::uint64_t* bits);
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-#include "core/given_scalar.h"
+#include "core/dynamic_scalar.h"
 
 #include <array>
 #include <cmath>
@@ -39,20 +39,20 @@ const NumberType& TypeOf(std::uint8_t element) {
   return *found;
 }
 
-bool IsNumber(const kdl_given& given) {
-  return given.kind == KDL_GIVEN_INTEGER || given.kind == KDL_GIVEN_UNSIGNED ||
-         given.kind == KDL_GIVEN_FLOAT;
+bool IsNumber(const kdl_dynamic_arg& given) {
+  return given.kind == KDL_DYNAMIC_INTEGER || given.kind == KDL_DYNAMIC_UNSIGNED ||
+         given.kind == KDL_DYNAMIC_FLOAT;
 }
 
-double AsDouble(const kdl_given& given) {
-  if (given.kind == KDL_GIVEN_FLOAT) return given.value.number;
-  return given.kind == KDL_GIVEN_INTEGER ? static_cast<double>(given.value.integer)
-                                         : static_cast<double>(given.value.unsigned_integer);
+double AsDouble(const kdl_dynamic_arg& given) {
+  if (given.kind == KDL_DYNAMIC_FLOAT) return given.value.number;
+  return given.kind == KDL_DYNAMIC_INTEGER ? static_cast<double>(given.value.integer)
+                                           : static_cast<double>(given.value.unsigned_integer);
 }
 
-std::string Text(const kdl_given& given) {
-  if (given.kind == KDL_GIVEN_INTEGER) return Concat(given.value.integer);
-  if (given.kind == KDL_GIVEN_UNSIGNED) return Concat(given.value.unsigned_integer);
+std::string Text(const kdl_dynamic_arg& given) {
+  if (given.kind == KDL_DYNAMIC_INTEGER) return Concat(given.value.integer);
+  if (given.kind == KDL_DYNAMIC_UNSIGNED) return Concat(given.value.unsigned_integer);
   std::array<char, 40> text = {};
   std::snprintf(text.data(), text.size(), "%.17g", given.value.number);
   return text.data();
@@ -71,19 +71,20 @@ std::uint64_t FloatBits(double number, const NumberType& type) {
   return bits;
 }
 
-bool FitsInteger(const kdl_given& given, const NumberType& type) {
-  const bool is_negative = given.kind == KDL_GIVEN_INTEGER && given.value.integer < 0;
+bool FitsInteger(const kdl_dynamic_arg& given, const NumberType& type) {
+  const bool is_negative = given.kind == KDL_DYNAMIC_INTEGER && given.value.integer < 0;
   if (type.group == Group::Unsigned)
     return !is_negative && (type.bits == 64 || given.value.unsigned_integer >> type.bits == 0);
   const std::int64_t most = INT64_MAX >> (64 - type.bits);
-  if (given.kind == KDL_GIVEN_UNSIGNED)
+  if (given.kind == KDL_DYNAMIC_UNSIGNED)
     return given.value.unsigned_integer <= static_cast<std::uint64_t>(most);
   return given.value.integer >= -most - 1 && given.value.integer <= most;
 }
 
 }  // namespace
 
-Error ConvertGiven(const kdl_given& given, const kdl_param_desc& param, std::uint64_t* bits) {
+Error ConvertNumber(const kdl_dynamic_arg& given, const kdl_param_desc& param,
+                    std::uint64_t* bits) {
   const NumberType& type = TypeOf(param.element);
   if (!IsNumber(given))
     return Invalid("'", param.name, "' must be a number (", type.name, "), not a tensor");
@@ -95,7 +96,7 @@ Error ConvertGiven(const kdl_given& given, const kdl_param_desc& param, std::uin
     *bits = AsDouble(given) != 0 ? 1 : 0;
     return nullptr;
   }
-  if (given.kind == KDL_GIVEN_FLOAT)
+  if (given.kind == KDL_DYNAMIC_FLOAT)
     return Invalid("'", param.name, "' must be an integer (", type.name, "), not ", Text(given));
   if (!FitsInteger(given, type))
     return Invalid("'", param.name, "' is ", Text(given), ", which ", type.name,

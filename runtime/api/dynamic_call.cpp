@@ -1,10 +1,10 @@
-#include "api/given_call.h"
+#include "api/dynamic_call.h"
 
 #include <algorithm>
 #include <string>
 
+#include "core/dynamic_scalar.h"
 #include "core/element.h"
-#include "core/given_scalar.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
@@ -12,11 +12,11 @@ namespace kdl::runtime {
 namespace {
 
 // Returns an error if an argument cannot be one for this parameter, whatever the types of tensors are.
-Error CheckKind(const kdl_param_desc& param, const kdl_given& given) {
-  const bool is_tensor = given.kind == KDL_GIVEN_TENSOR;
+Error CheckKind(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
+  const bool is_tensor = given.kind == KDL_DYNAMIC_TENSOR;
   if (param.is_tensor == 0) {
     std::uint64_t bits = 0;
-    return is_tensor ? ConvertGiven(given, param, &bits) : nullptr;
+    return is_tensor ? ConvertNumber(given, param, &bits) : nullptr;
   }
   if (!is_tensor) return Invalid("'", param.name, "' must be a tensor, not a number");
   if (given.value.tensor == nullptr) return Invalid("the tensor for '", param.name, "' is NULL");
@@ -27,7 +27,7 @@ Error CheckKind(const kdl_param_desc& param, const kdl_given& given) {
   return nullptr;
 }
 
-bool Fits(const kdl_variant& variant, std::span<const kdl_given> given) {
+bool Fits(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
   for (std::size_t p = 0; p < given.size(); ++p) {
     const kdl_param_desc& param = variant.params[p];
     if (param.is_tensor == 0) continue;
@@ -40,7 +40,7 @@ bool Fits(const kdl_variant& variant, std::span<const kdl_given> given) {
   return true;
 }
 
-Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_given> given) {
+Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
   const Candidate& any = kernels[0].candidate;
   std::string text = Concat(any.kernel->name, " is called with");
   const char* comma = " ";
@@ -68,8 +68,8 @@ bool IsDense(const kdl_tensor& view) {
 
 }  // namespace
 
-Error GivenCall::Choose(std::span<const CalledKernel> kernels, std::span<const kdl_given> given,
-                        std::int32_t* chosen) {
+Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
+                          std::span<const kdl_dynamic_arg> given, std::int32_t* chosen) {
   const Candidate& any = kernels[0].candidate;
   if (std::ssize(given) != any.variant->param_count) {
     return Invalid(any.kernel->name, " has ", any.variant->param_count,
@@ -85,7 +85,7 @@ Error GivenCall::Choose(std::span<const CalledKernel> kernels, std::span<const k
   return NothingFits(kernels, given);
 }
 
-Error GivenCall::Convert(const kdl_variant& variant, std::span<const kdl_given> given) {
+Error DynamicCall::Convert(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {
   values_.Reserve(given.size());
   sizes_.Reserve(given.size() * KDL_MAX_RANK);
   strides_.Reserve(given.size() * KDL_MAX_RANK);
@@ -96,12 +96,12 @@ Error GivenCall::Convert(const kdl_variant& variant, std::span<const kdl_given> 
       continue;
     }
     kdl_value& value = values_.Add();
-    KDL_RETURN_IF_ERROR(ConvertGiven(given[p], param, &value.u64));
+    KDL_RETURN_IF_ERROR(ConvertNumber(given[p], param, &value.u64));
   }
   return nullptr;
 }
 
-Error GivenCall::AddTensor(const kdl_param_desc& param, const kdl_given& given) {
+Error DynamicCall::AddTensor(const kdl_param_desc& param, const kdl_dynamic_arg& given) {
   const kdl_tensor& view = *given.value.tensor;
   if (param.direction != KDL_IN && given.is_read_only != 0)
     return Invalid("'", param.name, "' is read-only, but the kernel writes it");

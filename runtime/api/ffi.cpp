@@ -1,0 +1,118 @@
+// Calls of kernels through the TVM FFI.
+#include "kdl/ffi.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+
+#include "api/api.h"
+#include "api/calls.h"
+#include "core/dlpack.h"
+#include "core/small_array.h"
+#include "system/library.h"
+
+using namespace kdl::runtime;
+
+namespace {
+
+// Values of TVMFFITypeIndex.
+enum FfiType : std::int32_t {
+  kInteger = 1,
+  kBool = 2,
+  kFloat = 3,
+  kTensorPointer = 7,
+  kTensorObject = 70
+};
+
+// A tensor object starts with a header of this size, TVMFFIObject.
+constexpr std::size_t kObjectHeader = 24;
+
+constexpr std::size_t kUsualArguments = 8;
+
+struct Arguments {
+  SmallArray<kdl_tensor, kUsualArguments> views;
+  SmallArray<kdl_dynamic_arg, kUsualArguments> given;
+};
+
+const dlpack::Tensor* TensorOf(const kdl_ffi_any& any) {
+  if (any.type == kTensorPointer) return static_cast<const dlpack::Tensor*>(any.value.pointer);
+  if (any.type != kTensorObject) return nullptr;
+  return reinterpret_cast<const dlpack::Tensor*>(static_cast<const char*>(any.value.pointer) +
+                                                 kObjectHeader);
+}
+
+Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* arguments) {
+  if (any.type == kInteger || any.type == kBool) {
+    arguments->given.Add({KDL_DYNAMIC_INTEGER, 0, {.integer = any.value.integer}});
+    return nullptr;
+  }
+  if (any.type == kFloat) {
+    arguments->given.Add({KDL_DYNAMIC_FLOAT, 0, {.number = any.value.number}});
+    return nullptr;
+  }
+  const dlpack::Tensor* tensor = TensorOf(any);
+  if (tensor == nullptr) {
+    return Invalid("argument ", number,
+                   " must be a number or a tensor (type index 1, 2, 3, 7 or 70), not an object of "
+                   "type index ",
+                   any.type);
+  }
+  kdl_tensor& view = arguments->views.Add();
+  if (dlpack::ViewOf(*tensor, "", &view) != nullptr)
+    return dlpack::ViewOf(*tensor, Concat("argument ", number), &view);  // with its number
+  arguments->given.Add({KDL_DYNAMIC_TENSOR, 0, {.tensor = &view}});
+  return nullptr;
+}
+
+// Returns the open kernels, and opens them if this process has not done so.
+Error OpenLibrary(kdl_ffi_library& library, kdl_kernels** kernels) {
+  const std::atomic_ref<kdl_kernels*> shared(library.kernels);
+  *kernels = shared.load(std::memory_order_acquire);
+  if (*kernels != nullptr && !Unwrap(*kernels)->in_child()) return nullptr;
+  static std::mutex opening;
+  const std::lock_guard lock(opening);
+  *kernels = shared.load(std::memory_order_acquire);
+  if (*kernels != nullptr && !Unwrap(*kernels)->in_child()) return nullptr;
+  KDL_RETURN_IF_ERROR(Error(kdl_kernels_open(nullptr, library.images, library.device, library.names,
+                                             library.count, kernels)));
+  shared.store(*kernels, std::memory_order_release);
+  return nullptr;
+}
+
+// Raises an error with the function of the FFI's library, which has loaded this code.
+void Raise(const kdl_error* error) {
+  using Set = void (*)(const char* kind, const char* message);
+  static const auto set = reinterpret_cast<Set>(SymbolOfProcess("TVMFFIErrorSetRaisedFromCStr"));
+  const kdl_code code = kdl_error_code(error);
+  const char* kind = code == KDL_ERROR_INVALID_ARGUMENT ? "ValueError"
+                     : code == KDL_ERROR_OUT_OF_MEMORY  ? "MemoryError"
+                                                        : "RuntimeError";
+  if (set != nullptr) {
+    set(kind, kdl_error_message(error));
+  } else {
+    std::fprintf(stderr, "%s: %s\n", kind, kdl_error_message(error));
+  }
+}
+
+}  // namespace
+
+int kdl_ffi_call(kdl_ffi_library* library, int32_t first, int32_t kernel_count,
+                 const kdl_ffi_any* args, int32_t arg_count, kdl_ffi_any* result) {
+  const Error error(Guard([&]() -> Error {
+    kdl_kernels* kernels = nullptr;
+    KDL_RETURN_IF_ERROR(OpenLibrary(*library, &kernels));
+    Arguments arguments;
+    arguments.views.Reserve(static_cast<std::size_t>(arg_count));
+    arguments.given.Reserve(static_cast<std::size_t>(arg_count));
+    for (std::int32_t a = 0; a < arg_count; ++a)
+      KDL_RETURN_IF_ERROR(AddArgument(args[a], a, &arguments));
+    return Unwrap(kernels)->CallDynamic(first, kernel_count, KDL_CORES_AUTO,
+                                        {arguments.given.data(), arguments.given.size()}, nullptr);
+  }));
+  if (error == nullptr) {
+    *result = {};
+    return 0;
+  }
+  Raise(error.get());
+  return -1;
+}
