@@ -76,6 +76,7 @@ std::string PassOrderText(const std::string& word, const targets::Registry& fami
 std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "manual") return ManualPage();
   if (word == "completion") return BashCompletion();
+  if (word == "language") return LanguagePage();
   std::string page;
   for (const DiagnosticRow& row : AllDiagnostics()) {
     if (row.id == word) page += ExplainDiagnostic(row);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests what grammar/LANGUAGE.md shows: each example must compile, each command must work, links must lead
-somewhere, and the lists of builtins and library functions must be complete. Also checks that
-grammar/DIAGNOSTICS.md is up to date.
+somewhere, and the lists of builtins and library functions must be complete. Also checks the examples and the
+table of errors of grammar/REFERENCE.md, and that grammar/DIAGNOSTICS.md is up to date.
 
     tests/run/language_reference.py --update    # writes the lists and DIAGNOSTICS.md anew
 
@@ -11,6 +11,7 @@ not support something in it yet. An example that starts with `// NAME.kdl` is sa
 """
 
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -21,9 +22,13 @@ from shared import language_lists
 
 GRAMMAR = pathlib.Path(__file__).resolve().parents[2] / "grammar"
 REFERENCE = GRAMMAR / "LANGUAGE.md"
+PAGE = GRAMMAR / "REFERENCE.md"
 DIAGNOSTICS = GRAMMAR / "DIAGNOSTICS.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"// (\w+\.kdl)\n")
+# A row of the table of errors: a body of a loop that has the error, and one that has not. The parameters precede the table.
+MISTAKE = re.compile(r"^\| (E\d{4}) \| `(.*)` \| `(.*)` \|$", re.MULTILINE)
+PARAMETERS = re.compile(r"kernel with these parameters:\n\n```text\n(.*)\n```")
 DEVICE = re.compile(r"^device (\w+)", re.MULTILINE)
 DIAGNOSTIC = re.compile(r"([A-Z]\d{4}): (\w+): (.*)")
 HEAD = """# Diagnostics
@@ -80,6 +85,42 @@ def diagnostics():
     return page
 
 
+def mistakes(text):
+    """Returns what is wrong with the table of errors of a page, and the number of its rows."""
+    problems = []
+    parameters = PARAMETERS.search(text).group(1)
+    rows = MISTAKE.findall(text)
+    for number, wrong, right in rows:
+        for body, expected in ((wrong, [number]), (right, [])):
+            source = f"export kernel f({parameters}) {{ spmd for i in N by 64 {{ {body} }} }}"
+            done = run(["kernelc", "check", "--diag-format=json", "-"], None, input=source)
+            found = sorted({json.loads(line)["id"] for line in done.stderr.splitlines()})
+            if found != expected:
+                problems.append(f"{body}: expected {expected}, found {found}")
+    return problems, len(rows)
+
+
+def blocks(path, scratch):
+    """Tests the blocks of a page. Returns what is wrong, how many examples compile, and how many there are."""
+    text = path.read_text()
+    problems = []
+    compiled = examples = 0
+    found = list(BLOCK.finditer(text))
+    for number, block in enumerate(found):
+        kind, body = block.groups()
+        follows = found[number + 1].group(1) if number + 1 < len(found) else ""
+        problem = None
+        if kind == "kdl":
+            examples += 1
+            problem, built = example(body, follows == "sh" and NAME.match(body), scratch)
+            compiled += built
+        elif kind == "sh":
+            problem = script(body, scratch)
+        if problem:
+            problems.append(f"{path.name}:{text[:block.start()].count(chr(10)) + 1}: {problem}")
+    return problems, compiled, examples
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--update", action="store_true")
@@ -90,33 +131,24 @@ def main():
         REFERENCE.write_text(with_lists)
         DIAGNOSTICS.write_text(diagnostics())
         return
-    wrong = compiled = examples = 0
-    for problem in language_lists.faults(text):
-        wrong += 1
-        print(f"{REFERENCE.name}: {problem}")
+    problems = [f"{REFERENCE.name}: {problem}" for problem in language_lists.faults(text)]
     if with_lists != text:
-        wrong += 1
-        print(f"{REFERENCE.name}: a list of functions is not that of the tables: {sys.argv[0]} --update")
+        problems.append(f"{REFERENCE.name}: a list of functions is not that of the tables: {sys.argv[0]} --update")
     if not DIAGNOSTICS.is_file() or DIAGNOSTICS.read_text() != diagnostics():
-        wrong += 1
-        print(f"{DIAGNOSTICS.name} is not up to date: {sys.argv[0]} --update")
-    found = list(BLOCK.finditer(text))
-    with tempfile.TemporaryDirectory(prefix="reference-") as scratch:
-        for number, block in enumerate(found):
-            kind, body = block.groups()
-            follows = found[number + 1].group(1) if number + 1 < len(found) else ""
-            problem = None
-            if kind == "kdl":
-                examples += 1
-                problem, built = example(body, follows == "sh" and NAME.match(body), pathlib.Path(scratch))
-                compiled += built
-            elif kind == "sh":
-                problem = script(body, pathlib.Path(scratch))
-            if problem:
-                wrong += 1
-                print(f"{REFERENCE.name}:{text[:block.start()].count(chr(10)) + 1}: {problem}")
-    print(f"{compiled} of {examples} examples compile, {wrong} are wrong")
-    sys.exit(0 if compiled and not wrong else 1)
+        problems.append(f"{DIAGNOSTICS.name} is not up to date: {sys.argv[0]} --update")
+    compiled = examples = 0
+    for path in (REFERENCE, PAGE):
+        with tempfile.TemporaryDirectory(prefix="reference-") as scratch:
+            of_page, built, shown = blocks(path, pathlib.Path(scratch))
+        problems += of_page
+        compiled += built
+        examples += shown
+    of_table, rows = mistakes(PAGE.read_text())
+    problems += [f"{PAGE.name}: {problem}" for problem in of_table]
+    for problem in problems:
+        print(problem)
+    print(f"{compiled} of {examples} examples compile, {rows} mistakes were tried, {len(problems)} are wrong")
+    sys.exit(0 if compiled and rows and not problems else 1)
 
 
 if __name__ == "__main__":
