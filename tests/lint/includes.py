@@ -12,11 +12,11 @@ import sys
 #   support <- syntax <- sema <- irgen -> ir <- proofs <- passes, interp, codegen/* <- targets <- driver <- tools
 # A family of targets, a folder of src/targets, may only be included by the file that lists all families, and
 # by families that run its passes. passes, interp and the code generators may not include each other, except
-# that ptx and cluster use llvm, and cluster uses opencl. What all generators of kernels share is in
+# that ptx and cluster use llvm, cluster uses opencl, and c_source uses orchestration. What all generators of kernels share is in
 # codegen/common. src/ and runtime/ only share include/kdl.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
 MIDDLE = {"src/proofs", "src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/ptx",
-          "src/codegen/cluster", "src/codegen/orchestration"}
+          "src/codegen/cluster", "src/codegen/orchestration", "src/codegen/c_source"}
 BELOW_TARGETS = {"src/support", "src/ir", "include/kdl"} | MIDDLE
 BELOW_DRIVER = BELOW_TARGETS | FRONT | {"src/targets"}
 MAY_INCLUDE = {
@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "src/codegen/ptx": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm"},
     "src/codegen/cluster": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl"},
     "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
+    "src/codegen/c_source": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/orchestration"},
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,
     "src/tools": BELOW_DRIVER | {"src/driver"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/c_source/c_source.h"
 #include "codegen/orchestration/orchestration.h"
 #include "driver/compile/runtime_name.h"
 #include "driver/diagnostics.h"
@@ -56,6 +57,9 @@ class Collector {
       case Emit::C:
         AddFile(name_ + ".c", codegen::PrintCalls(*made_.module, runtime_name_));
         break;
+      case Emit::CSource:
+        AddCSource();
+        break;
       case Emit::Ffi:
         AddFile(name_ + ".ffi.c", codegen::PrintFfi(*made_.module, runtime_name_, AnyDevice()));
         break;
@@ -95,6 +99,33 @@ class Collector {
         AddDeps();
         break;
     }
+  }
+
+  /// Adds the kernels as C source, for the lowest level of this processor that the compilation is for.
+  void AddCSource() {
+    auto is_own = [](const TargetCode& code) {
+      return code.target.spec.substr(0, code.target.spec.find('?')) == targets::kOwnKind;
+    };
+    auto code = std::ranges::find_if(code_.targets, is_own);
+    if (code == code_.targets.end()) {
+      if (!code_.targets.empty())
+        session_.diagnostics.Report(diag::NoCodeText, {}, code_.targets[0].target.spec, "c-source")
+            .Help("compile for this processor: --target 'host?isa=x86-64-v3'");
+      return;
+    }
+    codegen::CSourceResult made =
+        codegen::WriteCSource(*made_.module, runtime_name_, *code->module, code->target.spec);
+    if (!made.failure) {
+      AddFile(name_ + ".source.h", std::move(made.source.header));
+      AddFile(name_ + ".source.c", std::move(made.source.source));
+      return;
+    }
+    session_.diagnostics
+        .Report(diag::NotInCSource,
+                session_.sources.FindSpan(made.failure->loc.file.text(), made.failure->loc.line,
+                                          made.failure->loc.column, made.failure->loc.length),
+                made.failure->kernel, made.failure->what)
+        .Help("compile this kernel with --emit obj, or leave it out of the file");
   }
 
   /// Returns the spec of a device that runs the code. On this processor, the runtime chooses the level.

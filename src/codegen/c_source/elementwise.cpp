@@ -1,0 +1,302 @@
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "codegen/c_source/writer.h"
+#include "codegen/common/workgroup.h"
+#include "ir/op_table.h"
+#include "kdl/kernel_abi.h"
+#include "support/check.h"
+
+// Writes elementwise ops on scalars and vectors. A float below f32 is widened to f32, which represents it exactly,
+// and the result is rounded back.
+
+namespace kdl::codegen::c_source {
+
+namespace {
+
+using ir::AttrKey;
+
+/// The C operator of an op, if C's operator has the op's meaning for floats, or for bools that are vectors.
+std::string_view OperatorOf(OpKind kind) {
+  switch (kind) {
+    case OpKind::Add:
+      return "+";
+    case OpKind::Sub:
+      return "-";
+    case OpKind::Mul:
+      return "*";
+    case OpKind::Div:
+      return "/";
+    case OpKind::And:
+      return "&";
+    case OpKind::Or:
+      return "|";
+    case OpKind::Xor:
+      return "^";
+    case OpKind::Eq:
+      return "==";
+    case OpKind::Ne:
+      return "!=";
+    case OpKind::Lt:
+      return "<";
+    case OpKind::Le:
+      return "<=";
+    case OpKind::Gt:
+      return ">";
+    case OpKind::Ge:
+      return ">=";
+    default:
+      return "";
+  }
+}
+
+bool IsComparison(OpKind kind) {
+  return kind == OpKind::Eq || kind == OpKind::Ne || kind == OpKind::Lt || kind == OpKind::Le ||
+         kind == OpKind::Gt || kind == OpKind::Ge;
+}
+
+/// The type in which an op on `scalar` computes.
+Scalar Computed(Scalar scalar) { return IsNarrowFloat(scalar) ? Scalar::F32 : scalar; }
+
+/// Returns an operand in the type in which the op computes.
+std::string Operand(Writer& w, const Op* op, size_t i, int64_t lanes) {
+  const ir::Value* value = op->operand(i);
+  Scalar scalar = value->type()->scalar;
+  std::string text = w.Lanes(value, lanes);
+  if (!IsNarrowFloat(scalar)) return text;
+  return fmt::format("{}({})", w.helpers.Conversion(scalar, Scalar::F32, lanes), text);
+}
+
+void DefineComputed(Writer& w, const Op* op, const std::string& expression, int64_t lanes) {
+  Scalar scalar = op->result()->type()->scalar;
+  w.Define(op->result(),
+           IsNarrowFloat(scalar)
+               ? fmt::format("{}({})", w.helpers.Conversion(Scalar::F32, scalar, lanes), expression)
+               : expression);
+}
+
+void WriteComparison(Writer& w, const Op* op, int64_t lanes) {
+  Scalar of = op->operand(0)->type()->scalar;
+  std::string_view sign = OperatorOf(op->kind());
+  if (lanes > 1 && of == Scalar::Bool) {
+    int bits = std::max(w.At(op->operand(0)).mask_bits, w.At(op->operand(1)).mask_bits);
+    if (bits == 0) bits = 32;
+    std::string a = w.Lanes(op->operand(0), lanes, bits);
+    std::string b = w.Lanes(op->operand(1), lanes, bits);
+    return w.Define(op->result(), fmt::format("{} {} {}", a, sign, b), bits);
+  }
+  std::string text =
+      fmt::format("{} {} {}", Operand(w, op, 0, lanes), sign, Operand(w, op, 1, lanes));
+  w.Define(op->result(), text, 8 * Bytes(Computed(of)));
+}
+
+/// Ops on vectors of bools, whose lanes are 0 or -1.
+bool WriteMasks(Writer& w, const Op* op, int64_t lanes) {
+  int bits = 0;
+  for (const ir::Value* operand : op->operands()) bits = std::max(bits, w.At(operand).mask_bits);
+  if (bits == 0) bits = 32;
+  auto get = [&](size_t i) { return w.Lanes(op->operand(i), lanes, bits); };
+  switch (op->kind()) {
+    case OpKind::Not:
+      w.Define(op->result(), "~" + get(0), bits);
+      return true;
+    case OpKind::Min:
+      w.Define(op->result(), fmt::format("{} & {}", get(0), get(1)), bits);
+      return true;
+    case OpKind::Max:
+      w.Define(op->result(), fmt::format("{} | {}", get(0), get(1)), bits);
+      return true;
+    case OpKind::And:
+    case OpKind::Or:
+    case OpKind::Xor:
+      w.Define(op->result(), fmt::format("{} {} {}", get(0), OperatorOf(op->kind()), get(1)), bits);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void WriteSelect(Writer& w, const Op* op, int64_t lanes) {
+  const ir::Value* condition = op->operand(0);
+  Scalar scalar = op->result()->type()->scalar;
+  bool is_mask = lanes > 1 && scalar == Scalar::Bool;
+  int bits = is_mask ? std::max({w.At(op->operand(1)).mask_bits, w.At(op->operand(2)).mask_bits,
+                                 w.At(condition).mask_bits, 8})
+                     : 8 * Bytes(scalar);
+  std::string a = w.Lanes(op->operand(1), lanes, bits);
+  std::string b = w.Lanes(op->operand(2), lanes, bits);
+  if (lanes == 1 || !ir::IsVector(condition->type()))
+    return w.Define(op->result(), fmt::format("{} ? {} : {}", w.Get(condition), a, b), bits);
+  std::string mask = w.Lanes(condition, lanes, bits);
+  if (is_mask)
+    return w.Define(op->result(), fmt::format("({0} & {1}) | (~{0} & {2})", mask, a, b), bits);
+  std::string type = w.helpers.Vector(scalar, lanes);
+  std::string mask_type = w.helpers.Vector(Scalar::Bool, lanes, bits);
+  std::string name = fmt::format("kdl_select_{}x{}", Spelling(scalar), lanes);
+  w.helpers.Define(name, fmt::format("static inline {0} {1}({2} m, {0} a, {0} b) {{\n"
+                                     "  return ({0})((m & ({2})a) | (~m & ({2})b));\n"
+                                     "}}\n",
+                                     type, name, mask_type));
+  w.Define(op->result(), fmt::format("{}({}, {}, {})", name, mask, a, b));
+}
+
+void WriteCast(Writer& w, const Op* op, int64_t lanes) {
+  const ir::Value* value = op->operand(0);
+  Scalar from = value->type()->scalar;
+  Scalar to = op->result()->type()->scalar;
+  if (from == to) {
+    w.values[op->result()] = w.At(value);
+    return;
+  }
+  if (lanes == 1)
+    return w.Define(op->result(),
+                    fmt::format("{}({})", w.helpers.Conversion(from, to), w.Get(value)));
+  if (from == Scalar::Bool) {  // the lanes are 0 or -1
+    Scalar same = Bytes(to) == 1   ? Scalar::I8
+                  : Bytes(to) == 2 ? Scalar::I16
+                  : Bytes(to) == 4 ? Scalar::I32
+                                   : Scalar::I64;
+    std::string ones =
+        fmt::format("-({}){}", w.helpers.Vector(same, lanes), w.Lanes(value, lanes, 8 * Bytes(to)));
+    if (same == to) return w.Define(op->result(), ones);
+    if (IsInteger(to))
+      return w.Define(op->result(), fmt::format("({})({})", w.helpers.Vector(to, lanes), ones));
+    return w.Define(op->result(),
+                    fmt::format("{}({})", w.helpers.Conversion(same, to, lanes), ones));
+  }
+  std::string text = w.Lanes(value, lanes);
+  if (to == Scalar::Bool) {
+    if (IsNarrowFloat(from)) {
+      text = fmt::format("{}({})", w.helpers.Conversion(from, Scalar::F32, lanes), text);
+      from = Scalar::F32;
+    }
+    return w.Define(op->result(), fmt::format("{} != 0", text), 8 * Bytes(from));
+  }
+  bool converts = !IsNarrowFloat(from) && !IsNarrowFloat(to) && !(IsFloat(from) && !IsFloat(to));
+  w.Define(op->result(),
+           converts
+               ? fmt::format("__builtin_convertvector({}, {})", text, w.helpers.Vector(to, lanes))
+               : fmt::format("{}({})", w.helpers.Conversion(from, to, lanes), text));
+}
+
+void WriteBits(Writer& w, const Op* op, int64_t lanes) {
+  std::string_view name = op->kind() == OpKind::ToBits ? "to_bits" : "from_bits";
+  Scalar scalar = op->operand(0)->type()->scalar;
+  std::string text = w.Lanes(op->operand(0), lanes);
+  if (lanes > 1 && op->kind() == OpKind::FromBits)
+    return w.Define(
+        op->result(),
+        fmt::format("({}){}", w.helpers.Vector(op->result()->type()->scalar, lanes), text));
+  w.Define(op->result(), fmt::format("{}({})", w.helpers.Function(name, scalar, lanes), text));
+}
+
+/// Whether C's operator has the op's meaning: floats always round once, since the file must be compiled without
+/// contraction.
+bool IsOperator(OpKind kind, Scalar scalar) {
+  return IsFloat(scalar) &&
+         (kind == OpKind::Add || kind == OpKind::Sub || kind == OpKind::Mul || kind == OpKind::Div);
+}
+
+void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
+  Scalar scalar = Computed(op->operand(0)->type()->scalar);
+  if (op->kind() == OpKind::Neg && IsFloat(scalar))
+    return DefineComputed(w, op, "-" + Operand(w, op, 0, lanes), lanes);
+  if (IsOperator(op->kind(), scalar)) {
+    return DefineComputed(w, op,
+                          fmt::format("{} {} {}", Operand(w, op, 0, lanes), OperatorOf(op->kind()),
+                                      Operand(w, op, 1, lanes)),
+                          lanes);
+  }
+  std::string operands;
+  for (size_t i = 0; i < op->operands().size(); ++i)
+    operands += (i > 0 ? ", " : "") + Operand(w, op, i, lanes);
+  std::string function = w.helpers.Function(op->info().spelling, scalar, lanes);
+  DefineComputed(w, op, fmt::format("{}({})", function, operands), lanes);
+}
+
+/// Whether the divisor of an integer division may be 0. Divisions that passes create have no text: their divisors are
+/// numbers of cores, blocks or elements, which are at least 1.
+bool MayDivideByZero(const Op* op) {
+  return (op->kind() == OpKind::Div || op->kind() == OpKind::Rem) &&
+         !IsFloat(op->result()->type()->scalar) && op->HasAttr(AttrKey::Text) && MayTrap(op);
+}
+
+void CheckDivisor(Writer& w, const Op* op) {
+  const ir::Value* divisor = op->operand(1);
+  int64_t lanes = ir::Lanes(divisor->type());
+  if (lanes == 1)
+    return TrapUnless(w, fmt::format("{} != 0", w.Get(divisor)), op, KDL_TRAP_DIVISION);
+  Scalar scalar = divisor->type()->scalar;
+  std::string name = fmt::format("kdl_has_zero_{}x{}", Spelling(scalar), lanes);
+  w.helpers.Define(name, fmt::format("static inline int {}({} a) {{\n"
+                                     "  int zeros = 0;\n"
+                                     "  for (int l = 0; l < {}; ++l) zeros |= a[l] == 0;\n"
+                                     "  return zeros;\n"
+                                     "}}\n",
+                                     name, w.helpers.Vector(scalar, lanes), lanes));
+  TrapUnless(w, fmt::format("!{}({})", name, w.Get(divisor)), op, KDL_TRAP_DIVISION);
+}
+
+}  // namespace
+
+std::string ConstantText(Scalar scalar, uint64_t bits) {
+  if (scalar == Scalar::Bool) return bits != 0 ? "1" : "0";
+  if (scalar == Scalar::F32) {
+    auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (std::isnan(value)) return "NAN";
+    if (std::isinf(value)) return value > 0 ? "INFINITY" : "(-INFINITY)";
+    return fmt::format("{}{:a}f{}", std::signbit(value) ? "(" : "", value,
+                       std::signbit(value) ? ")" : "");
+  }
+  if (scalar == Scalar::F64) {
+    auto value = std::bit_cast<double>(bits);
+    if (std::isnan(value)) return "((double)NAN)";
+    if (std::isinf(value)) return value > 0 ? "((double)INFINITY)" : "(-(double)INFINITY)";
+    return fmt::format("{}{:a}{}", std::signbit(value) ? "(" : "", value,
+                       std::signbit(value) ? ")" : "");
+  }
+  if (IsNarrowFloat(scalar)) return fmt::format("(({}){:#x})", MemoryType(scalar), bits);
+  int width = 8 * Bytes(scalar);
+  if (!IsSigned(scalar))
+    return width == 64 ? fmt::format("UINT64_C({})", bits)
+                       : fmt::format("{}u", bits << (64 - width) >> (64 - width));
+  int64_t value = static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  if (value == std::numeric_limits<int64_t>::min()) return "INT64_MIN";
+  if (value == std::numeric_limits<int32_t>::min() && width == 32) return "INT32_MIN";
+  bool is_long = value > INT32_MAX || value < INT32_MIN;
+  std::string text = is_long ? fmt::format("INT64_C({})", value) : fmt::format("{}", value);
+  return value < 0 ? "(" + text + ")" : text;
+}
+
+bool WriteElementwise(Writer& w, const Op* op) {
+  OpKind kind = op->kind();
+  if (kind == OpKind::Const) {
+    Scalar scalar = op->result()->type()->scalar;
+    w.values[op->result()] = {
+        ConstantText(scalar, static_cast<uint64_t>(op->attr<AttrKey::Bits>())), 0};
+    return true;
+  }
+  if (!op->info().has(ir::kElementwise) || op->results().size() != 1) return false;
+  int64_t lanes = ir::Lanes(op->result()->type());
+  if (MayDivideByZero(op)) CheckDivisor(w, op);
+  if (op->result()->uses().empty()) return true;
+  if (kind == OpKind::Select) {
+    WriteSelect(w, op, lanes);
+  } else if (kind == OpKind::Cast) {
+    WriteCast(w, op, lanes);
+  } else if (kind == OpKind::ToBits || kind == OpKind::FromBits) {
+    WriteBits(w, op, lanes);
+  } else if (IsComparison(kind)) {
+    WriteComparison(w, op, lanes);
+  } else if (lanes > 1 && op->result()->type()->scalar == Scalar::Bool) {
+    return WriteMasks(w, op, lanes);
+  } else {
+    WriteComputed(w, op, lanes);
+  }
+  return true;
+}
+
+}  // namespace kdl::codegen::c_source

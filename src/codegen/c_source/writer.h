@@ -1,0 +1,121 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "codegen/c_source/c_source.h"
+#include "ir/module.h"
+#include "ir/op.h"
+#include "support/scalar.h"
+
+// The state while the C text of a kernel is written, and the functions that write ops.
+
+namespace kdl::codegen::c_source {
+
+using ir::Op;
+using ir::OpKind;
+
+/// The C type of a scalar. A bool is an int in a variable and a byte in memory. Floats below f32 are integers with
+/// their bits.
+std::string_view VariableType(Scalar scalar);
+std::string_view MemoryType(Scalar scalar);
+
+/// A vector type: `kdl_f32x8`. The lanes of a bool are 0 or -1, in integers of the size `mask_bits`: `kdl_m32x8`.
+std::string VectorType(Scalar scalar, int64_t lanes, int mask_bits);
+/// The number of lanes of the C type for a vector of `lanes`: a power of two. The others are unused.
+int64_t PaddedLanes(int64_t lanes);
+
+/// The functions and types that a file needs. Each is defined once, before its first user.
+class Helpers {
+ public:
+  /// Returns the name of a function, and defines it if it is new. `op` names an operation of scalar_ops.def or of
+  /// helpers.cpp, such as "max". With `lanes` above 1, the function applies it to each lane.
+  std::string Function(std::string_view op, Scalar scalar, int64_t lanes = 1);
+  /// Returns the name of the function that converts a scalar, or the lanes of a vector.
+  std::string Conversion(Scalar from, Scalar to, int64_t lanes = 1);
+  /// Returns the name of a vector type, and defines it if it is new.
+  std::string Vector(Scalar scalar, int64_t lanes, int mask_bits = 0);
+  /// Adds a definition with a name, unless there is one already.
+  void Define(const std::string& name, const std::string& text);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void DefineScalar(std::string_view op, Scalar scalar, const std::string& name);
+  void DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, const std::string& name);
+
+  std::set<std::string> defined_;
+  std::string text_;
+};
+
+/// The memory of a tensor or a buffer.
+struct Memory {
+  std::string base;
+  std::vector<std::string> strides;  ///< in elements; empty: 1
+};
+
+/// The C expression for a value.
+struct Expression {
+  std::string text;
+  int mask_bits = 0;  ///< of a vector of bools: the size of its lanes
+};
+
+struct Writer {
+  const ir::Function& kernel;
+  Helpers& helpers;
+  std::span<const ir::MatrixInstruction* const> instructions;
+  std::string text = {};
+  int depth = 1;
+  std::unordered_map<const ir::Value*, Expression> values = {};
+  std::unordered_map<const ir::Value*, Memory> memories = {};
+  std::unordered_set<std::string> taken = {};
+  std::optional<NotInC> failure = {};
+  int64_t scratch_bytes = 0;
+
+  template <class... Args>
+  void Line(fmt::format_string<Args...> format, Args&&... args) {
+    text.append(static_cast<size_t>(2 * depth), ' ');
+    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    text += '\n';
+  }
+  const Expression& At(const ir::Value* value) const { return values.at(value); }
+  const std::string& Get(const ir::Value* value) const { return values.at(value).text; }
+  /// Returns the value as a vector with the lanes of `type`. A scalar is copied to all lanes, and lanes of bools
+  /// have the given size.
+  std::string Lanes(const ir::Value* value, int64_t lanes, int mask_bits = 0);
+  /// Returns a unique name, derived from the value's name.
+  std::string NewName(const ir::Value* value);
+  /// Returns the C type of a variable for the value.
+  std::string Type(const ir::Value* value, int mask_bits = 0);
+  /// Writes the definition of a variable for the value.
+  void Define(const ir::Value* value, std::string_view expression, int mask_bits = 0);
+  /// Records that C source cannot contain the op.
+  void Refuse(const Op* op, std::string_view what);
+};
+
+std::string SizeText(const Writer& w, Size size);
+void WriteRegion(Writer& w, const ir::Region* region);
+/// Writes code that returns an error unless the condition is true.
+void TrapUnless(Writer& w, std::string_view ok, const Op* op, int32_t trap);
+
+// Each of these writes an op, or returns false if the op is not one of its kinds.
+bool WriteElementwise(Writer& w, const Op* op);
+bool WriteLanes(Writer& w, const Op* op);
+bool WriteMemory(Writer& w, const Op* op);
+bool WriteControl(Writer& w, const Op* op);
+
+/// Returns the text of a C string literal.
+std::string Literal(std::string_view text);
+/// Returns a constant expression with exactly these bits.
+std::string ConstantText(Scalar scalar, uint64_t bits);
+
+}  // namespace kdl::codegen::c_source
