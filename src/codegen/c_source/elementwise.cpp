@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -200,8 +201,47 @@ bool IsOperator(OpKind kind, Scalar scalar) {
          (kind == OpKind::Add || kind == OpKind::Sub || kind == OpKind::Mul || kind == OpKind::Div);
 }
 
+/// Returns the function for a product that must be rounded before it is added. gcc 12 fuses products with neighboring
+/// additions and subtractions when it vectorizes loops, even with -ffp-contract=off.
+std::string RoundedProduct(Writer& w, Scalar scalar) {
+  std::string name = fmt::format("kdl_rounded_product_{}", Spelling(scalar));
+  w.helpers.Define(
+      "KDL_ROUNDED",
+      "// gcc 12 fuses products with additions and subtractions when it vectorizes, even with "
+      "-ffp-contract=off.\n"
+      "#if !defined(__GNUC__) || defined(__clang__)\n"
+      "#define KDL_ROUNDED(a)\n"
+      "#elif defined(__x86_64__)\n"
+      "#define KDL_ROUNDED(a) __asm__(\"\" : \"+x\"(a))\n"
+      "#elif defined(__aarch64__)\n"
+      "#define KDL_ROUNDED(a) __asm__(\"\" : \"+w\"(a))\n"
+      "#else\n"
+      "#define KDL_ROUNDED(a) __asm__(\"\" : \"+m\"(a))\n"
+      "#endif\n");
+  std::string_view type = VariableType(scalar);
+  w.helpers.Define(name, fmt::format("static inline {0} {1}({0} a, {0} b) {{\n"
+                                     "  {0} r = a * b;\n"
+                                     "  KDL_ROUNDED(r);\n"
+                                     "  return r;\n"
+                                     "}}\n",
+                                     type, name));
+  return name;
+}
+
+bool IsAdded(const ir::Value* value) {
+  return std::ranges::any_of(value->uses(), [](const ir::Use& use) {
+    return use.user->kind() == OpKind::Add || use.user->kind() == OpKind::Sub;
+  });
+}
+
 void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
   Scalar scalar = Computed(op->operand(0)->type()->scalar);
+  if (op->kind() == OpKind::Mul && IsFloat(scalar) && lanes == 1 && IsAdded(op->result())) {
+    return DefineComputed(w, op,
+                          fmt::format("{}({}, {})", RoundedProduct(w, scalar), Operand(w, op, 0, 1),
+                                      Operand(w, op, 1, 1)),
+                          1);
+  }
   if (op->kind() == OpKind::Neg && IsFloat(scalar))
     return DefineComputed(w, op, "-" + Operand(w, op, 0, lanes), lanes);
   if (IsOperator(op->kind(), scalar)) {

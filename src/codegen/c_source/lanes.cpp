@@ -122,13 +122,19 @@ bool WriteVectorMma(Writer& w, const Op* op) {
   Scalar a = mma.a()->type()->scalar;
   Scalar b = mma.b()->type()->scalar;
   Scalar acc = op->result()->type()->scalar;
-  int64_t terms = ir::Lanes(mma.a()->type()) / lanes;
+  int64_t lanes_of_a = ir::Lanes(mma.a()->type());
+  int64_t lanes_of_b = ir::Lanes(mma.b()->type());
+  int64_t terms = std::max(lanes_of_a, lanes_of_b) / lanes;
+  if (terms < 2) return false;
   bool of_integers = IsInteger(acc);
   std::string type = w.Type(op->result());
-  std::string of_a = w.helpers.Vector(a, ir::Lanes(mma.a()->type()));
-  std::string of_b = w.helpers.Vector(b, ir::Lanes(mma.b()->type()));
+  std::string of_a = w.helpers.Vector(a, lanes_of_a);
+  std::string of_b = w.helpers.Vector(b, lanes_of_b);
+  // A factor may have only the terms of one lane, which are then those of every lane.
   auto widened = [&](Scalar of, std::string_view name) {
-    std::string lane = fmt::format("{}[l * {} + t]", name, terms);
+    bool is_shared = (name == "a" ? lanes_of_a : lanes_of_b) == terms && lanes > 1;
+    std::string lane =
+        is_shared ? fmt::format("{}[t]", name) : fmt::format("{}[l * {} + t]", name, terms);
     return of == acc ? lane : fmt::format("{}({})", w.helpers.Conversion(of, acc), lane);
   };
   std::string term =
@@ -138,7 +144,8 @@ bool WriteVectorMma(Writer& w, const Op* op) {
                                 w.helpers.Function(
                                     ir::kOpTable[static_cast<size_t>(found->term)].spelling, acc),
                                 widened(a, "a"), widened(b, "b"));
-  std::string name = fmt::format("kdl_step_{}_{}x{}", found->name, Spelling(acc), lanes);
+  std::string name = fmt::format("kdl_step_{}_{}x{}_{}_{}", found->name, Spelling(acc), lanes,
+                                 lanes_of_a, lanes_of_b);
   std::ranges::replace(name, '.', '_');
   bool backward = found->order == ir::StepOrder::Backward;
   w.helpers.Define(name, fmt::format("static inline {0} {1}({2} a, {3} b, {0} r) {{\n"
@@ -151,9 +158,8 @@ bool WriteVectorMma(Writer& w, const Op* op) {
                                      backward ? fmt::format("{}; t >= 0; --t", terms - 1)
                                               : fmt::format("0; t < {}; ++t", terms),
                                      lanes, term));
-  w.Define(op->result(),
-           fmt::format("{}({}, {}, {})", name, w.Lanes(mma.a(), ir::Lanes(mma.a()->type())),
-                       w.Lanes(mma.b(), ir::Lanes(mma.b()->type())), w.Lanes(mma.acc(), lanes)));
+  w.Define(op->result(), fmt::format("{}({}, {}, {})", name, w.Lanes(mma.a(), lanes_of_a),
+                                     w.Lanes(mma.b(), lanes_of_b), w.Lanes(mma.acc(), lanes)));
   return true;
 }
 

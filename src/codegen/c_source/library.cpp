@@ -536,6 +536,7 @@ CSourceResult WriteCSource(const ir::Module& module, const std::string& runtime_
       "#ifdef __GNUC__\n"
       "#define KDL_PREFETCH(p) __builtin_prefetch((const void*)(p))\n"
       "#pragma GCC diagnostic ignored \"-Wpsabi\"  // all functions with vectors are static\n"
+      "#pragma GCC diagnostic ignored \"-Wunused-function\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n"
       "#else\n#define KDL_PREFETCH(p)\n#endif\n\n"

@@ -16,8 +16,8 @@ namespace {
 
 /// Whether any requested output needs code for a target.
 bool NeedsCode(const Emits& emits) {
-  constexpr Emit kOfTargets[] = {Emit::Obj, Emit::CSource, Emit::Ffi, Emit::Llvm,
-                                 Emit::Asm, Emit::Exe, Emit::Shared};
+  constexpr Emit kOfTargets[] = {Emit::Obj, Emit::CSource, Emit::Ffi,   Emit::Llvm,
+                                 Emit::Asm, Emit::Exe,     Emit::Shared};
   return !emits.texts.empty() ||
          std::ranges::any_of(kOfTargets, [&](Emit emit) { return emits.Has(emit); });
 }

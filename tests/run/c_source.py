@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Tests `--emit c-source`: kernels as C11 without a runtime. Each exported kernel of the samples and families is compiled by gcc and
+by clang, and called on drawn shapes and inputs. The results must be those of the compiled objects, bit for bit, on one and on three
+cores. Both must also refuse or trap together.
+
+    tests/run/c_source.py [--all] [FILE...]     # --all: all files, and more shapes for each kernel
+"""
+
+import argparse
+import ctypes
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+
+from shared import checks, seeds
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"))
+import kernelc  # noqa: E402
+
+TARGET = "host?isa=x86-64-v3"
+FLAGS = ["-std=c11", "-O3", "-march=x86-64-v3", "-ffp-contract=off"]
+TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
+         "u32": "u4", "u64": "u8"}
+SIZES = [1, 2, 5, 8, 31, 64, 70, 133]
+FUNCTION = re.compile(r"((?:^///   .*\n)*)^const char\* (\w+)\(([^;]*)\);", re.MULTILINE)
+PARAMETER = re.compile(r"///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?$")
+SPECIALS = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 65504.0, 1e30, -1e30]
+
+
+def draw(rng, element, shape, special):
+    """Returns an array of random numbers. Integers are mostly small, because they may be indices."""
+    kind = np.dtype(TYPES[element])
+    if kind.kind == "f":
+        values = rng.standard_normal(shape)
+        if special:
+            values = np.where(rng.random(shape) < 0.2, rng.choice(SPECIALS, shape), values)
+        with np.errstate(all="ignore"):
+            return values.astype(kind)
+    if kind.kind == "b":
+        return rng.random(shape) < 0.5
+    info = np.iinfo(kind)
+    if special:
+        return rng.integers(info.min, info.max, shape, kind, endpoint=True)
+    return rng.integers(0, 4, shape).astype(kind)
+
+
+class Function:
+    """A function of the header."""
+
+    def __init__(self, library, docs, name, arguments):
+        self.name = name
+        self.params = [PARAMETER.fullmatch(line).groups() for line in docs.splitlines() if PARAMETER.fullmatch(line)]
+        self.sizes = [argument.split()[1] for argument in arguments.replace("\n", " ").split(",") if argument.strip().startswith("int64_t ")
+                      and "*" not in argument][:len(arguments.split(",")) - len(self.params)]
+        self.call = getattr(library, name)
+        self.call.restype = ctypes.c_char_p
+
+    def supported(self):
+        return all(element in TYPES for _, _, element, _ in self.params)
+
+    def shape(self, text, sizes):
+        return [int(eval(part.replace("/", "//"), {"min": min}, {name.rstrip("_"): size for name, size in sizes.items()})) for part in text.split(",")] if text else []
+
+    def run(self, sizes, values):
+        arguments = [ctypes.c_int64(sizes[name]) for name in self.sizes]
+        for (_, _, element, shape), value in zip(self.params, values):
+            if shape is not None:
+                arguments.append(ctypes.c_void_p(value.ctypes.data))
+            elif element == "f32":
+                arguments.append(ctypes.c_float(value))
+            elif element == "f64":
+                arguments.append(ctypes.c_double(value))
+            elif element == "f16":
+                arguments.append(ctypes.c_uint16(int(np.float16(value).view("u2"))))
+            else:
+                arguments.append(ctypes.c_int64(int(value)))
+        return self.call(*arguments)
+
+
+def same(a, b):
+    """Whether two arrays have the same bits, where all NaNs are equal."""
+    if a.dtype.kind != "f":
+        return (a == b).all()
+    bits = f"u{a.itemsize}"
+    return ((a.view(bits) == b.view(bits)) | (np.isnan(a) & np.isnan(b))).all()
+
+
+HOOK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+
+
+def parallel_for(count, body, context):
+    threads = [threading.Thread(target=BODY(body), args=(context, core)) for core in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+hook = HOOK(parallel_for)
+
+
+def compare(function, kernel, rng, libraries, tries):
+    """Calls the kernel and the C functions on the same data. Returns how often both ran."""
+    ran = 0
+    for attempt in range(tries):
+        sizes = {name: int(rng.choice(SIZES)) for name in function.sizes}
+        special = attempt % 2 == 1
+        try:
+            values = [draw(rng, element, function.shape(shape, sizes), special) if shape is not None
+                      else draw(rng, element, (), False).item() for _, _, element, shape in function.params]
+        except (ZeroDivisionError, ValueError, MemoryError):
+            continue
+        expected = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+        why = ""
+        try:
+            kernel(*expected)
+        except (kernelc.Trap, kernelc.ArgumentError) as error:
+            why = str(error)
+        for label, library in libraries:
+            own = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+            text = Function.run(library, sizes, own)
+            what = f"{label}: {function.name} {sizes}"
+            checks.expect(f"{what} fails as the compiled kernel does", (text is not None) == bool(why), f"C: {text}, compiled: {why}")
+            if why or text:
+                continue
+            ran += 1
+            for (name, direction, _, shape), mine, theirs in zip(function.params, own, expected):
+                if direction in ("out", "inout"):
+                    checks.expect(f"{what}: {name}", same(mine, theirs), f"{mine}\n{theirs}")
+    return ran
+
+
+def test(path, folder, compilers, tries):
+    """Returns the numbers of functions that were called and of those that were not."""
+    built = subprocess.run(["kernelc", "build", path, "--target", TARGET, "--emit", "c-source", "-o", folder], capture_output=True, text=True)
+    if built.returncode != 0:
+        checks.expect(f"{path.name} becomes C", re.search(r"\[E0401\]|\[E0990\]", built.stderr) is not None, built.stderr)
+        return 0, 1
+    source = folder / f"{path.stem}.source.c"
+    header = source.with_suffix(".h").read_text()
+    module = kernelc.compile(path, device=TARGET)
+    libraries = []
+    for compiler in compilers:
+        library = folder / f"{path.stem}.{compiler}.so"
+        made = subprocess.run([compiler, *FLAGS, "-Wall", "-Wextra", "-Wno-psabi", *(["-Wno-maybe-uninitialized", "-Wno-stringop-overflow"] if compiler == "gcc" else []), "-shared", "-fPIC", source,
+                               "-lm", "-o", library], capture_output=True, text=True)
+        checks.expect(f"{compiler} compiles {source.name} without warnings", made.returncode == 0 and not made.stderr, made.stderr)
+        if made.returncode == 0:
+            libraries.append((compiler, ctypes.CDLL(str(library))))
+    called = left = 0
+    for docs, name, arguments in FUNCTION.findall(header):
+        rng = np.random.default_rng([*f"{seeds.of_today()} {name}".encode()])
+        kernel = next((getattr(module, part) for part in sorted(dir(module), key=len, reverse=True)
+                       if name[len(path.stem) + 1:].startswith(part)), None)
+        function = Function(libraries[0][1], docs, name, arguments)
+        if kernel is None or not function.supported():
+            left += 1
+            continue
+        variants = []
+        for compiler, library in libraries:
+            variants.append((compiler, Function(library, docs, name, arguments)))
+        called += 1 if compare(function, kernel, rng, variants, tries) else 0
+        for compiler, library in libraries[:1]:
+            ctypes.c_void_p.in_dll(library, f"{path.stem}_parallel_for").value = ctypes.cast(hook, ctypes.c_void_p).value
+            ctypes.c_int64.in_dll(library, f"{path.stem}_cores").value = 3
+            compare(function, kernel, rng, [(f"{compiler}, 3 cores", Function(library, docs, name, arguments))], 2)
+            ctypes.c_void_p.in_dll(library, f"{path.stem}_parallel_for").value = None
+    return called, left
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    given = parser.parse_args()
+    files = given.files or seeds.one_in(4, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
+    called = left = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number, path in enumerate(files):
+            place = pathlib.Path(folder) / str(number)
+            place.mkdir()
+            ran, kept = test(path, place, ["gcc", "clang-19"] if given.all or given.files else ["gcc"], 8 if given.all else 4)
+            called, left = called + ran, left + kept
+    print(f"{called} functions were called, {left} were not")
+    checks.expect("functions were called", called > 0)
+    sys.exit(checks.end())
+
+
+main()
