@@ -1,3 +1,4 @@
+#include "core/processor.h"
 #include "extension/context.h"
 #include "extension/kernel.h"
 
@@ -8,8 +9,15 @@ namespace kdl::python {
 
 namespace {
 
+/// processor(): a number that is the same for processors that can run the same code.
+PyObject* Processor(PyObject* /*module*/, PyObject* /*none*/) {
+  return PyLong_FromUnsignedLongLong(runtime::UsualFeatures());
+}
+
 PyMethodDef module_functions[] = {
-    {"after_fork", AfterFork, METH_NOARGS, "To be called in a forked child."}, {}};
+    {"after_fork", AfterFork, METH_NOARGS, "To be called in a forked child."},
+    {"processor", Processor, METH_NOARGS, "Which instructions the processor has."},
+    {}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "kernelc._core",
                           nullptr,

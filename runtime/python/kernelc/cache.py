@@ -1,8 +1,9 @@
 """The cache of compiled kernels on disk.
 
-An entry is a folder with a shared object and the list of the files that it was made from. Its name is a hash of everything that the
-result depends on. Entries are written under another name and then renamed, so processes, also on several machines with a common
-file system, can share the cache.
+An entry is a shared object, and a list of the files that it was made from. Their names begin with a hash of everything that the
+result depends on. The object's name also contains a hash of its content, because a process that has loaded a file does not load
+another one of the same name. All files are written under another name and then renamed, so processes, also on several machines
+with a common file system, can share the cache.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import hashlib
 import json
 import os
 import pathlib
-import shutil
 import tempfile
 
 
@@ -30,43 +30,49 @@ def key(*parts: object) -> str:
 
 
 def find(name: str) -> pathlib.Path | None:
-    """Returns the shared object of an entry, unless a file that it was made from has changed."""
+    """Returns the shared object of an entry, unless it is damaged, or a file that it was made from has changed."""
     root = folder()
     if root is None:
         return None
     try:
-        files = json.loads((root / name / "files.json").read_text())
-        fresh = all(_hash(path) == content for path, content in files.items())
-    except (OSError, ValueError):
+        entry = json.loads((root / f"{name}.json").read_text(encoding="utf-8"))
+        shared = root / f"{name}-{entry['object'][:16]}.so"
+        fresh = _hash(shared) == entry["object"] and all(_hash(path) == content for path, content in entry["files"].items())
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
-    return root / name / "module.so" if fresh else None
+    return shared if fresh else None
 
 
 def add(name: str, shared: pathlib.Path, files: list[pathlib.Path]) -> pathlib.Path:
-    """Moves a shared object to the entry and returns its new path. If the cache cannot be written, returns the old one."""
+    """Copies a shared object to the entry and returns its new path. If the cache cannot be written, returns the old one."""
     root = folder()
     if root is None:
         return shared
     try:
         root.mkdir(parents=True, exist_ok=True)
-        made = pathlib.Path(tempfile.mkdtemp(prefix=".new-", dir=root))
-        shutil.copyfile(shared, made / "module.so")
-        (made / "files.json").write_text(json.dumps({str(path): _hash(path) for path in files}))
-        _replace(made, root / name)
+        content = _hash(shared)
+        entry = {"object": content, "files": {str(path): _hash(path) for path in files}}
+        kept = root / f"{name}-{content[:16]}.so"
+        _write(kept, shared.read_bytes())
+        _write(root / f"{name}.json", json.dumps(entry).encode())
+        for other in root.glob(f"{name}-*.so"):  # made from files that have changed
+            if other != kept:
+                other.unlink()
     except OSError:
         return shared
-    return root / name / "module.so"
+    return kept
 
 
-def _replace(made: pathlib.Path, entry: pathlib.Path) -> None:
-    """Renames `made` to `entry`. An older entry of that name, whose files have changed, is removed."""
+def _write(path: pathlib.Path, content: bytes) -> None:
+    """Writes a file, which other processes see complete or not at all."""
+    descriptor, made = tempfile.mkstemp(prefix=".new-", dir=path.parent)
     try:
-        made.rename(entry)
-    except OSError:  # the entry exists
-        old = pathlib.Path(tempfile.mkdtemp(prefix=".old-", dir=entry.parent))
-        entry.rename(old / "entry")
-        made.rename(entry)
-        shutil.rmtree(old, ignore_errors=True)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(made, path)
+    except OSError:
+        os.unlink(made)
+        raise
 
 
 def _hash(path: str | os.PathLike[str]) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from . import cache
+from ._core import processor
 from .errors import CompileError, Error
 
 
@@ -46,12 +48,12 @@ class Source:
         if self.text is None:
             return self._run(command, words, self.path, None)
         with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
-            (pathlib.Path(folder) / self.path.name).write_text(self.text)
+            (pathlib.Path(folder) / self.path.name).write_text(self.text, encoding="utf-8")
             return self._run(command, words, pathlib.Path(self.path.name), folder)
 
     def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str | None) -> subprocess.CompletedProcess[str]:
         full = [program(), command, str(path), "--target", self.target, *self.options, *words]
-        return subprocess.run(full, cwd=folder, capture_output=True, text=True)
+        return subprocess.run(full, cwd=folder, capture_output=True, encoding="utf-8", errors="replace")
 
     def shown(self, text: str) -> str:
         """Returns a text of the compiler with the names of Python files as they are."""
@@ -61,17 +63,25 @@ class Source:
 def build(source: Source) -> pathlib.Path:
     """Returns a shared object with the kernels of the source."""
     state = os.stat(program())
-    content = source.path.read_text() if source.text is None else source.text
+    content = source.path.read_bytes() if source.text is None else source.text
     where = source.path.resolve() if source.text is None else source.path
-    name = cache.key(program(), state.st_size, state.st_mtime_ns, where, content, source.target, source.options)
+    machine = processor() if "isa=native" in source.target else 0
+    name = cache.key(program(), state.st_size, state.st_mtime_ns, where, content, source.target, machine, source.options)
     found = cache.find(name)
     if found is not None:
         return found
-    folder = tempfile.mkdtemp(prefix="kernelc-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # without a cache, the object is loaded from here
-    out = pathlib.Path(folder)
-    _compile(source, out)
-    return cache.add(name, next(out.glob("*.so")), [] if source.text is not None else _files(out))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
+    made = folder
+    try:
+        _compile(source, folder)
+        shared = next(folder.glob("*.so"))
+        made = cache.add(name, shared, [] if source.text is not None else _files(folder))
+        return made
+    finally:
+        if made.parent == folder:  # without a cache, the object is loaded from here
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _compile(source: Source, out: pathlib.Path) -> None:
@@ -83,16 +93,17 @@ def _compile(source: Source, out: pathlib.Path) -> None:
     for one in diagnostics:
         one["file"] = source.shown(one.get("file", "") + ":")[:-1]
     if run.returncode != 0:
-        raise CompileError(source.shown(source.run("build", *words).stderr).rstrip() or run.stderr, diagnostics)
+        text = source.shown(source.run("build", *words).stderr).rstrip() or run.stderr
+        raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
     for one in diagnostics:
         warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=5)
 
 
 def _files(out: pathlib.Path) -> list[pathlib.Path]:
     """Returns the files that the compiler has read, as its dependency file lists them."""
-    rule = next(out.glob("*.d")).read_text().replace("\\\n", " ")
-    words = rule.split(": ", 1)[1].replace("\\ ", "\0").split()
-    return [pathlib.Path(word.replace("\0", " ").replace("$$", "$")).resolve() for word in words]
+    rule = next(out.glob("*.d")).read_text(encoding="utf-8")
+    words = re.findall(r"(?:\\+[ #:]|\S)+", rule)[1:]  # the first is the output
+    return [pathlib.Path(re.sub(r"\\([ #:])", r"\1", word).replace("$$", "$")).resolve() for word in words]
 
 
 def options(defines: Mapping[str, object] | None, opt_level: int | None) -> tuple[str, ...]:
