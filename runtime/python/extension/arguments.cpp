@@ -17,12 +17,15 @@ bool OpenNumber(PyObject* object, const char* name, kdl_dynamic_arg* given) {
       given->kind = KDL_DYNAMIC_UNSIGNED;
       given->value.unsigned_integer = PyLong_AsUnsignedLongLong(whole.get());
       if (PyErr_Occurred() == nullptr) return true;
+    } else if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
+      return false;
     }
     PyErr_Clear();
   }
   given->kind = KDL_DYNAMIC_FLOAT;
   given->value.number = PyFloat_AsDouble(object);
   if (given->value.number != -1.0 || PyErr_Occurred() == nullptr) return true;
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
   PyErr_Clear();
   PyErr_Format(PyExc_TypeError, "'%s' must be a number, not %R", name, object);
   return false;

@@ -1,5 +1,8 @@
 #include "extension/context.h"
 
+#include <atomic>
+#include <cstdio>
+
 namespace kdl::python {
 
 namespace {
@@ -7,14 +10,25 @@ namespace {
 kdl_context* context = nullptr;
 long generation = 0;
 
-/// Writes a line that a kernel has printed to `sys.stdout`.
-void WriteToPython(void* /*user*/, const char* text, size_t bytes) {
-  PyGILState_STATE state = PyGILState_Ensure();
+std::atomic<bool> is_ending = false;
+
+/// Writes a line that a kernel has printed to `sys.stdout`. There is no caller that could handle an exception.
+void WriteLine(const char* text, size_t bytes) {
+  ExceptionAside aside;
   PyObject* out = PySys_GetObject("stdout");  // a borrowed reference
   Ref line(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(bytes), "replace"));
   if (out != nullptr && out != Py_None && line)
     Ref written(PyObject_CallMethod(out, "write", "O", line.get()));
-  PyErr_Clear();  // there is no caller that could handle an exception
+}
+
+/// While the interpreter ends, threads that wait for its lock would wait forever.
+void WriteToPython(void* /*user*/, const char* text, size_t bytes) {
+  if (is_ending) {
+    std::fwrite(text, 1, bytes, stdout);
+    return;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  WriteLine(text, bytes);
   PyGILState_Release(state);
 }
 
@@ -34,6 +48,8 @@ PyObject* AfterFork(PyObject* /*module*/, PyObject* /*none*/) {
   ++generation;
   Py_RETURN_NONE;
 }
+
+void PrintWithoutPython() { is_ending = true; }
 
 bool Succeeded(kdl_error* error) {
   if (error == nullptr) return true;

@@ -16,6 +16,9 @@ long Generation();
 /// Python calls this in the child after a fork.
 PyObject* AfterFork(PyObject* module, PyObject* none);
 
+/// From now on, output of `print` in kernels goes to the process's standard output.
+void PrintWithoutPython();
+
 /// If `error` is not null, sets the Python exception for it, frees it and returns false.
 bool Succeeded(kdl_error* error);
 

@@ -65,7 +65,9 @@ bool Complete(PyObject* self, PyObject* args, PyObject* keywords, Given* given) 
   }
   for (Py_ssize_t i = 0; i < PyTuple_Size(given->owner.get()); ++i)
     given->all.push_back(PyTuple_GetItem(given->owner.get(), i));
-  return true;
+  if (std::ssize(given->all) == AnyVariant(kernel).param_count) return true;
+  PyErr_SetString(PyExc_TypeError, "`complete` must return an argument for each parameter");
+  return false;
 }
 
 bool OpenArguments(PyObject* self, const Given& given, Arguments* arguments) {
@@ -121,6 +123,9 @@ struct Pending {
   PyObject_HEAD QueuedCall* call;
 };
 
+/// All objects of this type; not owned.
+std::vector<PyObject*> all_pending;
+
 PyObject* Submit(PyObject* self, PyObject* args, PyObject* keywords) {
   auto call = std::make_unique<QueuedCall>();
   if (!Complete(self, args, keywords, &call->given) ||
@@ -128,7 +133,9 @@ PyObject* Submit(PyObject* self, PyObject* args, PyObject* keywords) {
     return nullptr;
   if (!Succeeded(CallFunction(self, call->arguments, KDL_CORES_AUTO, &call->event))) return nullptr;
   PyObject* pending = PyType_GenericAlloc(pending_type, 0);
-  if (pending != nullptr) reinterpret_cast<Pending*>(pending)->call = call.release();
+  if (pending == nullptr) return nullptr;
+  reinterpret_cast<Pending*>(pending)->call = call.release();
+  all_pending.push_back(pending);
   return pending;
 }
 
@@ -146,7 +153,8 @@ PyObject* Result(PyObject* self, PyObject* args) {
   if (PyArg_ParseTuple(args, "|d", &seconds) == 0) return nullptr;
   QueuedCall& call = *reinterpret_cast<Pending*>(self)->call;
   constexpr double kLongest = 9e9;  // in seconds; fits in 64 bits of nanoseconds
-  int64_t timeout = seconds < 0 || seconds > kLongest ? -1 : static_cast<int64_t>(seconds * 1e9);
+  bool is_limited = seconds >= 0 && seconds <= kLongest;
+  int64_t timeout = is_limited ? static_cast<int64_t>(seconds * 1e9) : -1;
   if (!Succeeded(WaitFor(call, timeout))) return nullptr;
   PyObject* result = call.given.result.get();
   Py_INCREF(result);
@@ -158,12 +166,27 @@ PyObject* IsDone(PyObject* self, PyObject* /*none*/) {
 }
 
 void FreePending(PyObject* self) {
+  ExceptionAside aside;
+  std::erase(all_pending, self);  // before other threads may run
   QueuedCall* call = reinterpret_cast<Pending*>(self)->call;
   if (call != nullptr) kdl_error_free(WaitFor(*call, -1));
   delete call;
   PyTypeObject* type = Py_TYPE(self);
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+/// finish(): waits for all calls, before the interpreter ends.
+PyObject* Finish(PyObject* /*module*/, PyObject* /*none*/) {
+  std::vector<Ref> waited;  // so that none of them ends its life meanwhile
+  while (waited.size() < all_pending.size()) {
+    PyObject* next = all_pending[waited.size()];
+    Py_INCREF(next);
+    waited.emplace_back(next);
+    kdl_error_free(WaitFor(*reinterpret_cast<Pending*>(next)->call, -1));
+  }
+  PrintWithoutPython();
+  Py_RETURN_NONE;
 }
 
 /// Returns a parameter as (name, direction, element type, shape, constant sizes and names of sizes).
@@ -268,6 +291,7 @@ PyObject* ElementOf(PyObject* /*module*/, PyObject* object) {
 
 PyMethodDef kernel_functions[] = {
     {"element", AsMethod(ElementOf), METH_O, "The element type of an array."},
+    {"finish", AsMethod(Finish), METH_NOARGS, "Waits for all calls."},
     {"load", AsMethod(Load), METH_VARARGS, "Loads a shared object."},
     {}};
 
@@ -277,17 +301,19 @@ void FreeKernel(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
+/// Only this file creates objects of these types.
+constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+
 PyType_Slot kernel_slots[] = {{Py_tp_call, reinterpret_cast<void*>(CallKernel)},
                               {Py_tp_dealloc, reinterpret_cast<void*>(FreeKernel)},
                               {Py_tp_methods, kernel_methods},
                               {Py_tp_getset, kernel_properties},
                               {}};
-PyType_Spec kernel_spec = {"kernelc._core.Kernel", sizeof(Kernel), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, kernel_slots};
+PyType_Spec kernel_spec = {"kernelc._core.Kernel", sizeof(Kernel), 0, kFlags | Py_TPFLAGS_BASETYPE,
+                           kernel_slots};
 PyType_Slot pending_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(FreePending)}, {Py_tp_methods, pending_methods}, {}};
-PyType_Spec pending_spec = {"kernelc._core.Pending", sizeof(Pending), 0, Py_TPFLAGS_DEFAULT,
-                            pending_slots};
+PyType_Spec pending_spec = {"kernelc._core.Pending", sizeof(Pending), 0, kFlags, pending_slots};
 
 }  // namespace
 

@@ -29,4 +29,19 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+/// Puts the current exception aside, if there is one, and restores it at the end. Code that runs between, such
+/// as the end of an object's life, has exceptions of its own, which are dropped.
+class ExceptionAside {
+ public:
+  ExceptionAside() { PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~ExceptionAside() { PyErr_Restore(type_, value_, traceback_); }
+  ExceptionAside(const ExceptionAside&) = delete;
+  ExceptionAside& operator=(const ExceptionAside&) = delete;
+
+ private:
+  PyObject* type_ = nullptr;
+  PyObject* value_ = nullptr;
+  PyObject* traceback_ = nullptr;
+};
+
 }  // namespace kdl::python
