@@ -84,8 +84,8 @@ typedef struct kdl_dynamic_arg {
   } value;
 } kdl_dynamic_arg;
 
-/* Calls one of the `count` kernels from index `first`: the first one whose parameters have the arguments'
- * element types, ranks and constant sizes. Usually these kernels are the instances of one generic kernel.
+/* Calls one of the `count` kernels from index `first`: the one whose parameters have the arguments'
+ * element types, ranks and constant sizes. It is an error if several have. Usually these kernels are the instances of one generic kernel.
  * Scalars are converted to the types of the parameters: integers must be in range, and floats are rounded. A
  * bool is true if the number is not 0. `core_num` may be KDL_CORES_AUTO. If `done` is NULL, returns when the
  * kernel has finished; else returns immediately, like kdl_kernels_call_async. */

@@ -55,6 +55,16 @@ Error NothingFits(std::span<const CalledKernel> kernels, std::span<const kdl_dyn
   return Invalid(text);
 }
 
+Error SeveralFit(std::span<const CalledKernel> kernels, std::span<const kdl_dynamic_arg> given) {
+  std::string text;
+  for (const CalledKernel& kernel : kernels) {
+    if (!Fits(*kernel.candidate.variant, given)) continue;
+    text += Concat(text.empty() ? "" : " and ", kernel.candidate.kernel->name, " with ",
+                   kernel.candidate.variant->constants);
+  }
+  return Invalid("the arguments fit ", text, "; compile only one of them");
+}
+
 bool IsDense(const kdl_tensor& view) {
   std::int64_t wanted = 1;
   bool dense = true;
@@ -77,12 +87,15 @@ Error DynamicCall::Choose(std::span<const CalledKernel> kernels,
   }
   for (std::size_t p = 0; p < given.size(); ++p)
     KDL_RETURN_IF_ERROR(CheckKind(any.variant->params[p], given[p]));
+  const CalledKernel* fitting = nullptr;
   for (const CalledKernel& kernel : kernels) {
     if (!Fits(*kernel.candidate.variant, given)) continue;
-    *chosen = static_cast<std::int32_t>(&kernel - kernels.data());
-    return Convert(*kernel.candidate.variant, given);
+    if (fitting != nullptr) return SeveralFit(kernels, given);
+    fitting = &kernel;
   }
-  return NothingFits(kernels, given);
+  if (fitting == nullptr) return NothingFits(kernels, given);
+  *chosen = static_cast<std::int32_t>(fitting - kernels.data());
+  return Convert(*fitting->candidate.variant, given);
 }
 
 Error DynamicCall::Convert(const kdl_variant& variant, std::span<const kdl_dynamic_arg> given) {

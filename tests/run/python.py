@@ -123,6 +123,41 @@ fails("must be an integer", TypeError, lambda: module.at(np.ones(3, "u1"), 0.5))
 fails("no exported kernel 'nothing'", AttributeError, lambda: module.nothing)
 assert (y == 1).all()
 ''',
+    "a choice between constants": '''
+source = "export kernel f<D: int>(x: in i32[N], y: out i32[N]) { spmd for i in N by 8 { y[i] = D * x[i]; } }"
+both = kernelc.compile(source, defines={"D": [3, 5]}).f
+fails("fit f with D=3 and f with D=5; compile only one", TypeError, lambda: both(np.ones(4, "i4")))
+assert (kernelc.compile(source, defines={"D": 5}).f(np.ones(4, "i4")) == 5).all()
+''',
+    "shapes of omitted outputs": '''
+import array
+source = """export kernel f(x: in f32[lambda], y: out f32[2 * lambda + 1]) { spmd for i in 2 * lambda + 1 by 8 { y[i] = 1; } }
+export kernel g(x: in f32[M], y: in f32[K], z: out f32[M / K]) { spmd for i in M / K by 8 { z[i] = 1; } }"""
+made = kernelc.compile(source)
+assert made.f(np.ones(4, "f4")).shape == made.f(array.array("f", range(4))).shape == (9,)
+fails("divides by 0", kernelc.ArgumentError, lambda: made.g(np.ones(4, "f4"), np.ones(0, "f4")))
+fails("'x' must be an array", TypeError, lambda: made.f(1.0))
+''',
+    "objects that only kernelc creates": '''
+import copy
+for kind in (kernelc.Kernel, type(module.axpy.submit(0, np.ones(1, "f4"), np.ones(1, "f4")))):
+    fails("cannot create", TypeError, kind)
+assert copy.copy(module).axpy is module.axpy
+''',
+    "exceptions outlast calls that end": '''
+import contextlib, io
+class Number:
+    def __index__(self): raise KeyError("a number's own")
+with contextlib.redirect_stdout(io.StringIO()):
+    for _ in range(100):
+        fails("division", ZeroDivisionError, lambda: (module.at.submit(np.ones(3, "u1"), 2), 1 // 0))
+fails("a number's own", KeyError, lambda: module.at(np.ones(3, "u1"), Number()))
+''',
+    "calls end before the interpreter does": '''
+import sys
+source = 'export kernel f(x: in f32[N], y: out f32[N]) { spmd for i in N by 1 { y[i] = x[i]; print(x[i]); } }'
+sys.kept = kernelc.compile(source).f.submit(np.ones(2000, "f4"))
+''',
     "empty arrays": '''
 module.axpy(1, np.zeros(0, "f4"), np.zeros(0, "f4"))
 assert module.both(np.zeros((0, 4), "f4"))[0].shape == (4, 0)
@@ -170,6 +205,8 @@ assert (kernelc.compile(source, defines={"D": 5}, device="debug").f() == 5).all(
     "tools": '''
 y = np.zeros(5, "f4")
 assert module.axpy.verify(0.1, np.ones(5, "f4"), y) == "verify: equal to the reference, bit for bit"
+flag = kernelc.compile("export kernel f(b: bool, y: out i32[1]) { spmd for i in 1 by 1 { y[i] = if b then 1 else 2; } }").f
+assert flag.verify(True) == flag.verify(np.bool_(False)) == "verify: equal to the reference, bit for bit"
 assert "axpy" in module.axpy.asm() and 'after "check-bounds"' in module.axpy.ir(after="check-bounds")
 assert "kernel axpy" in module.axpy.explain_tiles()
 ''',
@@ -257,6 +294,23 @@ def check_cache(folder):
     third = run(text, folder)
     checks.expect("a changed import is compiled", third.stdout == "2\n", third.stdout + third.stderr)
     checks.expect("the old entry is gone", len(list((folder / "cache/python").iterdir())) == len(entries))
+    objects = list((folder / "cache/python").glob("*.so"))
+    objects[0].write_bytes(objects[0].read_bytes()[:1000])
+    fourth = run(text, folder)
+    checks.expect("a damaged object is compiled again", fourth.stdout == "2\n", fourth.stdout + fourth.stderr)
+    fifth = run(text + f'open("{folder}/part.kdl", "w").write("export fn one() -> i32 {{ return 3; }}\\n")\n' + text, folder)
+    checks.expect("one process sees changes, too", fifth.stdout == "2\n3\n", fifth.stdout + fifth.stderr)
+
+
+def check_paths(folder):
+    """Names of folders that are special in dependency files do not disable the cache."""
+    special = folder / "a b: c#d"
+    special.mkdir()
+    (special / "main.kdl").write_text("export kernel f(x: out i32[1]) { spmd for i in 1 by 1 { x[i] = 1; } }\n")
+    shutil.rmtree(folder / "cache")
+    done = run(f'import kernelc\nprint(kernelc.compile("{special}/main.kdl").f()[0])\n', folder)
+    names = sorted(file.suffix for file in (folder / "cache/python").iterdir())
+    checks.expect("special folders", (done.stdout, names) == ("1\n", [".json", ".so"]), f"{done.stderr}{names}")
 
 
 def check_types():
@@ -279,6 +333,7 @@ def main():
         checks.expect("docstrings", done.returncode == 0, done.stdout + done.stderr)
         shutil.rmtree(folder / "cache", ignore_errors=True)
         check_cache(folder)
+        check_paths(folder)
     check_types()
     return checks.end()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -42,13 +43,14 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return int(node.value)
         if isinstance(node, ast.Name):
-            return known[node.id]
+            return known[node.id[1:]]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             size: int = _OPERATORS[type(node.op)](value(node.left), value(node.right))
             return size
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-            return _FUNCTIONS[node.func.id](*map(value, node.args))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id[1:] in _FUNCTIONS:
+            return _FUNCTIONS[node.func.id[1:]](*map(value, node.args))
         raise KeyError(shape)
 
-    parsed = ast.parse(shape, mode="eval").body
+    named = re.sub(r"\b[A-Za-z]", r"_\g<0>", shape)  # since names such as `lambda` are keywords of Python
+    parsed = ast.parse(named, mode="eval").body
     return [value(one) for one in parsed.elts] if isinstance(parsed, ast.List) else []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import arrays, compiler, tools
 from ._core import Kernel as CoreKernel
 from ._core import element, load
-from .errors import Error
+from .errors import ArgumentError, Error
 
 
 class Parameter(NamedTuple):
@@ -75,7 +75,10 @@ class Kernel(CoreKernel):
                 continue
             try:
                 shape = arrays.sizes_of(parameter.shape, known)
+            except ZeroDivisionError:
+                raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' divides by 0") from None
             except KeyError:
+                _check_arrays(signature, given)
                 raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
                                 f"pass an array for it") from None
             given[parameter.name] = arrays.empty(shape, parameter.element, list(given.values()))
@@ -108,10 +111,10 @@ class Kernel(CoreKernel):
         signatures = [[Parameter(*one) for one in signature] for signature in self.signatures]
         if len(signatures) == 1:
             return signatures[0]
-        for signature in signatures:
-            if all(element(given[p.name]) == p.element for p in signature if p.direction and p.name in given):
-                return signature
-        return signatures[0]  # the call says what does not fit
+        fitting = [one for one in signatures if all(_fits(given[p.name], p) for p in one if p.direction and p.name in given)]
+        if any(one != fitting[0] for one in fitting):
+            raise TypeError(f"{self.name}: the arguments fit several types or constants; pass arrays for the outputs, too")
+        return (fitting or signatures)[0]  # if none fits, the call says what does not
 
 
 class Module:
@@ -124,10 +127,11 @@ class Module:
             self._kernels[kernel.name] = kernel
 
     def __getattr__(self, name: str) -> Kernel:
+        kernels: dict[str, Kernel] = self.__dict__.get("_kernels", {})  # empty while an object is copied
         try:
-            return self._kernels[name]
+            return kernels[name]
         except KeyError:
-            raise AttributeError(f"there is no exported kernel '{name}'; the exported kernels are: {', '.join(self._kernels)}") from None
+            raise AttributeError(f"there is no exported kernel '{name}'; the exported kernels are: {', '.join(kernels)}") from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._kernels]
@@ -161,7 +165,7 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         @kernelc.kernel
         def twice(x, y):
             '''export kernel twice(x: in f32[N], y: out f32[N]) {
-                spmd for i in N by auto { y[i] = 2.0 * x[i]; }
+                spmd for i in N by 1024 { y[i] = 2.0 * x[i]; }
             }'''
 
     Messages of the compiler name the lines of the Python file.
@@ -198,9 +202,32 @@ def _sizes(signature: list[Parameter], given: Mapping[str, Any]) -> dict[str, in
     """Returns the sizes that the given arrays determine."""
     known: dict[str, int] = {}
     for parameter in signature:
-        shape = getattr(given.get(parameter.name), "shape", ())
+        shape = _shape(given.get(parameter.name))
         known.update({name: int(size) for name, size in zip(parameter.sizes, shape) if isinstance(name, str)})
     return known
+
+
+def _shape(array: Any) -> Sequence[int]:
+    """Returns the shape of an array; () if the object is none."""
+    try:
+        shape: Sequence[int] = array.shape if hasattr(array, "shape") else memoryview(array).shape
+        return shape
+    except TypeError:
+        return ()
+
+
+def _fits(array: Any, parameter: Parameter) -> bool:
+    """Whether an array has the element type and the constant sizes of a parameter."""
+    sizes = zip(parameter.sizes, _shape(array))
+    return element(array) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
+
+
+def _check_arrays(signature: list[Parameter], given: Mapping[str, Any]) -> None:
+    """Raises TypeError if an argument for a tensor is not an array."""
+    for parameter in signature:
+        if parameter.direction and parameter.name in given and not element(given[parameter.name]):
+            raise TypeError(f"'{parameter.name}' must be an array, such as one of NumPy or PyTorch, not "
+                            f"{type(given[parameter.name]).__name__}")
 
 
 def _text(parameter: Parameter) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pathlib
 import tempfile
 from collections.abc import Mapping
@@ -35,13 +36,22 @@ def verify(kernel: Kernel, given: Mapping[str, Any]) -> str:
             if parameter.direction:
                 file = pathlib.Path(folder) / f"{parameter.name}.npy"
                 numpy.save(file, numpy.ascontiguousarray(value))
-                value = f"@{file}"
-            words += ["--arg", f"{parameter.name}={value!r}" if isinstance(value, float) else f"{parameter.name}={value}"]
+                text = f"@{file}"
+            else:
+                text = _number(value, parameter.element)
+            words += ["--arg", f"{parameter.name}={text}"]
         run = kernel.source.run("run", *words)
     text = kernel.source.shown(run.stdout + run.stderr).rstrip()
     if run.returncode != 0:
         raise VerifyError(text)
     return "\n".join(line for line in text.splitlines() if line.startswith("verify:"))
+
+
+def _number(value: Any, element: str) -> str:
+    """Returns the number that a call would pass for a scalar parameter."""
+    if element == "bool":
+        return "true" if value else "false"
+    return repr(float(value)) if element.startswith(("f", "bf")) else str(operator.index(value))
 
 
 def _output(kernel: Kernel, *words: str) -> str:
