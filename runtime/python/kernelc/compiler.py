@@ -101,7 +101,7 @@ def _compile(source: Source, out: pathlib.Path) -> None:
 
 def _files(out: pathlib.Path) -> list[pathlib.Path]:
     """Returns the files that the compiler has read, as its dependency file lists them."""
-    rule = next(out.glob("*.d")).read_text(encoding="utf-8")
+    rule = next(out.glob("*.d")).read_text(encoding="utf-8", errors="surrogateescape")
     words = re.findall(r"(?:\\+[ #:]|\S)+", rule)[1:]  # the first is the output
     return [pathlib.Path(re.sub(r"\\([ #:])", r"\1", word).replace("$$", "$")).resolve() for word in words]
 
