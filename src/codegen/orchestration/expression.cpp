@@ -16,6 +16,7 @@
 #include "codegen/orchestration/interface.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/attr.h"
+#include "ir/lookup.h"
 #include "ir/op.h"
 #include "ir/op_table.h"
 #include "support/check.h"
@@ -85,8 +86,7 @@ const Operator& OperatorOf(const ir::Op* op) {
 std::string DivisionTrap(const ir::Op* op) {
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   if (!divides || !IsInteger(op->operand(0)->type()->scalar)) return "";
-  const ir::Op* divisor = op->operand(1)->def();
-  if (divisor && divisor->kind() == OpKind::Const) return "";  // sema rejects the constant 0
+  if (ir::ConstantOf(op->operand(1)).value_or(0) != 0) return "";
   Name source = op->HasAttr(ir::AttrKey::Text) ? op->attr<ir::AttrKey::Text>() : Name();
   return Quoted(
       fmt::format("{}: error: division by zero in '{}'", PlaceText(op->loc()), source.text()));
