@@ -106,7 +106,7 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
 std::optional<std::string> ReadStandardInput(size_t max_bytes, DiagnosticEngine& diagnostics) {
   Result<std::string> text = kdl::ReadStandardInput(max_bytes);
   if (text.ok()) return std::move(*text);
-  diagnostics.Report(diag::CannotRead, {}, "standard input", text.failure().message);
+  diagnostics.Report(diag::CannotRead, {}, "standard input", ReasonOf(text.failure()));
   return std::nullopt;
 }
 

@@ -164,7 +164,10 @@ class Loader {
     auto begun = std::find_if(open_.begin(), open_.end(), is_it);
     if (begun == open_.end()) return false;
     std::string cycle;
-    for (; begun != open_.end(); ++begun) cycle += begun->file.path + " -> ";
+    for (; begun != open_.end(); ++begun) {
+      const std::string& path = begun->file.path;
+      cycle += (path.empty() ? name : path) + " -> ";  // the path of the compiled file is empty
+    }
     session_.diagnostics.Report(diag::ImportCycle, import.span, name, cycle + name);
     return true;
   }
