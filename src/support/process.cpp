@@ -176,6 +176,8 @@ void BeginProcess() {
   // If the parent ignores SIGCHLD, this process inherits that setting, and the system then discards exit
   // statuses before waitpid can read them.
   ::signal(SIGCHLD, SIG_DFL);
+  // A write beyond the largest allowed size of a file then fails like any other, instead of ending the process.
+  ::signal(SIGXFSZ, SIG_IGN);
   EndWithParent();
 }
 

@@ -34,7 +34,7 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
 /// Must be called when kernelc starts. If this process was started by another kernelc, arranges for it to be
 /// killed when that kernelc exits. Also ensures that this process can read the exit statuses of its children,
-/// regardless of inherited signal settings.
+/// regardless of inherited signal settings, and that a file that would be too large is reported as an error.
 void BeginProcess();
 
 /// Returns text such as `exited with code 2`, `was killed by signal 11 (Segmentation fault)` or `did not

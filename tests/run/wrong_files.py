@@ -145,9 +145,18 @@ def depends_on_odd_names(folder):
     return None if text == wanted else f"{name} depends by {text!r}, expected {wanted!r}"
 
 
+def may_not_grow(folder):
+    """Checks that an output larger than the limit of the shell is an error, and that nothing remains."""
+    (folder / "scale.kdl").write_bytes(KERNEL)
+    done = subprocess.run(["sh", "-c", "ulimit -f 0; exec kernelc build scale.kdl -o out"], cwd=folder, capture_output=True, text=True,
+                          timeout=300)
+    left = list((folder / "out").iterdir())
+    return None if done.returncode == 1 and "File too large [E0916]" in done.stderr and not left else f"{done} left {left}"
+
+
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself, times_that_nobody_gets, depends_on_odd_names):
+    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, depends_on_odd_names):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:
