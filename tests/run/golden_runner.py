@@ -94,6 +94,8 @@ def main():
         expect("another exit code", folder, PASSING.replace("const", "//! exit: 1\nconst"), 1,
                "exited with code 0, expected exit code 1")
         expect("a directive that does not exist", folder, PASSING.replace("args", "arg"), 1, "'//! arg:")
+        for command in ("args: test", "command: test ."):
+            expect("a file that tests itself", folder, f"//! {command}\nconst N = 4;\n", 1, "exited with code 1, expected exit code 0")
         expect("no golden file", folder, "const N = 4;\n", 1, "[E0962]")
         expect("a file that fails its filter", folder, PASSING, 1, "[E0962]", options=["--filter", "no such name"])
         expect("a kernel that is not there", folder, KERNEL, 1, "has no kernel 'scal' [E0922]", "did you mean 'scale'?",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -25,6 +26,10 @@ namespace fs = std::filesystem;
 /// The maximum number of times that a file is rewritten. Adding annotations moves lines, which
 /// changes output that contains line numbers.
 constexpr int kMostRewrites = 5;
+
+/// The maximum depth to which golden files run golden files. A file whose command is `kernelc test` can run itself.
+constexpr int kMostNested = 3;
+constexpr const char* kNested = "KERNELC_GOLDEN_DEPTH";
 
 /// A golden file on disk.
 struct Case {
@@ -164,6 +169,9 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
   if (code != command.words.end())
     return Failure{
         fmt::format("'{}' runs code that the file names; allow it with --allow-plugins", *code)};
+  const char* nested = std::getenv(kNested);
+  int depth = nested ? std::atoi(nested) : 0;
+  if (depth == kMostNested) return Failure{"golden files run golden files without end"};
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.failure();
   Status filled = Fill(test, folder->path());
@@ -174,6 +182,7 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
   request.words = command.words;
   request.words.insert(request.words.begin(), settings.kernelc);
   request.folder = folder->path();
+  request.environment = {fmt::format("{}={}", kNested, depth + 1)};
   request.deadline_s = settings.deadline_s;
   Result<ProcessResult> process = RunProcess(request);
   if (!process.ok()) return process.failure();
