@@ -1,7 +1,9 @@
 #include "passes/analysis/index_conditions.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "ir/comparisons.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
@@ -34,22 +36,33 @@ bool WidensForUpdates(const Op* op) {
 }
 
 /// Returns whether the op is arithmetic that loops may repeat at each point: it is cheap and cannot trap.
+/// Divisions are cheap if the divisor is a power of two.
 bool IsIndexArithmetic(const Op* op) {
+  if (PointAxes(op).empty() || op->results().size() != 1 ||
+      op->result()->type()->scalar != Scalar::I64)
+    return false;
   switch (op->kind()) {
     case OpKind::Add:
     case OpKind::Sub:
     case OpKind::Mul:
     case OpKind::Min:
     case OpKind::Max:
-      return op->result()->type()->scalar == Scalar::I64 && !PointAxes(op).empty();
+      return true;
+    case OpKind::Div:
+    case OpKind::Rem: {
+      std::optional<int64_t> divisor = ir::ConstantOf(op->operand(1));
+      return divisor && *divisor > 0 && std::has_single_bit(static_cast<uint64_t>(*divisor));
+    }
     default:
       return false;
   }
 }
 
-/// Returns whether the value is only used as an index of loads, directly or through index arithmetic.
+/// Returns whether the value is only compared or used as an index of loads, directly or through index
+/// arithmetic.
 bool IsOnlyIndex(const Value* value) {
   return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
+    if (ir::IsComparison(use.user->kind())) return true;
     if (IsIndexArithmetic(use.user)) return IsOnlyIndex(use.user->result());
     if (use.user->kind() != OpKind::Load) return false;
     auto index = IndexOf(use.user);
@@ -71,7 +84,7 @@ IndexConditions::IndexConditions(const ir::Function& kernel) {
 
 bool IndexConditions::MayBe(const Op* op) const {
   if (op->kind() == OpKind::Iota || WidensForUpdates(op)) return true;
-  bool compares = op->kind() >= OpKind::Eq && op->kind() <= OpKind::Ge;
+  bool compares = ir::IsComparison(op->kind());
   bool joins = op->kind() == OpKind::And || op->kind() == OpKind::Or || op->kind() == OpKind::Not;
   bool is_index = IsIndexArithmetic(op) && IsOnlyIndex(op->result());
   if ((!compares && !joins && !is_index) || PointAxes(op).empty()) return false;

@@ -12,7 +12,8 @@ namespace kdl::passes {
 bool IsIndices(const ir::Value* tile);
 
 /// Finds tiles of indices that only elementwise loops read, conditions that compare such indices with scalars
-/// or with one another, and sums, minima and maxima of such indices that are only used as indices of loads.
+/// or with one another, and sums, minima, maxima, quotients and remainders of such indices that are only
+/// compared or used as indices of loads.
 /// Each loop recomputes these values, so that they need no tiles and the loop knows which elements it reads,
 /// and which condition selects its elements. The same is done for narrow integers that updates use as
 /// indices: the loop widens them, because a tile of narrow integers is smaller and loads of them may be

@@ -1,6 +1,7 @@
 #include "targets/cpu/analysis/last_axis.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
@@ -148,10 +149,11 @@ std::optional<int64_t> LastAxis::StepOf(const Value* value) const {
   if (IsUniform(value)) return 0;
   if (value == point_) return 1;
   const Op* def = value->def();
-  if (!def || def->kind() != OpKind::Add) return std::nullopt;
+  if (!def || (def->kind() != OpKind::Add && def->kind() != OpKind::Sub)) return std::nullopt;
   std::optional<int64_t> a = StepOf(def->operand(0));
   std::optional<int64_t> b = StepOf(def->operand(1));
-  return a && b ? std::optional(*a + *b) : std::nullopt;
+  if (!a || !b) return std::nullopt;
+  return def->kind() == OpKind::Add ? *a + *b : *a - *b;
 }
 
 /// Finds the axis of the tile along which an element moves. It must move to adjacent elements.
@@ -216,7 +218,7 @@ void LastAxis::StudyAccess(const Op* op) {
     if (!fits) Scatter(op, Obstacle::Kind::SameElement);
   } else if (walk == Stride::RowToRow && mask.empty() && WalksRows(op)) {
     across_.push_back(op);
-  } else if (by_steps_ && mask.empty() && WalksBySteps(op)) {
+  } else if (by_steps_ && mask.empty() && (WalksBySteps(op) || Repeats(op))) {
     return;
   } else if (is_load && mask.empty() && op->attr<AttrKey::BoundsMode>() != BoundsMode::Else) {
     gathered_.push_back(op);
@@ -304,6 +306,54 @@ bool LastAxis::WalksBySteps(const Op* op) {
   if (step < 2 || step > kLargestStep) return false;
   stepped_.push_back({op, step});
   return true;
+}
+
+/// Whether several adjacent points read the same element of the load, and all elements exist. If so, notes how
+/// many points that are.
+bool LastAxis::Repeats(const Op* op) {
+  auto bounds_mode = op->attr<AttrKey::BoundsMode>();
+  bool exist = bounds_mode == BoundsMode::Proven || bounds_mode == BoundsMode::Clip;
+  if (!exist || op->kind() != OpKind::Load) return false;
+  auto index = IndexOf(op);
+  ir::Access access = op->attr<AttrKey::Access>();
+  int64_t divisor = 0;
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      const Value* operand = index[term.operand];
+      if (IsUniform(operand)) continue;
+      bool fits = divisor == 0 && &dim == &access.dims.back() && IsConstant(term.coefficient, 1);
+      divisor = fits ? DivisorOf(operand) : 0;
+      if (divisor == 0) return false;
+    }
+  }
+  if (divisor == 0) return false;
+  repeats_[op] = divisor;
+  return true;
+}
+
+/// If the index is a sum of values that do not vary and the index along the last axis, divided by a small power
+/// of two, returns the divisor, otherwise 0.
+int64_t LastAxis::DivisorOf(const Value* index) const {
+  constexpr int64_t kMostRepeats = 8;
+  const Op* def = index->def();
+  if (!def || def->operands().size() != 2) return 0;
+  const Value* a = def->operand(0);
+  const Value* b = def->operand(1);
+  if (def->kind() == OpKind::Div) {
+    int64_t divisor = passes::ConstantOf(b).value_or(0);
+    bool fits = divisor > 1 && divisor <= kMostRepeats &&
+                std::has_single_bit(static_cast<uint64_t>(divisor)) && StepOf(a) == 1;
+    return fits ? divisor : 0;
+  }
+  if (def->kind() != OpKind::Add && def->kind() != OpKind::Sub) return 0;
+  if (IsUniform(b)) return DivisorOf(a);
+  return IsUniform(a) && def->kind() == OpKind::Add ? DivisorOf(b) : 0;
+}
+
+int64_t LastAxis::MostRepeats() const {
+  int64_t most = 1;
+  for (const auto& [load, repeats] : repeats_) most = std::max(most, repeats);
+  return most;
 }
 
 const StepGroup* LastAxis::StepGroupOf(const Op* op) const {

@@ -41,7 +41,8 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
-  /// With `by_steps`, accesses whose elements are a few elements apart are vectors, too.
+  /// With `by_steps`, accesses whose elements are a few elements apart, and loads whose elements are repeated
+  /// for adjacent points, are vectors, too.
   explicit LastAxis(const ir::Op* elementwise, bool by_steps = false);
 
   /// Returns the axis of the body's scans, if it has any.
@@ -66,6 +67,14 @@ class LastAxis {
   /// Returns the group of accesses or results to which the op belongs, or null if it is in none.
   const StepGroup* StepGroupOf(const ir::Op* op) const;
   const std::vector<StepGroup>& step_groups() const { return step_groups_; }
+  /// Returns how many adjacent points read the same element of the load, such as 2 for `x[%j / 2]`. Where the
+  /// first of them is may differ from row to row.
+  int64_t RepeatsOf(const ir::Op* load) const {
+    auto found = repeats_.find(load);
+    return found == repeats_.end() ? 1 : found->second;
+  }
+  /// Returns the largest number of points that read the same element of a load.
+  int64_t MostRepeats() const;
 
   /// Whether the value is the same for all elements along the axis.
   bool IsUniform(const ir::Value* value) const {
@@ -99,6 +108,8 @@ class LastAxis {
   void StudyElement(const ir::Op* op);
   bool WalksRows(const ir::Op* op);
   bool WalksBySteps(const ir::Op* op);
+  bool Repeats(const ir::Op* op);
+  int64_t DivisorOf(const ir::Value* index) const;
   bool AllUniform(std::span<ir::Value* const> values) const;
   void Count(kdl::Scalar scalar);
   void CountComputed(const ir::Value* value);
@@ -116,6 +127,7 @@ class LastAxis {
   bool by_steps_;
   std::vector<SteppedAccess> stepped_;
   std::vector<StepGroup> step_groups_;
+  std::unordered_map<const ir::Op*, int64_t> repeats_;
   int64_t bytes_ = 0;
   int64_t stored_bytes_ = 0;  ///< the size of the widest type that is stored; 0 if nothing is
   std::unordered_map<const ir::Op*, ir::AxisId> moving_;

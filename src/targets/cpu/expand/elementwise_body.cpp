@@ -132,13 +132,12 @@ Value* ElementwiseLoopBody::ElementChunk(const Op* op) {
   return LoadChunk(e_, tile_buffer, tile->type()->scalar, PlaceOf(op), along ? chunk_ : Chunk());
 }
 
-/// Returns the value of an index for the first element of the chunk. If the index varies along the last axis,
-/// it is a sum (LastAxis::MovesAlong).
-Value* ElementwiseLoopBody::FirstLane(Value* index) {
-  const Op* def = index->def();
-  if (chunk_.lanes == 1 || last_.IsUniform(index) || !def) return At(index);
-  Value* a = FirstLane(def->operand(0));
-  return e_.b.Add(a, FirstLane(def->operand(1)));
+/// Returns the value of an index `ahead` points after the first one of the chunk.
+Value* ElementwiseLoopBody::AtPoint(Value* index, int64_t ahead) {
+  if (chunk_.lanes == 1 || last_.IsUniform(index)) return At(index);
+  if (index == elementwise_->region()->params().back())
+    return ahead == 0 ? At(index) : e_.b.Add(At(index), e_.b.I64(ahead));
+  return ExpandInLanes(e_, index->def(), [&](Value* operand) { return AtPoint(operand, ahead); });
 }
 
 /// Returns the position in its tile of the element that the op reads.
@@ -149,7 +148,7 @@ Position ElementwiseLoopBody::PlaceOf(const Op* element) {
   const ir::AxisList& axes = element->operand(0)->type()->axes;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (!Contains(axes_, axes[i]))
-      place[axes[i]] = e_.b.Sub(FirstLane(point[i]), e_.Facts(elementwise_, axes[i]).start);
+      place[axes[i]] = e_.b.Sub(AtPoint(point[i], 0), e_.Facts(elementwise_, axes[i]).start);
   }
   return place;
 }
@@ -398,7 +397,8 @@ void ElementwiseLoopBody::ExpandOp(Op* op) {
   } else if (op->kind() == OpKind::ReduceInLoop) {
     return;  // its terms are accumulated by the enclosing loops
   } else if (op->kind() == OpKind::Load) {
-    ExpandLoadOp(op);
+    int64_t repeats = chunk_.lanes == 1 ? 1 : last_.RepeatsOf(op);
+    repeats > 1 ? ExpandRepeated(op, repeats) : ExpandLoadOp(op);
   } else if (op->kind() == OpKind::Prefetch) {
     ExpandPrefetchOp(op);
   } else if (op->kind() == OpKind::Store) {

@@ -106,13 +106,14 @@ class ElementwiseLoopBody {
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
   ir::Value* ElementChunk(const ir::Op* op);
-  ir::Value* FirstLane(ir::Value* index);
+  ir::Value* AtPoint(ir::Value* index, int64_t ahead);
   Position PlaceOf(const ir::Op* element);
   bool BeginsPair(const ElementAccess& access) const;
   bool GoesOnInLine(const ElementAccess& access) const;
   void Prefetch(const ElementAccess& access);
   void ExpandPrefetchOp(ir::Op* op);
   void ExpandLoadOp(ir::Op* op);
+  void ExpandRepeated(ir::Op* op, int64_t repeats);
   void ExpandStepped(const StepGroup& group, const ir::Op* op);
   bool IsTakenApart(const ir::Op* op) const;
   Values RowsOf(const StepGroup& group);

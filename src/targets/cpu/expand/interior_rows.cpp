@@ -194,7 +194,8 @@ bool IsWorthwhile(const ElementwiseLoopBody& body, const Op* loop, const Interio
   ir::AxisId axis = body.axes().back();
   int64_t lanes = body.e().LanesAlong(axis, last.ChunkBytes());
   int64_t least_chunks = interior.has_steps ? 1 : 2;
-  return last.Vectorizes() && lanes > 1 && HaveLayouts(body) &&
+  int64_t least_lanes = last.MostRepeats() > 1 ? 2 * last.MostRepeats() : 2;
+  return last.Vectorizes() && lanes >= least_lanes && HaveLayouts(body) &&
          body.e().Extent(axis) >= least_chunks * lanes;
 }
 
