@@ -60,7 +60,10 @@ class Stencil:
             value = f"(if {self.condition()} then {value} else {self.neighbor()})"
         if self.result.direction == "inout" and self.chance(0.7):
             value = self.joined(value, self.converted(f"y[{at}]"))
-        parts.append(f"y[{at}] = ({value}) as {self.type};\n")
+        where = f" where {self.condition()}" if self.result.direction == "inout" and self.chance(0.4) else ""
+        if self.result.direction == "inout" and self.chance(0.3):
+            value, where = self.one_color(value)
+        parts.append(f"y[{at}] = ({value}) as {self.type}{where};\n")
         heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in self.ranges)
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         constants = [f"range {over} in {size};\n" for over, size in self.windows]
@@ -109,11 +112,33 @@ class Stencil:
         """Generates the index of a neighbor along a range. Returns it, and whether it may be out of bounds."""
         step = self.random.randint(-3, 3)
         offset = "" if step == 0 else f" {'+-'[step < 0]} {abs(step)}"
+        if self.chance(0.2):
+            return self.quotient(range_, over, offset)
         if self.chance(0.8 if over else 0.6):
             return f"{range_.name}{f' + {over}' if over else ''}{offset}", step != 0 or over is not None
         moved, last = f"iota({range_.name}){f' + iota({over})' if over else ''}{offset}", f"{range_.size} - 1"
         ways = [f"clamp({moved}, 0, {last})", f"max(min({moved}, {last}), 0)", f"min(max({moved}, 0), {last})"]
         return self.pick(ways), False
+
+    def one_color(self, value):
+        """Generates the value and the condition of an update in place that reads only points of other colors."""
+        self.generator.shows["update of one color"] += 1
+        colors = self.pick([2, 2, 4])
+        for _ in range(self.random.randint(1, 4)):
+            moved = self.pick(self.ranges)
+            step = f" {self.pick('+-')} 1"
+            at = ", ".join(f"{r.name}{step if r is moved else ''}" for r in self.ranges)
+            value = self.joined(value, self.converted(f"y[{at} else 0]"))
+        at = " + ".join(f"iota({r.name})" for r in self.ranges)
+        return value, f" where ({at}) % {colors} == {self.random.randint(0, colors - 1)}"
+
+    def quotient(self, range_, over, offset):
+        """Generates an index that is the same for several adjacent points."""
+        moved = f"(iota({range_.name}){f' + iota({over})' if over else ''}{offset}) / {self.pick([2, 2, 2, 4, 4, 3, 8])}"
+        after = self.random.randint(-1, 1)
+        index = moved if after == 0 else f"{moved} {'+-'[after < 0]} 1"
+        self.generator.shows["index of several points"] += 1
+        return (f"clamp({index}, 0, {range_.size} - 1)", False) if self.chance(0.3) else (index, True)
 
     def neighbor(self, ranges=None, open_ranges=()):
         """Generates a load. Some of `ranges` are windows; `open_ranges` go beyond the tensor."""
@@ -145,6 +170,15 @@ class Stencil:
         return self.pick(ways)
 
     def condition(self):
+        """Generates a condition on the indices."""
+        kind = self.random.random()
+        if kind < 0.2:
+            return f"({self.condition()} {self.pick(['&&', '||'])} {self.condition()})"
         range_ = self.pick(self.ranges)
-        limit = self.pick(["0", "1", "5", f"{range_.size} - 1", f"{range_.size} - 3"])
-        return f"iota({range_.name}) {self.pick(['<', '<=', '>', '>=', '=='])} {limit}"
+        if kind < 0.5:
+            self.generator.shows["condition on a remainder"] += 1
+            at = " + ".join(f"iota({r.name})" for r in self.pick([self.ranges, [range_]]))
+            return f"({at} - {self.random.randint(0, 3)}) % {self.pick([2, 2, 4, 3])} {self.pick(['==', '==', '!=', '<'])} {self.pick(['0', '1'])}"
+        index = self.pick([f"iota({range_.name})", f"iota({range_.name})", f"iota({range_.name}) + 2", f"{range_.size} - iota({range_.name})"])
+        limit = self.pick(["0", "1", "5", f"{range_.size} - 1", f"{range_.size} - 3", f"{range_.size} / 2"])
+        return f"{index} {self.pick(['<', '<=', '>', '>=', '==', '!='])} {limit}"

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/comparisons.h"
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewriting/drop_unused.h"
@@ -14,8 +15,11 @@ namespace kdl::cpu {
 
 namespace {
 
-/// A linear function of the index along the last axis: the sum in a PointCondition.
-using Linear = PointCondition;
+/// A linear function of the index along the last axis: the sum in a PointCondition, divided by `divisor` and rounded
+/// down.
+struct Linear : PointCondition {
+  int64_t divisor = 1;
+};
 
 /// Returns whether sums of products of such numbers do not overflow. Larger constants are not analyzed.
 bool IsSmall(int64_t number) {
@@ -33,8 +37,8 @@ void AddSize(Linear& sum, Size size, int64_t factor) {
   }
 }
 
-/// Adds `other`, multiplied by the factor.
-void AddLinear(Linear& sum, const Linear& other, int64_t factor) {
+/// Adds `other`, multiplied by the factor. Neither sum is divided.
+void AddLinear(PointCondition& sum, const PointCondition& other, int64_t factor) {
   for (const auto& [value, times] : other.terms) {
     auto same = std::ranges::find(sum.terms, value, [](const auto& term) { return term.first; });
     if (same == sum.terms.end()) {
@@ -47,17 +51,30 @@ void AddLinear(Linear& sum, const Linear& other, int64_t factor) {
   sum.constant += other.constant * factor;
 }
 
-Linear Difference(const Linear& a, const Linear& b) {
-  Linear difference = a;
-  AddLinear(difference, b, -1);
-  return difference;
+/// Returns the condition that `a` is at least `b`, or nothing if it has no linear form.
+std::optional<PointCondition> AtLeast(const Linear& a, const Linear& b) {
+  PointCondition condition;
+  if (b.divisor == 1) {
+    AddLinear(condition, a, 1);
+    AddLinear(condition, b, -a.divisor);
+  } else if (a.divisor == 1) {
+    AddLinear(condition, a, b.divisor);
+    AddLinear(condition, b, -1);
+    condition.constant += b.divisor - 1;
+  } else {
+    return std::nullopt;
+  }
+  return condition;
 }
 
 /// Finds the interior of one elementwise loop.
 class InteriorFinder {
  public:
-  InteriorFinder(const Op* elementwise, const LastAxis& last)
-      : elementwise_(elementwise), point_(elementwise->region()->params().back()), last_(last) {}
+  InteriorFinder(ir::Module& module, const Op* elementwise, const LastAxis& last)
+      : sizes_(module.types().sizes()),
+        elementwise_(elementwise),
+        point_(elementwise->region()->params().back()),
+        last_(last) {}
 
   Interior Find() {
     for (const Op* op : *elementwise_->region()) {
@@ -81,11 +98,11 @@ class InteriorFinder {
       std::optional<Linear> index = IndexOfDim(load, access.dims[d], found);
       if (!index || !IsSmall(tensor->dims[d])) return;
       if (!has_else) continue;
-      found.conditions.push_back(*index);
       Linear last;
       AddSize(last, tensor->dims[d], 1);
       --last.constant;
-      found.conditions.push_back(Difference(last, *index));
+      found.conditions.push_back(*AtLeast(*index, {}));
+      found.conditions.push_back(*AtLeast(last, *index));
       if (!HasPoint(*index)) found.nonempty.push_back(last);
     }
     if (has_else) interior_.inside.push_back(load);
@@ -95,25 +112,58 @@ class InteriorFinder {
   /// If the comparison has the same result in most of the row, adds the condition for that result. A threshold
   /// that depends on a size is taken to be near the end of the row, and any other one near its start.
   void VisitComparison(const Op* op) {
-    bool orders = op->kind() != OpKind::Eq && op->kind() != OpKind::Ne;
-    if (!orders || op->operand(0)->type()->scalar != Scalar::I64) return;
+    if (op->operand(0)->type()->scalar != Scalar::I64) return;
     Found found;
     std::optional<Linear> a = LinearOf(op->operand(0), found);
     std::optional<Linear> b = LinearOf(op->operand(1), found);
-    if (!a || !b) return;
-    bool is_less = op->kind() == OpKind::Lt || op->kind() == OpKind::Le;
-    Linear holds = is_less ? Difference(*b, *a) : Difference(*a, *b);
-    if (op->kind() == OpKind::Lt || op->kind() == OpKind::Gt) --holds.constant;
-    if (holds.terms.size() != 1 || holds.terms[0].first != point_) return;
-    bool is_at_end = !holds.sizes.empty();
-    bool result = (holds.terms[0].second > 0) != is_at_end;
-    if (!result) {
-      holds = Difference({}, holds);
-      --holds.constant;
-    }
-    found.conditions.push_back(holds);
-    interior_.comparisons.emplace_back(op, result);
+    if (!a || !b || HasPoint(*a) == HasPoint(*b)) return;
+    OpKind kind = HasPoint(*a) ? op->kind() : ir::Mirrored(op->kind());
+    Linear index = HasPoint(*a) ? *a : *b;
+    Linear threshold = HasPoint(*a) ? *b : *a;
+    if (index.divisor == 1) MoveToThreshold(index, threshold, kind);
+    if (index.terms.size() != 1 || index.terms[0].second < 0 || !IsCloseToAnEnd(threshold)) return;
+    bool is_at_end = !threshold.sizes.empty();
+    // In the interior, the index is greater than a threshold near the start, and less than one near the end.
+    bool excludes = kind == OpKind::Eq || kind == OpKind::Ne ||
+                    kind == (is_at_end ? OpKind::Ge : OpKind::Le) ||
+                    kind == (is_at_end ? OpKind::Lt : OpKind::Gt);
+    if (excludes) threshold.constant += is_at_end ? -1 : 1;
+    auto condition = is_at_end ? AtLeast(threshold, index) : AtLeast(index, threshold);
+    if (!condition) return;
+    bool is_less = kind == OpKind::Lt || kind == OpKind::Le;
+    bool is_greater = kind == OpKind::Gt || kind == OpKind::Ge;
+    found.conditions.push_back(*condition);
+    interior_.comparisons.emplace_back(op,
+                                       kind == OpKind::Ne || (is_at_end ? is_less : is_greater));
     Accept(found);
+  }
+
+  /// Leaves only a positive multiple of the index along the last axis in `index`.
+  void MoveToThreshold(Linear& index, Linear& threshold, OpKind& kind) const {
+    if (threshold.divisor != 1) return;
+    auto point =
+        std::ranges::find(index.terms, point_, [](const auto& term) { return term.first; });
+    Linear left;
+    left.terms = {*point};
+    AddLinear(threshold, index, -1);
+    AddLinear(threshold, left, 1);
+    index = left;
+    if (left.terms[0].second > 0) return;
+    Linear negative;
+    AddLinear(negative, threshold, -1);
+    threshold = negative;
+    index.terms[0].second = -index.terms[0].second;
+    kind = ir::Mirrored(kind);
+  }
+
+  /// Whether the threshold is a small number, or a size plus one.
+  static bool IsCloseToAnEnd(const Linear& threshold) {
+    constexpr int64_t kMost = 64;
+    bool is_small = -kMost <= threshold.constant && threshold.constant <= kMost;
+    bool is_size =
+        threshold.sizes.empty() || (threshold.sizes.size() == 1 && threshold.sizes[0].second == 1 &&
+                                    threshold.sizes[0].first->kind == SizeKind::Symbol);
+    return threshold.divisor == 1 && threshold.terms.empty() && is_small && is_size;
   }
 
   /// Returns whether all uses are selects that take their other operand in the interior.
@@ -130,8 +180,8 @@ class InteriorFinder {
 
   /// What must be true, and may be simplified, for one access or comparison to be linear.
   struct Found {
-    std::vector<Linear> conditions;
-    std::vector<Linear> nonempty;
+    std::vector<PointCondition> conditions;
+    std::vector<PointCondition> nonempty;
     std::vector<std::pair<const Op*, size_t>> clamps;
   };
 
@@ -142,8 +192,9 @@ class InteriorFinder {
     for (const ir::AccessTerm& term : dim.terms) {
       if (!IsConstant(term.coefficient) || !IsSmall(term.coefficient)) return std::nullopt;
       std::optional<Linear> part = LinearOf(passes::IndexOf(load)[term.operand], found);
-      if (!part) return std::nullopt;
-      AddLinear(index, *part, term.coefficient->value);
+      std::optional<Linear> sum = part ? Sum(index, *part, term.coefficient->value) : std::nullopt;
+      if (!sum) return std::nullopt;
+      index = *sum;
     }
     return index;
   }
@@ -152,9 +203,11 @@ class InteriorFinder {
   std::optional<Linear> LinearOf(const Value* value, Found& found) const {
     if (auto constant = ConstantOf(value)) {
       if (!IsSmall(*constant)) return std::nullopt;
-      return Linear{.terms = {}, .sizes = {}, .constant = *constant};
+      Linear number;
+      number.constant = *constant;
+      return number;
     }
-    if (IsKnownInRow(value)) return Linear{.terms = {{value, 1}}, .sizes = {}};
+    if (IsKnownInRow(value)) return KnownInRow(value);
     const Op* op = value->def();
     if (op->parent_region() != elementwise_->region() || op->operands().size() != 2)
       return std::nullopt;
@@ -163,16 +216,51 @@ class InteriorFinder {
     if (!a || !b || value->type()->scalar != Scalar::I64) return std::nullopt;
     switch (op->kind()) {
       case OpKind::Add:
-        AddLinear(*a, *b, 1);
-        return a;
+        return Sum(*a, *b, 1);
       case OpKind::Sub:
-        return Difference(*a, *b);
+        return Sum(*a, *b, -1);
+      case OpKind::Div:
+        return Quotient(*a, op->operand(1));
       case OpKind::Min:
       case OpKind::Max:
         return Clamped(op, *a, *b, found);
       default:
         return std::nullopt;
     }
+  }
+
+  /// Returns a value that is the same for the whole row, or the index along the last axis.
+  Linear KnownInRow(const Value* value) const {
+    Linear known;
+    const auto& dims = elementwise_->region()->function()->dims;
+    const ir::Region* region = value->def() ? nullptr : value->parent_region();
+    if (region && !region->parent() && value->index() < dims.size()) {
+      AddSize(known, sizes_.Symbol(dims[value->index()]), 1);
+    } else {
+      known.terms.emplace_back(value, 1);
+    }
+    return known;
+  }
+
+  /// Returns the sum of `a` and `b`, multiplied by the factor, or nothing if it has no linear form.
+  std::optional<Linear> Sum(const Linear& a, const Linear& b, int64_t factor) const {
+    if (b.divisor != 1) {
+      bool fits = a.divisor == 1 && factor == 1;
+      return fits ? Sum(b, a, 1) : std::nullopt;
+    }
+    if (!IsBounded(b, a.divisor)) return std::nullopt;
+    Linear sum = a;
+    AddLinear(sum, b, factor * a.divisor);
+    return sum;
+  }
+
+  /// Returns the quotient of `a` and the divisor, rounded down, unless that is 0 or large.
+  static std::optional<Linear> Quotient(Linear a, const Value* divisor) {
+    constexpr int64_t kMost = 64;
+    int64_t number = ConstantOf(divisor).value_or(0);
+    if (a.divisor != 1 || number <= 0 || number > kMost) return std::nullopt;
+    a.divisor = number;
+    return a;
   }
 
   /// Returns the operand of a minimum or maximum that varies in the row, on the condition that it is the
@@ -182,13 +270,22 @@ class InteriorFinder {
     if (HasPoint(a) == HasPoint(b)) return std::nullopt;
     const Linear& varying = HasPoint(a) ? a : b;
     const Linear& limit = HasPoint(a) ? b : a;
-    found.conditions.push_back(op->kind() == OpKind::Max ? Difference(varying, limit)
-                                                         : Difference(limit, varying));
+    auto condition = op->kind() == OpKind::Max ? AtLeast(varying, limit) : AtLeast(limit, varying);
+    if (!condition || !IsBounded(limit, varying.divisor) || !IsBounded(varying, limit.divisor))
+      return std::nullopt;
+    found.conditions.push_back(*condition);
     found.clamps.emplace_back(op, HasPoint(a) ? 0 : 1);
     return varying;
   }
 
-  bool HasPoint(const Linear& sum) const {
+  /// Whether the sum can be multiplied by the factor without overflow, because its terms are indices.
+  bool IsBounded(const Linear& sum, int64_t factor) const {
+    return factor == 1 || std::ranges::all_of(sum.terms, [&](const auto& term) {
+             return Contains(elementwise_->region()->params(), term.first);
+           });
+  }
+
+  bool HasPoint(const PointCondition& sum) const {
     return std::ranges::any_of(sum.terms, [&](const auto& term) { return term.first == point_; });
   }
 
@@ -203,9 +300,9 @@ class InteriorFinder {
     for (const auto& clamp : found.clamps) {
       if (!Contains(interior_.clamps, clamp)) interior_.clamps.push_back(clamp);
     }
-    for (const Linear& condition : found.conditions)
+    for (const PointCondition& condition : found.conditions)
       Add(HasPoint(condition) ? interior_.conditions : interior_.row_conditions, condition);
-    for (const Linear& condition : found.nonempty) Add(interior_.nonempty, condition);
+    for (const PointCondition& condition : found.nonempty) Add(interior_.nonempty, condition);
   }
 
   /// Adds a condition. Of conditions that differ only in the constant, keeps the strictest.
@@ -219,6 +316,7 @@ class InteriorFinder {
     conditions.push_back(condition);
   }
 
+  SizeTable& sizes_;
   const Op* elementwise_;
   const Value* point_;
   const LastAxis& last_;
@@ -268,10 +366,10 @@ bool HasSlowMasks(const Op* elementwise, const ProcessorFacts& facts) {
   return false;
 }
 
-std::optional<Interior> InteriorOf(const Op* elementwise, const LastAxis& last,
+std::optional<Interior> InteriorOf(ir::Module& module, const Op* elementwise, const LastAxis& last,
                                    const ProcessorFacts& facts) {
   if (!MayReorder(elementwise)) return std::nullopt;
-  Interior interior = InteriorFinder(elementwise, last).Find();
+  Interior interior = InteriorFinder(module, elementwise, last).Find();
   FindSteps(elementwise, last, interior);
   bool is_simpler = !interior.inside.empty() || !interior.clamps.empty() ||
                     !interior.comparisons.empty() || interior.has_steps;
@@ -355,6 +453,28 @@ void MakeProven(Op* load) {
   load->SetSegment(ir::LoadOp::at_otherwise, {});
 }
 
+/// Replaces an op that uses a constant condition by one of its operands, or drops a mask that is always true.
+void FoldCondition(Op* op) {
+  if (op->kind() == OpKind::Select) {
+    if (auto condition = ConstantOf(op->operand(ir::SelectOp::at_condition)))
+      op->result()->ReplaceAllUsesWith(
+          op->operand(*condition != 0 ? ir::SelectOp::at_a : ir::SelectOp::at_b));
+  } else if ((op->kind() == OpKind::And || op->kind() == OpKind::Or) &&
+             op->result()->type()->scalar == Scalar::Bool) {
+    for (size_t i : {0, 1}) {
+      std::optional<int64_t> known = ConstantOf(op->operand(i));
+      if (!known) continue;
+      bool decides = (*known != 0) == (op->kind() == OpKind::Or);
+      op->result()->ReplaceAllUsesWith(op->operand(decides ? i : 1 - i));
+      return;
+    }
+  } else if (op->kind() == OpKind::Load || op->kind() == OpKind::Store) {
+    size_t at_mask = ir::OperandWith(op->kind(), ir::Effect::Mask);
+    auto mask = op->Segment(at_mask);
+    if (!mask.empty() && ConstantOf(mask[0]).value_or(0) != 0) op->SetSegment(at_mask, {});
+  }
+}
+
 /// Simplifies everything but the loads with `else`.
 void Simplify(ir::Module& module, const SimplerLoop& copy, const Interior& interior) {
   for (const auto& [op, operand] : interior.clamps) {
@@ -365,12 +485,7 @@ void Simplify(ir::Module& module, const SimplerLoop& copy, const Interior& inter
   for (const auto& [op, result] : interior.comparisons) {
     copy.copies.at(op->result())->ReplaceAllUsesWith(inner.Bool(result));
   }
-  for (Op* op : *copy.loop->region()) {
-    if (op->kind() != OpKind::Select) continue;
-    if (auto condition = ConstantOf(op->operand(ir::SelectOp::at_condition)))
-      op->result()->ReplaceAllUsesWith(
-          op->operand(*condition != 0 ? ir::SelectOp::at_a : ir::SelectOp::at_b));
-  }
+  for (Op* op : *copy.loop->region()) FoldCondition(op);
   for (Op* op : *copy.loop->region()) {
     if (op->kind() == OpKind::Load && !interior.clamps.empty())
       IndexExpander(module, op).ExpandIndex();

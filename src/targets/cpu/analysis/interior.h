@@ -50,8 +50,8 @@ bool ReadsWhatItWrites(const ir::Op* elementwise);
 /// Returns the interior of an elementwise loop, or nothing if separate code for the interior saves no time,
 /// or if the order of the loop's points matters. If masks are slow, the interior of a loop without neighbors is
 /// the whole row.
-std::optional<Interior> InteriorOf(const ir::Op* elementwise, const LastAxis& last,
-                                   const ProcessorFacts& facts);
+std::optional<Interior> InteriorOf(ir::Module& module, const ir::Op* elementwise,
+                                   const LastAxis& last, const ProcessorFacts& facts);
 
 /// Returns the tensors whose rows must adjoin in memory, each once.
 std::vector<ir::Value*> TensorsOfShortRows(const Interior& interior);

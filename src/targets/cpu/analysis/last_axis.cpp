@@ -143,8 +143,6 @@ void LastAxis::Study(const Op* op) {
   }
 }
 
-/// Returns how much the value changes from one point to the next along the axis. Returns nothing if it is not
-/// the index along the axis plus values that do not vary.
 std::optional<int64_t> LastAxis::StepOf(const Value* value) const {
   if (IsUniform(value)) return 0;
   if (value == point_) return 1;
@@ -334,7 +332,7 @@ bool LastAxis::Repeats(const Op* op) {
 /// If the index is a sum of values that do not vary and the index along the last axis, divided by a small power
 /// of two, returns the divisor, otherwise 0.
 int64_t LastAxis::DivisorOf(const Value* index) const {
-  constexpr int64_t kMostRepeats = 8;
+  constexpr int64_t kMostRepeats = 4;
   const Op* def = index->def();
   if (!def || def->operands().size() != 2) return 0;
   const Value* a = def->operand(0);

@@ -80,6 +80,9 @@ class LastAxis {
   bool IsUniform(const ir::Value* value) const {
     return value != point_ && !varying_.contains(value);
   }
+  /// Returns how much the value changes from one point to the next along the axis. Returns nothing if it is not
+  /// a sum of the index along the axis and values that do not vary.
+  std::optional<int64_t> StepOf(const ir::Value* value) const;
   /// Whether the op can be moved before the loop over the axis.
   bool IsInvariant(const ir::Op* op) const { return !staying_.contains(op); }
   /// Returns the axis of its tile along which an `element` op moves if the loop moves along its last axis, or
@@ -104,7 +107,6 @@ class LastAxis {
   void StudyAccess(const ir::Op* op);
   void Scatter(const ir::Op* op, Obstacle::Kind why);
   Obstacle::Kind ObstacleOfAccess(const ir::Op* op) const;
-  std::optional<int64_t> StepOf(const ir::Value* value) const;
   void StudyElement(const ir::Op* op);
   bool WalksRows(const ir::Op* op);
   bool WalksBySteps(const ir::Op* op);

@@ -251,7 +251,7 @@ Value* ElementwiseLoopBody::NarrowIndices(Scalar scalar) {
   int64_t constant = 0;
   Value* base = WithoutConstants(e_.b, At(elementwise_->region()->params().back()), constant);
   Value* numbers = e_.b.Make(OpKind::LaneNumbers, {}, e_.VectorType(Scalar::I64, chunk_.lanes));
-  Value* offsets = e_.b.Cast(e_.b.Add(numbers, e_.b.I64(constant)), scalar);
+  Value* offsets = e_.b.Cast(e_.b.Add(Permuted(numbers), e_.b.I64(constant)), scalar);
   return e_.b.Add(e_.b.Splat(e_.b.Cast(base, scalar), chunk_.lanes), offsets);
 }
 
@@ -309,6 +309,8 @@ Value* ElementwiseLoopBody::ExpandFaster(Op* op) {
   if (is_index && IsInteger(op->result()->type()->scalar) &&
       Bytes(op->result()->type()->scalar) <= 4)
     return NarrowIndices(op->result()->type()->scalar);
+  if (IsNarrowRemainder(op)) return NarrowRemainder(op);
+  if (IsNarrowComparison(op, chunk_.lanes)) return NarrowComparison(op);
   if (!compares_numbers_) return nullptr;
   std::optional<BitComparison> comparison = BitComparisonOf(last_, op);
   if (!comparison) return nullptr;

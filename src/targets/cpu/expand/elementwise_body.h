@@ -88,6 +88,15 @@ class ElementwiseLoopBody {
   ir::Value* AreBitsOrdinary();
   /// Sets whether these comparisons compare numbers instead of bits.
   void CompareNumbers(bool compares) { compares_numbers_ = compares; }
+  /// Emits the remainders that are the same for all chunks of `lanes` points that begin a multiple of `lanes` points
+  /// after position `first`. From now on, such chunks use them.
+  void HoistRemainders(ir::Value* first, int64_t lanes);
+  void ForgetRemainders() { remainders_.clear(); }
+  /// Whether the op is a condition on the index along the last axis, or a remainder in such a condition, that vectors of
+  /// `lanes` elements compute in narrow integers.
+  bool IsNarrow(const ir::Op* op, int64_t lanes) const {
+    return IsNarrowComparison(op, lanes) || (lanes > 1 && IsNarrowRemainder(op));
+  }
   /// Sets the number of elements that the current iteration processes before the next chunk.
   void ComeTo(int64_t before) { before_ = before; }
 
@@ -130,6 +139,11 @@ class ElementwiseLoopBody {
   void ExpandStoreOp(ir::Op* op);
   void ExpandUpdateOp(ir::Op* op);
   ir::Value* NarrowIndices(kdl::Scalar scalar);
+  bool IsSumOfIndices(const ir::Value* value) const;
+  bool IsNarrowRemainder(const ir::Op* op) const;
+  bool IsNarrowComparison(const ir::Op* op, int64_t lanes) const;
+  ir::Value* NarrowRemainder(const ir::Op* op);
+  ir::Value* NarrowComparison(const ir::Op* op);
   ir::Value* NumberOf(ir::Value* bits);
   ir::Value* ExpandFaster(ir::Op* op);
   ir::Value* ExpandElementwise(ir::Op* op);
@@ -151,6 +165,8 @@ class ElementwiseLoopBody {
   bool looks_ahead_ = true;
   bool is_permuted_ = false;  ///< whether points are in lanes in the order of PointOf
   bool compares_numbers_ = false;
+  /// The remainders that are the same for all chunks of a row.
+  std::unordered_map<const ir::Op*, ir::Value*> remainders_;
   /// The accesses whose indices have been checked; null if there are none.
   const std::unordered_set<const ir::Op*>* checked_ = nullptr;
   int64_t before_ = 0;  ///< the number of elements of the current iteration before the chunk

@@ -92,7 +92,9 @@ void ElementwiseRows::RunRow(const Window& window) {
 
 void ElementwiseRows::RunChunks(const Window& window) {
   if (streaming_.large) return RunStreamed(window);
+  body_.HoistRemainders(window.lo, lanes_);
   MakeChunks(e_, axis_, window, lanes_, body_.position(), Body(), !TouchesTensors());
+  body_.ForgetRemainders();
 }
 
 void ElementwiseRows::RunWithoutMasks(const Window& window, bool has_rest) {
@@ -192,6 +194,7 @@ std::vector<Values> ElementwiseRows::Terms() {
 Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
   Position& position = body_.position();
   bool is_long = e_.Extent(axis_) >= 2 * together_ * lanes_;
+  body_.HoistRemainders(from, lanes_);
   if (together_ > 1 && is_long) {
     from = MakeFullChunks(e_, {axis_, from, to}, together_ * lanes_, position, [&](const Chunk&) {
       Value* first = position[axis_];
@@ -202,7 +205,9 @@ Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
       body_.ComeTo(0);
     });
   }
-  return MakeFullChunks(e_, {axis_, from, to, body_.Unroll()}, lanes_, position, Body());
+  Value* end = MakeFullChunks(e_, {axis_, from, to, body_.Unroll()}, lanes_, position, Body());
+  body_.ForgetRemainders();
+  return end;
 }
 
 void ElementwiseRows::RunChunkAt(Value* position) {

@@ -252,7 +252,7 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const In
 }  // namespace
 
 bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
-  std::optional<Interior> interior = InteriorOf(body.elementwise(), body.last(), e.facts);
+  std::optional<Interior> interior = InteriorOf(e.module, body.elementwise(), body.last(), e.facts);
   if (!interior) return false;
   JoinedTensors joined(e, *interior, body.elementwise());
   Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined());

@@ -215,7 +215,9 @@ class LoopNotes {
     double index_cycles = 0;
     double cycles = 0;
     for (const Op* op : *body_.elementwise()->region()) {
-      if (last_.IsInvariant(op) || !op->info().has(ir::kElementwise) || IsOfIndex(op)) continue;
+      if (last_.IsInvariant(op) || !op->info().has(ir::kElementwise) || IsOfIndex(op) ||
+          IsNarrow(op))
+        continue;
       bool computes_index =
           std::ranges::any_of(op->operands(), [&](const Value* value) { return IsIndex(value); });
       if (computes_index && least < 8) {
@@ -262,11 +264,13 @@ class LoopNotes {
     return widest;
   }
 
-  /// Whether the op computes only indices of accesses.
+  bool IsNarrow(const Op* op) const { return body_.IsNarrow(op, body_.Lanes()); }
+
+  /// Whether the op computes only indices of accesses, or of conditions that are computed in narrow integers.
   bool IsOfIndex(const Op* op) const {
     if (op->result()->type()->scalar != Scalar::I64 || op->result()->uses().empty()) return false;
     return std::ranges::all_of(op->result()->uses(), [&](const ir::Use& use) {
-      if (use.user->HasAttr(AttrKey::BoundsMode)) return true;
+      if (use.user->HasAttr(AttrKey::BoundsMode) || IsNarrow(use.user)) return true;
       return use.user->info().has(ir::kElementwise) && IsOfIndex(use.user);
     });
   }
