@@ -64,7 +64,7 @@ class Stencil:
         if self.result.direction == "inout" and self.chance(0.3):
             value, where = self.one_color(value)
         parts.append(f"y[{at}] = ({value}) as {self.type}{where};\n")
-        heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in self.ranges)
+        heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in self.ranges) + self.pick(["", "", " @dynamic"])
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         constants = [f"range {over} in {size};\n" for over, size in self.windows]
         constants += [f"range {over} in {self.lengths[over]};\n" for over in self.steps]

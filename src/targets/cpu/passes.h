@@ -43,6 +43,10 @@ KDL_KERNEL_PASS(
     .needs = {{&kTilesSelected, "channels get blocks in addition to the chosen ones"},
               {&kInstructionsSelected, "matrix instructions need packed factors"}});
 
+KDL_KERNEL_PASS(LengthenBlocks, .name = "lengthen-blocks",
+                .summary = "lengthens the rows of blocks that need no memory for tiles",
+                .needs = {{&kTilesSelected, "only blocks with short rows are lengthened"}});
+
 KDL_KERNEL_PASS(
     DistributeBlocks, .name = "distribute-blocks",
     .summary = "turns blocked loops into loops over block numbers, distributed over the cores",

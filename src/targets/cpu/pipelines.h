@@ -18,13 +18,15 @@ inline constexpr std::array kPipePipeline = {
     &kCheckStatics,      &kFuseStages,  &kPrivatizeUpdates,  &kLowerGroupReductions};
 /// The passes that lower kernels to the form that code generation accepts.
 inline constexpr std::array kLoopPipeline = {
-    &kLowerPipes,       &kSplitFewRows,       &kSplitFewLanes, &kSplitChannels,
-    &kDistributeBlocks, &kExtendWindows,      &kUnrollWindows, &kConvertOperands,
-    &kCanonicalize,     &kNarrowIntegers,     &kNarrowIndices, &kStreamRowReductions,
-    &kCacheWindows,     &kFuseElementwise,    &kFuseScans,     &kFuseReductions,
-    &kAllocateTiles,    &kPeelFirstIteration, &kFuseEpilogue,  &kPackLate,
-    &kBlockProducts,    &kInsertPrefetches,   &kExpandTiles,   &kCanonicalizeLoops,
-    &kCheckScratch};
+    &kLowerPipes,          &kSplitFewRows,     &kSplitFewLanes,
+    &kSplitChannels,       &kLengthenBlocks,   &kDistributeBlocks,
+    &kExtendWindows,       &kUnrollWindows,    &kConvertOperands,
+    &kCanonicalize,        &kNarrowIntegers,   &kNarrowIndices,
+    &kStreamRowReductions, &kCacheWindows,     &kFuseElementwise,
+    &kFuseScans,           &kFuseReductions,   &kAllocateTiles,
+    &kPeelFirstIteration,  &kFuseEpilogue,     &kPackLate,
+    &kBlockProducts,       &kInsertPrefetches, &kExpandTiles,
+    &kCanonicalizeLoops,   &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -454,6 +454,10 @@ class CacheTileSelector final : public passes::TileSelector {
 
 int64_t StreamedTileBudget(const ProcessorFacts& facts) { return facts.l1_bytes * 3 / 2; }
 
+int64_t LongestRunBytes(bool has_rows) {
+  return (has_rows ? kLongRun : 2 * kLongRun) * kFloatBytes;
+}
+
 bool IsWholeDimension(const ir::Op* op) {
   return op->kind() == ir::OpKind::MakeBlock && !ir::ConstantOf(op->operand(1)) &&
          ir::ConstantOf(op->operand(0)) == 0;

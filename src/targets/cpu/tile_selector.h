@@ -14,6 +14,10 @@ std::unique_ptr<const passes::TileSelector> MakeTileSelector(const ProcessorFact
 /// Returns how many bytes of tiles should fit into the caches if the kernel contains no contraction.
 int64_t StreamedTileBudget(const ProcessorFacts& facts);
 
+/// Returns how long the rows of a block without contractions should be, in bytes. If a block has several rows, some of
+/// them should fit into L1 together.
+int64_t LongestRunBytes(bool has_rows);
+
 /// Whether the op makes a block that covers a dimension whose size is known only at launch.
 bool IsWholeDimension(const ir::Op* op);
 

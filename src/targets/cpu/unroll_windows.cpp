@@ -14,6 +14,7 @@
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/steps.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/unroll_windows.h"
 
 // unroll-windows: unrolls a reduction over a small window that moves along the axes of the result. Neighbors
 // are then loaded from the tensor, and the reduction becomes a part of an elementwise loop. Its terms are
@@ -197,6 +198,8 @@ struct Terms {
   std::optional<AxisId> in_row;
   size_t ops = 0;  ///< the number of ops that compute one term
 
+  bool MayUnroll() const { return are_cheap && is_moving; }
+
   Terms(const Op* reduction, const SmallWindow& window) {
     for (const Value* factor : Factors(reduction)) Visit(factor, window);
   }
@@ -254,6 +257,13 @@ bool IsOuterProduct(const Op* op, const SmallWindow& window) {
     return std::ranges::any_of(axes, [&](AxisId axis) { return !Contains(others, axis); });
   };
   return has_own(a, b) && has_own(b, a);
+}
+
+/// Returns the window of a reduction that is unrolled if its terms allow that.
+std::optional<SmallWindow> UnrolledWindow(const Op* reduction) {
+  if (!IsPlain(reduction) || reduction->result()->type()->axes.empty()) return std::nullopt;
+  std::optional<SmallWindow> window = SmallWindow::FindWindow(reduction);
+  return window && IsOuterProduct(reduction, *window) ? std::nullopt : window;
 }
 
 class Unroller {
@@ -407,15 +417,19 @@ void NoteGrowth(PassContext& context, const ir::Function& kernel, const Op& redu
 
 }  // namespace
 
+bool IsUnrolled(const Op* reduction) {
+  std::optional<SmallWindow> window = UnrolledWindow(reduction);
+  return window && Terms(reduction, *window).MayUnroll();
+}
+
 void RunUnrollWindows(PassContext& context, ir::Function& kernel) {
   bool changed = false;
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction}) {
     for (Op* op : passes::OpsOfKind(kernel, kind)) {
-      if (!IsPlain(op) || op->result()->type()->axes.empty()) continue;
-      std::optional<SmallWindow> window = SmallWindow::FindWindow(op);
-      if (!window || IsOuterProduct(op, *window)) continue;
+      std::optional<SmallWindow> window = UnrolledWindow(op);
+      if (!window) continue;
       Terms terms(op, *window);
-      if (!terms.are_cheap || !terms.is_moving) continue;
+      if (!terms.MayUnroll()) continue;
       NoteGrowth(context, kernel, *op, terms, *window);
       Unroller(context.module, op, *window, terms.in_row).Unroll();
       changed = true;

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "ir/op.h"
+
+namespace kdl::cpu {
+
+/// Whether the pass unroll-windows unrolls the reduction, so that it becomes a part of an elementwise loop.
+bool IsUnrolled(const ir::Op* reduction);
+
+}  // namespace kdl::cpu
