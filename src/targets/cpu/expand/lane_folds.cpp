@@ -194,8 +194,8 @@ class LaneFolds {
       auto end = after + static_cast<std::ptrdiff_t>(kWatches);
       auto extremum = [&](Value* a, Value* b) { return Extremum(fold, a, b); };
       auto any = [this](Value* a, Value* b) { return e_.b.Or(a, b); };
-      results.push_back(CombineLanes(Values(first, after), extremum));
-      Value* nan = CombineLanes(Values(after, end), any);
+      results.push_back(CombineLanes(e_, Values(first, after), extremum));
+      Value* nan = CombineLanes(e_, Values(after, end), any);
       Value* no_nan = e_.b.Eq(nan, e_.b.Int(nan->type()->scalar, 0));
       Value* no_zero = e_.b.Ne(results.back(), e_.b.Bits(fold.acc, 0));
       Value* exact = e_.b.And(no_nan, no_zero);
@@ -284,13 +284,13 @@ class LaneFolds {
     auto iteration = [&](const Values& carried, Value* from, Value* left) {
       Values lanes = carried;
       for (size_t vector = 0; vector < vectors_; ++vector) {
-        Value* skipped = e_.b.I64(static_cast<int64_t>(vector) * width_);
+        Value* skipped = e_.b.I64(VectorStart(vector));
         Chunk chunk = left ? ChunkOf(e_, e_.b.Sub(left, skipped), width_) : Chunk{width_};
         walk_.position[last_] = e_.b.Add(from, skipped);
         for (size_t r = 0; r < indices.size(); ++r) {
           walk_.position[rows.axis] = indices[r];
           if (walk_.row) walk_.row();
-          AccumulateChunk(std::span(lanes).subspan(r * each, each), vector, chunk);
+          AccumulateChunk(std::span(lanes).subspan(r * each, each), VectorStart(vector), chunk);
         }
       }
       return lanes;
@@ -339,7 +339,19 @@ class LaneFolds {
       return after;
     };
     Values whole = sums;
-    if (e_.Extent(last_) >= kLanes) whole = added(sums, WholeIterations(zeros, full));
+    Value* from = e_.b.I64(0);
+    if (int64_t step = IntegerStep(); step > kLanes && e_.Extent(last_) >= step) {
+      Value* end = RoundDown(e_, size, step);
+      whole = added(whole, WholeIterations(zeros, {last_, from, end}, step));
+      from = end;
+    }
+    if (e_.Extent(last_) >= kLanes) {
+      auto rest = [&] { return added(whole, WholeIterations(zeros, {last_, from, full}, kLanes)); };
+      bool is_all = ConstantOf(from) == 0;
+      whole = is_all
+                  ? rest()
+                  : MakeIf(e_.b, e_.b.Lt(from, full), TypesOf(sums), rest, [&] { return whole; });
+    }
     return MakeIf(
         e_.b, e_.b.Lt(full, size), TypesOf(sums), [&] { return added(whole, Rest(zeros, full)); },
         [&] { return whole; });
@@ -395,23 +407,33 @@ class LaneFolds {
   Values Row(const Values& carried) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
     Value* full = RoundDown(e_, size, kLanes);
-    Values lanes = WholeIterations(carried, full);
+    Values lanes = carried;
+    if (e_.Extent(last_) >= kLanes)
+      lanes = WholeIterations(carried, {last_, e_.b.I64(0), full}, kLanes);
     return Rest(lanes, full);
   }
 
-  Values WholeIterations(const Values& carried, Value* full) {
-    if (e_.Extent(last_) < kLanes) return carried;
-    return MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
+  /// Returns how many elements an iteration over sums of integers processes: those of two cache lines, since one prefetch
+  /// brings two lines.
+  int64_t IntegerStep() const {
+    return std::max(kLanes, 2 * e_.facts.cache_line_bytes / walk_.bytes);
+  }
+
+  /// Accumulates the elements of the stretch in iterations of `step` elements, a multiple of 64.
+  Values WholeIterations(const Values& carried, const Stretch& stretch, int64_t step) {
+    return MakeLoop(e_.b, {stretch.begin, stretch.end, step}, carried,
                     [&](Value* index, const Values& inner) -> Values {
                       Values lanes = inner;
-                      for (size_t i = 0; i < vectors_; ++i) {
-                        Value* skipped = e_.b.I64(static_cast<int64_t>(i) * width_);
-                        walk_.position[last_] = e_.b.Add(index, skipped);
-                        AccumulateChunk(lanes, i, {width_});
+                      for (int64_t skipped = 0; skipped < step; skipped += width_) {
+                        walk_.position[last_] = e_.b.Add(index, e_.b.I64(skipped));
+                        AccumulateChunk(lanes, skipped, {width_});
                       }
                       return lanes;
                     });
   }
+
+  /// Returns the number of elements of an iteration before those of a vector of accumulators.
+  int64_t VectorStart(size_t vector) const { return static_cast<int64_t>(vector) * width_; }
 
   /// Reduces the elements from index `full` on. Vectors without such elements are skipped, so that nothing is
   /// computed for them and nothing can trap. If the size is a constant, no run-time checks are needed.
@@ -420,7 +442,7 @@ class LaneFolds {
     std::optional<int64_t> known = ConstantOf(size);
     std::vector<ir::Type> types = TypesOf(carried);
     std::function<Values(size_t, const Values&)> from = [&](size_t vector, const Values& before) {
-      int64_t skipped = static_cast<int64_t>(vector) * width_;
+      int64_t skipped = VectorStart(vector);
       if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
       Value* first = e_.b.Add(full, e_.b.I64(skipped));
       int64_t left = known ? *known % kLanes - skipped : 0;
@@ -428,7 +450,7 @@ class LaneFolds {
       if (left >= width_) {
         Values lanes = before;
         walk_.position[last_] = first;
-        AccumulateChunk(lanes, vector, {width_});
+        AccumulateChunk(lanes, skipped, {width_});
         return from(vector + 1, lanes);
       }
       return MakeIf(
@@ -438,7 +460,7 @@ class LaneFolds {
             walk_.position[last_] = first;
             Value* left = e_.b.Sub(size, first);
             Value* count = e_.b.Min(left, e_.b.I64(width_));
-            AccumulateChunk(lanes, vector, ChunkOf(e_, count, width_));
+            AccumulateChunk(lanes, skipped, ChunkOf(e_, count, width_));
             return from(vector + 1, lanes);
           },
           [&] { return before; });
@@ -446,9 +468,11 @@ class LaneFolds {
     return from(0, carried);
   }
 
-  /// Accumulates the chunk's elements in vector `vector` of each reduction.
-  void AccumulateChunk(std::span<Value*> lanes, size_t vector, const Chunk& chunk) {
-    std::vector<Values> terms = walk_.terms(chunk, static_cast<int64_t>(vector) * width_);
+  /// Accumulates the chunk's elements in one vector of each reduction. In the current iteration, there are `skipped`
+  /// elements before the chunk.
+  void AccumulateChunk(std::span<Value*> lanes, int64_t skipped, const Chunk& chunk) {
+    std::vector<Values> terms = walk_.terms(chunk, skipped);
+    size_t vector = static_cast<size_t>(skipped / width_) % vectors_;
     auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
     for (size_t i = 0; i < walk_.folds.size(); ++i) {
       const Accumulation& fold = walk_.folds[i];
@@ -470,23 +494,7 @@ class LaneFolds {
 
   /// Combines lane l with lane l + 32, then with lane l + 16, and so on, and finally with lane l + 1.
   Value* Finish(const Accumulation& fold, Values lanes) {
-    return CombineLanes(std::move(lanes), fold.combine);
-  }
-
-  Value* CombineLanes(Values lanes, const std::function<Value*(Value*, Value*)>& combine) {
-    for (size_t vectors = lanes.size(); vectors > 1; vectors /= 2) {
-      for (size_t v = 0; v < vectors / 2; ++v) lanes[v] = combine(lanes[v], lanes[v + vectors / 2]);
-    }
-    Value* folded = lanes[0];
-    while (ir::IsVector(folded->type())) {
-      ir::Type half = e_.VectorType(folded->type()->scalar, ir::Lanes(folded->type()) / 2);
-      auto part = [&](int64_t number) {
-        return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
-      };
-      Value* low = part(0);
-      folded = combine(low, part(1));
-    }
-    return folded;
+    return CombineLanes(e_, std::move(lanes), fold.combine);
   }
 
   Expander& e_;
@@ -499,6 +507,23 @@ class LaneFolds {
 };
 
 }  // namespace
+
+Value* CombineLanes(Expander& e, Values lanes,
+                    const std::function<Value*(Value*, Value*)>& combine) {
+  for (size_t vectors = lanes.size(); vectors > 1; vectors /= 2) {
+    for (size_t v = 0; v < vectors / 2; ++v) lanes[v] = combine(lanes[v], lanes[v + vectors / 2]);
+  }
+  Value* folded = lanes[0];
+  while (ir::IsVector(folded->type())) {
+    ir::Type half = e.VectorType(folded->type()->scalar, ir::Lanes(folded->type()) / 2);
+    auto part = [&](int64_t number) {
+      return e.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
+    };
+    Value* low = part(0);
+    folded = combine(low, part(1));
+  }
+  return folded;
+}
 
 Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk) { return LaneFolds(e, walk).Fold(); }
 

@@ -37,4 +37,8 @@ Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk);
 /// Computes the reductions for each element of the axes in `kept`, and stores the results.
 void FoldAllInLanes(Expander& e, const LaneWalk& walk);
 
+/// Combines all lanes of vectors, of which there are a power of two, into one scalar.
+ir::Value* CombineLanes(Expander& e, Values lanes,
+                        const std::function<ir::Value*(ir::Value*, ir::Value*)>& combine);
+
 }  // namespace kdl::cpu
