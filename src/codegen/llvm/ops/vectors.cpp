@@ -1,11 +1,14 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -220,12 +223,52 @@ llvm::Value* Picked(Emitter& emitter, std::span<llvm::Value* const> rows, const 
   return builder.CreateShuffleVector(of_low, of_high, chosen);
 }
 
+/// If the numbers are those of every second lane, first of one and then of another vector of `lanes` lanes, returns for
+/// both vectors whether they are the odd lanes.
+std::optional<std::array<bool, 2>> OddLanes(const LaneList& numbers, int lanes) {
+  if (std::ssize(numbers) != lanes) return std::nullopt;
+  auto number = [&](int i) { return numbers[static_cast<size_t>(i)]; };
+  std::array<int, 2> first = {number(0), number(lanes / 2) - lanes};
+  for (int i = 0; i < lanes / 2; ++i) {
+    if (number(i) != first[0] + 2 * i || number(lanes / 2 + i) != lanes + first[1] + 2 * i)
+      return std::nullopt;
+  }
+  auto is_lane = [](int lane) { return lane == 0 || lane == 1; };
+  if (!std::ranges::all_of(first, is_lane)) return std::nullopt;
+  return std::array{first[0] == 1, first[1] == 1};
+}
+
+/// Returns every second lane of two vectors of narrow integers. Pairs of lanes are integers of twice the size, and x86
+/// narrows two vectors of integers with one instruction. Returns null if other lanes are picked.
+llvm::Value* EverySecond(Emitter& emitter, std::span<llvm::Value* const> rows,
+                         const LaneList& numbers) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
+  unsigned bits = type->getScalarSizeInBits();
+  bool fits = rows.size() == 2 && type->getElementType()->isIntegerTy() &&
+              (bits == 8 || bits == 16) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
+  unsigned lanes = type->getNumElements();
+  auto odd = fits ? OddLanes(numbers, static_cast<int>(lanes)) : std::nullopt;
+  if (!odd) return nullptr;
+  auto& builder = emitter.builder;
+  auto* pairs = llvm::FixedVectorType::get(builder.getIntNTy(2 * bits), lanes / 2);
+  auto picked = [&](llvm::Value* row, bool is_odd) {
+    llvm::Value* pair = builder.CreateBitCast(row, pairs);
+    return is_odd ? builder.CreateLShr(pair, bits) : pair;
+  };
+  LaneList all(lanes);
+  std::iota(all.begin(), all.end(), 0);
+  llvm::Value* both =
+      builder.CreateShuffleVector(picked(rows[0], (*odd)[0]), picked(rows[1], (*odd)[1]), all);
+  return builder.CreateTrunc(both, type);
+}
+
 void EmitPick(Emitter& emitter, ir::Op* op) {
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   LaneList numbers;
   for (int64_t lane : op->attr<ir::AttrKey::Picked>()) numbers.push_back(static_cast<int>(lane));
-  emitter.Set(op->result(), Picked(emitter, rows, numbers));
+  llvm::Value* picked = EverySecond(emitter, rows, numbers);
+  emitter.Set(op->result(), picked ? picked : Picked(emitter, rows, numbers));
 }
 
 /// One round of a transposition: two shuffles that turn each pair of rows into two new rows. Each shuffle is
