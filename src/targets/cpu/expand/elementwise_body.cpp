@@ -6,6 +6,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/live_vectors.h"
 
 namespace kdl::cpu {
 
@@ -58,7 +59,7 @@ bool ElementwiseLoopBody::IsKept(const Value* result) const {
 /// Returns the number of elements in a chunk. If the body only prefetches, a chunk is one cache line.
 int64_t ElementwiseLoopBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
-  int64_t lanes = e_.LanesAlong(axes_.back(), last_.ChunkBytes());
+  int64_t lanes = e_.LanesAlong(axes_.back(), ChunkBytesOf(elementwise_, last_, e_.facts));
   if (!OnlyAsks(elementwise_)) return lanes;
   int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
   return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));

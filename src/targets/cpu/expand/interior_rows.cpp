@@ -4,6 +4,7 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/interior.h"
+#include "targets/cpu/analysis/live_vectors.h"
 #include "targets/cpu/expand/elementwise_rows.h"
 #include "targets/cpu/expand/joined_rows.h"
 #include "targets/cpu/expand/loop_notes.h"
@@ -192,7 +193,7 @@ bool HaveLayouts(const ElementwiseLoopBody& body) {
 bool IsWorthwhile(const ElementwiseLoopBody& body, const Op* loop, const Interior& interior) {
   LastAxis last(loop, /*by_steps=*/true);
   ir::AxisId axis = body.axes().back();
-  int64_t lanes = body.e().LanesAlong(axis, last.ChunkBytes());
+  int64_t lanes = body.e().LanesAlong(axis, ChunkBytesOf(loop, last, body.e().facts));
   int64_t least_chunks = interior.has_steps ? 1 : 2;
   int64_t least_lanes = last.MostRepeats() > 1 ? 2 * last.MostRepeats() : 2;
   return last.Vectorizes() && lanes >= least_lanes && HaveLayouts(body) &&
