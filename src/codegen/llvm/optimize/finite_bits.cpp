@@ -163,8 +163,31 @@ class Finiteness {
   std::unordered_map<const ir::Value*, std::optional<Range>> ranges_;
 };
 
+/// Returns a constant number with the bits of the value, an integer.
+std::optional<double> NumberWithBits(const ir::Value* value) {
+  const Op* def = value->def();
+  if (!def || def->kind() == OpKind::Splat)
+    return def ? NumberWithBits(def->operand(0)) : std::nullopt;
+  if (def->kind() != OpKind::Const) return std::nullopt;
+  auto bits = static_cast<uint64_t>(def->attr<AttrKey::Bits>());
+  return Bytes(value->type()->scalar) == 4 ? std::bit_cast<float>(static_cast<uint32_t>(bits))
+                                           : std::bit_cast<double>(bits);
+}
+
+/// Whether the bits are only compared with those of numbers, which no NaN has.
+bool ComparesWithNumbers(const Op* to_bits) {
+  return std::ranges::all_of(to_bits->result()->uses(), [](const ir::Use& use) {
+    bool compares = use.user->kind() == OpKind::Eq || use.user->kind() == OpKind::Ne;
+    std::optional<double> number =
+        compares ? NumberWithBits(use.user->operand(1 - use.operand)) : std::nullopt;
+    return number && !std::isnan(*number);
+  });
+}
+
 }  // namespace
 
-bool CountsOnlyFinite(const Op* to_bits) { return Finiteness(to_bits).Holds(); }
+bool CountsOnlyFinite(const Op* to_bits) {
+  return ComparesWithNumbers(to_bits) || Finiteness(to_bits).Holds();
+}
 
 }  // namespace kdl::codegen

@@ -29,6 +29,7 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise)
       elementwise_(elementwise),
       last_(elementwise),
       prefetching_(e, elementwise, last_.Transposes()),
+      maxima_(e, elementwise, last_),
       axes_(WalkedAxes(elementwise)) {
   for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::ReduceInLoop) folds_.push_back(AccumulationOf(e, op));
@@ -45,6 +46,7 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise,
       elementwise_(elementwise),
       last_(elementwise, /*by_steps=*/true),
       prefetching_(e, elementwise, last_.Transposes()),
+      maxima_(e, elementwise, last_),
       tile_buffers_(other.tile_buffers_),
       axes_(other.axes_),
       looks_ahead_(last_.step_groups().empty()),
@@ -63,13 +65,6 @@ int64_t ElementwiseLoopBody::Lanes() const {
   if (!OnlyAsks(elementwise_)) return lanes;
   int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
   return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
-}
-
-int64_t ElementwiseLoopBody::Unroll() const {
-  constexpr int64_t kMostOps = 24;
-  int64_t ops = 0;
-  for ([[maybe_unused]] const Op* op : *elementwise_->region()) ++ops;
-  return ops <= kMostOps && !last_.step_groups().empty() ? 2 : 1;
 }
 
 void ElementwiseLoopBody::MapPoint(size_t i) {
@@ -321,6 +316,7 @@ Value* ElementwiseLoopBody::ExpandFaster(Op* op) {
 
 Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
   if (Value* faster = ExpandFaster(op)) return faster;
+  if (maxima_.Has(op)) return maxima_.Larger(op, Lane(op->operand(0)), Lane(op->operand(1)));
   Value* copy = ExpandInLanes(e_, op, [&](Value* operand) { return Lane(operand); });
   copy->set_name(op->result()->name());
   return copy;

@@ -9,6 +9,7 @@
 #include "targets/cpu/expand/accumulate.h"
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/expand/prefetching.h"
+#include "targets/cpu/expand/watched_maxima.h"
 
 namespace kdl::cpu {
 
@@ -28,9 +29,6 @@ class ElementwiseLoopBody {
   const std::vector<TileBuffer>& tile_buffers() const { return tile_buffers_; }
   /// Returns how many elements along the last axis a vector contains.
   int64_t Lanes() const;
-  /// Returns how many chunks an iteration should process. Loops with shuffles are short and need no prefetches, so that
-  /// the loop's own instructions matter.
-  int64_t Unroll() const;
 
   /// The position of the body. From it, `MapPoint` computes the absolute index along axis `i`; along the last
   /// axis, that is the index of the chunk's first element.
@@ -54,6 +52,7 @@ class ElementwiseLoopBody {
       e_.b.set_loc(op->loc());
       ExpandOp(op);
     }
+    if (maxima_.is_watching()) watched = {maxima_.Recorded(watched[0])};
   }
   /// Calls `make` and then discards the mappings of values that `make` has added.
   template <class Make>
@@ -67,6 +66,9 @@ class ElementwiseLoopBody {
   Values accumulators;
   /// For each result, a bool that says whether its element at the current point is stored; null if it always is.
   Values store_conditions;
+  WatchedMaxima& maxima() { return maxima_; }
+  /// What `maxima` has recorded; empty if it does not watch.
+  Values watched;
   /// The body emits no prefetches from now on.
   void StopLookingAhead() { looks_ahead_ = false; }
   /// Returns the term of a reduction for the chunk that was expanded last.
@@ -157,6 +159,7 @@ class ElementwiseLoopBody {
   const ir::Op* elementwise_;
   LastAxis last_;
   Prefetching prefetching_;
+  WatchedMaxima maxima_;
   std::vector<Accumulation> folds_;
   /// Buffers of the results; empty for reductions and unused results.
   std::vector<TileBuffer> tile_buffers_;

@@ -16,21 +16,22 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Returns how many chunks an iteration over full chunks processes. Elements of narrow types need so little
-/// time that the loop itself and the prefetches of each cache line matter.
+/// Returns how many chunks an iteration over full chunks processes: two if the body is so short that the loop itself
+/// matters, and at least a cache line, whose prefetches matter as well. Elements of narrow types need even less time.
 int64_t ChunksTogether(const ElementwiseLoopBody& body, int64_t lanes) {
   constexpr int64_t kShort = 16;  // ops
   constexpr int64_t kLong = 32;
-  int64_t bytes = body.last().Bytes();
+  constexpr int64_t kWideBytes = 4;
   int64_t ops = 0;
   for (const Op* op : *body.elementwise()->region()) {
     if (!op->regions().empty()) return 1;
-    ++ops;
+    if (!body.last().IsInvariant(op)) ++ops;
   }
+  if (lanes == 1 || ops > kLong) return 1;
+  int64_t bytes = body.last().Bytes();
   int64_t line = body.e().facts.cache_line_bytes;
-  int64_t all = ops <= kShort ? 2 * line : line;
-  bool suits = lanes > 1 && bytes < 4 && ops <= kLong;
-  return suits ? std::max<int64_t>(all / (lanes * bytes), 1) : 1;
+  int64_t all = ops <= kShort && bytes < kWideBytes ? 2 * line : line;
+  return std::max<int64_t>(all / (lanes * bytes), bytes < kWideBytes ? 1 : 2);
 }
 
 }  // namespace
@@ -192,21 +193,38 @@ std::vector<Values> ElementwiseRows::Terms() {
 }
 
 Value* ElementwiseRows::FullChunks(Value* from, Value* to) {
-  Position& position = body_.position();
+  WatchedMaxima& maxima = body_.maxima();
+  if (lanes_ == 1 || !maxima.are_worthwhile()) return RunFullChunks(from, to);
+  body_.watched = {maxima.Start(lanes_)};
+  Value* end = RunFullChunks(from, to);
+  Value* is_exact = maxima.Stop(body_.watched[0]);
+  body_.watched.clear();
+  MakeIf(e_.b, is_exact, [] {}, [&] { RunIterations(from, to, 1); });
+  return end;
+}
+
+Value* ElementwiseRows::RunFullChunks(Value* from, Value* to) {
   bool is_long = e_.Extent(axis_) >= 2 * together_ * lanes_;
   body_.HoistRemainders(from, lanes_);
-  if (together_ > 1 && is_long) {
-    from = MakeFullChunks(e_, {axis_, from, to}, together_ * lanes_, position, [&](const Chunk&) {
-      Value* first = position[axis_];
-      for (int64_t before = 0; before < together_ * lanes_; before += lanes_) {
-        body_.ComeTo(before);
-        RunChunkAt(e_.b.Add(first, e_.b.I64(before)));
-      }
-      body_.ComeTo(0);
-    });
-  }
-  Value* end = MakeFullChunks(e_, {axis_, from, to, body_.Unroll()}, lanes_, position, Body());
+  if (together_ > 1 && is_long) from = RunIterations(from, to, together_);
+  Value* end = RunIterations(from, to, 1);
   body_.ForgetRemainders();
+  return end;
+}
+
+Value* ElementwiseRows::RunIterations(Value* from, Value* to, int64_t chunks) {
+  int64_t step = chunks * lanes_;
+  Value* end = e_.b.Add(from, RoundDown(e_, e_.b.Sub(to, from), step));
+  auto run = [&](Value* first, const Values& watched) {
+    body_.watched = watched;
+    for (int64_t before = 0; before < step; before += lanes_) {
+      body_.ComeTo(before);
+      RunChunkAt(before == 0 ? first : e_.b.Add(first, e_.b.I64(before)));
+    }
+    body_.ComeTo(0);
+    return body_.watched;
+  };
+  body_.watched = MakeLoop(e_.b, {from, end, step}, body_.watched, run);
   return end;
 }
 

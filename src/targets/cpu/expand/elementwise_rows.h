@@ -57,7 +57,12 @@ class ElementwiseRows {
   std::vector<const Value*> FoldResults() const;
   /// Returns the terms that each reduction accumulates from the current chunk.
   std::vector<Values> Terms();
+  /// Emits the full chunks between two positions and returns the position where they end. If maxima are watched and one
+  /// of them may be wrong, runs the chunks a second time.
   Value* FullChunks(Value* from, Value* to);
+  Value* RunFullChunks(Value* from, Value* to);
+  /// Emits a loop, each iteration of which runs this many chunks. Returns the position where they end.
+  Value* RunIterations(Value* from, Value* to, int64_t chunks);
   void RunChunkAt(Value* position);
   /// Emits code for the full vectors and then for the rest of the row.
   void RunStreamed(const Window& row);

@@ -170,7 +170,6 @@ struct Stretch {
   ir::AxisId axis;
   ir::Value* begin;
   ir::Value* end;
-  int64_t unroll = 1;  ///< the loop's `ir::AttrKey::Unroll`
 };
 /// Emits a loop over the full chunks of the range and returns the position where they end.
 ir::Value* MakeFullChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,

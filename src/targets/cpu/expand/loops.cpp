@@ -60,10 +60,10 @@ Value* RoundDown(Expander& e, Value* size, int64_t step) {
 
 Value* MakeFullChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Chunk&)>& body) {
-  const auto& [axis, begin, end, unroll] = stretch;
+  const auto& [axis, begin, end] = stretch;
   Value* length = e.b.Sub(end, begin);
   Value* full = e.b.Add(begin, RoundDown(e, length, lanes));
-  MakeLoop(e.b, {begin, full, lanes, unroll}, [&](Value* index) {
+  MakeLoop(e.b, {begin, full, lanes}, [&](Value* index) {
     position[axis] = index;
     body({lanes});
   });
@@ -72,7 +72,7 @@ Value* MakeFullChunks(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 
 void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Chunk&)>& body) {
-  auto [axis, begin, end, unroll] = stretch;
+  auto [axis, begin, end] = stretch;
   MakeIf(e.b, e.b.Lt(begin, end), [&] {
     Value* rest = e.b.Sub(end, begin);
     position[axis] = begin;

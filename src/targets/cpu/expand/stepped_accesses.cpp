@@ -78,10 +78,16 @@ Values ElementwiseLoopBody::ComputeGroup(const StepGroup& group) {
   Values results;
   for (size_t row = 0; row < count; ++row) {
     size_t i = 0;
-    results.push_back(ExpandInLanes(e_, op, [&](Value* shared) {
+    auto operand = [&](Value* shared) {
       const Values& rows = operands[i++];
       return rows.empty() ? Lane(shared) : rows[row];
-    }));
+    };
+    if (maxima_.Has(op)) {
+      Value* a = operand(op->operand(0));
+      results.push_back(maxima_.Larger(op, a, operand(op->operand(1))));
+    } else {
+      results.push_back(ExpandInLanes(e_, op, operand));
+    }
   }
   return results;
 }
