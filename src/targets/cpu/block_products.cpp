@@ -164,30 +164,25 @@ class ProductBlocker {
     }
     Value* plain = b_.Bool(true);
     for (Value* factor : {contraction.a(), contraction.b()}) {
-      plain = b_.And(plain, IsNone(SmallFactor(fold, factor)));
+      plain = b_.And(plain, IsNoneSmall(b_, SmallFactor(fold, factor)));
     }
-    return b_.And(plain, IsNone(SmallStart(fold, contraction.into())));
+    return b_.And(plain, IsNoneSmall(b_, SmallStart(fold, contraction.into())));
   }
 
-  /// Emits the condition that the number of small values that were found is 0.
-  Value* IsNone(Value* found) { return b_.Lt(found, One(b_)); }
-
-  /// Emits a number that is at least 1 if one of the values from which the sums start is small, and 0
-  /// otherwise.
+  /// Emits -1 if one of the values from which the sums start is small, and 0 otherwise.
   Value* SmallStart(Op* fold, Value* start) {
-    if (!IsTileValue(start)) return OneIfSmall(b_, start, kLeastSum);
+    if (!IsTileValue(start)) return MinusOneIfSmall(b_, start, kLeastSum);
     ir::LoadTileOp get(start->def());
     if (!get.value()) return SmallIn(fold, start, kLeastSum);
     return MakeIf(
-        b_, get.condition(), {b_.types().ScalarOf(kdl::Scalar::F32)},
-        [&] { return std::vector{OneIfSmall(b_, get.value(), kLeastSum)}; },
+        b_, get.condition(), {b_.types().ScalarOf(kdl::Scalar::I32)},
+        [&] { return std::vector{MinusOneIfSmall(b_, get.value(), kLeastSum)}; },
         [&] { return std::vector{SmallIn(fold, start, kLeastSum)}; })[0];
   }
 
-  /// Emits a number that is at least 1 if an element of the factor is small, and 0 otherwise. The number is
-  /// computed outside of those `split`s that do not affect the factor.
+  /// Emits -1 if an element of the factor is small, and 0 otherwise. The number is computed outside of those `split`s that do not affect the factor.
   Value* SmallFactor(Op* fold, Value* factor) {
-    if (!IsTileValue(factor)) return OneIfSmall(b_, factor, kLeastFactor);
+    if (!IsTileValue(factor)) return MinusOneIfSmall(b_, factor, kLeastFactor);
     Op* at = AskedAt(fold, factor);
     b_.SetInsertionPoint(at);
     Value* small = SmallIn(at, factor, kLeastFactor);
@@ -195,8 +190,8 @@ class ProductBlocker {
     return small;
   }
 
-  /// Emits the number of small elements of a loaded tile. The number may be inexact if it is large. `at` is
-  /// an op where the tile's blocks are in scope.
+  /// Emits -1 if an element of a loaded tile is small, and 0 otherwise. `at` is an op where the tile's blocks are
+  /// in scope.
   Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
     ir::LoadTileOp get(ir::Clone(got->def(), b_, map));
@@ -207,24 +202,25 @@ class ProductBlocker {
     std::vector<Value*> blocks;
     for (AxisId axis : walked) blocks.push_back(ir::FindBlock(at, axis));
     Op* elementwise =
-        b_.Create(OpKind::Elementwise, {blocks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
+        b_.Create(OpKind::Elementwise, {blocks}, {b_.types().ScalarOf(kdl::Scalar::I32)});
     std::map<AxisId, Value*> points;
     for (AxisId axis : walked) points[axis] = b_.AddParam(elementwise->region(), b_.I64Type(), {});
     std::vector<Value*> point;
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
     FillRegion(b_, elementwise->region(), [&] {
       ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
-      Value* small = OneIfSmall(b_, MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
-      return std::vector{SumInLoop(small, walked)};
+      Value* small =
+          MinusOneIfSmall(b_, MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
+      return std::vector{LeastInLoop(small, walked)};
     });
     return elementwise->result();
   }
 
-  Value* SumInLoop(Value* small, const AxisList& walked) {
+  Value* LeastInLoop(Value* small, const AxisList& walked) {
     return MakeOne(
         b_, OpKind::ReduceInLoop, {{small}, {}}, small->type(),
-        {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
-         ir::MakeAttr<AttrKey::Axes>(walked), ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
+        {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Min),
+         ir::MakeAttr<AttrKey::Axes>(walked), ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::I32),
          ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
   }
 

@@ -97,8 +97,9 @@ class RowFolder {
     Value* size = b.BlockSize(rows_.block);
     pairs_ = AddsPairs(fold, kernel_.facts);
     widened_ = fold->result()->type()->axes;
-    passes::Values result = pairs_ ? PairsInChunks(b, fold, start, size)
-                                   : RowsFrom(b, fold, start, size, {InitialAccumulators(b, fold)});
+    passes::Values result = {InitialAccumulators(b, fold)};
+    result = pairs_ ? PairsInChunks(b, fold, start, size, result)
+                    : RowsFrom(b, fold, start, size, result);
     result[0]->set_name(fold->result()->name());
     fold->result()->ReplaceAllUsesWith(result[0]);
     ir::Erase(fold);
@@ -115,35 +116,35 @@ class RowFolder {
       result = Rows(b, fold, {start, rest, kRowsAtOnce}, result);
       start = rest;
     }
-    if (pairs_) {
-      Value* rest = b.Sub(end, b.Rem(size, b.I64(2)));
-      result = Rows(b, fold, {start, rest, 2}, result);
-      start = rest;
-    }
     return Rows(b, fold, {start, end}, result);
   }
 
-  /// Emits a loop over chunks of rows whose terms are added in pairs. If a chunk has no small number,
-  /// ordinary FMAs add its terms.
-  passes::Values PairsInChunks(ir::Builder& b, const Op* fold, Value* start, Value* size) {
+  /// Emits a loop over chunks of rows whose terms are added in pairs. If a whole chunk has no small number,
+  /// ordinary FMAs add its terms, several rows at a time, since the test has just brought the rows into a
+  /// cache. If the number of rows is odd, the last row has no partner.
+  passes::Values PairsInChunks(ir::Builder& b, const Op* fold, Value* start, Value* size,
+                               passes::Values sums) {
     Value* all = b.Add(start, size);
-    const passes::Values before = {InitialAccumulators(b, fold)};
+    Value* paired = b.Sub(all, b.Rem(size, b.I64(2)));
     auto chunk = [&](Value* first, const passes::Values& carried) {
-      Value* left = b.Sub(all, first);
-      Value* rows = b.Min(left, b.I64(kRowsOfChunk));
+      Value* whole = b.Add(first, b.I64(kRowsOfChunk));
+      Value* end = b.Min(whole, paired);
       flushes_ = false;
       widened_ = {};
-      Value* plain = NothingToFlush(b, fold, {first, b.Add(first, rows)}, carried[0]);
+      Value* plain = NothingToFlush(b, fold, {first, end}, carried[0]);
       widened_ = fold->result()->type()->axes;
       return passes::MakeIf(
-          b, plain, {fold->result()->type()},
-          [&] { return RowsFrom(b, fold, first, rows, carried); },
+          b, b.And(plain, b.Le(whole, paired)), {fold->result()->type()},
+          [&] { return Rows(b, fold, {first, whole, kRowsAtOnce}, carried); },
           [&] {
             flushes_ = true;
-            return RowsFrom(b, fold, first, rows, {b.Unary(OpKind::Flush, carried[0])});
+            return Rows(b, fold, {first, end, 2}, {b.Unary(OpKind::Flush, carried[0])});
           });
     };
-    return passes::MakeLoop(b, {start, all, kRowsOfChunk}, before, chunk);
+    sums = passes::MakeLoop(b, {start, paired, kRowsOfChunk}, sums, chunk);
+    return passes::MakeLoop(b, {paired, all}, sums, [&](Value* row, const passes::Values& carried) {
+      return passes::Values{TakeRows(b, fold, row, 1, b.Unary(OpKind::Flush, carried[0]))};
+    });
   }
 
   /// Emits the condition that neither the factors of these rows nor the sums are small.
@@ -151,25 +152,25 @@ class RowFolder {
                         Value* sums) {
     passes::Values found = {SmallIn(b, sums, kLeastSum)};
     found = passes::MakeLoop(b, rows, found, [&](Value* row, const passes::Values& carried) {
-      Value* more = carried[0];
+      Value* least = carried[0];
       for (Value* whole : TermsOf(fold)) {
         ir::ValueMap at_row = {{rows_.block, row}};
         Value* factor = b.Cast(TermRow(b, whole, at_row), kdl::Scalar::F32);
-        more = b.Add(more, SmallIn(b, factor, kLeastFactor));
+        least = b.Min(least, SmallIn(b, factor, kLeastFactor));
       }
-      return passes::Values{more};
+      return passes::Values{least};
     });
-    return b.Lt(found[0], One(b));
+    return IsNoneSmall(b, found[0]);
   }
 
-  /// Emits the number of small elements of a tile. The number may be inexact if it is large.
+  /// Emits -1 if an element of the tile is small, and 0 otherwise.
   Value* SmallIn(ir::Builder& b, Value* tile, float limit) const {
-    Value* small = OneIfSmall(b, tile, limit);
+    Value* small = MinusOneIfSmall(b, tile, limit);
     if (!IsTileValue(small)) return small;
-    return MakeOne(b, OpKind::Reduce, {{small}}, b.types().ScalarOf(kdl::Scalar::F32),
-                   {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
+    return MakeOne(b, OpKind::Reduce, {{small}}, b.types().ScalarOf(kdl::Scalar::I32),
+                   {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Min),
                     ir::MakeAttr<AttrKey::Axes>(kernel_.order.Sorted(small->type()->axes)),
-                    ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
+                    ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::I32),
                     ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
   }
 
@@ -200,11 +201,15 @@ class RowFolder {
   passes::Values Rows(ir::Builder& b, const Op* fold, const passes::LoopBounds& bounds,
                       const passes::Values& before) {
     return passes::MakeLoop(b, bounds, before, [&](Value* first, const passes::Values& carried) {
-      Value* taken = carried[0];
-      for (const passes::Values& terms : InOrder(b, TermsFrom(b, fold, first, bounds.step)))
-        taken = Take(b, fold, terms, taken);
-      return passes::Values{taken};
+      return passes::Values{TakeRows(b, fold, first, bounds.step, carried[0])};
     });
+  }
+
+  /// Returns the accumulators after `count` more rows.
+  Value* TakeRows(ir::Builder& b, const Op* fold, Value* first, int64_t count, Value* taken) {
+    for (const passes::Values& terms : InOrder(b, TermsFrom(b, fold, first, count)))
+      taken = Take(b, fold, terms, taken);
+    return taken;
   }
 
   /// Returns the terms of the rows in the order in which they are added. The second row of a pair is added

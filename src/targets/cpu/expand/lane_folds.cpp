@@ -16,6 +16,9 @@
 //     if rest: vector 0 accumulates its elements, under a mask
 //     if more than L: vector 1, …                       the elements after a multiple of 64
 //
+// Minima and maxima of integers are the same in any order. They have at most four vectors of accumulators, and the
+// elements that are left over are accumulated in the first of them, by a loop.
+//
 // Sums of integers are the same in any order, so their rows are summed one by one, and vectors can have as many
 // lanes as fit terms into a register.
 //
@@ -42,6 +45,8 @@ namespace kdl::cpu {
 namespace {
 
 constexpr int64_t kLanes = 64;
+// The number of vectors of accumulators if the order cannot be observed.
+constexpr int64_t kAnyOrderVectors = 4;
 // The maximum number of vectors for the accumulators of all rows that are processed together.
 constexpr int64_t kMostVectors = 32;
 // The minimum number of rows to process together; two are slower than one.
@@ -58,8 +63,10 @@ class LaneFolds {
         walk_(walk),
         last_(walk.folds[0].folded.back()),
         width_(WidthOf(e, walk)),
-        vectors_(static_cast<size_t>(kLanes / width_)),
-        adds_integers_(std::ranges::all_of(walk.folds, AddsIntegers)) {
+        adds_integers_(std::ranges::all_of(walk.folds, AddsIntegers)),
+        in_any_order_(std::ranges::all_of(walk.folds, IsExtremumOfIntegers)),
+        vectors_(static_cast<size_t>(
+            std::min(in_any_order_ ? kAnyOrderVectors : kLanes, kLanes / width_))) {
     NoteAccumulators(e, walk.folds[0].op, walk.folds.size() * vectors_);
   }
 
@@ -113,6 +120,13 @@ class LaneFolds {
   }
 
  private:
+  static bool IsExtremumOfIntegers(const Accumulation& fold) {
+    const ir::Attr* kind = fold.op->FindAttr(AttrKey::Reduction);
+    if (!kind || !IsInteger(fold.acc)) return false;
+    auto reduction = fold.op->attr<AttrKey::Reduction>();
+    return reduction == ir::ReductionKind::Max || reduction == ir::ReductionKind::Min;
+  }
+
   /// Returns the number of lanes in a vector. A short row of integers does not need vectors of several registers.
   static int64_t WidthOf(const Expander& e, const LaneWalk& walk) {
     int64_t width = e.facts.vector_bits / 8 / walk.bytes;
@@ -299,9 +313,9 @@ class LaneFolds {
         e_, walk_.folds[0].op, SlowAxes(), walk_.position, starts,
         [&](const Values& carried) -> Values {
           Value* size = e_.Facts(walk_.folds[0].op, last_).size;
-          Value* full = RoundDown(e_, size, kLanes);
+          Value* full = RoundDown(e_, size, LanesPerIteration());
           Values whole = MakeLoop(
-              e_.b, {e_.b.I64(0), full, kLanes}, carried,
+              e_.b, {e_.b.I64(0), full, LanesPerIteration()}, carried,
               [&](Value* index, const Values& inner) { return iteration(inner, index, nullptr); });
           Value* left = e_.b.Sub(size, full);
           return MakeIf(
@@ -406,11 +420,11 @@ class LaneFolds {
 
   Values Row(const Values& carried) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
-    Value* full = RoundDown(e_, size, kLanes);
+    Value* full = RoundDown(e_, size, LanesPerIteration());
     Values lanes = carried;
-    if (e_.Extent(last_) >= kLanes)
-      lanes = WholeIterations(carried, {last_, e_.b.I64(0), full}, kLanes);
-    return Rest(lanes, full);
+    if (e_.Extent(last_) >= LanesPerIteration())
+      lanes = WholeIterations(carried, {last_, e_.b.I64(0), full}, LanesPerIteration());
+    return in_any_order_ ? RestInAnyOrder(lanes, full) : Rest(lanes, full);
   }
 
   /// Returns how many elements an iteration over sums of integers processes: those of two cache lines, since one prefetch
@@ -434,6 +448,30 @@ class LaneFolds {
 
   /// Returns the number of elements of an iteration before those of a vector of accumulators.
   int64_t VectorStart(size_t vector) const { return static_cast<int64_t>(vector) * width_; }
+  int64_t LanesPerIteration() const { return static_cast<int64_t>(vectors_) * width_; }
+
+  /// Reduces the elements from index `full` on, with a loop over vectors.
+  Values RestInAnyOrder(const Values& carried, Value* full) {
+    auto accumulate = [&](Values lanes, Value* index, const Chunk& chunk) {
+      walk_.position[last_] = index;
+      AccumulateChunk(lanes, 0, chunk);
+      return lanes;
+    };
+    Value* size = e_.Facts(walk_.folds[0].op, last_).size;
+    std::optional<int64_t> known = ConstantOf(size);
+    Value* end = RoundDown(e_, size, width_);
+    Values lanes = carried;
+    if (vectors_ > 1 && e_.Extent(last_) >= width_) {
+      lanes = MakeLoop(e_.b, {full, end, width_}, carried, [&](Value* index, const Values& before) {
+        return accumulate(before, index, {width_});
+      });
+    }
+    if (known && *known % width_ == 0) return lanes;
+    return MakeIf(
+        e_.b, e_.b.Lt(end, size), TypesOf(lanes),
+        [&] { return accumulate(lanes, end, ChunkOf(e_, e_.b.Sub(size, end), width_)); },
+        [&] { return lanes; });
+  }
 
   /// Reduces the elements from index `full` on. Vectors without such elements are skipped, so that nothing is
   /// computed for them and nothing can trap. If the size is a constant, no run-time checks are needed.
@@ -500,9 +538,11 @@ class LaneFolds {
   Expander& e_;
   const LaneWalk& walk_;
   ir::AxisId last_;
-  int64_t width_;   ///< the number of lanes in a vector
-  size_t vectors_;  ///< the number of vectors for the lanes of one reduction
+  int64_t width_;  ///< the number of lanes in a vector
   bool adds_integers_;
+  /// Whether the elements that are left over after whole iterations may be accumulated in the first vector.
+  bool in_any_order_;
+  size_t vectors_;        ///< the number of vectors for the lanes of one reduction
   bool watches_ = false;  ///< whether extrema of floats are computed by watching for NaN
 };
 
