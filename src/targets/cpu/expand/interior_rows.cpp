@@ -189,12 +189,14 @@ bool HaveLayouts(const ElementwiseLoopBody& body) {
 }
 
 /// Whether the interior, which `loop` computes, should have its own code: its rows must run on vectors, and be so
-/// long that they do not consist mostly of borders.
+/// long that they do not consist mostly of borders. A single vector is long enough if all other code runs element by
+/// element.
 bool IsWorthwhile(const ElementwiseLoopBody& body, const Op* loop, const Interior& interior) {
   LastAxis last(loop, /*by_steps=*/true);
   ir::AxisId axis = body.axes().back();
   int64_t lanes = body.e().LanesAlong(axis, ChunkBytesOf(loop, last, body.e().facts));
-  int64_t least_chunks = interior.has_steps ? 1 : 2;
+  bool is_slow = interior.has_steps || HasSlowMasks(body.elementwise(), body.e().facts);
+  int64_t least_chunks = is_slow ? 1 : 2;
   int64_t least_lanes = last.MostRepeats() > 1 ? 2 * last.MostRepeats() : 2;
   return last.Vectorizes() && lanes >= least_lanes && HaveLayouts(body) &&
          body.e().Extent(axis) >= least_chunks * lanes;

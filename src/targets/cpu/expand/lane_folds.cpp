@@ -433,7 +433,7 @@ class LaneFolds {
     return std::max(kLanes, 2 * e_.facts.cache_line_bytes / walk_.bytes);
   }
 
-  /// Accumulates the elements of the stretch in iterations of `step` elements, a multiple of 64.
+  /// Accumulates the elements of the stretch in iterations of `step` elements, which fill all accumulators.
   Values WholeIterations(const Values& carried, const Stretch& stretch, int64_t step) {
     return MakeLoop(e_.b, {stretch.begin, stretch.end, step}, carried,
                     [&](Value* index, const Values& inner) -> Values {
