@@ -46,11 +46,12 @@ namespace kdl::codegen {
 namespace {
 
 /// Sets one of LLVM's command-line options. Some settings of LLVM have no other interface.
-void SetFlag(llvm::StringRef name, bool value) {
+template <typename T>
+void SetFlag(llvm::StringRef name, T value) {
   auto& known = llvm::cl::getRegisteredOptions();
   auto found = known.find(name);
   KDL_CHECK(found != known.end(), "LLVM has no option {}", name.str());
-  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(value);
+  static_cast<llvm::cl::opt<T>*>(found->second)->setValue(value);
 }
 
 void InitializeTargets() {
@@ -75,6 +76,9 @@ void InitializeTargets() {
   // The emitter already represents masks as vectors of bools. LLVM's search for more masks among scalars took
   // 5% of the compilation time and found none.
   SetFlag("disable-x86-domain-reassignment", true);
+  // To keep a value in a register in a part of a function, LLVM looks for that part, block by block. In kernels with
+  // many loops, most of the time of register allocation went into parts of more than 100 blocks.
+  SetFlag("grow-region-complexity-budget", 100U);
 }
 
 /// Disables loop strength reduction on x86, where one address can add a register, a scaled register and a
