@@ -49,8 +49,10 @@ constexpr int64_t kLanes = 64;
 constexpr int64_t kAnyOrderVectors = 4;
 // The maximum number of vectors for the accumulators of all rows that are processed together.
 constexpr int64_t kMostVectors = 32;
-// The minimum number of rows to process together; two are slower than one.
+// The minimum number of rows to process together; two are slower than one. More than eight hide no more of the time
+// that memory takes.
 constexpr int64_t kFewestRows = 4;
+constexpr int64_t kMostRowsTogether = 8;
 // The number of vectors that record NaN, so that consecutive terms do not wait for each other.
 constexpr size_t kWatches = 2;
 // If a row has at least this many elements, the cost of starting the row is small.
@@ -279,7 +281,7 @@ class LaneFolds {
       registers += std::max(static_cast<int64_t>(vectors_), bits / e_.facts.vector_bits);
     }
     auto most = static_cast<uint64_t>(kMostVectors / registers);
-    auto rows = std::min(lanes, static_cast<int64_t>(std::bit_floor(most)));
+    auto rows = std::min({lanes, kMostRowsTogether, static_cast<int64_t>(std::bit_floor(most))});
     return rows < kFewestRows ? 1 : rows;
   }
 
