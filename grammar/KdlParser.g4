@@ -57,6 +57,7 @@ block : LBRACE stmt* RBRACE ;
 
 stmt
     : block
+    | fuseStmt
     | letStmt
     | simpleStmt
     | combineStmt
@@ -74,6 +75,8 @@ stmt
     | viewStmt
     | expectStmt
     ;
+
+fuseStmt : FUSE block ;
 
 letStmt : (LET | VAR) name (COLON type)? placement? (ASSIGN expr)? attribute* SEMI ;
 
@@ -195,5 +198,5 @@ index : (name ASSIGN)? expr (DOTDOT expr)? ;
 name
     : IDENT | RANGE | STAGE | DOMAIN | PIPE | DEVICE | TEST | BY | STEP | OVER | REVERSED
     | EXCLUSIVE | WITH | INIT | ON | TO | VIEW | MAX | MIN | REDUCE | EXPECT | WHERE | REQUIRES
-    | ENSURES | PUSH | POP
+    | ENSURES | PUSH | POP | FUSE
     ;

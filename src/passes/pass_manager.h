@@ -37,6 +37,10 @@ struct PassContext {
   bool unchecked = false;
   /// The maximum number of steps of each proof; if empty, the default.
   std::optional<uint64_t> proof_steps = {};
+  /// Whether programs with fused launches are kept as they were, too, under the name that UnfusedName returns.
+  bool keeps_unfused = false;
+  /// Whether performance remarks were requested.
+  bool wants_remarks = false;
   /// Receives performance remarks; null if nobody asks for them.
   RemarkSink* remarks = nullptr;
 

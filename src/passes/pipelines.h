@@ -14,7 +14,7 @@ namespace kdl::passes {
 inline constexpr std::array kModulePipeline = {
     &kInstantiate,    &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
     &kCheckBounds,    &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
-    &kResolveDevices, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
+    &kResolveDevices, &kFuseLaunches, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
 
 /// The pipeline for trusted KIR text that does not name the pass after which it was printed. The author of
 /// the text guarantees what the compiler would otherwise prove about `spmd for` and parameter directions.

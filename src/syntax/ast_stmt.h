@@ -24,6 +24,8 @@ struct BlockStmt : StmtOf<StmtKind::Block> {
   /// Whether the block represents a loop over a list. If so, it contains one copy of the loop's body for each
   /// element.
   bool unrolled = false;
+  /// Whether the block is written after `fuse`: its launches become one launch.
+  bool fused = false;
   std::vector<const Stmt*> stmts;
 };
 /// A declaration with `let` or `var`. A `var` has an initial value; a `let` has a type, a value or both.

@@ -187,6 +187,13 @@ Stmt* BuildCombine(Builder& builder, Span span, P::CombineStmtContext* node) {
                      node->condition());
 }
 
+Stmt* BuildFuse(Builder& builder, Span span, P::FuseStmtContext* node) {
+  BlockStmt* stmt = BuildBlock(builder, node->block());
+  stmt->span = span;
+  stmt->fused = true;
+  return stmt;
+}
+
 Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
   auto* stmt = builder.MakeStmt<LaunchStmt>(span);
   std::vector<P::CallArgsContext*> args = node->callArgs();
@@ -344,6 +351,8 @@ Stmt* BuildBareStmt(Builder& builder, antlr4::ParserRuleContext* node) {
       return Call(BuildSimple, builder, node);
     case P::RuleCombineStmt:
       return Call(BuildCombine, builder, node);
+    case P::RuleFuseStmt:
+      return Call(BuildFuse, builder, node);
     case P::RuleLaunchStmt:
       return Call(BuildLaunch, builder, node);
     case P::RuleIfStmt:

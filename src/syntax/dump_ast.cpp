@@ -294,7 +294,7 @@ class Dumper {
     Dump(stmt.attributes);
   }
   void Dump(const BlockStmt& stmt, std::string_view role) {
-    Begin(stmt, "block", role);
+    Begin(stmt, stmt.fused ? "fuse" : "block", role);
     for (const Stmt* inner : stmt.stmts) Dump(inner);
   }
   void Dump(const LetStmt& stmt) {

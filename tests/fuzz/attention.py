@@ -1,8 +1,8 @@
 """Random kernels like attention: the scores of rows are products, which are reduced over columns and multiplied
 by values. Often there are few rows, and columns do not fill the last block."""
 
+from fused import Fused
 from names import Tensor
-from pixels import Pixels
 from tree import statements, text
 
 ROWS = [1, 1, 2, 3, 5, 7, 8, 9, 12, 33]
@@ -11,7 +11,7 @@ TERMS = [1, 3, 8, 20, 64]
 TYPES = ["f32", "f32", "f32", "f64", "f16", "bf16", "i32"]
 
 
-class Attention(Pixels):
+class Attention(Fused):
 
     def attention(self, name):
         """Generates a kernel with this name."""

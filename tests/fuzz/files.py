@@ -30,6 +30,9 @@ class File(Programs):
         if not self.alone:
             self.tree = text(self.devices(), self.helpers, *self.with_programs())
             return
+        if self.chance(0.06):
+            self.tree = text(*self.fused())
+            return
         if self.chance(0.4):
             self.sizes["A"] = self.random.choice(LARGE)
         drawn = self.pick([self.convolution, self.matrices, self.layers, self.stencil, self.pixels, self.attention, self.rows] + [self.kernel] * 8)

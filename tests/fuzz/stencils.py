@@ -22,22 +22,26 @@ class Stencils(Products):
 
 
 class Stencil:
-    """One kernel. `generator` makes the random choices."""
+    """One kernel. `generator` makes the random choices. A kernel that is `fused` with others has no tiles over windows and
+    no `inout` tensor. It has the shape of the kernel `like`, if that is given."""
 
-    def __init__(self, generator):
+    def __init__(self, generator, fused=False, like=None):
         self.generator, self.random, self.pick, self.chance = generator, generator.random, generator.pick, generator.chance
         self.sizes = {"W": self.pick(WIDTHS)}
         self.ranges = [Range("j", "W", True, extent=self.pick(["64", "100", "256"]))]
         if self.chance(0.7):
             self.sizes["H"] = self.pick(HEIGHTS)
             self.ranges.insert(0, Range("i", "H", True, extent=self.pick(["4", "32"])))
-        self.type = self.pick(TYPES)
+        if like:
+            self.sizes = like.sizes
+            self.ranges = [Range(r.name, r.size, True, extent=self.pick([r.extent, "16"])) for r in like.ranges]
+        self.type = like.type if like else self.pick(TYPES)
         dims = tuple(r.size for r in self.ranges)
         self.windows = [(f"r{n}", self.pick([1, 2, 3, 5])) for n in range(self.pick([0, 0, 1, 1, len(dims)]))]
         taps = tuple(str(size) for _, size in self.windows) or ("4",)
-        self.steps = [f"v{n}" for n in range(self.pick([0, 0, 1, 1, 2]))]
+        self.steps = [] if fused else [f"v{n}" for n in range(self.pick([0, 0, 1, 1, 2]))]
         self.lengths = {}
-        self.result = Tensor("y", self.type, dims, self.pick(["out", "out", "inout"]))
+        self.result = Tensor("y", self.type, dims, "out" if fused else self.pick(["out", "out", "inout"]))
         self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.pick([self.type, self.computed()]), taps, "in"), self.result]
 
     def kernel(self, name):

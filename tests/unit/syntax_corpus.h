@@ -121,6 +121,10 @@ export program mlp(x: in f32[M, K], w1: in f32[K, H] on npu, w2: in f32[H, N] on
     let h: f32[M, H] on npu;                         // lives from here to its last use
     spmd(core_num = 8) on npu matmul(x, w1, h);      // x is moved to npu: the transfer is printed with its cause
     spmd(core_num = cores(npu)) on npu.queue(1) matmul(h, w2, y);
+    fuse {                                           // one launch
+        spmd relu(y, h);
+        spmd on npu matmul(h, w2, y);
+    }
 }
 
 test "matmul edges" {

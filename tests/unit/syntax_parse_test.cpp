@@ -138,10 +138,10 @@ TEST_CASE("literals keep their text and value") {
 TEST_CASE("contextual keywords are valid names everywhere") {
   std::string text;
   for (std::string_view word :
-       {"range",   "stage", "domain",   "pipe",     "device", "test",   "by",
-        "step",    "over",  "on",       "to",       "view",   "max",    "min",
-        "with",    "init",  "where",    "reduce",   "push",   "expect", "requires",
-        "ensures", "pop",   "reversed", "exclusive"}) {
+       {"range",   "stage", "domain",   "pipe",      "device", "test",   "by",
+        "step",    "over",  "on",       "to",        "view",   "max",    "min",
+        "with",    "init",  "where",    "reduce",    "push",   "expect", "requires",
+        "ensures", "pop",   "reversed", "exclusive", "fuse"}) {
     text += fmt::format(
         "kernel {0}<{0}: int>({0}: in {0}[{0}]) where {0} == {0} {{\n"
         "  let {0}: {0}[{0}] = {0};\n  {0} = {0} + {0}.{0};\n  {0}[{0}] += {0}({0});\n"

@@ -297,6 +297,24 @@ void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& statement) {
   });
 }
 
+void GenFuse(FunctionGen& gen, const syntax::BlockStmt& fuse) {
+  int64_t number = 1;
+  ir::Walk(gen.function.body, [&](const ir::Op* op) {
+    if (op->HasAttr(AttrKey::Fuse)) number = std::max(number, op->attr<AttrKey::Fuse>() + 1);
+  });
+  ir::Region* region = gen.builder.region();
+  ir::Op* next = gen.builder.before();
+  ir::Op* last = next ? next->prev() : region->last();
+  GenStmts(gen, fuse.stmts);
+  auto mark = [&](ir::Op* op) {
+    if (op->kind() == ir::OpKind::Launch) op->SetAttr(ir::MakeAttr<AttrKey::Fuse>(number));
+  };
+  for (ir::Op* op = last ? last->next() : region->first(); op != next; op = op->next()) {
+    for (ir::Region* nested : op->regions()) ir::Walk(nested, mark);
+    mark(op);
+  }
+}
+
 void GenRandom(FunctionGen& gen, const sema::Entity* tensor, const syntax::Expr* seed) {
   Value* number = GenIndex(gen, seed);
   gen.builder.Create(ir::OpKind::Draw, {{gen.values.at(tensor)}, {number}, {}}, {});

@@ -10,6 +10,8 @@ ir::Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value);
 ir::Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device);
 void GenLaunch(FunctionGen& gen, const syntax::LaunchStmt& launch);
+/// Generates the launches of a `fuse`, which get the same number.
+void GenFuse(FunctionGen& gen, const syntax::BlockStmt& fuse);
 /// Generates the moves of tensors (`x to d`) in a launch or call.
 void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch);
 /// Requires that the argument for a parameter is on the parameter's device when the program is called.

@@ -262,6 +262,7 @@ void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
 
 void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
   if (block.unrolled) return GenUnrolled(gen, block);
+  if (block.fused) return GenFuse(gen, block);
   GenStmts(gen, block.stmts);
 }
 

@@ -9,6 +9,7 @@
 
 #include "sema/contracts/contract.h"
 #include "sema/programs/definite_writes.h"
+#include "sema/programs/fuse.h"
 #include "sema/programs/host_calls.h"
 #include "sema/programs/launch.h"
 #include "sema/stages/pipe_places.h"
@@ -98,14 +99,16 @@ bool MayStand(FunctionState& state, const Stmt* stmt) {
   const StmtRule& rule = StatementRule(stmt->kind);
   Allowed place = rule.places[static_cast<size_t>(state.kind())];
   bool is_static = stmt->kind == StmtKind::Assert && As<syntax::AssertStmt>(stmt).is_static;
+  bool is_fuse = stmt->kind == StmtKind::Block && As<syntax::BlockStmt>(stmt).fused;
+  if (is_fuse && state.kind() != FunctionKind::Program) place = Allowed::No;
   if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Allowed::No;
   if (is_static && state.kind() == FunctionKind::Program) place = Allowed::No;
   if (place == Allowed::Ok) return true;
-  std::string_view what = is_static ? "`static_assert`" : rule.text;
+  std::string_view what = is_static ? "`static_assert`" : is_fuse ? "`fuse`" : rule.text;
   Diagnostic& report = state.diagnostics.Report(diag::Misplaced, StatementHead(state, stmt), what,
                                                 Describe(state.kind()));
   if (is_static) report.Help("write `assert`, which is checked at run time");
-  if (stmt->kind == StmtKind::Launch) report.Help("launch kernels from a program");
+  if (stmt->kind == StmtKind::Launch || is_fuse) report.Help("launch kernels from a program");
   if (stmt->kind == StmtKind::Expect) report.Help("use `expect` in a test");
   DeclareNamesOf(state, stmt);
   return false;
@@ -186,6 +189,7 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
     case StmtKind::Launch:
       return CheckLaunch(state, As<syntax::LaunchStmt>(stmt));
     case StmtKind::Block:
+      if (As<syntax::BlockStmt>(stmt).fused) CheckFuse(state, As<syntax::BlockStmt>(stmt));
       return CheckBlock(state, As<syntax::BlockStmt>(stmt));
     case StmtKind::If:
       return CheckIf(state, As<syntax::IfStmt>(stmt));

@@ -1,0 +1,192 @@
+#include "passes/fusion/producer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/op_info.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+
+namespace kdl::passes {
+
+namespace {
+
+constexpr const char* kLaunchBefore = "launch this kernel before the `fuse`";
+constexpr const char* kPlainStore =
+    "write each output once, for all elements of the blocks: `y[i, j] = …;`";
+
+/// Returns what an op does that cannot be done again for the elements that another kernel needs, or an empty
+/// string.
+std::string EffectOf(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Sync:
+      return "it waits for all cores with `sync`";
+    case OpKind::CoreId:
+    case OpKind::CoreNum:
+      return fmt::format("it uses {}", op->info().spelling);
+    case OpKind::Print:
+      return "it prints";
+    case OpKind::LaunchTensor:
+      return "it declares a tensor that all cores share";
+    case OpKind::Stage:
+    case OpKind::Pipe:
+      return "it has stages and pipes";
+    case OpKind::Update:
+      return op->attr<AttrKey::Scope>() == ir::ScopeKind::Launch
+                 ? "it updates a tensor with `atomic`"
+                 : "it combines the values of blocks with `reduce`";
+    default:
+      return "";
+  }
+}
+
+class ProducerFinder {
+ public:
+  ProducerFinder(const ir::Function& kernel, Obstacle& obstacle)
+      : kernel_(kernel), obstacle_(obstacle) {}
+
+  std::optional<Producer> Find() {
+    bool found = HasNoEffects() && FindSpmd() && IsIndependentOfBlocks() && FindStores();
+    return found ? std::optional(producer_) : std::nullopt;
+  }
+
+ private:
+  bool Refuse(const ir::Loc& loc, std::string reason, std::string help) {
+    obstacle_ = {Obstacle::Kind::Kernel, 0, "", loc, std::move(reason), std::move(help)};
+    return false;
+  }
+
+  bool HasNoEffects() {
+    const Op* first = nullptr;
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      if (!first && !EffectOf(op).empty()) first = op;
+    });
+    return !first || Refuse(first->loc(), EffectOf(first), kLaunchBefore);
+  }
+
+  bool FindSpmd() {
+    producer_.kernel = &kernel_;
+    std::vector<Op*> loops = OpsOfKind(kernel_, OpKind::Spmd);
+    if (loops.empty()) return Refuse(kernel_.loc, "it has no `spmd for`", kLaunchBefore);
+    if (loops.size() > 1)
+      return Refuse(loops[1]->loc(), "it has several loops with `spmd for`",
+                    "write a kernel for each `spmd for`, and launch both in the `fuse`");
+    if (loops[0]->parent_region() != kernel_.body)
+      return Refuse(loops[0]->loc(), "its `spmd for` is inside another statement", kLaunchBefore);
+    producer_.spmd = loops[0];
+    return true;
+  }
+
+  bool IsBinder(AxisId axis) const {
+    return std::ranges::any_of(producer_.spmd->region()->params(), [&](const Value* param) {
+      return param->type()->kind == ir::TypeKind::Block && param->type()->axes[0] == axis;
+    });
+  }
+
+  /// Returns whether each element depends only on its index, not on the block in which it is.
+  bool IsIndependentOfBlocks() {
+    const Op* bad = nullptr;
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      if (!bad && DependsOnBlock(op)) bad = op;
+    });
+    if (!bad) return true;
+    return Refuse(bad->loc(),
+                  "this depends on the block of the `spmd for`, but the elements are computed for "
+                  "other blocks",
+                  "compute each element only from its own index, as with `iota(i)`");
+  }
+
+  bool DependsOnBlock(const Op* op) const {
+    bool is_part = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
+                   op->kind() == OpKind::BlockIndex;
+    if (is_part) return IsBinder(op->operand(0)->type()->axes[0]);
+    if (op->HasAttr(AttrKey::Axes) &&
+        std::ranges::any_of(ir::AxisList(op->attr<AttrKey::Axes>()),
+                            [&](AxisId axis) { return IsBinder(axis); }))
+      return true;
+    return std::ranges::any_of(op->regions(), [&](const ir::Region* region) {
+      return std::ranges::any_of(region->params(), [&](const Value* param) {
+        if (param->type()->kind != ir::TypeKind::Block) return false;
+        AxisId parent = kernel_.axis(param->type()->axes[0]).parent;
+        return parent.valid() && IsBinder(parent);
+      });
+    });
+  }
+
+  bool FindStores() {
+    for (size_t p = 0; p < kernel_.params.size(); ++p) {
+      const ir::Param& param = kernel_.params[p];
+      if (param.direction == ir::Direction::In) continue;
+      if (param.direction == ir::Direction::InOut)
+        return Refuse(kernel_.loc,
+                      fmt::format("it reads and writes '{}'", param.value->name().text()),
+                      "read one tensor and write another, declared with `out`");
+      if (!AddStore(p)) return false;
+    }
+    if (producer_.tensors.empty()) return Refuse(kernel_.loc, "it writes no tensor", kLaunchBefore);
+    return true;
+  }
+
+  bool AddStore(size_t p) {
+    const Value* tensor = kernel_.params[p].value;
+    const Op* store = nullptr;
+    for (const ir::Use& use : tensor->uses()) {
+      const Op* user = use.user;
+      bool is_store = user->kind() == OpKind::Store && TensorOf(user) == tensor;
+      std::string_view what = is_store ? "it writes '{}' in several statements"
+                                       : "it writes and reads '{}', or a view of it";
+      if (store || !is_store)
+        return Refuse(user->loc(), fmt::format(fmt::runtime(what), tensor->name().text()),
+                      kPlainStore);
+      store = user;
+    }
+    ir::StoreOp view(const_cast<Op*>(store));
+    if (store->parent_region() != producer_.spmd->region() || view.mask())
+      return Refuse(store->loc(), "it writes under a condition or in a loop", kPlainStore);
+    std::vector<size_t> binders = BindersOf(view);
+    if (binders.empty())
+      return Refuse(store->loc(), "it does not write exactly the elements of its block",
+                    kPlainStore);
+    producer_.tensors.push_back({p, store, std::move(binders)});
+    return true;
+  }
+
+  /// Returns which binder each index of the store is, or an empty list if the indices are not the binders.
+  std::vector<size_t> BindersOf(ir::StoreOp store) const {
+    const std::vector<Value*>& params = producer_.spmd->region()->params();
+    ir::Access access = store->attr<AttrKey::Access>();
+    std::vector<size_t> binders;
+    for (const ir::AccessDim& dim : access.dims) {
+      bool is_plain = dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) &&
+                      IsConstant(dim.offset, 0);
+      if (!is_plain) return {};
+      auto found = std::ranges::find(params, store.index()[dim.terms[0].operand]);
+      if (found == params.end()) return {};
+      binders.push_back(static_cast<size_t>(found - params.begin()));
+    }
+    std::vector<size_t> sorted = binders;
+    std::ranges::sort(sorted);
+    bool are_all = sorted.size() == params.size();
+    for (size_t i = 0; are_all && i < sorted.size(); ++i) are_all = sorted[i] == i;
+    return are_all ? binders : std::vector<size_t>();
+  }
+
+  const ir::Function& kernel_;
+  Obstacle& obstacle_;
+  Producer producer_;
+};
+
+}  // namespace
+
+std::optional<AxisId> Producer::AxisOf(size_t binder) const {
+  const Value* param = spmd->region()->param(binder);
+  if (param->type()->kind != ir::TypeKind::Block) return std::nullopt;
+  return param->type()->axes[0];
+}
+
+std::optional<Producer> ProducerOf(const ir::Function& kernel, Obstacle& obstacle) {
+  return ProducerFinder(kernel, obstacle).Find();
+}
+
+}  // namespace kdl::passes

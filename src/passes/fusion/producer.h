@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "passes/names.h"
+
+namespace kdl::passes {
+
+inline bool IsTensor(const Value* value) { return value->type()->kind == ir::TypeKind::Tensor; }
+
+/// Why launches cannot be fused: what the source does at `loc`, and what to write instead.
+struct Obstacle {
+  enum class Kind : uint8_t { Kernel, Read, Tensor };
+  Kind kind = Kind::Kernel;
+  size_t member = 0;  ///< the number of the launch in its `fuse`
+  std::string name;   ///< what is read, or the name of the tensor
+  ir::Loc loc;
+  std::string reason;
+  std::string help;
+};
+
+/// A tensor that a kernel writes with a single store.
+struct ProducedTensor {
+  size_t param = 0;
+  const Op* store = nullptr;
+  std::vector<size_t> binders;  ///< for each dimension, the number of the binder that is its index
+};
+
+/// A kernel whose elements can be computed anywhere: it has one `spmd for`, and each element that it stores depends
+/// only on the index of the element.
+struct Producer {
+  const ir::Function* kernel = nullptr;
+  const Op* spmd = nullptr;
+  std::vector<ProducedTensor> tensors;
+
+  /// Returns the axis of a binder, or nothing if the binder is a single index.
+  std::optional<AxisId> AxisOf(size_t binder) const;
+};
+
+/// Returns the kernel as a producer. If it is not one, returns nothing and states why.
+std::optional<Producer> ProducerOf(const ir::Function& kernel, Obstacle& obstacle);
+
+}  // namespace kdl::passes
