@@ -10,6 +10,11 @@ C_TYPES = {"f32": "float", "f64": "double", "u8": "uint8_t", "i8": "int8_t", "u1
            "i32": "int32_t", "u32": "uint32_t", "i64": "int64_t"}
 
 
+def element(c_type):
+    """Returns the runtime's constant for the elements of a C array."""
+    return f"KDL_{next(name for name, known in C_TYPES.items() if known == c_type).upper()}"
+
+
 @dataclasses.dataclass
 class Parameter:
     name: str
@@ -39,18 +44,23 @@ def kernels(name):
 
 
 def twins(name):
-    return (HERE / f"{name}.c").read_text()
+    text = (HERE / f"{name}.c").read_text()
+    return text + "".join(twins(included) for included in re.findall(r'#include "(\w+)\.c"', text))
 
 
 def signature(source, kernel):
-    """Returns the size names and parameters of a kernel, in the order of the C interface."""
-    text = re.search(rf"export kernel {kernel}(?:<.*?>)?\((.*?)\)\s*(?:where.*?)?\{{", source, re.DOTALL).group(1)
+    """Returns the size names and parameters of a kernel or program, in the order of the C interface."""
+    text = re.search(rf"export (?:kernel|program) {kernel}(?:<.*?>)?\((.*?)\)\s*(?:where.*?)?\{{", source, re.DOTALL).group(1)
     parameters, sizes = [], []
     for name, direction, kind, dims in re.findall(r"(\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*?)\])?", text):
         dims = [dim.strip() for dim in dims.split(",")] if dims else None
         parameters.append(Parameter(name, C_TYPES[kind], dims, direction))
         sizes += [dim for dim in dims or [] if dim.isidentifier() and dim not in sizes]
     return sizes, parameters
+
+
+def is_program(source, name):
+    return re.search(rf"export program {name}\b", source) is not None
 
 
 def items(source):

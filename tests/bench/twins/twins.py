@@ -49,8 +49,28 @@ def rows(text):
                   "bound" in words, tuple(word for word in words[2:] if word.startswith("-")))
 
 
+def call_of_kernel(row, call):
+    """Returns the declarations for calls of our kernel, the call, and what is done before the first call."""
+    name = f"{row.file}_{row.kernel}"
+    declared = [f"static {row.file}_kernels* kernels;", f"static {name}_bound bound;"]
+    run = f"{name}_call(&bound)" if row.bound else f"{name}(kernels, {call('')})"
+    return declared, run, [f"  Check({row.file}_open(NULL, argv[1], &kernels));"], [f"  Check({name}_bind(kernels, {call('')}, &bound));"]
+
+
+def call_of_program(row, arrays):
+    """Returns the same for our program."""
+    names = ", ".join(f"{p.name}_array" for p in arrays)
+    declared = [f"static kdl_array {names};", "static kdl_context* context;", f"static struct {row.file}_devices devices;"]
+    run = f"{row.file}_{row.kernel}(context, {', '.join(f'&{p.name}_array' for p in arrays)}, &devices)"
+    opened = ["  kdl_device* device;", "  Check(kdl_context_create(&context));", f"  Check(kdl_context_register_all(context, kdl_images_{row.file}));",
+              "  Check(kdl_select_device(context, argv[1], &device));", "  devices.host = argv[1];"]
+    wrapped = [f"  Check(kdl_array_wrap(device, {p.name}, {sources.element(p.type)}, {len(p.dims)}, (const int64_t[]){{{', '.join(p.dims)}}}, NULL, \"{p.name}\", "
+               f"&{p.name}_array));" for p in arrays]
+    return declared, run, opened, wrapped
+
+
 def caller(row):
-    """Returns a C program that compares and times the kernel and its twins."""
+    """Returns a C program that compares and times the kernel or program and its twins."""
     sizes, parameters = sources.signature(sources.kernels(row.file), row.kernel)
     arrays = [p for p in parameters if p.dims]
     types = ", ".join([f"int64_t {s}" for s in sizes] + [p.c_declaration() for p in parameters])
@@ -65,10 +85,9 @@ def caller(row):
     for p in arrays:
         for copy in ["", "_gcc", "_clang"] if p.written else [""]:
             lines.append(f"static {p.type}* {p.name}{copy};")
-    lines.append(f"static {row.file}_kernels* kernels;")
-    name = f"{row.file}_{row.kernel}"
-    run = f"{name}_call(&bound)" if row.bound else f"{name}(kernels, {call('')})"
-    lines.append(f"static {name}_bound bound;")
+    is_program = sources.is_program(sources.kernels(row.file), row.kernel)
+    declared, run, opened, bound = call_of_program(row, arrays) if is_program else call_of_kernel(row, call)
+    lines += declared
     lines.append(f"static void Ours(void) {{ Check({run}); }}")
     lines += [f"static void Twin_{c}(void) {{ {row.kernel}_{c}({call('_' + c)}); }}" for c in COMPILERS]
     fills = {}
@@ -76,13 +95,12 @@ def caller(row):
         fill = f"RAMP({{}}, {p.count()}, {', '.join(row.ranges[p.name])})" if p.name in row.ranges else f"FILL({{}}, {p.count()}, {number + 1})"
         fills[p.name] = [f"  {fill.format(p.name + copy)};" for copy in (["", "_gcc", "_clang"] if p.written else [""])]
     lines += ["static void Refill(void) {", *(fill for p in arrays if p.direction == "inout" for fill in fills[p.name]), "}"]
-    lines += ["int main(int argc, char** argv) {", f"  Check({row.file}_open(NULL, argv[1], &kernels));"]
+    lines += ["int main(int argc, char** argv) {", *opened]
     for p in arrays:
         for copy in ["", "_gcc", "_clang"] if p.written else [""]:
             lines.append(f"  {p.name}{copy} = Allocate({p.count()}, sizeof *{p.name});")
         lines += fills[p.name]
-    lines.append(f"  Check({name}_bind(kernels, {call('')}, &bound));")
-    lines.append("  Ours();")
+    lines += [*bound, "  Ours();"]
     for c in COMPILERS:
         lines.append(f"  Twin_{c}();")
         lines += [f'  COMPARE({p.name}, {p.name}_{c}, {p.count()}, "{c}: {p.name}");' for p in arrays if p.written]
@@ -109,7 +127,8 @@ class Builder:
         """Returns the folder with the object files and the C functions of a file's kernels."""
         out = self.folder / row.file
         if not out.exists():
-            run(self.build / "bin/kernelc", "build", sources.kernel_file(row.file), "-o", out, "--target", f"host?isa={self.isa}")
+            run(self.build / "bin/kernelc", "build", sources.kernel_file(row.file), "-o", out, "--target", f"host?isa={self.isa}",
+                "--emit", "header,c,obj,orch-c")
         return out
 
     def twin(self, row, compiler, openmp):
@@ -129,8 +148,9 @@ class Builder:
         source.write_text(caller(row))
         twins = [self.twin(row, c, ["-fopenmp"] if threads > 1 else []) for c in COMPILERS]
         # LLVM's library for OpenMP also has the functions that gcc's code calls.
+        programs = [*kernels.glob(f"{row.file}.orch.c")]
         libraries = ["-lstdc++", "-lm", "-ldl", "-lpthread", *(["-l:libomp.so.5"] if threads > 1 else [])]
-        run("gcc", "-O2", "-std=gnu11", "-I", kernels, "-I", HERE, "-I", ROOT / "include", source, kernels / f"{row.file}.c",
+        run("gcc", "-O2", "-std=gnu11", "-I", kernels, "-I", HERE, "-I", ROOT / "include", source, kernels / f"{row.file}.c", *programs,
             *kernels.glob(f"{row.file}*.o"), *twins, next((self.build / "lib").glob("libkdl_runtime.a")), *libraries, "-o", self.folder / "row")
         return self.folder / "row"
 
