@@ -12,11 +12,9 @@
 #include "ir/views.h"
 #include "passes/analysis/tensor_touches.h"
 #include "passes/diagnostics.h"
-#include "passes/fusion/elementwise_chains.h"
 #include "passes/fusion/fused_kernel.h"
 #include "passes/fusion/unfused_name.h"
 #include "passes/passes.h"
-#include "passes/remarks.h"
 #include "passes/rewriting/rewrite.h"
 
 // fuse-launches: replaces the launches of a `fuse` by the launch of one kernel. The last kernel stays as it is, except
@@ -33,9 +31,6 @@
 namespace kdl::passes {
 
 namespace {
-
-/// The maximum number of elementwise launches that are fused into one.
-constexpr size_t kMostInChain = 16;
 
 /// The use of a tensor by a launch.
 struct TensorUse {
@@ -207,21 +202,16 @@ class LaunchFuser {
     for (Op* launch : OpsOfKind(program, OpKind::Launch)) {
       if (launch->HasAttr(AttrKey::Fuse)) fuses[launch->attr<AttrKey::Fuse>()].push_back(launch);
     }
-    std::vector<std::vector<Op*>> chains = FindElementwiseChains(module_, program);
-    bool may_fuse = !fuses.empty() || !chains.empty();
-    ir::Function* unfused = may_fuse && context_.keeps_unfused ? KeepUnfused(program) : nullptr;
+    if (!fuses.empty() && context_.keeps_unfused) KeepUnfused(program);
     for (const auto& [number, launches] : fuses) Fuse(launches);
-    for (const std::vector<Op*>& chain : chains) FuseChain(chain);
-    if (unfused && !has_fused_) std::erase(module_.functions(), unfused);
   }
 
  private:
-  ir::Function* KeepUnfused(const ir::Function& program) {
+  void KeepUnfused(const ir::Function& program) {
     Name name = module_.context().names.Intern(UnfusedName(program.name.text()));
     ir::Function* copy = ir::CloneFunction(program, module_, name);
     copy->exported = false;
     for (Op* launch : OpsOfKind(*copy, OpKind::Launch)) launch->RemoveAttr(AttrKey::Fuse);
-    return copy;
   }
 
   void Fuse(const std::vector<Op*>& launches) {
@@ -239,55 +229,6 @@ class LaunchFuser {
     Obstacle obstacle;
     bool done = GroupChecker(module_, group, obstacle).Check() && Replace(group, obstacle);
     if (!done) Report(group, obstacle);
-  }
-
-  /// Fuses those launches of a chain of elementwise kernels that follow one another and have only internal tensors
-  /// between them.
-  void FuseChain(const std::vector<Op*>& chain) {
-    for (size_t first = 0; first + 1 < chain.size(); ++first) {
-      for (size_t count = std::min(chain.size() - first, kMostInChain); count > 1; --count) {
-        if (!FuseElementwise({chain.begin() + first, chain.begin() + first + count})) continue;
-        first += count - 1;
-        break;
-      }
-    }
-  }
-
-  bool FuseElementwise(const std::vector<Op*>& launches) {
-    FusedGroup group;
-    for (Op* launch : launches)
-      group.members.push_back({launch, module_.FindFunction(launch->attr<AttrKey::Callee>()), {}});
-    Obstacle obstacle;
-    if (!GroupChecker(module_, group, obstacle).Check() || !HasOnlyInternalTensors(group))
-      return false;
-    std::string names;
-    for (const FusedMember& member : group.members)
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", member.kernel->base_name());
-    ir::Loc loc = launches.back()->loc();
-    if (!Replace(group, obstacle)) return false;
-    if (!context_.wants_remarks) return true;
-    const DiagnosticKind<void(std::string)> kind{remark::LaunchesFused.id, Severity::Remark,
-                                                 remark::LaunchesFused.text};
-    context_.diagnostics.Report(kind, context_.SpanOf(loc), names)
-        .Help(fmt::format(fmt::runtime(fmt::string_view(remark::LaunchesFused.help)), names));
-    return true;
-  }
-
-  /// Returns whether the kernels before the last one write only tensors that later launches of the group read, and that
-  /// nothing else uses. The tensors must have as many dimensions as the loop of the last kernel, so that no element is
-  /// computed twice.
-  static bool HasOnlyInternalTensors(const FusedGroup& group) {
-    const ir::Function& last = *group.members.back().kernel;
-    size_t dims = OpsOfKind(last, OpKind::Spmd)[0]->region()->params().size();
-    for (size_t m = 0; m + 1 < group.members.size(); ++m) {
-      const FusedMember& member = group.members[m];
-      for (const ProducedTensor& tensor : member.producer->tensors) {
-        const Value* argument = ir::LaunchOp(member.launch).arguments()[tensor.param];
-        if (!group.internal.contains(argument) || argument->uses().size() < 2) return false;
-        if (argument->type()->dims.size() != dims) return false;
-      }
-    }
-    return true;
   }
 
   /// Returns whether the launch is in a branch that irgen has made for one value of an integer parameter.
@@ -335,7 +276,6 @@ class LaunchFuser {
                   ir::MakeAttr<AttrKey::Queue>(last->attr<AttrKey::Queue>())});
     launch->result()->set_name(last.result()->name());
     last.result()->ReplaceAllUsesWith(launch->result());
-    has_fused_ = true;
     for (const FusedMember& member : group.members) ir::Erase(member.launch);
     for (const Value* tensor : group.internal) ir::Erase(tensor->def());
     return true;
@@ -343,7 +283,6 @@ class LaunchFuser {
 
   PassContext& context_;
   ir::Module& module_;
-  bool has_fused_ = false;
 };
 
 }  // namespace

@@ -39,8 +39,6 @@ struct PassContext {
   std::optional<uint64_t> proof_steps = {};
   /// Whether programs with fused launches are kept as they were, too, under the name that UnfusedName returns.
   bool keeps_unfused = false;
-  /// Whether performance remarks were requested.
-  bool wants_remarks = false;
   /// Receives performance remarks; null if nobody asks for them.
   RemarkSink* remarks = nullptr;
 

@@ -93,7 +93,7 @@ KDL_PROGRAM_PASS(ResolveDevices, .name = "resolve-devices",
 
 KDL_MODULE_PASS(
     FuseLaunches, .name = "fuse-launches",
-    .summary = "replaces the launches of a `fuse`, and chains of elementwise launches, by one launch",
+    .summary = "replaces the launches of a `fuse` by one launch",
     .needs = {{&kBoundsChecked, "reads of a fused tensor must be known to be in bounds"},
               {&kReductionOrderFixed, "sums must keep the order of the kernels"},
               {&kDevicesResolved, "only launches on one device and queue can be fused"}});

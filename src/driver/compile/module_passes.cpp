@@ -44,7 +44,6 @@ PipelineEnd RunModulePasses(Session& s, ir::Module& module) {
   passes::PassContext context{module, s.diagnostics, s.sources};
   context.unchecked = s.options.unchecked;
   context.keeps_unfused = s.options.verify;
-  context.wants_remarks = !s.options.remarks.empty();
   passes::Pipeline pipeline = PassesOf(s.options, module);
   if (s.options.unproven) return RunWithoutProofs(s, module, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(s));
