@@ -91,12 +91,12 @@ KDL_PROGRAM_PASS(ResolveDevices, .name = "resolve-devices",
                             "a launch must name the kernel that instantiate has made for it"}},
                  .gives = {&kDevicesResolved});
 
-KDL_MODULE_PASS(
-    FuseLaunches, .name = "fuse-launches",
-    .summary = "replaces the launches of a `fuse` by one launch",
-    .needs = {{&kBoundsChecked, "reads of a fused tensor must be known to be in bounds"},
-              {&kReductionOrderFixed, "sums must keep the order of the kernels"},
-              {&kDevicesResolved, "only launches on one device and queue can be fused"}});
+KDL_MODULE_PASS(FuseLaunches, .name = "fuse-launches",
+                .summary = "replaces the launches of a `fuse` by one launch",
+                .needs = {
+                    {&kBoundsChecked, "reads of a fused tensor must be known to be in bounds"},
+                    {&kReductionOrderFixed, "sums must keep the order of the kernels"},
+                    {&kDevicesResolved, "only launches on one device and queue can be fused"}});
 
 KDL_PROGRAM_PASS(
     AssignDevices, .name = "assign-devices",

@@ -250,6 +250,7 @@ void ForgetAssumptions(Module& module) {
       if (op->kind() == OpKind::MakeBlock) blocks.push_back(op);
       if (op->kind() == OpKind::View) views.push_back(op);
     });
+    for (Axis& axis : function->axes) axis.domain = nullptr;
     ForgetUnlikeDomains(*function);
     if (function->kind == FunctionKind::Program) DefineElements(module, *function);
     SizeChecks checks(module, *function);

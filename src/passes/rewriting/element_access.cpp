@@ -1,5 +1,8 @@
 #include "passes/rewriting/element_access.h"
 
+#include <bit>
+#include <cstdint>
+
 #include "ir/eval/eval.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
@@ -42,35 +45,116 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
   }
 }
 
-Value* LaneMask(ir::Builder& b, Value* count, int64_t lanes) {
-  return b.Make(OpKind::LaneMask, {count}, b.types().Vector(Scalar::Bool, lanes));
-}
-
-/// Returns, for each lane, whether the index is in bounds in every dimension. The lanes that are in bounds are
-/// contiguous: those from lane -index on that precede lane (bound - index) of the last dimension.
-Value* IsInside(ir::Builder& b, const ElementAccess& access) {
-  ir::Access map = access.op->attr<AttrKey::Access>();
-  int64_t lanes = access.chunk.lanes;
-  Value* inside = b.Bool(true);
-  for (size_t d = 0; d < map.dims.size(); ++d) {
-    Value* index = IndexValue(b, map.dims[d], access.index);
-    Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
-    if (lanes > 1 && d + 1 == map.dims.size()) {
-      Value* zero = b.I64(0);
-      Value* end = b.Select(inside, b.Sub(bound, index), zero);
-      Value* before = LaneMask(b, b.Sub(zero, index), lanes);
-      Value* after = b.Unary(OpKind::Not, before);
-      return b.And(LaneMask(b, end, lanes), after);
-    }
-    inside = b.And(inside, b.Ge(index, b.I64(0)));
-    inside = b.And(inside, b.Lt(index, bound));
-  }
-  return inside;
-}
-
 Value* And(ir::Builder& b, Value* x, Value* y) {
   if (!x || !y) return x ? x : y;
   return b.And(x, y);
+}
+
+/// One dimension of an access, whose index is `base` + an offset. If `is_walked`, `base` is in bounds.
+struct DimOfAccess {
+  ir::AccessDim dim;
+  Value* bound;
+  bool is_walked;
+
+  /// Whether the index is certainly at least 0.
+  bool IsFromZero() const { return is_walked && dim.offset->value >= 0; }
+  /// Whether the index is certainly below the bound.
+  bool IsBelowBound() const { return is_walked && dim.offset->value <= 0; }
+};
+
+DimOfAccess DimOf(ir::Builder& b, const ElementAccess& access, size_t d) {
+  ir::AccessDim dim = access.op->attr<AttrKey::Access>().dims[d];
+  bool is_walked = d < access.in_domain.size() && access.in_domain[d] && IsConstant(dim.offset);
+  return {dim, b.SizeValue(access.tensor->type()->dims[d]), is_walked};
+}
+
+/// Returns whether the index is in bounds, or null if it always is.
+Value* IsIndexInside(ir::Builder& b, const ElementAccess& access, const DimOfAccess& dim) {
+  Value* inside = nullptr;
+  Value* index = IndexValue(b, dim.dim, access.index);
+  if (!dim.IsFromZero()) inside = b.Ge(index, b.I64(0));
+  if (!dim.IsBelowBound()) inside = And(b, inside, b.Lt(index, dim.bound));
+  return inside;
+}
+
+/// Emits, for each lane of an access, whether its index is in bounds. For that it compares integers that are as narrow
+/// as the elements, because their masks need no conversion.
+class LanesInside {
+ public:
+  LanesInside(ir::Builder& b, const ElementAccess& access)
+      : b_(b), access_(access), lanes_(access.chunk.lanes) {
+    constexpr Scalar kIntegers[] = {Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64};
+    auto bytes = static_cast<unsigned>(Bytes(access.tensor->type()->scalar));
+    narrow_ = kIntegers[std::countr_zero(bytes)];
+    most_ = INT64_MAX >> (64 - 8 * bytes);
+  }
+
+  /// Returns whether the lanes are in bounds in the last dimension, or null if they all are. Lane n has the index
+  /// `base` + `offset` + n, so `offset` + n is compared with -`base` and with `bound` - `base`. These may be limited
+  /// to the range of the narrow integers, since no `offset` + n is its smallest or largest integer.
+  Value* InLastDim(DimOfAccess dim) const {
+    int64_t offset = IsConstant(dim.dim.offset) ? dim.dim.offset->value : most_;
+    bool fits = -most_ < offset && offset < most_ - lanes_;
+    if (fits) {
+      dim.dim.offset = b_.types().sizes().Constant(0);
+    } else {
+      offset = 0;
+    }
+    Value* base = IndexValue(b_, dim.dim, access_.index);
+    bool is_walked = dim.is_walked && fits;  // then 0 <= base < bound
+    Value* inside = nullptr;
+    if (!is_walked || offset < 0) {
+      Value* first = AtLeastLeast(b_.Sub(b_.I64(0), base));
+      inside = b_.Ge(Numbers(offset), Narrow(is_walked ? first : AtMostMost(first)));
+    }
+    if (!is_walked || offset > 0) {
+      Value* end = AtMostMost(b_.Sub(dim.bound, base));
+      Value* before = b_.Lt(Numbers(offset), Narrow(is_walked ? end : AtLeastLeast(end)));
+      inside = And(b_, inside, before);
+    }
+    return inside;
+  }
+
+  /// Returns the condition for all lanes, in the same form as `InLastDim`.
+  Value* AllIf(Value* condition) const {
+    Value* all = b_.Int(narrow_, most_);
+    Value* none = b_.Int(narrow_, -most_ - 1);
+    return b_.Lt(Numbers(0), b_.Splat(b_.Select(condition, all, none), lanes_));
+  }
+
+ private:
+  Value* AtLeastLeast(Value* number) const { return b_.Max(number, b_.I64(-most_ - 1)); }
+  Value* AtMostMost(Value* number) const { return b_.Min(number, b_.I64(most_)); }
+  Value* Narrow(Value* number) const { return b_.Splat(b_.Cast(number, narrow_), lanes_); }
+  Value* Numbers(int64_t offset) const {
+    Value* numbers = b_.Make(OpKind::LaneNumbers, {}, b_.types().Vector(Scalar::I64, lanes_));
+    return b_.Cast(b_.Add(numbers, b_.I64(offset)), narrow_);
+  }
+
+  ir::Builder& b_;
+  const ElementAccess& access_;
+  int64_t lanes_;
+  Scalar narrow_;
+  int64_t most_;  ///< the largest narrow integer
+};
+
+/// Returns whether the index is in bounds in every dimension, for each lane.
+Value* IsInside(ir::Builder& b, const ElementAccess& access) {
+  size_t dims = access.op->attr<AttrKey::Access>().dims.size();
+  bool is_vector = access.chunk.lanes > 1;
+  Value* of_row = nullptr;
+  Value* of_lanes = nullptr;
+  for (size_t d = 0; d < dims; ++d) {
+    DimOfAccess dim = DimOf(b, access, d);
+    if (is_vector && d + 1 == dims) {
+      of_lanes = LanesInside(b, access).InLastDim(dim);
+    } else {
+      of_row = And(b, of_row, IsIndexInside(b, access, dim));
+    }
+  }
+  if (!of_row && !of_lanes) of_row = b.Bool(true);
+  if (is_vector && of_row) of_row = LanesInside(b, access).AllIf(of_row);
+  return And(b, of_lanes, of_row);
 }
 
 Values Masks(ir::Builder& b, const ElementAccess& access, Value* mask) {
@@ -167,8 +251,11 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
   Value* inside = has_else ? IsInside(b, access) : nullptr;
   Value* condition = And(b, access.mask, inside);
   if (access.chunk.lanes > 1) {
-    Value* loaded = PlainLoad(b, access, And(b, access.chunk.mask, condition));
-    return has_else ? b.Select(inside, loaded, access.otherwise) : loaded;
+    Value* mask = And(b, access.chunk.mask, condition);
+    Value* loaded = PlainLoad(b, access, mask);
+    // Lanes that the chunk does not have may have any value, so one mask is enough.
+    if (has_else) loaded = b.Select(access.mask ? inside : mask, loaded, access.otherwise);
+    return loaded;
   }
   if (!condition) return PlainLoad(b, access, nullptr);
   // If an element is in bounds but its mask is false, its value is unspecified; this code uses zero.

@@ -32,6 +32,9 @@ struct ElementAccess {
   bool is_checked = false;
   /// Whether to bypass caches; only for an aligned store of a full vector.
   bool past_caches = false;
+  /// For each dimension, whether its index without the constant offset is in bounds for all elements. Empty if that
+  /// is not known of any dimension.
+  std::vector<bool> in_domain = {};
 };
 
 /// Returns the access of an op, with each operand replaced by what `value` returns for it.

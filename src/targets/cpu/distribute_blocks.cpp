@@ -6,6 +6,7 @@
 #include "ir/views.h"
 #include "passes/rewriting/block_loops.h"
 #include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/passes.h"
 #include "targets/cpu/tile_selector.h"
 #include "targets/cpu/walks.h"
@@ -206,22 +207,15 @@ class Distributor {
     }
     for (size_t b : walk.order) {
       if (!walk.free[b] || LeastLength(walk, b, binders[b]) == BinderExtent(binders[b])) continue;
-      BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
-      Value* length = AtLeastOne(range.Length());
       Value* granule = builder_.I64(std::min(walk.granule[b], BinderExtent(binders[b])));
-      // Aim for a total number of blocks that is a multiple of the number of cores, as far as granules allow.
-      // (If the numbers overflow, the size is a poor choice, but still at least 1.)
-      Value* others = builder_.I64(1);
-      for (size_t o = 0; o < counts.size(); ++o)
-        if (o != b) others = builder_.Mul(others, counts[o]);
-      Value* iterations = CeilDiv(builder_.Mul(others, counts[b]), core_num);
-      Value* wanted = CeilDiv(builder_.Mul(iterations, core_num), others);
-      if (walk.narrow && b == walk.order[0])
-        wanted = builder_.Max(wanted, builder_.Max(counts[b], core_num));
-      Value* most = builder_.Max(CeilDiv(length, granule), counts[b]);
-      Value* count = AtLeastOne(builder_.Min(wanted, most));
-      Value* granules = CeilDiv(CeilDiv(length, count), granule);
-      sizes[b] = AtLeastOne(builder_.Min(sizes[b], builder_.Mul(granules, granule)));
+      // One core that runs one block needs no shorter one.
+      Value* several = builder_.Gt(builder_.Max(core_num, counts[b]), builder_.I64(1));
+      sizes[b] = passes::MakeIf(
+          builder_, several, {builder_.I64Type()},
+          [&]() -> std::vector<Value*> {
+            return {EqualSize(op, walk, b, granule, sizes[b], counts, core_num)};
+          },
+          [&]() -> std::vector<Value*> { return {sizes[b]}; })[0];
       if (!walk.row_tiles[b].tiles.empty())
         sizes[b] = FittingRows(sizes[b], walk.row_tiles[b].tiles, granule);
       if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
@@ -231,6 +225,27 @@ class Distributor {
       counts[b] = count_of(b);
     }
     return sizes;
+  }
+
+  /// Returns the size of binder b's blocks, at most `size` and a multiple of `granule`, if all are equally long, and
+  /// all cores get equally many. `counts` are the numbers of blocks of all binders before.
+  Value* EqualSize(Op* op, const Walk& walk, size_t b, Value* granule, Value* size,
+                   const std::vector<Value*>& counts, Value* core_num) {
+    BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), size);
+    Value* length = AtLeastOne(range.Length());
+    // Aim for a total number of blocks that is a multiple of the number of cores, as far as granules allow.
+    // (If the numbers overflow, the size is a poor choice, but still at least 1.)
+    Value* others = builder_.I64(1);
+    for (size_t o = 0; o < counts.size(); ++o)
+      if (o != b) others = builder_.Mul(others, counts[o]);
+    Value* iterations = CeilDiv(builder_.Mul(others, counts[b]), core_num);
+    Value* wanted = CeilDiv(builder_.Mul(iterations, core_num), others);
+    if (walk.narrow && b == walk.order[0])
+      wanted = builder_.Max(wanted, builder_.Max(counts[b], core_num));
+    Value* most = builder_.Max(CeilDiv(length, granule), counts[b]);
+    Value* count = AtLeastOne(builder_.Min(wanted, most));
+    Value* granules = CeilDiv(CeilDiv(length, count), granule);
+    return AtLeastOne(builder_.Min(size, builder_.Mul(granules, granule)));
   }
 
   int64_t BinderExtent(const Value* binder) const { return BlockExtent(kernel_, binder); }

@@ -105,6 +105,57 @@ void ElementwiseRows::RunWithoutMasks(const Window& window, bool has_rest) {
   MakeIf(e_.b, e_.b.Lt(end, window.hi), [&] { RunChunkAt(e_.b.Sub(window.hi, e_.b.I64(lanes_))); });
 }
 
+void ElementwiseRows::RunBorders(const Window& row, const Window& vectors) {
+  // One loop runs both borders: first the chunks that start before `turn`, then those after the vectors.
+  Value* before = e_.b.Add(e_.b.Sub(vectors.lo, row.lo), e_.b.I64(lanes_ - 1));
+  Value* turn = e_.b.Add(row.lo, RoundDown(e_, before, lanes_));
+  Value* skipped = e_.b.Sub(vectors.hi, turn);
+  MakeLoop(e_.b, {row.lo, e_.b.Sub(row.hi, skipped), lanes_}, [&](Value* index) {
+    Value* is_before = e_.b.Lt(index, turn);
+    Value* begin = e_.b.Add(index, e_.b.Select(is_before, e_.b.I64(0), skipped));
+    Value* end = e_.b.Select(is_before, vectors.lo, row.hi);
+    body_.position()[axis_] = begin;
+    RunChunk(ChunkOf(e_, e_.b.Sub(end, begin), lanes_), [] {});
+  });
+}
+
+Window ElementwiseRows::FullVectors(const Window& row, const Window& inside) {
+  auto from_start = [&] {
+    Value* before = e_.b.Add(e_.b.Sub(inside.lo, row.lo), e_.b.I64(lanes_ - 1));
+    return e_.b.Add(row.lo, RoundDown(e_, before, lanes_));
+  };
+  Value* lo = nullptr;
+  if (streaming_.large) {
+    ir::Type number = e_.ScalarType(Scalar::I64);
+    auto aligned = [&]() -> Values {
+      RowStart start = StartAt(inside.lo);
+      Value* agrees = start.agrees ? start.agrees : e_.b.Bool(true);
+      return {e_.b.Add(inside.lo, start.gap), agrees};
+    };
+    auto otherwise = [&]() -> Values { return {from_start(), e_.b.Bool(false)}; };
+    Values chosen =
+        MakeIf(e_.b, streaming_.large, {number, e_.ScalarType(Scalar::Bool)}, aligned, otherwise);
+    lo = chosen[0];
+    streams_ = chosen[1];
+  } else {
+    lo = from_start();
+  }
+  lo = e_.b.Min(lo, inside.hi);  // the interior may be shorter than a vector
+  Value* size = RoundDown(e_, e_.b.Sub(inside.hi, lo), lanes_);
+  return {lo, e_.b.Add(lo, size), size};
+}
+
+void ElementwiseRows::RunFullVectors(const Window& vectors) {
+  auto run = [&] { FullChunks(vectors.lo, vectors.hi); };
+  if (!streams_) return run();
+  auto run_past_caches = [&] {
+    body_.StorePastCaches(streaming_.stores);
+    run();
+    body_.StorePastCaches({});
+  };
+  MakeIf(e_.b, streams_, run_past_caches, run);
+}
+
 bool ElementwiseRows::TouchesTensors() const {
   for (const Op* op : *body_.elementwise()->region()) {
     if (op->HasAttr(ir::AttrKey::BoundsMode)) return true;
@@ -240,14 +291,19 @@ void ElementwiseRows::RunStreamed(const Window& row) {
   MakeRestOfChunks(e_, {axis_, end, row.hi}, lanes_, body_.position(), Body());
 }
 
-Value* ElementwiseRows::StreamFullChunks(const Window& row,
-                                         const std::function<void(Value*)>& before) {
+RowStart ElementwiseRows::StartAt(Value* position) {
   RowStart start;
   body_.Locally([&] {
-    body_.position()[axis_] = row.lo;
+    body_.position()[axis_] = position;
     body_.MapPoint(body_.axes().size() - 1);
     start = RowStartOf(body_, streaming_);
   });
+  return start;
+}
+
+Value* ElementwiseRows::StreamFullChunks(const Window& row,
+                                         const std::function<void(Value*)>& before) {
+  RowStart start = StartAt(row.lo);
   Value* large = start.agrees ? e_.b.And(streaming_.large, start.agrees) : streaming_.large;
   return MakeIf(
       e_.b, large, {e_.ScalarType(Scalar::I64)},

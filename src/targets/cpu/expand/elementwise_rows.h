@@ -25,6 +25,12 @@ class ElementwiseRows {
   /// Emits the chunks of a part of a row that has at least one full chunk. If elements may be left after the
   /// full chunks (`has_rest`), the last chunk is not masked, but computes some elements a second time.
   void RunWithoutMasks(const Window& window, bool has_rest);
+  /// Emits masked chunks for the parts of a row before and after its full vectors.
+  void RunBorders(const Window& row, const Window& vectors);
+  /// Returns the full vectors of a row that are in `inside`.
+  Window FullVectors(const Window& row, const Window& inside);
+  void RunFullVectors(const Window& vectors);
+  int64_t lanes() const { return lanes_; }
   /// From now on, no store bypasses the caches.
   void StopStreaming() { streaming_ = {}; }
 
@@ -64,6 +70,8 @@ class ElementwiseRows {
   /// Emits a loop, each iteration of which runs this many chunks. Returns the position where they end.
   Value* RunIterations(Value* from, Value* to, int64_t chunks);
   void RunChunkAt(Value* position);
+  /// Returns where streaming stores begin in the part of a row from the position on.
+  RowStart StartAt(ir::Value* position);
   /// Emits code for the full vectors and then for the rest of the row.
   void RunStreamed(const Window& row);
   /// Emits code for the full vectors of a row and returns the position where they end. If the outputs are too
@@ -78,6 +86,8 @@ class ElementwiseRows {
   bool is_border_ = false;  ///< whether the code should be short, because it runs for few elements
   int64_t together_;        ///< the number of chunks that an iteration over full chunks processes
   Streaming streaming_;
+  /// In the row of FullVectors: whether stores bypass the caches; null if they never do.
+  ir::Value* streams_ = nullptr;
 };
 
 /// Emits the rows of an elementwise loop in three parts: border, interior, border. The interior has a simpler

@@ -11,7 +11,8 @@
 
 // Gives the interior of an elementwise loop rows of its own. There, all accesses are in bounds, conditions on the index
 // are constant, and elements that are a few elements apart are loaded and stored as whole vectors. So its rows run
-// without masks. Both borders of a row run the same code. If a row has no interior, the second border is the whole row.
+// without masks. Both borders of a row run the same code: masked vectors, or element by element if masks are slow. If
+// a row has no interior, the second border is the whole row.
 
 namespace kdl::cpu {
 
@@ -39,8 +40,9 @@ class InteriorRows {
         exists_(exists),
         axis_(body.axes().back()),
         border_rows_(ElementwiseRows::ForBorder(body)),
-        inner_rows_(inner) {
-    if (!interior.is_repeatable) inner_rows_.StopStreaming();
+        inner_rows_(inner),
+        masks_borders_(lanes_ > 1 && border_rows_.lanes() == lanes_) {
+    if (!interior.is_repeatable && !masks_borders_) inner_rows_.StopStreaming();
   }
 
   void ExpandRows() {
@@ -57,6 +59,7 @@ class InteriorRows {
  private:
   void RunRow(const Window& row) {
     Window inside = InteriorOfRow(row);
+    if (masks_borders_) return RunMaskedRow(row, inner_rows_.FullVectors(row, inside));
     MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(2)}, [&](Value* side) {
       Value* before = e_.b.Eq(side, e_.b.I64(0));
       Value* from = e_.b.Select(before, row.lo, inside.hi);
@@ -65,6 +68,21 @@ class InteriorRows {
       Value* exists = e_.b.Gt(inside.size, e_.b.I64(0));
       MakeIf(e_.b, e_.b.And(before, exists), [&] { RunInside(inside); });
     });
+  }
+
+  /// Emits a row whose borders are masked vectors.
+  void RunMaskedRow(const Window& row, const Window& vectors) {
+    auto run = [&] { inner_rows_.RunFullVectors(vectors); };
+    auto run_few = [&] {
+      ElementwiseRows rows = ElementwiseRows::ForFewRows(*few_, lanes_);
+      rows.BeginRow();
+      rows.RunFullVectors(vectors);
+    };
+    MakeIf(e_.b, e_.b.Gt(vectors.size, e_.b.I64(0)), [&] {
+      if (!few_) return run();
+      MakeIf(e_.b, AllHold(e_.b.Bool(true), interior_.row_conditions), run, run_few);
+    });
+    border_rows_.RunBorders(row, vectors);
   }
 
   void RunInside(const Window& inside) {
@@ -102,7 +120,7 @@ class InteriorRows {
       Narrow(condition, lo, hi, exists);
     }
     Value* size = e_.b.Sub(hi, lo);
-    if (!interior_.is_repeatable) size = RoundDown(e_, size, lanes_);
+    if (!interior_.is_repeatable && !masks_borders_) size = RoundDown(e_, size, lanes_);
     exists = e_.b.And(exists, e_.b.Ge(size, e_.b.I64(few_lanes_)));
     lo = e_.b.Select(exists, lo, row.lo);
     size = e_.b.Select(exists, size, e_.b.I64(0));
@@ -162,6 +180,8 @@ class InteriorRows {
   ir::AxisId axis_;
   ElementwiseRows border_rows_;
   ElementwiseRows inner_rows_;
+  /// Whether borders run in masked vectors, so that the interior needs only full ones.
+  bool masks_borders_;
 };
 
 /// Whether the buffer's elements along the axis are contiguous.
@@ -233,14 +253,17 @@ class JoinedTensors {
   ir::ValueMap joined_;
 };
 
-/// Expands the rows, with a third body for rows with missing neighbors if masks are slow.
+/// Expands the rows. Unless the border runs element by element although masks are fast, a third body is for rows with
+/// missing neighbors.
 void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const Interior& interior,
                  Value* exists) {
   Expander& e = body.e();
-  if (interior.has_steps || !HasSlowMasks(body.elementwise(), e.facts)) {
+  bool has_slow_masks = HasSlowMasks(body.elementwise(), e.facts);
+  if (interior.has_steps || (!has_slow_masks && !body.last().Vectorizes())) {
     InteriorRows(body, inner, nullptr, interior, exists).ExpandRows();
   } else if (interior.row_conditions.empty()) {
-    ElementwiseLoopBody* few = inner.Lanes() < InteriorRows::kManyLanes ? nullptr : &inner;
+    bool short_rows = has_slow_masks && inner.Lanes() >= InteriorRows::kManyLanes;
+    ElementwiseLoopBody* few = short_rows ? &inner : nullptr;
     InteriorRows(body, inner, few, interior, exists).ExpandRows();
   } else {
     Op* rows = MakeRowLoop(e.module, body.elementwise(), interior, body.last());
