@@ -4,7 +4,7 @@ host between them."""
 import dataclasses
 
 from kernels import Kernels
-from names import NUMBERS, Scope, Tensor, Value
+from names import INTEGERS, NUMBERS, Scope, Tensor, Value
 from tree import statements, text
 
 MOST_DEPTH = 2
@@ -40,13 +40,23 @@ class Programs(Kernels):
         return text(f"program {name}({params}) {{\n", body, "}\n")
 
     def host_statement(self, scope, depth):
-        ways = [self.call_of] * 4 + [self.host_copy, self.let, self.var, self.assign_or_let, self.host_store, self.host_swap]
+        ways = [self.call_of] * 4 + [self.host_unreached, self.host_copy, self.let, self.var, self.assign_or_let, self.host_store, self.host_swap]
         if depth < MOST_DEPTH:
             ways += [self.host_for, self.host_if, self.host_while]
         if scope.in_loop:
             ways.append(self.leave)
         way = self.pick(ways)
         return way(scope) if way in (self.let, self.var, self.assign_or_let, self.leave) else way(scope, depth)
+
+    def host_unreached(self, scope, depth):
+        """A division by a constant 0, of which a program must not compute anything."""
+        type_, name = self.pick(INTEGERS), self.fresh("t")
+        operand = lambda: self.expression(type_, frozenset(), scope, 2)
+        divided = text("(", operand(), f") {self.pick(['/', '%'])} (0 as {type_})")
+        condition = f"{self.pick(list(self.sizes))} < 0" if self.sizes else "1 > 2"
+        done = text(f"let {name}: {type_} = if {condition} then ", divided, " else (", operand(), ");\n")
+        scope.lets.append(Value(name, type_, frozenset()))
+        return done
 
     # Tensors. The scope contains the tensors that may be read at a place.
 
