@@ -41,6 +41,7 @@ class Stencil:
         taps = tuple(str(size) for _, size in self.windows) or ("4",)
         self.steps = [] if fused else [f"v{n}" for n in range(self.pick([0, 0, 1, 1, 2]))]
         self.lengths = {}
+        self.uses_far = False  # whether indices use `far`, a number near the end of i64
         self.result = Tensor("y", self.type, dims, "out" if fused else self.pick(["out", "out", "inout"]))
         self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.pick([self.type, self.computed()]), taps, "in"), self.result]
 
@@ -68,6 +69,9 @@ class Stencil:
         if self.result.direction == "inout" and self.chance(0.3):
             value, where = self.one_color(value)
         parts.append(f"y[{at}] = ({value}) as {self.type}{where};\n")
+        if self.uses_far:
+            first = ", ".join("0" for _ in self.tensors[1].dims)
+            parts.insert(0, f"let far = (w[{first}] as i64) + 9223372036854775700;\n")
         heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in self.ranges) + self.pick(["", "", " @dynamic"])
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         constants = [f"range {over} in {size};\n" for over, size in self.windows]
@@ -121,6 +125,10 @@ class Stencil:
         if self.chance(0.8 if over else 0.6):
             return f"{range_.name}{f' + {over}' if over else ''}{offset}", step != 0 or over is not None
         moved, last = f"iota({range_.name}){f' + iota({over})' if over else ''}{offset}", f"{range_.size} - 1"
+        if self.chance(0.2):
+            self.uses_far = True
+            self.generator.shows["clamp of sums that wrap around"] += 1
+            return f"clamp({moved} + far, far - 1, far + {range_.size}) - far", True
         ways = [f"clamp({moved}, 0, {last})", f"max(min({moved}, {last}), 0)", f"min(max({moved}, 0), {last})"]
         return self.pick(ways), False
 

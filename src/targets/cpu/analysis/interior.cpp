@@ -133,6 +133,7 @@ class InteriorFinder {
     bool is_less = kind == OpKind::Lt || kind == OpKind::Le;
     bool is_greater = kind == OpKind::Gt || kind == OpKind::Ge;
     found.conditions.push_back(*condition);
+    found.exact = {*a, *b};
     interior_.comparisons.emplace_back(op,
                                        kind == OpKind::Ne || (is_at_end ? is_less : is_greater));
     Accept(found);
@@ -182,6 +183,7 @@ class InteriorFinder {
   struct Found {
     std::vector<PointCondition> conditions;
     std::vector<PointCondition> nonempty;
+    std::vector<PointCondition> exact;
     std::vector<std::pair<const Op*, size_t>> clamps;
   };
 
@@ -274,6 +276,7 @@ class InteriorFinder {
     if (!condition || !IsBounded(limit, varying.divisor) || !IsBounded(varying, limit.divisor))
       return std::nullopt;
     found.conditions.push_back(*condition);
+    found.exact.insert(found.exact.end(), {a, b});
     found.clamps.emplace_back(op, HasPoint(a) ? 0 : 1);
     return varying;
   }
@@ -303,6 +306,16 @@ class InteriorFinder {
     for (const PointCondition& condition : found.conditions)
       Add(HasPoint(condition) ? interior_.conditions : interior_.row_conditions, condition);
     for (const PointCondition& condition : found.nonempty) Add(interior_.nonempty, condition);
+    for (const PointCondition& sum : found.exact) {
+      if (MayWrap(sum) && !Contains(interior_.exact, sum)) interior_.exact.push_back(sum);
+    }
+  }
+
+  /// Whether the sum contains values other than indices of the loop, which the program may have computed.
+  bool MayWrap(const PointCondition& sum) const {
+    return std::ranges::any_of(sum.terms, [&](const auto& term) {
+      return !Contains(elementwise_->region()->params(), term.first);
+    });
   }
 
   /// Adds a condition. Of conditions that differ only in the constant, keeps the strictest.

@@ -17,6 +17,8 @@ struct PointCondition {
   std::vector<std::pair<const ir::Value*, int64_t>> terms;  ///< pairs of a value and its factor
   std::vector<std::pair<Size, int64_t>> sizes;              ///< pairs of a size and its factor
   int64_t constant = 0;
+
+  bool operator==(const PointCondition&) const = default;
 };
 
 /// The interior of an elementwise loop: the points at which its body is simpler, because all neighbors of an
@@ -28,6 +30,8 @@ struct Interior {
   std::vector<PointCondition> row_conditions;
   /// The conditions that the dimensions indexed by `row_conditions` have elements.
   std::vector<PointCondition> nonempty;
+  /// Sums that must not wrap around, because a condition is the difference of two of them.
+  std::vector<PointCondition> exact;
   std::vector<const ir::Op*> inside;  ///< the loads with `else` that are in bounds in the interior
   /// The minima and maxima of indices that have no effect in the interior, each with the number of the operand
   /// that is the result there.

@@ -116,6 +116,7 @@ class InteriorRows {
     Value* lo = row.lo;
     Value* hi = row.hi;
     Value* exists = AllHold(exists_, few_ ? interior_.nonempty : interior_.row_conditions);
+    exists = AllExact(exists, interior_.exact);
     for (const PointCondition& condition : interior_.conditions) {
       Narrow(condition, lo, hi, exists);
     }
@@ -127,27 +128,46 @@ class InteriorRows {
     return {lo, e_.b.Add(lo, size), size};
   }
 
-  /// Restricts the positions to those at which the condition is true.
-  void Narrow(const PointCondition& condition, Value*& lo, Value*& hi, Value*& exists) {
+  /// Returns whether `all` is true and the sums do not wrap around in this row.
+  Value* AllExact(Value* all, const std::vector<PointCondition>& sums) {
+    for (const PointCondition& sum : sums) all = e_.b.And(all, DoesNotWrap(InRow(sum).rest));
+    return all;
+  }
+
+  /// A sum in a row: `factor` times the position plus `rest`.
+  struct RowSum {
+    int64_t factor;
+    Value* rest;
+    bool may_wrap;  ///< whether it contains values that the program computes
+  };
+
+  RowSum InRow(const PointCondition& condition) {
     const Value* point = body_.elementwise()->region()->params().back();
-    int64_t factor = 0;
-    Value* rest = e_.b.I64(condition.constant);
+    RowSum sum{0, e_.b.I64(condition.constant), false};
     for (const auto& [size, times] : condition.sizes) {
-      rest = e_.b.Add(rest, Times(e_.b.SizeValue(size), times));
+      sum.rest = e_.b.Add(sum.rest, Times(e_.b.SizeValue(size), times));
     }
-    bool may_wrap = false;
     for (const auto& [value, times] : condition.terms) {
       Value* start = e_.blocks.at(body_.elementwise()->operands().back()).start;
       Value* known = value == point ? start : body_.InRow(const_cast<Value*>(value));
-      rest = e_.b.Add(rest, Times(e_.b.Cast(known, Scalar::I64), times));
-      if (value == point) factor = times;
-      may_wrap = may_wrap || !Contains(body_.elementwise()->region()->params(), value);
+      sum.rest = e_.b.Add(sum.rest, Times(e_.b.Cast(known, Scalar::I64), times));
+      if (value == point) sum.factor = times;
+      sum.may_wrap = sum.may_wrap || !Contains(body_.elementwise()->region()->params(), value);
     }
+    return sum;
+  }
+
+  Value* DoesNotWrap(Value* rest) {
+    return e_.b.And(e_.b.Le(rest, e_.b.I64(kLargestSum)), e_.b.Ge(rest, e_.b.I64(-kLargestSum)));
+  }
+
+  /// Restricts the positions to those at which the condition is true.
+  void Narrow(const PointCondition& condition, Value*& lo, Value*& hi, Value*& exists) {
+    auto [factor, rest, may_wrap] = InRow(condition);
     if (factor == 0) {
       exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(0)));
     } else if (may_wrap) {  // if the sum has wrapped around, the interior is taken to be empty
-      exists = e_.b.And(exists, e_.b.Le(rest, e_.b.I64(kLargestSum)));
-      exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(-kLargestSum)));
+      exists = e_.b.And(exists, DoesNotWrap(rest));
     }
     if (factor > 0) {
       Value* needed = e_.b.Sub(e_.b.I64(0), FloorDiv(rest, factor));
