@@ -245,7 +245,8 @@ class Expressions(Reductions):
         if op in ("+", "-", "*", "/", "%"):
             return expr(type_, allowed, "(", one(type_), f" {op} ", one(type_), ")")
         if op == "-x":
-            return expr(type_, allowed, "(-", one(type_), ")")
+            negated = [one(type_)] if self.chance(0.6) else ["(", one(type_), " * ", one(type_), self.pick([" + ", " - "]), one(type_), ")"]
+            return expr(type_, allowed, "(-", *negated, ")")
         if op == "bits":
             return self.bits(type_, allowed, one)
         if op in ("min", "max") and self.chance(0.3):

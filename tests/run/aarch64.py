@@ -57,6 +57,9 @@ kernel claimed(a: f32, x: in f32[N], y: inout f32[N]) {
         }
     }
 }
+kernel zeros(x: in f32[N], y: inout f32[N]) {
+    spmd for i in N by 64 { y[i] = -(2.0 * x[i] - (x[i] + x[i])); }
+}
 kernel halves(x: in f16[N], y: in f16[N], s: out f16[N], d: out f16[N], p: out f16[N], q: out f16[N], r: out f16[N]) {
     spmd for i in N by 64 {
         s[i] = x[i] + y[i];
@@ -74,6 +77,7 @@ export program piped_product(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N],
     spmd(core_num = cores) piped(a, b, c);
 }
 export program claims(a: f32, x: in f32[N], y: inout f32[N], cores: i64) { spmd(core_num = cores) claimed(a, x, y); }
+export program negated(a: f32, x: in f32[N], y: inout f32[N], cores: i64) { spmd(core_num = cores) zeros(x, y); }
 export program line(a: f32, x: in f32[N], y: inout f32[N], cores: i64) { spmd(core_num = cores) saxpy(a, x, y); }
 export program soft(x: in f32[R, C], y: out f32[R, C], cores: i64) { spmd(core_num = cores) softmax(x, y); }
 export program product_f32(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N], cores: i64) {
@@ -92,7 +96,7 @@ SCALABLE = "host?isa=armv8-a-sve256&dot=portable"
 OTHERS = {"": [], " without f16": ["-cpu", "cortex-a57"], " by SVE": ["-cpu", "max,sve256=on"]}
 INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "tests/run", "-I", "."]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
-SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
+SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "negated": [(1,), (67,)], "soft": [(1, 1), (3, 41), (19, 97)],
           "half": [(3,), (70001,)], "product_f32": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0)],
           "product_bf16": [(1, 3, 2), (33, 50, 25), (70, 131, 49)],
           "piped_product": [(1, 1, 1), (33, 50, 25), (70, 131, 49), (5, 7, 0), (0, 3, 2)]}
@@ -151,7 +155,7 @@ def drawn(random, element, shape):
 
 
 def differences(program, shape, cores, random, folder):
-    sizes = dict(zip({"line": "N", "claims": "N", "half": "N", "soft": "RC"}.get(program, "MNK"), shape))
+    sizes = dict(zip({"line": "N", "claims": "N", "negated": "N", "half": "N", "soft": "RC"}.get(program, "MNK"), shape))
     words = ["kernelc", "run", "kernels.kdl", "--program", program, "--target", "reference", PIPES, *TILES,
              "--arg", f"cores={cores}"]
     for name, size in sizes.items():

@@ -48,11 +48,13 @@ int main(int, char** argv) {
   const std::int64_t cores = std::atoll(argv[2]);
   std::int64_t size[3] = {};
   for (int i = 0; i < 3; ++i) size[i] = std::atoll(argv[3 + i]);
-  if (program == "line" || program == "claims") {
+  if (program == "line" || program == "claims" || program == "negated") {
     const kdl::Tensor x = MoveIn(context, "host", kdl::f32, {size[0]}, "x", Direction::In);
     const kdl::Tensor y = MoveIn(context, "host", kdl::f32, {size[0]}, "y", Direction::In);
     if (program == "line") {
       kernels::line(context, 2.5F, x, y, cores);
+    } else if (program == "negated") {
+      kernels::negated(context, 2.5F, x, y, cores);
     } else {
       kernels::claims(context, 2.5F, x, y, cores);
     }

@@ -18,6 +18,7 @@
 
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/exact_compares.h"
+#include "codegen/llvm/optimize/negated_fma.h"
 #include "support/check.h"
 #include "support/result.h"
 
@@ -184,6 +185,7 @@ std::string Machine::Emit(llvm::Module& module, FileType type) const {
   ChooseStrengthReduction(target_machine_->getTargetTriple());
   ForbidMinMaxNumber(*target_machine_, module);
   if (target_machine_->getTargetTriple().isX86()) HideNumbers(*target_machine_, module);
+  if (target_machine_->getTargetTriple().isAArch64()) HideFmaResults(module);
   bool refused = target_machine_->addPassesToEmitFile(passes, stream, nullptr,
                                                       type == FileType::Object
                                                           ? llvm::CodeGenFileType::ObjectFile
