@@ -145,6 +145,7 @@ def groups():
                 checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))
     byte_groups([*target, *given])
     tf32_products(given)
+    short_rows()
     kept_products([*target, *given])
     turn_groups(target)
     wide_pipes(target)
@@ -159,6 +160,24 @@ def byte_groups(target):
             given = [word for size in sizes for word in ["--set", size]]
             expect_equal(f"{kernel} {sizes}", ["tests/run/byte_products.kdl", "--kernel", *kernel, *target, *given], "c",
                          MOST_ERROR_OF_F8)
+
+
+LEAST = """
+export kernel least(x: in u8[R, C], y: out u8[R]) {
+    spmd for r in R by 32 {
+        range c in C max 100;
+        y[r] = min(x[r, c] over c);
+    }
+}
+"""
+
+
+def short_rows():
+    """Checks a reduction of rows of 100 bytes: groups of 16 elements would not be aligned in each row."""
+    with tempfile.TemporaryDirectory() as folder:
+        least = pathlib.Path(folder) / "least.kdl"
+        least.write_text(LEAST)
+        expect_equal("least of short rows", [least, "--target", "cuda", "--set", "R=3", "--set", "C=64", "--arg", "x=random:1"], "y")
 
 
 def tf32_products(drawn):

@@ -111,15 +111,27 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& t
   along_[last_param_] = {last_, nullptr};
   Study(elementwise->region());
   for (const Value* result : elementwise->results()) {
-    if (LiesInRows(result)) bytes_ = std::max<int64_t>(bytes_, Bytes(result->type()->scalar));
+    if (LiesInRows(result)) AddGrouped(result);
   }
   if (fits_ && bytes_ > 0) count_ = BestCount(facts_.threads);
+}
+
+void SidePoints::AddGrouped(const Value* tile) {
+  grouped_.push_back(tile);
+  bytes_ = std::max<int64_t>(bytes_, Bytes(tile->type()->scalar));
 }
 
 /// Returns whether the tile's elements along the last axis are contiguous in workgroup memory.
 bool SidePoints::LiesInRows(const Value* tile) const {
   return !tile->uses().empty() && !tiles_.IsInRegisters(tile) && !tiles_.LiesInPanels(tile) &&
          tiles_.IsLast(tile, last_) && tile->type()->scalar != Scalar::Bool;
+}
+
+/// Returns whether groups of `count` elements are aligned in all rows of the tiles. Rows may be padded.
+bool SidePoints::HasAlignedRows(int64_t count) const {
+  return facts_.vectors_anywhere || std::ranges::all_of(grouped_, [&](const Value* tile) {
+           return tile->type()->axes.size() < 2 || tiles_.ElementsPerRow(tile) % count == 0;
+         });
 }
 
 int64_t SidePoints::BestCount(int64_t threads) const {
@@ -130,7 +142,7 @@ int64_t SidePoints::BestCount(int64_t threads) const {
   int64_t count = facts_.vector_bytes / bytes_;
   auto takes = [&] {
     return tiles_.Extent(last_) % count == 0 && points >= count * threads &&
-           ops * count <= kMostOps;
+           ops * count <= kMostOps && HasAlignedRows(count);
   };
   while (count > 1 && !takes()) count /= 2;
   return count;
@@ -151,7 +163,7 @@ bool SidePoints::StudyOp(const Op* op) {
     case OpKind::Store:
       return StudyAccess(op);
     case OpKind::Element:
-      if (UsesElements(op)) bytes_ = std::max<int64_t>(bytes_, Bytes(op->result()->type()->scalar));
+      if (UsesElements(op)) AddGrouped(op->operand(0));
       return true;
     case OpKind::Loop:
       return StudyLoop(op);

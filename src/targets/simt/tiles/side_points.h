@@ -76,7 +76,9 @@ class SidePoints {
   bool StudyAccess(const ir::Op* access);
   bool UsesElements(const ir::Op* element) const;
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
+  bool HasAlignedRows(int64_t count) const;
   int64_t BestCount(int64_t threads) const;
+  void AddGrouped(const ir::Value* tile);
   bool LiesInRows(const ir::Value* tile) const;
 
   void SetCurrent(const ir::Op* op, size_t point);
@@ -105,7 +107,8 @@ class SidePoints {
   std::unordered_map<const ir::Value*, Along> along_;
   /// Loops that begin at the start of a block plus the point's index, and end at the end of the block.
   std::vector<std::pair<const ir::Op*, const ir::Value*>> begins_;
-  std::vector<const ir::Op*> global_;  ///< loads and stores that become vector accesses
+  std::vector<const ir::Value*> grouped_;  ///< tiles that are accessed in vectors
+  std::vector<const ir::Op*> global_;      ///< loads and stores that become vector accesses
   std::unordered_map<const ir::Value*, Values> made_;  ///< each old value's values at all points
 };
 

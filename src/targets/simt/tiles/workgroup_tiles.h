@@ -43,6 +43,8 @@ class WorkgroupTiles {
   /// Returns the amount of workgroup memory, in bytes, that the tile's buffer needs, or 0 for a tile in
   /// registers.
   int64_t WorkgroupBytes(const ir::Value* tile);
+  /// Returns the number of elements from one row of the tile's buffer to the next, including the padding.
+  int64_t ElementsPerRow(const ir::Value* tile) { return BufferType(tile)->dims.back()->value; }
   bool IsInRegisters(const ir::Value* tile) const { return tile_buffers_.IsInRegisters(tile); }
   bool IsFactor(const ir::Value* tile) const { return tile_buffers_.IsFactor(tile); }
   bool LiesInPanels(const ir::Value* tile) const { return tile_buffers_.LiesInPanels(tile); }
