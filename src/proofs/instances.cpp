@@ -368,7 +368,9 @@ PointSet Instances::RunsOfRegion(const ir::Region* region) {
 
 PointSet Instances::Around(const Op* op) {
   PointSet set = RunsOfRegion(op->parent_region());
-  if (op->parent_region()->parent()) return set;
+  // In a fn, an assert does not check the elements that a mask of the call excludes.
+  bool in_kernel = kernel().kind == ir::FunctionKind::Kernel;
+  if (op->parent_region()->parent() || !in_kernel) return set;
   for (const Op* before : *kernel().body) {
     if (before == op) break;
     bool states = before->kind() == OpKind::Assert && before->operands().size() == 1 &&

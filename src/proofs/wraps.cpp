@@ -42,12 +42,32 @@ const Op* WithoutBroadcasts(const Value* value) {
 
 }  // namespace
 
+/// Collects what the asserts at the start of a kernel state. An access before an assert is executed although
+/// the assert may fail. So if its index or mask needs a sum that may wrap, the asserts after it count for
+/// nothing. In a fn, an assert does not check the elements that a mask of the call excludes.
 Wraps::Wraps(const ir::Function& function) : function_(function) {
+  if (function.kind != ir::FunctionKind::Kernel) return;
+  std::set<const Value*> checked;
   for (const Op* op : *function.body) {
     if (op->info().has(ir::kActs) || !op->regions().empty()) return;
     bool states = op->kind() == OpKind::Assert && op->operands().size() == 1;
     if (states) AddStated(op->operand(0));
+    if (op->HasAttr(AttrKey::BoundsMode) && AnyMayWrap(op->operands(), checked)) return;
   }
+}
+
+/// Returns whether a sum or product from which one of the values is computed may wrap. `checked` contains
+/// values that are known not to need such a sum.
+bool Wraps::AnyMayWrap(std::span<Value* const> values, std::set<const Value*>& checked) {
+  std::vector<const Value*> left(values.begin(), values.end());
+  while (!left.empty()) {
+    const Value* value = left.back();
+    left.pop_back();
+    if (!checked.insert(value).second || !value->def()) continue;
+    if (MayWrap(value)) return true;
+    left.insert(left.end(), value->def()->operands().begin(), value->def()->operands().end());
+  }
+  return false;
 }
 
 /// Records what a condition states if it is true.
@@ -80,6 +100,7 @@ void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   if (below.below) state(greater, Widest(below, below, true, false));
   known_.clear();
   found_.clear();
+  may_wrap_.clear();
 }
 
 /// An assert about a sum or product constrains its wrapped 64-bit value. The assert thus bounds what is

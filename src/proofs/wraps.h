@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace kdl::proofs {
 
 /// Finds 64-bit sums and products that may overflow:
 /// - those of values that sizes do not bound, such as elements of tensors and 64-bit parameters, unless
-///   asserts at the start of the kernel bound them;
+///   asserts at the start of the kernel bound them, before any access that needs such a sum;
 /// - products of several narrower numbers;
 /// - products of sizes and large numbers.
 /// Values computed from sizes, small numbers and loops over them cannot overflow: limit-sizes makes the
@@ -42,6 +43,7 @@ class Wraps {
  private:
   /// Returns the magnitude of a block or number that occurs in an index. It is unknown if the value may wrap.
   Magnitude MagnitudeOfTerm(const ir::Value* value);
+  bool AnyMayWrap(std::span<ir::Value* const> values, std::set<const ir::Value*>& checked);
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
   Magnitude MagnitudeOfSymbol(Name symbol) const;

@@ -8,7 +8,7 @@ class Functions:
     """Generates the functions of a file. `fns` and `tile_fns` are the functions that its kernels may call."""
 
     def functions(self):
-        ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function]
+        ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function, self.table_function]
         return [self.pick(ways)() for _ in range(self.random.choice([0, 0, 1, 2]))]
 
     def function(self):
@@ -25,6 +25,18 @@ class Functions:
         self.shows["fn"] += 1
         names = ", ".join(f"p{n}: {type_}" for n, type_ in enumerate(params))
         return text(f"fn {fn.name}({names}) -> {fn.result} {{\n", body, "return ", result, ";\n}\n")
+
+    def table_function(self):
+        """Generates a function that reads a table, and one that calls it only for the indices that it asserts."""
+        table, entry = self.fresh("TABLE"), self.fresh("f")
+        fn = Fn(self.fresh("f"), ("i64",), "f32")
+        elements = [str(self.random.randint(-8, 8) / 4) for _ in range(self.random.randint(2, 9))]
+        last = len(elements) - 1
+        self.fns.append(fn)
+        self.shows["fn that asserts an index"] += 1
+        return text(f"const {table}: f32[{len(elements)}] = [{', '.join(elements)}];\n",
+                    f"fn {entry}(p0: i64) -> f32 {{\nassert(p0 >= 0 && p0 <= {last});\nreturn {table}[p0];\n}}\n",
+                    f"fn {fn.name}(p0: i64) -> f32 {{\nreturn if p0 >= 0 && p0 <= {last} then {entry}(p0) else 0.5;\n}}\n")
 
     def tuple_function(self):
         """Generates a function of two tuples of the same type, as `reduce` and `scan` need."""
