@@ -260,6 +260,14 @@ Magnitude Wraps::MagnitudeOfElements(const Value* block) {
   return Between(MagnitudeOf(bounds.lo), MagnitudeOf(bounds.hi));
 }
 
+/// Returns the magnitude of a block's number in its loop, which is less than the number of the loop's indices.
+Magnitude Wraps::MagnitudeOfBlockIndex(const Value* block) {
+  if (auto made = ir::DynAs<ir::MakeBlockOp>(block->def())) return MagnitudeOf(made->index());
+  LoopEnds bounds = *LoopEndsOf(block);
+  Magnitude indices = MagnitudeOf(bounds.hi) + MagnitudeOf(bounds.lo);
+  return Widest(indices, indices, true, indices.both());
+}
+
 Magnitude Wraps::MagnitudeOfTerm(const Value* value) {
   if (value->type()->kind == ir::TypeKind::Block) return MagnitudeOfElements(value);
   return IsBounded(value) && !MayWrap(value) ? MagnitudeOf(value) : Magnitude{};
@@ -353,11 +361,12 @@ Magnitude Wraps::MagnitudeOfResult(const Value* value) {
     case OpKind::Iota:
     case OpKind::BlockStart:
       return MagnitudeOfElements(def->operand(0));
-    case OpKind::BlockSize:
-    case OpKind::BlockIndex: {
+    case OpKind::BlockSize: {
       Magnitude elements = MagnitudeOfElements(def->operand(0));
       return Widest(elements, elements, true, elements.both());
     }
+    case OpKind::BlockIndex:
+      return MagnitudeOfBlockIndex(def->operand(0));
     case OpKind::Min:
       return Widest(magnitude(0), magnitude(1), magnitude(0).below && magnitude(1).below,
                     magnitude(0).above || magnitude(1).above);

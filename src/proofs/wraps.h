@@ -45,6 +45,7 @@ class Wraps {
   Magnitude MagnitudeOfTerm(const ir::Value* value);
   bool AnyMayWrap(std::span<ir::Value* const> values, std::set<const ir::Value*>& checked);
   void AddStated(const ir::Value* condition);
+  Magnitude MagnitudeOfBlockIndex(const ir::Value* block);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
   Magnitude MagnitudeOfSymbol(Name symbol) const;
   Magnitude MagnitudeOfParam(const ir::Value* param);
