@@ -56,8 +56,8 @@ Size SizeProduct(std::span<const Size> dims, SizeTable& sizes) {
   return product;
 }
 
-/// Adds run-time checks to one function: its blocks must not be longer than their axes, and each view must
-/// have as many elements as its operand.
+/// Adds run-time checks to one function: the length of a block must be from 0 to the extent of its axis, and
+/// each view must have as many elements as its operand.
 class SizeChecks {
  public:
   SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
@@ -66,14 +66,18 @@ class SizeChecks {
     Size most = function_.axis(block->result()->type()->axes[0]).extent;
     Value* length = block->operand(1);
     Size size = SizeOfValue(function_, module_.types().sizes(), length);
-    if (size == most ||
-        (size && IsConstant(size) && IsConstant(most) && size->value <= most->value))
+    if (size == most || (size && IsConstant(size) && IsConstant(most) && 0 <= size->value &&
+                         size->value <= most->value))
       return;
-    if (size && function_.kind == FunctionKind::Kernel)
+    Size none = module_.types().sizes().Constant(0);
+    if (size && function_.kind == FunctionKind::Kernel) {
+      if (MayBeNegative(function_, size)) RequireOnce(block, size, CompareKind::Ge, none);
       return RequireOnce(block, size, CompareKind::Le, most);
+    }
     Builder builder(module_);
     builder.StandAt(block);
-    Value* fits = builder.Le(length, builder.SizeValue(most));
+    Value* is_size = builder.Ge(length, builder.I64(0));
+    Value* fits = builder.And(is_size, builder.Le(length, builder.SizeValue(most)));
     builder.Create(OpKind::Assert, {{fits}, {}}, {}, {MakeAttr<AttrKey::Text>(Text(block))});
   }
 
@@ -94,8 +98,8 @@ class SizeChecks {
  private:
   Name Text(const Op* block) const {
     const Axis& axis = function_.axis(block->result()->type()->axes[0]);
-    return module_.context().names.Intern(fmt::format("a block of {} has at most {} elements",
-                                                      axis.name.text(), ToString(axis.extent)));
+    return module_.context().names.Intern(
+        fmt::format("a block of {} has 0 to {} elements", axis.name.text(), ToString(axis.extent)));
   }
 
   /// Adds a `require` op at the start of a kernel, or before `at` in a program, unless an equal `require`

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
+#include "ir/requirement.h"
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 #include "sema/model/access.h"
@@ -28,8 +29,11 @@ struct BlockBounds {
   Value* size;
 };
 
-/// Generates the check of `range c in C max 8192;`: a launch is rejected if C is larger than 8192.
+/// Generates the checks of `range c in C max 8192;`: a launch is rejected if C is negative or larger than 8192.
 void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
+  if (ir::MayBeNegative(gen.function, gen.Bound(domain)))
+    RequireSizes(gen, domain, ir::CompareKind::Ge, gen.builder.types().sizes().Constant(0),
+                 fmt::format("{} >= 0", ToString(domain)));
   RequireSizes(gen, domain, ir::CompareKind::Le, most,
                fmt::format("{} <= {}", ToString(domain), ToString(most)));
 }
