@@ -56,15 +56,17 @@ Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Ty
   return ValueType(tile.scalar, UnionOf(ranges, Missing(tile.ranges, part.ranges)));
 }
 
-/// Checks the indices along ranges with windows. If the tile has only such ranges, all indices are inside.
+/// Checks the indices along ranges with windows. If the tile has only such ranges, all indices are inside,
+/// unless a window may be empty.
 bool CheckWindows(FunctionState& state, PartInfo& part) {
   bool ok = true;
   part.is_inside = part.otherwise == nullptr;
   for (size_t i = 0; i < part.ranges.size(); ++i) {
-    bool has_window = part.ranges[i]->range.window != nullptr;
-    part.is_inside = part.is_inside && has_window;
-    if (has_window && !CheckIndexInWindow(state, *part.ranges[i], part.dims[i], part.otherwise))
-      ok = false;
+    std::optional<bool> exists = false;
+    if (part.ranges[i]->range.window != nullptr)
+      exists = CheckIndexInWindow(state, *part.ranges[i], part.dims[i], part.otherwise);
+    ok = ok && exists;
+    part.is_inside = part.is_inside && exists.value_or(false);
   }
   return ok;
 }

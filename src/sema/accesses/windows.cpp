@@ -28,17 +28,31 @@ class WindowMargin {
   WindowMargin(FunctionState& state, const IndexDim& window, const IndexDim& index)
       : sizes_(state.module.sizes) {
     std::optional<int64_t> apart = ConstantDifference(sizes_, index.offset, window.offset);
-    known_ = apart.has_value();
+    known_ = apart && IsShort(*apart);
     below_ = above_ = apart.value_or(0);
     for (const IndexTerm& term : index.terms) AddIndex(term, window);
     for (const IndexTerm& term : window.terms) {
-      if (Find(index, term.range) == nullptr) AddWindow(term);
+      if (Find(index, term.range) != nullptr) continue;
+      AddWindow(term);
+      may_be_empty_ = may_be_empty_ || !HasConstantSize(term.range->range);
     }
   }
 
   bool is_inside() const { return known_ && below_ >= 0 && above_ <= 0; }
+  /// Whether the window may be empty although the ranges of the index have elements.
+  bool may_be_empty() const { return may_be_empty_; }
 
  private:
+  /// Returns whether sums of a few such distances do not overflow.
+  static bool IsShort(int64_t distance) {
+    constexpr int64_t kFarthest = int64_t{1} << 60;
+    return -kFarthest <= distance && distance <= kFarthest;
+  }
+
+  static bool HasConstantSize(const RangeFacts& range) {
+    return range.domain != nullptr && IsConstant(range.domain);
+  }
+
   static const IndexTerm* Find(const IndexDim& dim, const Entity* range) {
     auto same = [&](const IndexTerm& term) { return term.range == range; };
     auto found = std::ranges::find_if(dim.terms, same);
@@ -65,6 +79,7 @@ class WindowMargin {
     if (!known_) return;
     below_ += sign * std::min<int64_t>(0, coefficient * last);
     above_ += sign * std::max<int64_t>(0, coefficient * last);
+    known_ = IsShort(below_) && IsShort(above_);
   }
 
   void AddIndex(const IndexTerm& term, const IndexDim& window) {
@@ -80,16 +95,16 @@ class WindowMargin {
   }
 
   /// Adds a term of the window that the index does not have. The term makes the window longer. If the size of
-  /// its range is known only at run time, the range may have a single index.
+  /// its range is known only at run time, the range may have a single index, or none.
   void AddWindow(const IndexTerm& term) {
     const RangeFacts& range = term.range->range;
     if (!range.whole) known_ = false;
-    bool is_fixed = range.domain != nullptr && IsConstant(range.domain);
-    if (is_fixed) Add(-1, ValueOf(term.coefficient), ValueOf(range.domain) - 1);
+    if (HasConstantSize(range)) Add(-1, ValueOf(term.coefficient), ValueOf(range.domain) - 1);
   }
 
   SizeTable& sizes_;
   bool known_ = true;
+  bool may_be_empty_ = false;
   int64_t below_ = 0;
   int64_t above_ = 0;
 };
@@ -140,26 +155,28 @@ Size WindowExtent(FunctionState& state, const IndexDim& window) {
   return extent;
 }
 
-bool CheckIndexInWindow(FunctionState& state, const Entity& range, const IndexDim& index,
-                        const Expr* otherwise) {
+std::optional<bool> CheckIndexInWindow(FunctionState& state, const Entity& range,
+                                       const IndexDim& index, const Expr* otherwise) {
   std::string_view name = range.name.text();
-  if (!WindowMargin(state, *range.range.window, index).is_inside()) {
+  WindowMargin margin(state, *range.range.window, index);
+  if (!margin.is_inside()) {
     state.diagnostics.Report(diag::OutsideWindow, index.span, state.Text(index.span), name)
         .Note(range.span, fmt::format("'{}' has the values of '{}'", name,
                                       state.Text(range.range.window->span)))
         .Help(fmt::format("declare a longer window, which contains each index of the tile: "
                           "`range {} over …`",
                           name));
-    return false;
+    return std::nullopt;
   }
   const Expr* end = range.range.hi;
-  if (end == nullptr || otherwise != nullptr) return true;
-  if (IsRangeOf(state.fn.exprs.at(end).size, index)) return true;
+  bool exists =
+      end == nullptr || otherwise != nullptr || IsRangeOf(state.fn.exprs.at(end).size, index);
+  if (exists) return !margin.may_be_empty();
   state.diagnostics
       .Report(diag::WindowNeedsElse, index.span, state.Text(index.span), Quote(state, end))
       .Help(fmt::format("give the value of elements that do not exist: [{} = {} else 0]", name,
                         state.Text(index.span)));
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace kdl::sema

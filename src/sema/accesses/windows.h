@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "sema/walk/state.h"
 
 namespace kdl::sema {
@@ -11,8 +13,10 @@ std::optional<IndexDim> CheckWindow(FunctionState& state, const syntax::Expr* ex
 Size WindowExtent(FunctionState& state, const IndexDim& window);
 
 /// Checks an index of a tile along a range with a window. It must be in the window for all points of its
-/// ranges. `otherwise` is the value after `else`, or null. Returns false after reporting an error.
-bool CheckIndexInWindow(FunctionState& state, const Entity& range, const IndexDim& index,
-                        const syntax::Expr* otherwise);
+/// ranges. `otherwise` is the value after `else`, or null. Returns nothing after reporting an error, and
+/// otherwise whether the window surely has elements. It has none if a range of its sum is empty that the
+/// index leaves out.
+std::optional<bool> CheckIndexInWindow(FunctionState& state, const Entity& range,
+                                       const IndexDim& index, const syntax::Expr* otherwise);
 
 }  // namespace kdl::sema
