@@ -81,7 +81,10 @@ Value* FoldElement(Op* op, ir::Module& module) {
   for (size_t d = 0; d < access.dims.size(); ++d) {
     const ir::AccessDim& dim = access.dims[d];
     if (!dim.terms.empty() || !IsConstant(dim.offset)) return nullptr;
-    number = number * table->result()->type()->dims[d]->value + dim.offset->value;
+    int64_t size = table->result()->type()->dims[d]->value;
+    bool is_inside = dim.offset->value >= 0 && dim.offset->value < size;
+    if (!is_inside) return nullptr;  // the load is in code that never runs
+    number = number * size + dim.offset->value;
   }
   ir::Builder builder(module, op);
   return builder.Bits(op->result()->type()->scalar,
