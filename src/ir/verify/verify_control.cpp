@@ -143,7 +143,10 @@ std::string GroupsFault(const Op& spmd) {
   std::map<const Value*, UpdateKind> folds;
   bool one_each = true;
   Walk(spmd.region(), [&](const Op* op) {
-    if (op->kind() != OpKind::Update || op->attr<AttrKey::Scope>() != ScopeKind::Group) return;
+    // Missing attributes are reported where the update is verified.
+    bool is_update =
+        op->kind() == OpKind::Update && op->HasAttr(AttrKey::Scope) && op->HasAttr(AttrKey::How);
+    if (!is_update || op->attr<AttrKey::Scope>() != ScopeKind::Group) return;
     auto how = op->attr<AttrKey::How>();
     auto [known, is_new] = folds.try_emplace(op->Segment(UpdateOp::at_tensor)[0], how);
     one_each = one_each && known->second == how;
