@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "ir/op_kind.h"
@@ -130,7 +131,7 @@ class InteriorRows {
 
   /// Returns whether `all` is true and the sums do not wrap around in this row.
   Value* AllExact(Value* all, const std::vector<PointCondition>& sums) {
-    for (const PointCondition& sum : sums) all = e_.b.And(all, DoesNotWrap(InRow(sum).rest));
+    for (const PointCondition& sum : sums) all = e_.b.And(all, InRow(sum).is_exact);
     return all;
   }
 
@@ -138,37 +139,52 @@ class InteriorRows {
   struct RowSum {
     int64_t factor;
     Value* rest;
-    bool may_wrap;  ///< whether it contains values that the program computes
+    Value* is_exact;  ///< whether the terms are so close to 0 that the sum does not wrap around
   };
 
   RowSum InRow(const PointCondition& condition) {
     const Value* point = body_.elementwise()->region()->params().back();
-    RowSum sum{0, e_.b.I64(condition.constant), false};
+    RowSum sum{0, e_.b.I64(condition.constant), e_.b.Bool(true)};
     for (const auto& [size, times] : condition.sizes) {
-      sum.rest = e_.b.Add(sum.rest, Times(e_.b.SizeValue(size), times));
+      Value* number = e_.b.SizeValue(size);
+      sum.rest = e_.b.Add(sum.rest, Times(number, times));
+      if (size->kind != SizeKind::Symbol)
+        sum.is_exact = e_.b.And(sum.is_exact, IsSmall(number, times));
     }
     for (const auto& [value, times] : condition.terms) {
       Value* start = e_.blocks.at(body_.elementwise()->operands().back()).start;
       Value* known = value == point ? start : body_.InRow(const_cast<Value*>(value));
-      sum.rest = e_.b.Add(sum.rest, Times(e_.b.Cast(known, Scalar::I64), times));
+      known = e_.b.Cast(known, Scalar::I64);
+      sum.rest = e_.b.Add(sum.rest, Times(known, times));
       if (value == point) sum.factor = times;
-      sum.may_wrap = sum.may_wrap || !Contains(body_.elementwise()->region()->params(), value);
+      if (!IsIndexOfDimension(value)) sum.is_exact = e_.b.And(sum.is_exact, IsSmall(known, times));
     }
     return sum;
   }
 
-  Value* DoesNotWrap(Value* rest) {
-    return e_.b.And(e_.b.Le(rest, e_.b.I64(kLargestSum)), e_.b.Ge(rest, e_.b.I64(-kLargestSum)));
+  /// Whether the value is the index of an axis that covers a dimension, and therefore not negative and below a size.
+  bool IsIndexOfDimension(const Value* value) const {
+    const std::vector<Value*>& params = body_.elementwise()->region()->params();
+    auto at = std::ranges::find(params, value);
+    if (at == params.end()) return false;
+    ir::AxisId axis = body_.axes()[static_cast<size_t>(at - params.begin())];
+    Size domain = e_.function.axis(axis).domain;
+    return domain && (domain->kind == SizeKind::Symbol || domain->kind == SizeKind::Constant);
+  }
+
+  /// Returns whether the value, which a condition multiplies by `factor`, is so close to 0 that the sums of
+  /// conditions do not overflow. Elsewhere, the row has no interior.
+  Value* IsSmall(Value* value, int64_t factor) {
+    int64_t most = kLargestTerm / std::max<int64_t>(std::abs(factor), 1);
+    Value* is_above = e_.b.Ge(value, e_.b.I64(-most));
+    return e_.b.And(is_above, e_.b.Le(value, e_.b.I64(most)));
   }
 
   /// Restricts the positions to those at which the condition is true.
   void Narrow(const PointCondition& condition, Value*& lo, Value*& hi, Value*& exists) {
-    auto [factor, rest, may_wrap] = InRow(condition);
-    if (factor == 0) {
-      exists = e_.b.And(exists, e_.b.Ge(rest, e_.b.I64(0)));
-    } else if (may_wrap) {  // if the sum has wrapped around, the interior is taken to be empty
-      exists = e_.b.And(exists, DoesNotWrap(rest));
-    }
+    auto [factor, rest, is_exact] = InRow(condition);
+    // A sum without the position wraps like the index that it stands for.
+    exists = e_.b.And(exists, factor == 0 ? e_.b.Ge(rest, e_.b.I64(0)) : is_exact);
     if (factor > 0) {
       Value* needed = e_.b.Sub(e_.b.I64(0), FloorDiv(rest, factor));
       lo = e_.b.Max(lo, needed);
@@ -185,9 +201,8 @@ class InteriorRows {
     return divisor == 1 ? value : e_.b.Div(value, e_.b.I64(divisor));
   }
 
-  /// No tensor has more elements than this, so sums that do not exceed this limit can be added to positions
-  /// without overflow.
-  static constexpr int64_t kLargestSum = int64_t{1} << 62;
+  /// A sum of a few terms up to this limit can be added to positions without overflow.
+  static constexpr int64_t kLargestTerm = int64_t{1} << 58;
 
   Expander& e_;
   ElementwiseLoopBody& body_;
