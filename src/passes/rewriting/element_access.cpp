@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 
 #include "ir/eval/eval.h"
 #include "ir/op_info.h"
@@ -64,7 +65,10 @@ struct DimOfAccess {
 
 DimOfAccess DimOf(ir::Builder& b, const ElementAccess& access, size_t d) {
   ir::AccessDim dim = access.op->attr<AttrKey::Access>().dims[d];
-  bool is_walked = d < access.in_domain.size() && access.in_domain[d] && IsConstant(dim.offset);
+  constexpr int64_t kLargest = int64_t{1}
+                               << 60;  // with larger offsets, the index might wrap around
+  bool is_near = IsConstant(dim.offset) && std::abs(dim.offset->value) <= kLargest;
+  bool is_walked = d < access.in_domain.size() && access.in_domain[d] && is_near;
   return {dim, b.SizeValue(access.tensor->type()->dims[d]), is_walked};
 }
 

@@ -49,7 +49,9 @@ namespace {
 class Distributor {
  public:
   Distributor(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
-      : kernel_(kernel), facts_(facts), builder_(module) {}
+      : kernel_(kernel), facts_(facts), builder_(module) {
+    for (const Op* op : *kernel.body) has_stages_ |= op->kind() == OpKind::Stage;
+  }
 
   void Spmd(Op* op, const Walk& walk) {
     const std::vector<Value*> binders = op->region()->params();
@@ -208,14 +210,16 @@ class Distributor {
     for (size_t b : walk.order) {
       if (!walk.free[b] || LeastLength(walk, b, binders[b]) == BinderExtent(binders[b])) continue;
       Value* granule = builder_.I64(std::min(walk.granule[b], BinderExtent(binders[b])));
-      // One core that runs one block needs no shorter one.
-      Value* several = builder_.Gt(builder_.Max(core_num, counts[b]), builder_.I64(1));
-      sizes[b] = passes::MakeIf(
-          builder_, several, {builder_.I64Type()},
-          [&]() -> std::vector<Value*> {
-            return {EqualSize(op, walk, b, granule, sizes[b], counts, core_num)};
-          },
-          [&]() -> std::vector<Value*> { return {sizes[b]}; })[0];
+      auto equal = [&]() -> std::vector<Value*> {
+        return {EqualSize(op, walk, b, granule, sizes[b], counts, core_num)};
+      };
+      if (has_stages_) {  // stages compute such values again, which is only possible without branches
+        sizes[b] = equal()[0];
+      } else {  // one core that runs one block needs no shorter one
+        Value* several = builder_.Gt(builder_.Max(core_num, counts[b]), builder_.I64(1));
+        sizes[b] = passes::MakeIf(builder_, several, {builder_.I64Type()}, equal,
+                                  [&]() -> std::vector<Value*> { return {sizes[b]}; })[0];
+      }
       if (!walk.row_tiles[b].tiles.empty())
         sizes[b] = FittingRows(sizes[b], walk.row_tiles[b].tiles, granule);
       if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
@@ -255,6 +259,7 @@ class Distributor {
   const ProcessorFacts& facts_;
   ir::Builder builder_;
   int64_t dynamic_counters_ = 0;
+  bool has_stages_ = false;
 };
 
 }  // namespace

@@ -148,7 +148,7 @@ class InteriorRows {
     for (const auto& [size, times] : condition.sizes) {
       Value* number = e_.b.SizeValue(size);
       sum.rest = e_.b.Add(sum.rest, Times(number, times));
-      if (size->kind != SizeKind::Symbol)
+      if (size->kind != SizeKind::Symbol || std::abs(times) > kSmallFactor)
         sum.is_exact = e_.b.And(sum.is_exact, IsSmall(number, times));
     }
     for (const auto& [value, times] : condition.terms) {
@@ -203,6 +203,8 @@ class InteriorRows {
 
   /// A sum of a few terms up to this limit can be added to positions without overflow.
   static constexpr int64_t kLargestTerm = int64_t{1} << 58;
+  /// A size is below 2^44 (KDL_LARGEST_SIZE), so its product with a factor up to this limit is below kLargestTerm.
+  static constexpr int64_t kSmallFactor = int64_t{1} << 14;
 
   Expander& e_;
   ElementwiseLoopBody& body_;
