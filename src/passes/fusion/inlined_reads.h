@@ -14,7 +14,7 @@ struct InlinedTensor {
 };
 
 /// Replaces all loads of the tensors by the values that the producer computes. The values that several loads of a
-/// region need are computed once, in front of the first of them. `copier` knows what the producer computes before its
+/// region need are computed once, before the first of them. `copier` knows what the producer computes before its
 /// loop. Returns false, and states why, if a load cannot be replaced.
 bool InlineReads(ir::Module& module, ir::Function& kernel, const Producer& producer,
                  const std::vector<InlinedTensor>& tensors, const Copier& copier,
