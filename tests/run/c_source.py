@@ -181,7 +181,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
-    files = given.files or seeds.one_in(4, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
+    files = given.files or seeds.one_in(8, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
     called = left = 0
     with tempfile.TemporaryDirectory() as folder:
         for number, path in enumerate(files):
