@@ -48,6 +48,17 @@ class Collector {
         .Help("write `export` before the kernels and programs that callers launch");
   }
 
+  /// Warns if a file that contains only kernels would contain none.
+  void WarnWithoutKernels(const std::string& file) {
+    auto is_exported = [](const ir::Function* function) {
+      return function->exported && function->kind == ir::FunctionKind::Kernel;
+    };
+    if (std::ranges::any_of(made_.module->functions(), is_exported)) return;
+    session_.diagnostics.Report(diag::NothingExported, {}, file)
+        .Help(fmt::format(
+            "write `export` before the kernels that callers launch; {} has no programs", file));
+  }
+
   void Add(Emit emit) {
     switch (emit) {
       case Emit::Header:
@@ -58,9 +69,11 @@ class Collector {
         AddFile(name_ + ".c", codegen::PrintCalls(*made_.module, runtime_name_));
         break;
       case Emit::CSource:
+        WarnWithoutKernels(name_ + ".source.h");
         AddCSource();
         break;
       case Emit::Ffi:
+        WarnWithoutKernels(name_ + ".ffi.c");
         AddFile(name_ + ".ffi.c", codegen::PrintFfi(*made_.module, runtime_name_, AnyDevice()));
         break;
       case Emit::Orch:

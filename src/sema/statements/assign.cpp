@@ -163,6 +163,27 @@ std::string_view Wanted(AssignOp op, Scalar scalar) {
   return "";
 }
 
+/// Says how a variable can take a value with more ranges. Those of loops around the declaration belong into its type. The
+/// others end before the variable, so they must be reduced.
+std::string VariableHelp(FunctionState& state, const AssignStmt& assign, const Type& target,
+                         const Entity& variable, const std::vector<const Entity*>& missing) {
+  Type wanted = target;
+  std::vector<const Entity*> inner;
+  for (const Entity* range : missing) {
+    bool is_around = range->span.begin < variable.span.begin;
+    is_around ? wanted.ranges.push_back(range) : inner.push_back(range);
+  }
+  std::string value = Quote(state, assign.value);
+  if (inner.size() == missing.size())
+    return fmt::format("reduce the value, for example sum({} over {}), or store it in a tensor",
+                       value, Joined(missing));
+  std::string declared =
+      fmt::format("declare it as `var {}: {} = …;`", variable.name.text(), ToString(wanted));
+  if (inner.empty()) return declared;
+  return fmt::format("{}, and reduce the value, for example sum({} over {})", declared, value,
+                     Joined(inner));
+}
+
 void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const Type& target,
                          const std::vector<const Entity*>& missing) {
   bool is_store = assign.target->kind == syntax::ExprKind::Index;
@@ -180,7 +201,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing), TargetName(assign),
               ToString(target))
       .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
-      .Help(fmt::format("reduce the value, for example {}, or store it in a tensor", reduced));
+      .Help(VariableHelp(state, assign, target, *variable, missing));
 }
 
 /// Suggests a declaration with all ranges of the value, if these ranges are declared before the variable.
