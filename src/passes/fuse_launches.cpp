@@ -7,11 +7,11 @@
 #include <string>
 
 #include "ir/builder.h"
-#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/tensor_touches.h"
 #include "passes/diagnostics.h"
+#include "passes/fusion/block_sizes.h"
 #include "passes/fusion/fused_kernel.h"
 #include "passes/fusion/unfused_name.h"
 #include "passes/passes.h"
@@ -48,7 +48,7 @@ class GroupChecker {
 
   bool Check() {
     FindUses();
-    return AreTensorsApart() && AreArgumentsKnown() && FindProducers() && AreSumsFixed() &&
+    return AreTensorsApart() && AreArgumentsKnown() && FindProducers() && AreSizesFree() &&
            FindInternal();
   }
 
@@ -138,36 +138,21 @@ class GroupChecker {
     return true;
   }
 
-  /// Returns whether no sum depends on the size of blocks that the compiler chooses. It may choose other sizes for
+  /// Returns whether nothing depends on the size of blocks that the compiler chooses. It may choose other sizes for
   /// the fused kernel.
-  bool AreSumsFixed() {
+  bool AreSizesFree() {
     for (size_t m = 0; m < group_.members.size(); ++m) {
-      const ir::Function& kernel = *group_.members[m].kernel;
-      const Op* open = nullptr;
-      ir::Walk(kernel.body, [&](const Op* op) {
-        if (op->HasAttr(AttrKey::Order) &&
-            op->attr<AttrKey::Order>() != ir::OrderKind::Sequential && IsOverChosen(kernel, op) &&
-            !open)
-          open = op;
-      });
-      if (!open) continue;
+      const Op* dependent = FirstThatDependsOnSize(*group_.members[m].kernel);
+      if (!dependent) continue;
       obstacle_ = {Obstacle::Kind::Kernel,
                    m,
                    "",
-                   open->loc(),
-                   "the order of this sum depends on the size of a block, which is `auto`",
+                   dependent->loc(),
+                   "this depends on the size of a block, which is `auto`",
                    "give the size of the block a value, as in `BC: int = 256`"};
       return false;
     }
     return true;
-  }
-
-  static bool IsOverChosen(const ir::Function& kernel, const Op* op) {
-    const AxisList axes = op->attr<AttrKey::Axes>();
-    return std::ranges::any_of(axes, [&](AxisId axis) {
-      Size extent = kernel.axis(axis).extent;
-      return extent && !IsConstant(extent);
-    });
   }
 
   /// Finds the tensors that exist only between the launches.

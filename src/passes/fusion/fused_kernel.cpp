@@ -10,6 +10,7 @@
 #include "ir/views.h"
 #include "passes/fusion/copier.h"
 #include "passes/fusion/inlined_reads.h"
+#include "passes/fusion/reads.h"
 #include "passes/rewriting/drop_unused.h"
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
@@ -349,23 +350,12 @@ class FusedKernelBuilder {
     std::vector<Value*> chosen;
     for (Size dim : dims) {
       for (size_t n = 0; n < binders.size(); ++n) {
-        if (Contains(chosen, binders[n]) || !RunsOver(n, dim)) continue;
+        if (Contains(chosen, binders[n]) || !IsWhole(*kernel_, spmds_[0], n, dim)) continue;
         chosen.push_back(binders[n]);
         break;
       }
     }
     return chosen.size() == dims.size() ? chosen : std::vector<Value*>();
-  }
-
-  bool RunsOver(size_t binder, Size dim) const {
-    const Value* param = spmds_[0]->region()->param(binder);
-    const Value* lo = spmds_[0]->operand(2 * binder);
-    const Value* hi = spmds_[0]->operand(2 * binder + 1);
-    if (ConstantOf(lo) != 0) return false;
-    if (param->type()->kind == ir::TypeKind::Block)
-      return kernel_->axis(param->type()->axes[0]).domain == dim;
-    if (IsConstant(dim)) return ConstantOf(hi) == dim->value;
-    return dim->kind == SizeKind::Symbol && hi == kernel_->FindDim(dim->symbol);
   }
 
   void DropInternal() {

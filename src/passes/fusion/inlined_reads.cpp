@@ -132,8 +132,8 @@ class ReadInliner {
                       producer_.kernel->base_name()),
           fmt::format("write `{} in … by 1` in '{}'", name, producer_.kernel->base_name()));
     }
-    bool is_binder =
-        span.terms.size() == 1 && span.low == 0 && !span.offset && IsLoopIndex(span.terms[0].first);
+    bool is_binder = span.terms.size() == 1 && span.terms[0].second == 1 && span.low == 0 &&
+                     !span.offset && RunsOver(span.terms[0].first, read, read.dims[n]);
     if (!ir::LoadOp(read.load).otherwise() || is_binder) return true;
     return Refuse(
         read.load,
@@ -142,9 +142,13 @@ class ReadInliner {
         fmt::format("write `{} in … by 1` in '{}'", name, producer_.kernel->base_name()));
   }
 
-  static bool IsLoopIndex(const Value* value) {
-    const ir::Region* region = value->parent_region();
-    return region && region->parent() && region->parent()->kind() == OpKind::Spmd;
+  /// Returns whether a value is the index of a `spmd for` over all of a dimension of the tensor that is read.
+  bool RunsOver(const Value* index, const InlinedRead& read, size_t dim) const {
+    const ir::Region* region = index->parent_region();
+    if (!region || !region->parent() || region->parent()->kind() != OpKind::Spmd) return false;
+    const Op* loop = region->parent();
+    size_t binder = std::ranges::find(region->params(), index) - region->params().begin();
+    return IsWhole(kernel_, loop, binder, ir::LoadOp(read.load).tensor()->type()->dims[dim]);
   }
 
   // -- Groups ----------------------------------------------------------------------------------------

@@ -169,6 +169,16 @@ bool IsShifted(const IndexSpan& a, const IndexSpan& b) {
   return a.offset == b.offset && std::ranges::is_permutation(a.terms, b.terms);
 }
 
+bool IsWhole(const ir::Function& kernel, const Op* spmd, size_t binder, Size size) {
+  const Value* param = spmd->region()->param(binder);
+  const Value* lo = spmd->operand(2 * binder);
+  const Value* hi = spmd->operand(2 * binder + 1);
+  if (ConstantOf(lo) != 0) return false;
+  if (IsIndexBlock(param)) return kernel.axis(param->type()->axes[0]).domain == size;
+  if (IsConstant(size)) return ConstantOf(hi) == size->value;
+  return size->kind == SizeKind::Symbol && hi == kernel.FindDim(size->symbol);
+}
+
 Value* IndexValue(ir::Builder& b, Op* load, size_t dim) {
   ir::LoadOp view(load);
   ir::Access access = load->attr<AttrKey::Access>();

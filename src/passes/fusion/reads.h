@@ -38,6 +38,9 @@ std::optional<TensorRead> ReadOf(const ir::Function& kernel, Op* load, std::stri
 /// Returns whether two indices have the same values except for the constants that are added.
 bool IsShifted(const IndexSpan& a, const IndexSpan& b);
 
+/// Returns whether a binder of a `spmd for` runs over a whole dimension of this size.
+bool IsWhole(const ir::Function& kernel, const Op* spmd, size_t binder, Size size);
+
 /// Returns an index of the load as a scalar, or as a tile of i64.
 Value* IndexValue(ir::Builder& b, Op* load, size_t dim);
 
