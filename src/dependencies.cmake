@@ -3,6 +3,7 @@ find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
 find_program(KDL_CLANG clang++-19 REQUIRED)  # compiles code for devices, whose compilers are not needed
 
 # The shared libLLVM, whose headers cause no warnings. Only the code generator links it.
@@ -19,6 +20,10 @@ find_path(KDL_ISL_INCLUDE isl/set.h REQUIRED)
 add_library(kdl_isl INTERFACE)
 target_include_directories(kdl_isl SYSTEM INTERFACE ${KDL_ISL_INCLUDE})
 target_link_libraries(kdl_isl INTERFACE ${KDL_ISL_LIBRARY})
+
+# The reader of pipeline files.
+add_library(kdl_yaml INTERFACE)
+target_link_libraries(kdl_yaml INTERFACE yaml-cpp)
 
 # -- Precompiled headers -----------------------------------------------------------------------
 

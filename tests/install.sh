@@ -9,7 +9,8 @@ set -eu
 # uuid. The proofs use isl, and jemalloc is the allocator. Python's headers are for the Python package. The
 # others are small libraries.
 build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
-       libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev nlohmann-json3-dev python3-dev"
+       libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev libyaml-cpp-dev nlohmann-json3-dev
+       python3-dev"
 # Python and NumPy read the results of the samples' runs.
 samples="$build python3 python3-numpy"
 # Packages for the tests. doctest is for unit tests, MPFR for exact values of functions, and clang-format for

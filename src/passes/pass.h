@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -45,6 +46,15 @@ struct Need {
   std::string_view why;
 };
 
+/// A number that changes how a pass works, but not the results of kernels. Compared by address, like facts.
+struct PassOption {
+  std::string_view name;
+  int64_t least = 0;
+  int64_t most = 0;
+  int64_t value = 0;  ///< unless a pipeline file sets another one
+  std::string_view summary;
+};
+
 /// A pass. It runs once for a module, where it may add and remove functions, or once for each kernel or
 /// program.
 struct Pass {
@@ -56,6 +66,7 @@ struct Pass {
   Few<Need> needs = {};
   Few<const Fact*> gives = {};
   Few<const Fact*> withdraws = {};
+  Few<const PassOption*> options = {};
   /// Whether the pass rejects well-formed modules that it cannot prove safe to run.
   bool proves = false;
 };
@@ -93,6 +104,18 @@ constexpr std::optional<Unmet> FindUnmet(std::span<const Pipeline> pipelines) {
     }
   }
   return std::nullopt;
+}
+/// Returns whether a fact holds after the pipelines have run one after another.
+constexpr bool Establishes(std::span<const Pipeline> pipelines, const Fact* fact) {
+  bool holds = false;
+  for (Pipeline pipeline : pipelines) {
+    for (const Pass* pass : pipeline) {
+      holds = holds && std::find(pass->withdraws.begin(), pass->withdraws.end(), fact) ==
+                           pass->withdraws.end();
+      holds = holds || std::find(pass->gives.begin(), pass->gives.end(), fact) != pass->gives.end();
+    }
+  }
+  return holds;
 }
 constexpr std::optional<Unmet> FindUnmet(std::initializer_list<Pipeline> pipelines) {
   return FindUnmet(std::span<const Pipeline>(pipelines.begin(), pipelines.size()));

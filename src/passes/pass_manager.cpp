@@ -12,13 +12,24 @@ namespace kdl::passes {
 
 namespace {
 
+/// Whether a kernel meets the condition that a pipeline file sets for the pass.
+bool IsWanted(const Pass& pass, const PassContext& context, const ir::Function& kernel) {
+  std::optional<ir::OpKind> needed =
+      context.settings ? context.settings->Needed(pass) : std::nullopt;
+  if (!needed) return true;
+  bool contains = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) { contains |= op->kind() == *needed; });
+  return contains;
+}
+
 void RunOne(const Pass& pass, PassContext& context) {
   if (pass.on_module) return pass.on_module(context);
   for (size_t i = 0; i < context.module.functions().size(); ++i) {
     ir::Function& function = *context.module.functions()[i];
     bool is_kernel = function.kind == ir::FunctionKind::Kernel;
     bool is_program = function.kind == ir::FunctionKind::Program;
-    if (is_kernel && pass.on_kernel) pass.on_kernel(context, function);
+    if (is_kernel && pass.on_kernel && IsWanted(pass, context, function))
+      pass.on_kernel(context, function);
     if (is_program && pass.on_program) pass.on_program(context, function);
   }
 }
@@ -33,6 +44,10 @@ void VerifyAfter(const Pass& pass, const PassContext& context) {
 
 Span PassContext::SpanOf(const ir::Loc& loc) const {
   return sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
+}
+
+int64_t PassContext::Value(const PassOption& option) const {
+  return settings ? settings->Value(option) : option.value;
 }
 
 PipelineEnd RunPipeline(Pipeline pipeline, PassContext& context, const PassOptions& options) {

@@ -9,6 +9,7 @@
 
 #include "ir/module.h"
 #include "passes/pass.h"
+#include "passes/pass_settings.h"
 #include "passes/target_facts.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
@@ -41,6 +42,11 @@ struct PassContext {
   bool keeps_unfused = false;
   /// Receives performance remarks; null if nobody asks for them.
   RemarkSink* remarks = nullptr;
+  /// The options and conditions of passes from a pipeline file; null without one.
+  const PassSettings* settings = nullptr;
+
+  /// Returns the value of an option of a pass.
+  int64_t Value(const PassOption& option) const;
 
   /// Returns the position of an op in the sources, or an invalid span if its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

@@ -29,6 +29,8 @@ inline constexpr Fact kPipesLowered{"pipes-lowered"};
 inline constexpr Fact kBlocksDistributed{"blocks-distributed"};
 inline constexpr Fact kElementwiseFused{"elementwise-fused"};
 inline constexpr Fact kLoopLevel{"loop-level"};
+inline constexpr Fact kStaticsChecked{"statics-checked"};
+inline constexpr Fact kScratchChecked{"scratch-checked"};
 
 // -- Passes that depend only on the source --------------------------------------------------------
 
@@ -156,7 +158,8 @@ KDL_KERNEL_PASS(InlineFunctions, .name = "inline-functions",
 KDL_KERNEL_PASS(
     CheckStatics, .name = "check-statics",
     .summary = "checks static assertions, whose conditions are now constant, and removes them",
-    .needs = {{&kFnsInlined, "an assertion of a fn depends on the arguments of its caller"}});
+    .needs = {{&kFnsInlined, "an assertion of a fn depends on the arguments of its caller"}},
+    .gives = {&kStaticsChecked});
 
 KDL_KERNEL_PASS(
     FuseStages, .name = "fuse-stages",
@@ -204,7 +207,15 @@ KDL_KERNEL_PASS(
 
 KDL_KERNEL_PASS(CheckScratch, .name = "check-scratch",
                 .summary = "rejects tiles that do not fit into the memory of a core",
-                .needs = {{&kLoopLevel, "tiles have become buffers"}});
+                .needs = {{&kLoopLevel, "tiles have become buffers"}}, .gives = {&kScratchChecked});
+
+/// The needs of every code generator.
+inline constexpr Few<Need> kCodeNeeds = {
+    {&kLoopLevel, "code is generated from loops over elements"},
+    {&kPipesLowered, "pipes are ring buffers in memory"},
+    {&kGroupReductionsLowered, "partial results of groups are in memory"},
+    {&kStaticsChecked, "static assertions have no code"},
+    {&kScratchChecked, "tiles must fit into the memory of a core"}};
 
 inline constexpr Pass kCanonicalizeLoops{
     .on_kernel = RunCanonicalize,

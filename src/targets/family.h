@@ -64,6 +64,9 @@ struct TargetKind {
 struct Trait {
   std::string name;
   std::string value;
+  /// If the value is a number, a variable for it in pipeline files. Otherwise empty.
+  std::string variable = {};
+  int64_t number = 0;
 };
 
 /// The kernels for one target, after the passes of the target's family.
@@ -85,6 +88,8 @@ struct Family {
   passes::Pipeline pipes;
   /// The third list, which lowers kernels to the form that `generate` accepts.
   passes::Pipeline loops;
+  /// The facts that `generate` relies on, with the reasons.
+  passes::Few<passes::Need> code_needs = {};
   /// Generates code for targets of this family that share an architecture. The result contains a KernelCode
   /// for each kernel, in the order of `kernels`. Each KernelCode states the kernel, its level and required
   /// features, and either its entry symbol or its position in the payload. An error means that something is

@@ -111,6 +111,11 @@ Status Registry::Add(const Family& family) {
     return Refused(family, "pass '{}' needs '{}', which no earlier pass establishes: {}",
                    unmet->pass->name, unmet->need.fact->name, unmet->need.why);
   }
+  for (const passes::Need& need : family.code_needs) {
+    if (passes::Establishes(pipelines, need.fact)) continue;
+    return Refused(family, "code generation needs '{}', which no pass establishes: {}",
+                   need.fact->name, need.why);
+  }
   for (const TargetKind& kind : family.kinds) {
     auto of_name = [&](const TargetKind& other) { return other.kind == kind.kind; };
     if (FindKind(kind.kind) || std::ranges::count_if(family.kinds, of_name) > 1)

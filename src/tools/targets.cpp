@@ -5,6 +5,7 @@
 #include <string>
 
 #include "driver/diagnostics.h"
+#include "driver/pipelines/dump_pipeline.h"
 #include "driver/report.h"
 #include "tools/commands.h"
 #include "tools/explain/device_text.h"
@@ -44,8 +45,19 @@ Result<std::string> Description(const std::string& text, const targets::Registry
       FailureKind::Usage};
 }
 
+/// Returns the passes for the target that the spec names, as a pipeline file.
+Result<std::string> PipelineText(const std::string& text, const targets::Registry& families) {
+  Result<std::vector<targets::Target>> named = families.ParseTargets(text);
+  if (!named) return named.failure();
+  return driver::DumpPipeline(named->front());
+}
+
 /// Returns the text that the command prints for its arguments.
 Result<std::string> TargetsText(const driver::Options& options, const targets::Registry& families) {
+  if (options.dump_pipeline && options.device.size() == 1 && options.files.empty())
+    return PipelineText(options.device[0], families);
+  if (options.dump_pipeline)
+    return Failure{"--dump-pipeline needs one target: use --device SPEC", FailureKind::Usage};
   if (!options.device.empty() && options.files.empty())
     return DescribeDevices(options.device, families);
   if (options.files.empty()) return ListTargets(families);

@@ -23,7 +23,7 @@ ROOMS = {
     "src/codegen/llvm": ["soft", "coroutines", "optimize", "before_launch", "workgroup", "ops"],
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing"],
-    "src/driver": ["run", "compile", "emit"],
+    "src/driver": ["run", "pipelines", "compile", "emit"],
     "runtime": ["system", "core", "host", "workgroup", "debug", "opencl", "cuda", "cluster", "api", "python"],
 }
 

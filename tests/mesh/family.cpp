@@ -59,27 +59,17 @@ constexpr targets::TargetKind kKinds[] = {{"mesh", "", KDL_INTERPRETER_KEYS, Mak
                                            "a machine that is not there, run by the interpreter",
                                            "", true}};
 
-constexpr std::array kTiles = {&kSelectInstructions, &kSelectTiles};
-constexpr std::array kPipes = {&kLayOutPipes,  &kInjectPipeBuffers, &kInlineFunctions,
-                               &kCheckStatics, &kFuseStages,        &kLowerGroupReductions};
-constexpr std::array kLoops = {&kLowerPipes,
-                               &simt::kDistributeConsecutiveBlocks,
-                               &kFuseElementwise,
-                               &simt::kAssignThreadLayouts,
-                               &simt::kExpandReductions,
-                               &simt::kLowerTilesToThreads,
-                               &simt::kLowerStagesToStateMachine,
-                               &simt::kInsertBarriers,
-                               &kCanonicalizeLoops,
-                               &kCheckScratch};
+using namespace simt;
+#include "generated_pipelines/mesh.inc"
 
 }  // namespace
 
 const targets::Family kFamily = {.name = "mesh",
                                  .kinds = kKinds,
-                                 .tiles = kTiles,
-                                 .pipes = kPipes,
-                                 .loops = kLoops,
+                                 .tiles = kTilePipeline,
+                                 .pipes = kPipePipeline,
+                                 .loops = kLoopPipeline,
+                                 .code_needs = kCodeNeeds,
                                  .generate = targets::GenerateText,
                                  .instructions = kMatrixInstructions};
 

@@ -57,6 +57,27 @@ void NoteFiles(const std::vector<WantedTarget>& targets, std::vector<std::string
   }
 }
 
+/// Reads the file of --pipeline, if there is one. On error, reports it and returns false.
+bool ReadPipeline(Session& s, Compilation& made) {
+  if (s.options.pipeline.empty()) return true;
+  s.pipeline = PipelineFile::Read(s.options.pipeline, s.families, s.sources, s.diagnostics);
+  if (!s.pipeline) return false;
+  const std::vector<std::string>& paths = s.pipeline->paths();
+  made.files_read.insert(made.files_read.end(), paths.begin(), paths.end());
+  return true;
+}
+
+/// Whether the passes of the file of --pipeline run for one of the targets. Reports an error if not.
+bool UsesPipeline(Session& s, const std::vector<WantedTarget>& targets) {
+  if (!s.pipeline || targets.empty()) return true;
+  const targets::Family& family = s.pipeline->family();
+  if (std::ranges::any_of(
+          targets, [&](const WantedTarget& wanted) { return wanted.target.family == &family; }))
+    return true;
+  s.diagnostics.Report(diag::PipelineUnused, {}, s.pipeline->paths()[0], family.name);
+  return false;
+}
+
 /// Returns the targets of the module's devices. On error, reports it and returns nothing.
 std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const CompileRequest& request,
                                                        Compilation& made) {
@@ -68,6 +89,7 @@ std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const Compile
   }
   auto targets = TargetsOfDevices(s, *made.module, *devices, request.emits);
   if (targets) NoteFiles(*targets, made.files_read);
+  if (targets && !UsesPipeline(s, *targets)) return std::nullopt;
   return targets;
 }
 
@@ -104,6 +126,7 @@ Compilation Compile(Session& s, CompileRequest request) {
     bool failed = s.diagnostics.has_errors();
     return Ended(std::move(made), failed ? PipelineEnd::Failed : PipelineEnd::Stopped);
   }
+  if (!ReadPipeline(s, made)) return Ended(std::move(made), PipelineEnd::Failed);
   std::optional<std::vector<WantedTarget>> targets(std::in_place);
   // Report device errors before the proofs run, because the proofs take time.
   if (request.until > Until::ModulePasses && !StopsInModulePasses(s.options, *made.module))

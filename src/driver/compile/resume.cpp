@@ -31,7 +31,8 @@ bool CheckStanding(Session& s, ir::Module& module) {
     Result<std::vector<targets::Target>> target = s.families.ParseTargets(module.target);
     if (target.ok()) {
       const targets::Family& family = *(*target)[0].family;
-      known.insert(known.end(), {family.tiles, family.pipes, family.loops});
+      StageLists lists = ListsOf(family);
+      known.insert(known.end(), lists.begin(), lists.end());
     }
   }
   for (passes::Pipeline pipeline : known) {
@@ -52,6 +53,16 @@ passes::Pipeline TextPasses(const ir::Module& module, const Options& options) {
   // If the last pass that ran was a pass of a target, no module passes remain.
   if (found == all.end()) return {};
   return {found + 1, all.end()};
+}
+
+bool MayResume(Session& s, std::string_view after, const targets::Family& family) {
+  auto has_pass = [&](const StageLists& lists) {
+    return std::ranges::any_of(
+        lists, [&](passes::Pipeline list) { return Find(list, after) != list.end(); });
+  };
+  if (!has_pass(ListsOf(family)) || has_pass(s.pipeline->lists())) return true;
+  s.diagnostics.Report(diag::PipelineResume, {}, after, s.pipeline->paths()[0]);
+  return false;
 }
 
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options) {

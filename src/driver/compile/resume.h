@@ -21,6 +21,10 @@ bool CheckStanding(Session& session, ir::Module& module);
 /// passes::kTrustedPipeline if it names none.
 passes::Pipeline TextPasses(const ir::Module& module, const Options& options);
 
+/// Whether compilation can continue after the pass `after`. It cannot if the pass is one of the family, but
+/// the file of --pipeline omits it. Reports an error in this case.
+bool MayResume(Session& session, std::string_view after, const targets::Family& family);
+
 /// Returns the device for a launch that is about to be added to the module. The name is empty if a
 /// remaining pass assigns devices to launches.
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "driver/options.h"
+#include "driver/pipelines/pipeline_file.h"
 #include "ir/module.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostics.h"
@@ -29,6 +31,8 @@ struct Session {
   DiagnosticEngine diagnostics;
   Names names;
   ir::Context context{names, families.instructions()};
+  /// The file of --pipeline; null without one.
+  std::unique_ptr<PipelineFile> pipeline;
   std::string printed;                 ///< text for standard output
   std::vector<passes::PassRun> times;  ///< times of phases and passes, in execution order
 };

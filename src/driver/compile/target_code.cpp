@@ -46,7 +46,8 @@ passes::PassContext ContextOf(Session& s, TargetCode& code) {
           .facts = code.target.facts.get(),
           .selector = code.target.selector.get(),
           .pipes = RequestedPipeMode(s.options),
-          .remarks = s.wants_remarks ? &code.remarks : nullptr};
+          .remarks = s.wants_remarks ? &code.remarks : nullptr,
+          .settings = &code.settings};
 }
 
 /// Returns the kernels of a module that need code for a target: exported kernels, and those that a
@@ -115,13 +116,24 @@ std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode
   });
 }
 
+/// Returns the passes for the target. If they are those of a pipeline file, takes its settings, too.
+std::optional<StageLists> TakeLists(Session& s, TargetCode& code) {
+  const targets::Family& family = *code.target.family;
+  if (!s.pipeline || &s.pipeline->family() != &family) return ListsOf(family);
+  if (!MayResume(s, code.module->after, family)) return std::nullopt;
+  auto settings = s.pipeline->SettingsFor(code.target, s.diagnostics);
+  if (!settings) return std::nullopt;
+  code.settings = std::move(*settings);
+  return s.pipeline->lists();
+}
+
 /// Runs the passes that choose the target's tile sizes and pipes.
 PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
   code.module->target = code.target.spec;
-  const targets::Family& family = *code.target.family;
-  std::vector<passes::Pipeline> left =
-      After({family.tiles, family.pipes, family.loops}, code.module->after);
+  std::optional<StageLists> lists = TakeLists(s, code);
+  if (!lists) return PipelineEnd::Failed;
+  std::vector<passes::Pipeline> left = After({lists->begin(), lists->end()}, code.module->after);
   code.loops = left[2];
   passes::PassContext context = ContextOf(s, code);
   passes::PassOptions pass_options = PassOptionsOf(s);

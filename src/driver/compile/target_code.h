@@ -24,7 +24,8 @@ struct TargetCode {
   /// The module after the target's tiles are chosen. The interpreter runs it as the reference.
   std::unique_ptr<ir::Module> tiled;
   std::unique_ptr<ir::Module> module;  ///< the module at loop level
-  passes::Pipeline loops;              ///< the family's last passes, which still have to run
+  passes::Pipeline loops;              ///< the last passes, which still have to run
+  passes::PassSettings settings;       ///< from the file of --pipeline
   /// The kernels that get code: exported kernels and those that a launch can run on the target.
   std::set<Name> kernels;
   passes::RemarkSink remarks;  ///< receives remarks if the session wants them

@@ -218,9 +218,10 @@ constexpr targets::TargetKind kKinds[] = {
 
 const targets::Family kFamily = {.name = "cluster",
                                  .kinds = kKinds,
-                                 .tiles = simt::kTilePipeline,
-                                 .pipes = simt::kPipePipeline,
+                                 .tiles = kTilePipeline,
+                                 .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
+                                 .code_needs = passes::kCodeNeeds,
                                  .generate = Generate,
                                  .copied_bytes = CopiedBytes,
                                  .describe = Describe,

@@ -18,9 +18,11 @@ KDL_KERNEL_PASS(
               {&kPipesLowered, "pipe slots are already in the scratchpad"}},
     .gives = {&kTilesStaged});
 
+inline constexpr PassOption kCopiesAhead{
+    "ahead", 1, 8, 1, "iterations between a block copy and its use, if the source does not say it"};
 KDL_KERNEL_PASS(
     PipelineCopies, .name = "pipeline-copies",
     .summary = "starts block copies iterations ahead of their use if there is enough memory",
-    .needs = {{&simt::kWorkgroupLoops, "copies need buffers"}});
+    .needs = {{&simt::kWorkgroupLoops, "copies need buffers"}}, .options = {&kCopiesAhead});
 
 }  // namespace kdl::cluster

@@ -192,7 +192,8 @@ void RunPipelineCopies(PassContext& context, ir::Function& kernel) {
   bool goes_on = HasKind(kernel.body, {OpKind::Sync});
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = LoopStudy(kernel.body, loop).Find();
-    int64_t ahead = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : 1;
+    int64_t ahead =
+        loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : context.Value(kCopiesAhead);
     bool fits = ahead * FetchedBytes(all) <= room;
     if (all.empty() || (!fits && !loop->HasAttr(AttrKey::Ahead))) continue;
     room -= ahead * FetchedBytes(all);

@@ -2,29 +2,18 @@
 
 #include <array>
 
+#include "passes/pipelines.h"
 #include "targets/cluster/passes.h"
-#include "targets/simt/pipelines.h"
 
-// The passes for clusters: those of the simt family, and those that move tiles with block copies. The order
-// of the passes is checked at compile time.
+// The passes of pipeline.yaml. Their order is checked when kernelc is compiled.
 
 namespace kdl::cluster {
 
-inline constexpr std::array kLoopPipeline = {&kLowerPipes,
-                                             &kCopyTiles,
-                                             &simt::kDistributeConsecutiveBlocks,
-                                             &kCanonicalize,
-                                             &kFuseElementwise,
-                                             &simt::kAssignThreadLayouts,
-                                             &simt::kExpandReductions,
-                                             &simt::kLowerTilesToThreads,
-                                             &kPipelineCopies,
-                                             &simt::kLowerStagesToStateMachine,
-                                             &simt::kInsertBarriers,
-                                             &kCanonicalizeLoops,
-                                             &kCheckScratch};
+using namespace simt;
 
-static_assert(!FindUnmet({kModulePipeline, simt::kTilePipeline, simt::kPipePipeline,
-                          kProgramPipeline, kLoopPipeline}));
+#include "generated_pipelines/cluster.inc"
+
+static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
+                          kLoopPipeline}));
 
 }  // namespace kdl::cluster

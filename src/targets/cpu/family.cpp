@@ -78,10 +78,13 @@ std::vector<targets::Trait> ProcessorTraits(const passes::TargetFacts& target) {
   std::vector<std::string_view> instructions;
   for (const ir::MatrixInstruction* instruction : facts.instructions)
     instructions.push_back(instruction->name);
-  return {{"bits of a vector", fmt::to_string(facts.vector_bits)},
-          {"vector registers", fmt::to_string(facts.vector_registers)},
-          {"bytes of first-level cache", fmt::to_string(facts.l1_bytes)},
-          {"bytes of second-level cache", fmt::to_string(facts.l2_bytes)},
+  auto number = [](std::string name, int64_t value, std::string variable) {
+    return targets::Trait{std::move(name), fmt::to_string(value), std::move(variable), value};
+  };
+  return {number("bits of a vector", facts.vector_bits, "vector_bits"),
+          number("vector registers", facts.vector_registers, "vector_registers"),
+          number("bytes of first-level cache", facts.l1_bytes, "l1_bytes"),
+          number("bytes of second-level cache", facts.l2_bytes, "l2_bytes"),
           {"instructions",
            instructions.empty() ? "none" : fmt::format("{}", fmt::join(instructions, " "))}};
 }
@@ -119,6 +122,7 @@ const targets::Family kFamily = {.name = "cpu",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
+                                 .code_needs = passes::kCodeNeeds,
                                  .generate = Generate,
                                  .instructions = kMatrixInstructions,
                                  .traits = ProcessorTraits,

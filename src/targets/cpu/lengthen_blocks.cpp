@@ -55,7 +55,7 @@ int64_t AccessedBytes(const Op* spmd) {
 
 /// Whether the whole body becomes one elementwise loop: it has no loops and no reductions except over small windows,
 /// and no load must stay before a store.
-bool BecomesOneLoop(const Op* spmd) {
+bool BecomesOneLoop(const PassContext& context, const Op* spmd) {
   std::set<const Value*> loaded;
   std::set<const Value*> stored;
   for (const Op* op : *spmd->region()) {
@@ -68,7 +68,7 @@ bool BecomesOneLoop(const Op* spmd) {
         break;
       case OpKind::Reduce:
       case OpKind::Contraction:
-        if (!IsUnrolled(op)) return false;
+        if (!IsUnrolled(context, op)) return false;
         break;
       case OpKind::Yield:
         break;
@@ -100,7 +100,7 @@ bool IsOwnAxis(const ir::Function& kernel, const Value* binder) {
 void RunLengthenBlocks(PassContext& context, ir::Function& kernel) {
   for (const Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
     bool is_static = spmd->attr<AttrKey::Distribute>() == ir::DistributionKind::Static;
-    if (!is_static || spmd->HasAttr(AttrKey::Domain) || !BecomesOneLoop(spmd)) continue;
+    if (!is_static || spmd->HasAttr(AttrKey::Domain) || !BecomesOneLoop(context, spmd)) continue;
     const std::vector<Value*>& binders = spmd->region()->params();
     int64_t most = LongestRunBytes(binders.size() > 1) / AccessedBytes(spmd);
     for (const Value* binder : binders) {

@@ -110,8 +110,11 @@ struct Sinking {
 
 class MoveSinker {
  public:
-  MoveSinker(ir::Module& module, const Sinking& sinking)
-      : b_(module), sinking_(sinking), cutter_(module, sinking.contraction) {}
+  MoveSinker(PassContext& context, const Sinking& sinking)
+      : b_(context.module),
+        few_blocks_(context.Value(kFewBlocks)),
+        sinking_(sinking),
+        cutter_(context.module, sinking.contraction) {}
 
   void SinkPacking() {
     b_.StandAt(sinking_.contraction);
@@ -138,10 +141,9 @@ class MoveSinker {
 
  private:
   Value* HasFewRows() {
-    constexpr int64_t kFewBlocks = 4;
     Value* rows = ir::FindBlock(sinking_.contraction, *sinking_.block.row);
     Value* size = b_.BlockSize(rows);
-    return b_.Lt(size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
+    return b_.Lt(size, b_.I64(few_blocks_ * sinking_.block.largest.rows));
   }
 
   void MoveElementwiseLoop(ir::Region* region) {
@@ -154,6 +156,7 @@ class MoveSinker {
   }
 
   ir::Builder b_;
+  int64_t few_blocks_;
   Sinking sinking_;
   ReductionSplitter cutter_;
 };
@@ -172,7 +175,7 @@ void RunPackLate(PassContext& context, ir::Function& kernel) {
       }
     }
   }
-  for (const Sinking& sinking : found) MoveSinker(context.module, sinking).SinkPacking();
+  for (const Sinking& sinking : found) MoveSinker(context, sinking).SinkPacking();
 }
 
 }  // namespace kdl::cpu

@@ -30,12 +30,15 @@ KDL_KERNEL_PASS(SplitFewRows, .name = "split-few-rows",
                     {&kTilesSelected, "blocks that already have few rows need no separate ones"},
                     {&kInstructionsSelected, "matrix instructions need packed factors"}});
 
+inline constexpr PassOption kFewLanes{
+    "lanes", 1, 64, 8, "the largest number of rows for which vectors along the rows are avoided"};
 KDL_KERNEL_PASS(
     SplitFewLanes, .name = "split-few-lanes",
     .summary = "vectorizes products along another axis if vectors along their few rows were short",
     .needs = {{&kTilesSelected, "blocks that already have few rows need no separate ones"},
               {&kInstructionsSelected, "matrix instructions need another layout"},
-              {&kReductionOrderFixed, "reductions in sequential order determine the vectors"}});
+              {&kReductionOrderFixed, "reductions in sequential order determine the vectors"}},
+    .options = {&kFewLanes});
 
 KDL_KERNEL_PASS(
     SplitChannels, .name = "split-channels",
@@ -60,11 +63,14 @@ KDL_KERNEL_PASS(ExtendWindows, .name = "extend-windows",
                     {&kBlocksDistributed, "windows depend on the sizes of the distributed blocks"},
                     {&kTilesSelected, "a longer window must fit the extent of its axis"}});
 
+inline constexpr PassOption kWindowPoints{"points", 1, 4096, 64,
+                                          "the largest number of points of an unrolled window"};
 KDL_KERNEL_PASS(
     UnrollWindows, .name = "unroll-windows",
     .summary = "unrolls reductions over small windows, so that they need no tile of terms",
     .needs = {{&kReductionOrderFixed, "terms are added in this order"},
-              {&kTilesSelected, "the window must be one whole block"}});
+              {&kTilesSelected, "the window must be one whole block"}},
+    .options = {&kWindowPoints});
 
 KDL_KERNEL_PASS(
     ConvertOperands, .name = "convert-operands",
@@ -82,10 +88,14 @@ KDL_KERNEL_PASS(NarrowIndices, .name = "narrow-indices",
                 .needs = {{&kReductionOrderFixed, "the reduction must be in 64-lane order"},
                           {&kTilesSelected, "a block must have fewer than 2^32 elements"}});
 
+// The rows of a chunk should stay in the second-level cache, since they are read twice.
+inline constexpr PassOption kRowPairs{
+    "pairs", 1, 512, 8, "pairs of rows that are tested together for numbers to flush"};
 KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",
                 .summary = "reduces tiles that are read once row by row, directly from memory",
                 .needs = {{&kBlocksDistributed, "the rows of a block are iterations of a loop"},
-                          {&kTilesSelected, "accumulators stay in the first-level cache"}});
+                          {&kTilesSelected, "accumulators stay in the first-level cache"}},
+                .options = {&kRowPairs});
 
 KDL_KERNEL_PASS(CacheWindows, .name = "cache-windows",
                 .summary = "loads the elements of overlapping windows of a reduction only once",
@@ -123,10 +133,12 @@ KDL_KERNEL_PASS(
     .summary = "fuses the epilogue, which stores the result of a loop, into its last iteration",
     .needs = {{&kTilesPlaced, "an iteration leaves its result in a tile buffer"}});
 
+inline constexpr PassOption kFewBlocks{
+    "blocks", 0, 1024, 4, "register blocks of rows from which on packing is worth its time"};
 KDL_KERNEL_PASS(
     PackLate, .name = "pack-late",
     .summary = "packs panels of the operands of contractions immediately before they are used",
-    .needs = {{&kTilesPlaced, "a tile buffer defines its panels"}});
+    .needs = {{&kTilesPlaced, "a tile buffer defines its panels"}}, .options = {&kFewBlocks});
 
 KDL_KERNEL_PASS(
     BlockProducts, .name = "block-products",

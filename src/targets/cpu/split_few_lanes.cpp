@@ -26,9 +26,6 @@ namespace kdl::cpu {
 
 namespace {
 
-// Up to this number of rows, the lanes of vectors along the rows are empty, or as good as those of others.
-constexpr int64_t kFewLanes = 8;
-
 /// The products of an spmd.
 struct RowLanes {
   std::optional<AxisId> rows;  ///< the axis of vectors
@@ -38,8 +35,8 @@ struct RowLanes {
 
 class LaneFinder {
  public:
-  LaneFinder(const ir::Function& kernel, const ProcessorFacts& facts)
-      : kernel_{kernel, facts, AxisOrder(kernel)} {}
+  LaneFinder(const ir::Function& kernel, const ProcessorFacts& facts, int64_t few)
+      : kernel_{kernel, facts, AxisOrder(kernel)}, few_(few) {}
 
   /// Returns nothing if the spmd has no such product, or if one of its products needs another layout.
   std::optional<RowLanes> Find(const Op* spmd) const {
@@ -74,7 +71,7 @@ class LaneFinder {
   }
 
   bool Suits(const Op* spmd, const RowLanes& found) const {
-    if (kernel_.Extent(*found.rows) <= kFewLanes || IsContiguous(*found.rows)) return false;
+    if (kernel_.Extent(*found.rows) <= few_ || IsContiguous(*found.rows)) return false;
     return std::ranges::none_of(found.others,
                                 [&](AxisId axis) { return IsMadeOutside(spmd, axis); });
   }
@@ -106,6 +103,7 @@ class LaneFinder {
   }
 
   KernelShape kernel_;
+  int64_t few_;
 };
 
 /// Finds minima and maxima over these axes in 64 lanes, which is faster. Their order cannot be observed.
@@ -119,14 +117,15 @@ void FindExtremaInLanes(Op* spmd, const AxisList& axes) {
   });
 }
 
-void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const RowLanes& found) {
+/// Gives the spmd a second version for at most `few` rows.
+void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const RowLanes& found, int64_t few) {
   Value* lo = spmd->operand(2 * found.binder);
   Value* hi = spmd->operand(2 * found.binder + 1);
   bool is_known = ConstantOf(lo) && ConstantOf(hi);
-  if (is_known && *ConstantOf(hi) - *ConstantOf(lo) > kFewLanes) return;
+  if (is_known && *ConstantOf(hi) - *ConstantOf(lo) > few) return;
   OtherAxes others;
   AxisList lanes;
-  others.Set(*found.rows, kernel.AddAxis(AxisLike(module, kernel, *found.rows, ".few", kFewLanes)));
+  others.Set(*found.rows, kernel.AddAxis(AxisLike(module, kernel, *found.rows, ".few", few)));
   for (AxisId axis : found.others) {
     ir::Axis like = AxisLike(module, kernel, axis, ".lanes", kernel.axis(axis).extent->value);
     like.innermost = true;
@@ -139,16 +138,18 @@ void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const RowLanes& f
   }
   ir::Builder b(module, spmd);
   Value* size = b.Sub(hi, lo);
-  FindExtremaInLanes(SplitOff(b, spmd, b.Le(size, b.I64(kFewLanes)), others), lanes);
+  FindExtremaInLanes(SplitOff(b, spmd, b.Le(size, b.I64(few)), others), lanes);
 }
 
 }  // namespace
 
 void RunSplitFewLanes(PassContext& context, ir::Function& kernel) {
   const ProcessorFacts& facts = ProcessorFactsOf(context);
+  // Up to this number of rows, the lanes of vectors along the rows are empty, or as good as those of others.
+  int64_t few = context.Value(kFewLanes);
   for (Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
-    std::optional<RowLanes> found = LaneFinder(kernel, facts).Find(spmd);
-    if (found) Split(context.module, kernel, spmd, *found);
+    std::optional<RowLanes> found = LaneFinder(kernel, facts, few).Find(spmd);
+    if (found) Split(context.module, kernel, spmd, *found, few);
   }
 }
 

@@ -39,15 +39,12 @@ namespace kdl::cpu {
 
 namespace {
 
-// The number of rows for which the code tests together whether there is something to flush. They should stay
-// in the second-level cache, since they are read twice.
-constexpr int64_t kRowsOfChunk = 16;
-
 class RowFolder {
  public:
   RowFolder(PassContext& context, const ir::Function& kernel)
       : context_(context),
         module_(context.module),
+        rows_of_chunk_(2 * context.Value(kRowPairs)),
         kernel_{kernel, ProcessorFactsOf(context), AxisOrder(kernel)} {}
 
   void StreamRows(Op* fold) {
@@ -127,7 +124,7 @@ class RowFolder {
     Value* all = b.Add(start, size);
     Value* paired = b.Sub(all, b.Rem(size, b.I64(2)));
     auto chunk = [&](Value* first, const passes::Values& carried) {
-      Value* whole = b.Add(first, b.I64(kRowsOfChunk));
+      Value* whole = b.Add(first, b.I64(rows_of_chunk_));
       Value* end = b.Min(whole, paired);
       flushes_ = false;
       widened_ = {};
@@ -141,7 +138,7 @@ class RowFolder {
             return Rows(b, fold, {first, end, 2}, {b.Unary(OpKind::Flush, carried[0])});
           });
     };
-    sums = passes::MakeLoop(b, {start, paired, kRowsOfChunk}, sums, chunk);
+    sums = passes::MakeLoop(b, {start, paired, rows_of_chunk_}, sums, chunk);
     return passes::MakeLoop(b, {paired, all}, sums, [&](Value* row, const passes::Values& carried) {
       return passes::Values{TakeRows(b, fold, row, 1, b.Unary(OpKind::Flush, carried[0]))};
     });
@@ -293,6 +290,7 @@ class RowFolder {
 
   PassContext& context_;
   ir::Module& module_;
+  int64_t rows_of_chunk_;
   KernelShape kernel_;
   RowFold rows_;
   bool pairs_ = false;   ///< whether the terms of two rows are added in each step

@@ -34,8 +34,6 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr int64_t kMostPoints = 64;
-
 /// The index along each axis of the window.
 using WindowPoint = std::map<AxisId, int64_t>;
 
@@ -71,8 +69,8 @@ bool IsCheap(const Op* op) {
 /// A window: axes with constant blocks, of which the last varies fastest.
 class SmallWindow {
  public:
-  /// Returns the window over which the op reduces, or nothing if it is not known or too large.
-  static std::optional<SmallWindow> FindWindow(const Op* reduction) {
+  /// Returns the window over which the op reduces, or nothing if it is not known or has more points.
+  static std::optional<SmallWindow> FindWindow(const Op* reduction, int64_t most_points) {
     SmallWindow window;
     int64_t points = 1;
     for (AxisId axis : reduction->attr<AttrKey::Axes>()) {
@@ -81,11 +79,11 @@ class SmallWindow {
       if (!made || made->kind() != OpKind::MakeBlock) return std::nullopt;
       auto start = ConstantOf(made->operand(ir::MakeBlockOp::at_start));
       auto size = ConstantOf(made->operand(ir::MakeBlockOp::at_size));
-      if (!start || !size || *size < 1 || *size > kMostPoints) return std::nullopt;
+      if (!start || !size || *size < 1 || *size > most_points) return std::nullopt;
       constexpr int64_t kLargestStart = int64_t{1} << 40;
       if (*start > kLargestStart || *start < -kLargestStart) return std::nullopt;
       points *= *size;
-      if (points > kMostPoints) return std::nullopt;
+      if (points > most_points) return std::nullopt;
       window.axes_.push_back({axis, *start, *size});
     }
     return window;
@@ -260,9 +258,10 @@ bool IsOuterProduct(const Op* op, const SmallWindow& window) {
 }
 
 /// Returns the window of a reduction that is unrolled if its terms allow that.
-std::optional<SmallWindow> UnrolledWindow(const Op* reduction) {
+std::optional<SmallWindow> UnrolledWindow(const PassContext& context, const Op* reduction) {
   if (!IsPlain(reduction) || reduction->result()->type()->axes.empty()) return std::nullopt;
-  std::optional<SmallWindow> window = SmallWindow::FindWindow(reduction);
+  std::optional<SmallWindow> window =
+      SmallWindow::FindWindow(reduction, context.Value(kWindowPoints));
   return window && IsOuterProduct(reduction, *window) ? std::nullopt : window;
 }
 
@@ -418,8 +417,8 @@ void NoteGrowth(PassContext& context, const ir::Function& kernel, const Op& redu
 
 }  // namespace
 
-bool IsUnrolled(const Op* reduction) {
-  std::optional<SmallWindow> window = UnrolledWindow(reduction);
+bool IsUnrolled(const PassContext& context, const Op* reduction) {
+  std::optional<SmallWindow> window = UnrolledWindow(context, reduction);
   return window && Terms(reduction, *window).MayUnroll();
 }
 
@@ -427,7 +426,7 @@ void RunUnrollWindows(PassContext& context, ir::Function& kernel) {
   bool changed = false;
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction}) {
     for (Op* op : passes::OpsOfKind(kernel, kind)) {
-      std::optional<SmallWindow> window = UnrolledWindow(op);
+      std::optional<SmallWindow> window = UnrolledWindow(context, op);
       if (!window) continue;
       Terms terms(op, *window);
       if (!terms.MayUnroll()) continue;

@@ -43,10 +43,6 @@ namespace kdl::simt {
 
 namespace {
 
-// The number of tensor rows in a group. With this number, the blocks that run at the same time cover about a
-// square.
-constexpr int64_t kGroupRows = 2048;
-
 /// Returns whether the kernel distributes only the blocks of one product of two tiles to cores. The product's
 /// result must have the last two axes of `spmd`.
 bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
@@ -72,8 +68,11 @@ bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
 
 class Distributor {
  public:
-  Distributor(ir::Module& module, ir::Function& kernel, const SimtFacts& facts)
-      : kernel_(kernel), b_(module), facts_(facts) {}
+  Distributor(PassContext& context, ir::Function& kernel)
+      : kernel_(kernel),
+        b_(context.module),
+        facts_(SimtFactsOf(context)),
+        group_rows_(context.Value(kGroupRows)) {}
 
   void Spmd(Op* op) {
     const std::vector<Value*> binders = op->region()->params();
@@ -141,7 +140,7 @@ class Distributor {
   Values NumbersInGroups(const Op* spmd, Value* block, const Values& counts) {
     size_t at = counts.size() - 2;
     const Value* binder = spmd->region()->param(at);
-    Value* most = b_.I64(std::max<int64_t>(kGroupRows / BlockExtent(kernel_, binder), 1));
+    Value* most = b_.I64(std::max<int64_t>(group_rows_ / BlockExtent(kernel_, binder), 1));
     Value* layer = AtLeastOne(b_.Mul(counts[at], counts[at + 1]));
     Values outer(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at));
     Values numbers;
@@ -210,12 +209,13 @@ class Distributor {
   ir::Function& kernel_;
   ir::Builder b_;
   const SimtFacts& facts_;
+  int64_t group_rows_;
 };
 
 }  // namespace
 
 void RunDistributeConsecutiveBlocks(PassContext& context, ir::Function& kernel) {
-  Distributor distributor(context.module, kernel, SimtFactsOf(context));
+  Distributor distributor(context, kernel);
   ir::Builder builder(context.module);
   StateBusyCores(builder, kernel, [&](const Op* op, size_t binder) {
     int64_t extent = BlockExtent(kernel, op->region()->param(binder));

@@ -167,6 +167,7 @@ const targets::Family kFamily = {.name = "simt",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
+                                 .code_needs = passes::kCodeNeeds,
                                  .generate = Generate,
                                  .instructions = kMatrixInstructions,
                                  .traits = DeviceTraits};

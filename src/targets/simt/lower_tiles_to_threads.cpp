@@ -36,16 +36,17 @@ TileBuffers FindTileBuffers(const ir::Function& kernel) {
 
 }  // namespace
 
-WorkgroupExpander::WorkgroupExpander(ir::Module& module, ir::Function& kernel,
-                                     const SimtFacts& facts, int64_t threads)
-    : module_(module),
+WorkgroupExpander::WorkgroupExpander(const PassContext& context, ir::Function& kernel,
+                                     int64_t threads)
+    : module_(context.module),
       kernel_(kernel),
-      facts_(facts),
+      context_(context),
+      facts_(SimtFactsOf(context)),
       threads_(threads),
-      b_(module),
+      b_(context.module),
       tiles_(b_, kernel, FindTileBuffers(kernel)),
       rows_(b_),
-      factor_copies_(facts, b_, tiles_),
+      factor_copies_(facts_, b_, tiles_),
       block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
 
 void WorkgroupExpander::ExpandKernel() {
@@ -153,12 +154,11 @@ void WorkgroupExpander::ExpandPrint(const Op* op) {
 }
 
 void RunLowerTilesToThreads(PassContext& context, ir::Function& kernel) {
-  const SimtFacts& facts = SimtFactsOf(context);
-  int64_t threads = facts.threads;
+  int64_t threads = SimtFactsOf(context).threads;
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->HasAttr(ir::AttrKey::Map)) threads = std::max(threads, ir::ThreadsOf(ir::MapOf(*op)));
   });
-  WorkgroupExpander(context.module, kernel, facts, threads).ExpandKernel();
+  WorkgroupExpander(context, kernel, threads).ExpandKernel();
   kernel.workgroup = threads;
 }
 

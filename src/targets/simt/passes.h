@@ -18,12 +18,15 @@ KDL_KERNEL_PASS(
     .needs = {{&kInstructionsSelected, "a matrix instruction is better than scalar instructions"},
               {&kTilesSelected, "whether the shape divides a block depends on constant extents"}});
 
+inline constexpr PassOption kGroupRows{"rows", 1, 1 << 20, 2048,
+                                       "rows of a product in a group of blocks that run at the "
+                                       "same time, which should be about a square"};
 KDL_KERNEL_PASS(
     DistributeConsecutiveBlocks, .name = "distribute-consecutive-blocks",
     .summary = "turns blocked loops into loops over block numbers, contiguous for each core",
     .needs = {{&kTilesSelected, "the number of blocks depends on their constant extents"},
               {&kGroupReductionsLowered, "groups run their blocks in order, on whichever core"}},
-    .gives = {&kBlocksDistributed});
+    .gives = {&kBlocksDistributed}, .options = {&kGroupRows});
 
 KDL_KERNEL_PASS(
     AssignThreadLayouts, .name = "assign-thread-layouts",
@@ -41,12 +44,15 @@ KDL_KERNEL_PASS(ExpandReductions, .name = "expand-reductions",
                           {&kMapsAssigned, "products with a layout are not changed"}},
                 .gives = {&kFoldsPointwise});
 
+inline constexpr PassOption kTensorTileSlots{
+    "slots", 2, 8, 4,
+    "tensor tiles of each factor in workgroup memory, if the source does not say it"};
 KDL_KERNEL_PASS(
     LowerTilesToThreads, .name = "lower-tiles-to-threads",
     .summary =
         "puts tiles into workgroup memory, and distributes elementwise loops over the threads",
     .needs = {{&kFoldsPointwise, "points are assigned to threads"}}, .gives = {&kWorkgroupLoops},
-    .withdraws = {&kElementwiseFused, &kFoldsPointwise});
+    .withdraws = {&kElementwiseFused, &kFoldsPointwise}, .options = {&kTensorTileSlots});
 
 KDL_KERNEL_PASS(
     LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",
@@ -55,11 +61,14 @@ KDL_KERNEL_PASS(
               {&kPipesLowered, "a stage waits for slots"}},
     .gives = {&kStagesLowered});
 
+inline constexpr PassOption kCopiesAhead{
+    "ahead", 1, 8, 3, "iterations between a copy and its use, if the source does not say it"};
 KDL_KERNEL_PASS(
     PipelineAsyncCopies, .name = "pipeline-async-copies",
     .summary = "starts asynchronous copies of the factors of products some iterations ahead",
     .needs = {{&kWorkgroupLoops, "copies need buffers"},
-              {&kStagesLowered, "stages must not have loops any more"}});
+              {&kStagesLowered, "stages must not have loops any more"}},
+    .options = {&kCopiesAhead});
 
 KDL_KERNEL_PASS(InsertBarriers, .name = "insert-barriers",
                 .summary = "adds barriers between accesses of different threads to the same memory",

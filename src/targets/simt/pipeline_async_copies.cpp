@@ -38,9 +38,6 @@ namespace {
 
 using ir::AttrKey;
 
-// The maximum number of iterations between a copy and its use, unless the source says otherwise.
-constexpr int64_t kMostAhead = 3;
-
 /// Finds the factors that each iteration of a loop fetches. For each factor, finds the `if` that begins its
 /// copies or, if that is not possible, loads it in a different way.
 class FetchStudy {
@@ -211,7 +208,8 @@ void RunPipelineAsyncCopies(PassContext& context, ir::Function& kernel) {
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = FetchStudy(loop).Find();
     if (all.empty()) continue;
-    int64_t wanted = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : kMostAhead;
+    int64_t wanted =
+        loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : context.Value(kCopiesAhead);
     int64_t ahead = std::min(wanted, room / FetchedBytes(all));
     if (ahead < 1) continue;
     room -= ahead * FetchedBytes(all);

@@ -23,8 +23,7 @@ namespace kdl::simt {
 /// workgroup buffers, with loops over threads.
 class WorkgroupExpander {
  public:
-  WorkgroupExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts,
-                    int64_t threads);
+  WorkgroupExpander(const passes::PassContext& context, ir::Function& kernel, int64_t threads);
   void ExpandKernel();
 
  private:
@@ -103,6 +102,7 @@ class WorkgroupExpander {
 
   ir::Module& module_;
   ir::Function& kernel_;
+  const passes::PassContext& context_;
   const SimtFacts& facts_;
   int64_t threads_;
   ir::Builder b_;

@@ -41,7 +41,7 @@ void WorkgroupExpander::ExpandLoop(const Op* op) {
       tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Global>(1));
     if (blocks_tensor_tiles_ && blocks_tensor_tiles_->loop() == op)
       return blocks_tensor_tiles_->ExpandInBlock(tile_buffers[0]);
-    return TensorTileLoop(facts_, b_, tiles_, product, Iteration()).ExpandAlone(tile_buffers[0]);
+    return TensorTileLoop(context_, b_, tiles_, product, Iteration()).ExpandAlone(tile_buffers[0]);
   }
   std::unique_ptr<TensorTileLoop> tensor_tiles_of_blocks = TensorTilesOfBlocks(op);
   IterationTensorTiles tensor_tiles(b_, tiles_, op, Iteration());
@@ -83,7 +83,8 @@ std::unique_ptr<TensorTileLoop> WorkgroupExpander::TensorTilesOfBlocks(const Op*
   std::unique_ptr<TensorTileLoop> found;
   for (const Op* inner : *op->region()) {
     const Op* product = inner->kind() == OpKind::Loop ? TensorTileProductIn(inner) : nullptr;
-    if (product) found = std::make_unique<TensorTileLoop>(facts_, b_, tiles_, product, Iteration());
+    if (product)
+      found = std::make_unique<TensorTileLoop>(context_, b_, tiles_, product, Iteration());
   }
   if (!found || !found->GoesOnWith(op)) return nullptr;
   blocks_tensor_tiles_ = found.get();

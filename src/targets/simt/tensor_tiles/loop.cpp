@@ -10,6 +10,7 @@
 #include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
+#include "targets/simt/passes.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
 // Expands the loop around a product whose factors are tensor tiles: tile copies (TMA) copy them from tensors
@@ -58,20 +59,19 @@ using passes::OnFirstThread;
 using passes::Values;
 
 constexpr int64_t kMostSlots = 8;
-constexpr int64_t kWantedSlots = 4;  // the preferred number, unless the source says otherwise
 
 /// Returns the number of slots in each ring. `bytes` is the total size of one slot of both rings, and `taken`
 /// is the number of bytes of workgroup memory that are used for other purposes.
-int64_t SlotCount(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
+int64_t SlotCount(const PassContext& context, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
-  int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
-  int64_t room = (facts.workgroup_bytes - kWorkgroupOfMbarriers - taken) / bytes;
+  int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : context.Value(kTensorTileSlots);
+  int64_t room = (SimtFactsOf(context).workgroup_bytes - kWorkgroupOfMbarriers - taken) / bytes;
   return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
 }
 
 }  // namespace
 
-TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
+TensorTileLoop::TensorTileLoop(const PassContext& context, ir::Builder& b, WorkgroupTiles& tiles,
                                const Op* product, IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
@@ -80,8 +80,8 @@ TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, Workgroup
       iteration_(std::move(iteration)),
       rings_{TensorTileRing(b, tiles, iteration_, product, 0),
              TensorTileRing(b, tiles, iteration_, product, 1)},
-      mbarriers_(b, SlotCount(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
-                              HasSumsInWorkgroupMemory(facts, tiles, product)
+      mbarriers_(b, SlotCount(context, *loop_, rings_[0].bytes() + rings_[1].bytes(),
+                              HasSumsInWorkgroupMemory(SimtFactsOf(context), tiles, product)
                                   ? tiles.WorkgroupBytes(product->result())
                                   : 0)),
       threads_(ir::ThreadsOf(ir::MapOf(*product))) {}

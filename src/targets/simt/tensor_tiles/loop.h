@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "passes/pass_manager.h"
 #include "targets/simt/facts.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 #include "targets/simt/tensor_tiles/ring.h"
@@ -22,7 +23,7 @@ class TensorTileLoop {
  public:
   using Values = passes::Values;
 
-  TensorTileLoop(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
+  TensorTileLoop(const passes::PassContext& context, ir::Builder& b, WorkgroupTiles& tiles,
                  const ir::Op* product, IterationMaker iteration);
 
   /// Expands a loop that does not share mbarriers with a loop over blocks.
