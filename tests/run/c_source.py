@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tests `--emit c-source`: kernels as C11 without a runtime. Each exported kernel of the samples and families is compiled by gcc and
-by clang, and called on drawn shapes and inputs. The results must be those of the compiled objects, bit for bit, on one and on three
-cores. Both must also refuse or trap together.
+"""Tests `--emit c-source`: kernels as C11 without a runtime. Each exported kernel of the samples and families is compiled by gcc,
+by gcc without GNU vectors, and by clang, without warnings, and called on drawn shapes and inputs. The results must be those of the
+compiled objects, bit for bit, on one and on three cores. Both must also refuse or trap together. clang also checks the code for
+Windows, where it has no GNU vectors.
 
     tests/run/c_source.py [--all] [FILE...]     # --all: all files, and more shapes for each kernel
 """
@@ -25,10 +26,21 @@ sys.path.insert(0, str(pathlib.Path(shutil.which("kernelc")).resolve().parents[1
 import kernelc  # noqa: E402
 
 TARGET = "host?isa=x86-64-v3"
-FLAGS = ["-std=c11", "-O3", "-march=x86-64-v3", "-ffp-contract=off"]
+FLAGS = ["-std=c11", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-psabi"]
+COMPILERS = {"gcc": ["gcc", "-O3"], "gcc, plain C": ["gcc", "-O1", "-DKDL_PLAIN"], "clang": ["clang-19", "-O3", "-Wconversion"]}
+WINDOWS = ["clang-19", "--target=x86_64-pc-windows-msvc", "-std=c11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+# What generated code uses of the C library, since the headers of Windows are not here.
+HEADERS = {"stdlib.h": "#include <stddef.h>\nvoid* malloc(size_t);\nvoid free(void*);\n",
+           "string.h": "#include <stddef.h>\nvoid* memcpy(void*, const void*, size_t);\n",
+           "math.h": "#define NAN __builtin_nanf(\"\")\n#define INFINITY __builtin_inff()\n#define signbit(x) __builtin_signbit(x)\n" +
+                     "".join(f"double {name}({', '.join(['double'] * count)});\nfloat {name}f({', '.join(['float'] * count)});\n"
+                             for name, count in (("fma", 3), ("fabs", 1), ("floor", 1), ("ceil", 1), ("rint", 1), ("sqrt", 1), ("copysign", 2),
+                                                 ("fmin", 2), ("nearbyint", 1))) +
+                     "double ldexp(double, int);\nfloat ldexpf(float, int);\nint ilogb(double);\n"}
 TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
          "u32": "u4", "u64": "u8"}
-SIZES = [1, 2, 5, 8, 31, 64, 70, 133]
+LAUNCHED = [0, 1, 2, 3, 7, 8, 100, 1 << 21, 1 << 31, (1 << 43) - 1, 1 << 43, 1 << 62]
+SIZES = [0, 1, 2, 5, 8, 31, 64, 70, 133]
 FUNCTION = re.compile(r"((?:^///   .*\n)*)^const char\* (\w+)\(([^;]*)\);", re.MULTILINE)
 PARAMETER = re.compile(r"///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?$")
 SPECIALS = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 65504.0, 1e30, -1e30]
@@ -138,23 +150,33 @@ def compare(function, kernel, rng, libraries, tries):
     return ran
 
 
-def test(path, folder, compilers, tries):
-    """Returns the numbers of functions that were called and of those that were not."""
+def build(path, folder, compilers):
+    """Returns the header and the libraries of a file, or None if C cannot contain it."""
     built = subprocess.run(["kernelc", "build", path, "--target", TARGET, "--emit", "c-source", "-o", folder], capture_output=True, text=True)
     if built.returncode != 0:
         checks.expect(f"{path.name} becomes C", re.search(r"\[E0401\]|\[E0990\]", built.stderr) is not None, built.stderr)
-        return 0, 1
+        return None
     source = folder / f"{path.stem}.source.c"
     header = source.with_suffix(".h").read_text()
-    module = kernelc.compile(path, device=TARGET)
     libraries = []
-    for compiler in compilers:
-        library = folder / f"{path.stem}.{compiler}.so"
-        made = subprocess.run([compiler, *FLAGS, "-Wall", "-Wextra", "-Wno-psabi", *(["-Wno-maybe-uninitialized", "-Wno-stringop-overflow"] if compiler == "gcc" else []), "-shared", "-fPIC", source,
-                               "-lm", "-o", library], capture_output=True, text=True)
+    for number, compiler in enumerate(compilers):
+        library = folder / f"{path.stem}.{number}.so"
+        made = subprocess.run([*COMPILERS[compiler], *FLAGS, "-shared", "-fPIC", source, "-lm", "-o", library], capture_output=True, text=True)
         checks.expect(f"{compiler} compiles {source.name} without warnings", made.returncode == 0 and not made.stderr, made.stderr)
         if made.returncode == 0:
             libraries.append((compiler, ctypes.CDLL(str(library))))
+    made = subprocess.run([*WINDOWS, "-I", folder.parent / "headers", source], capture_output=True, text=True)
+    checks.expect(f"{source.name} is C for Windows", made.returncode == 0 and not made.stderr, made.stderr)
+    return header, libraries
+
+
+def test(path, folder, compilers, tries):
+    """Returns the numbers of functions that were called and of those that were not."""
+    built = build(path, folder, compilers)
+    if built is None:
+        return 0, 1
+    header, libraries = built
+    module = kernelc.compile(path, device=TARGET)
     called = left = 0
     for docs, name, arguments in FUNCTION.findall(header):
         rng = np.random.default_rng([*f"{seeds.of_today()} {name}".encode()])
@@ -176,6 +198,41 @@ def test(path, folder, compilers, tries):
     return called, left
 
 
+def launch_checks(folder, rng, tries):
+    """Compares the launch checks of C functions with those of the runtime: both must report the same error. The message of
+    the runtime also tells the sizes."""
+    path = ROOT / "tests/run/c_launches.kdl"
+    header, libraries = build(path, folder, ["gcc"])
+    module = kernelc.compile(path, device=TARGET)
+    for docs, name, arguments in FUNCTION.findall(header):
+        function = Function(libraries[0][1], docs, name, arguments)
+        kernel = getattr(module, name[len("c_launches_"):])
+        fitting = 0
+        for _ in range(tries):
+            sizes = {size: int(rng.choice(LAUNCHED)) for size in function.sizes}
+            sizes["Z"] = 0
+            if "E" in sizes and rng.random() < 0.7 and sizes["B"]:
+                sizes["E"] = sizes["A"] // sizes["B"]
+            try:
+                values = [np.empty(function.shape(shape, sizes), "f4") for _, _, _, shape in function.params]
+            except (ValueError, ZeroDivisionError):  # NumPy has no such array
+                continue
+            why = ""
+            try:
+                kernel(*values)
+            except (kernelc.Trap, kernelc.ArgumentError) as error:
+                why = str(error).replace(": error: ", ": ")
+            text = (function.run(sizes, values) or b"").decode()
+            what = text.replace("the size ", "size ").split(" is too large")[0]
+            checks.expect(f"{name} {sizes} has the runtime's error", bool(text) == bool(why) and why.startswith(what), f"C: {text}\nruntime: {why}")
+            fitting += not why
+        checks.expect(f"{name} runs", fitting > 0)
+        for size in function.sizes:
+            sizes = {other: 8 if other != size else -1 for other in function.sizes}
+            text = (function.run(sizes, [np.empty(0, "f4") for _ in function.params]) or b"").decode()
+            checks.expect(f"{name}: {size} is negative", text.endswith(f": the size {size} is negative"), text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true")
@@ -184,10 +241,16 @@ def main():
     files = given.files or seeds.one_in(8, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
     called = left = 0
     with tempfile.TemporaryDirectory() as folder:
+        headers = pathlib.Path(folder) / "headers"
+        headers.mkdir()
+        for name, text in HEADERS.items():
+            (headers / name).write_text(text)
+        (headers.parent / "launches").mkdir()
+        launch_checks(headers.parent / "launches", np.random.default_rng([*seeds.of_today().encode()]), 200)
         for number, path in enumerate(files):
             place = pathlib.Path(folder) / str(number)
             place.mkdir()
-            ran, kept = test(path, place, ["gcc", "clang-19"] if given.all or given.files else ["gcc"], 8 if given.all else 4)
+            ran, kept = test(path, place, COMPILERS if given.all or given.files else ["gcc", "gcc, plain C"], 8 if given.all else 4)
             called, left = called + ran, left + kept
     print(f"{called} functions were called, {left} were not")
     checks.expect("functions were called", called > 0)

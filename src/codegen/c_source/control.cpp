@@ -157,7 +157,7 @@ std::string Any(Writer& w, const ir::Value* value, const Variable& variable) {
   w.helpers.Define(
       name, fmt::format("static inline int {}({} a) {{\n"
                         "  int any = 0;\n"
-                        "  for (int l = 0; l < {}; ++l) any |= a[l] != 0;\n"
+                        "  for (int l = 0; l < {}; ++l) any |= KDL_LANE(a, l) != 0;\n"
                         "  return any;\n"
                         "}}\n",
                         name, w.helpers.Vector(Scalar::Bool, lanes, variable.mask_bits), lanes));
@@ -180,12 +180,11 @@ void WriteWhile(Writer& w, const Op* op) {
       int64_t lanes = ir::Lanes(param->type());
       Scalar scalar = param->type()->scalar;
       int bits = scalar == Scalar::Bool ? carried[i].mask_bits : 8 * Bytes(scalar);
-      std::string mask = w.Lanes(region->param(0), lanes, bits);
-      std::string type = w.Type(param, carried[i].mask_bits);
-      std::string mask_type = w.helpers.Vector(Scalar::Bool, lanes, bits);
-      values[i] = i == 0 ? fmt::format("{} & {}", carried[0].name, values[i])
-                         : fmt::format("({0})(({1} & ({2})({3})) | (~{1} & ({2}){4}))", type, mask,
-                                       mask_type, values[i], carried[i].name);
+      values[i] =
+          i == 0 ? fmt::format("{}({}, {})", w.helpers.MaskOperator("and", "&", bits, lanes),
+                               carried[0].name, values[i])
+                 : fmt::format("{}({}, {}, {})", w.helpers.Select(scalar, lanes, bits),
+                               w.Lanes(region->param(0), lanes, bits), values[i], carried[i].name);
     }
     Assign(w, carried, std::move(values));
   }

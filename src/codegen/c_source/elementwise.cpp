@@ -79,45 +79,64 @@ void DefineComputed(Writer& w, const Op* op, const std::string& expression, int6
                : expression);
 }
 
+/// Returns the call of the function that applies C's operator to vectors, whose results are bools if it compares.
+std::string OperatorCall(Writer& w, const Op* op, const std::string& type,
+                         const std::string& result, int64_t lanes, std::string_view operands) {
+  std::string_view sign = OperatorOf(op->kind());
+  std::string_view name = op->info().spelling;
+  std::string lane = fmt::format("$a {} $b{}", sign, IsComparison(op->kind()) ? " ? -1 : 0" : "");
+  return fmt::format("{}({})",
+                     w.helpers.Whole(fmt::format("kdl_{}_{}", name, type.substr(4)), result,
+                                     {type, type}, lanes, fmt::format("a {} b", sign), lane),
+                     operands);
+}
+
 void WriteComparison(Writer& w, const Op* op, int64_t lanes) {
   Scalar of = op->operand(0)->type()->scalar;
   std::string_view sign = OperatorOf(op->kind());
-  if (lanes > 1 && of == Scalar::Bool) {
-    int bits = std::max(w.At(op->operand(0)).mask_bits, w.At(op->operand(1)).mask_bits);
+  if (lanes == 1)
+    return w.Define(op->result(),
+                    fmt::format("{} {} {}", Operand(w, op, 0, 1), sign, Operand(w, op, 1, 1)));
+  int bits = 8 * Bytes(Computed(of));
+  std::string operands;
+  if (of == Scalar::Bool) {
+    bits = std::max(w.At(op->operand(0)).mask_bits, w.At(op->operand(1)).mask_bits);
     if (bits == 0) bits = 32;
-    std::string a = w.Lanes(op->operand(0), lanes, bits);
-    std::string b = w.Lanes(op->operand(1), lanes, bits);
-    return w.Define(op->result(), fmt::format("{} {} {}", a, sign, b), bits);
+    operands = fmt::format("{}, {}", w.Lanes(op->operand(0), lanes, bits),
+                           w.Lanes(op->operand(1), lanes, bits));
+  } else {
+    operands = fmt::format("{}, {}", Operand(w, op, 0, lanes), Operand(w, op, 1, lanes));
   }
-  std::string text =
-      fmt::format("{} {} {}", Operand(w, op, 0, lanes), sign, Operand(w, op, 1, lanes));
-  w.Define(op->result(), text, 8 * Bytes(Computed(of)));
+  std::string type = w.helpers.Vector(Computed(of), lanes, bits);
+  std::string mask = w.helpers.Vector(Scalar::Bool, lanes, bits);
+  w.Define(op->result(), OperatorCall(w, op, type, mask, lanes, operands), bits);
 }
 
 /// Ops on vectors of bools, whose lanes are 0 or -1.
 bool WriteMasks(Writer& w, const Op* op, int64_t lanes) {
+  struct Row {
+    OpKind kind;
+    std::string_view name;
+    std::string_view sign;
+  };
+  static constexpr Row kMasks[] = {{OpKind::Min, "and", "&"},
+                                   {OpKind::Max, "or", "|"},
+                                   {OpKind::And, "and", "&"},
+                                   {OpKind::Or, "or", "|"},
+                                   {OpKind::Xor, "xor", "^"}};
   int bits = 0;
   for (const ir::Value* operand : op->operands()) bits = std::max(bits, w.At(operand).mask_bits);
   if (bits == 0) bits = 32;
   auto get = [&](size_t i) { return w.Lanes(op->operand(i), lanes, bits); };
-  switch (op->kind()) {
-    case OpKind::Not:
-      w.Define(op->result(), "~" + get(0), bits);
-      return true;
-    case OpKind::Min:
-      w.Define(op->result(), fmt::format("{} & {}", get(0), get(1)), bits);
-      return true;
-    case OpKind::Max:
-      w.Define(op->result(), fmt::format("{} | {}", get(0), get(1)), bits);
-      return true;
-    case OpKind::And:
-    case OpKind::Or:
-    case OpKind::Xor:
-      w.Define(op->result(), fmt::format("{} {} {}", get(0), OperatorOf(op->kind()), get(1)), bits);
-      return true;
-    default:
-      return false;
+  if (op->kind() == OpKind::Not) {
+    w.Define(op->result(), fmt::format("{}({})", w.helpers.MaskNot(bits, lanes), get(0)), bits);
+    return true;
   }
+  const auto* row = std::ranges::find(kMasks, op->kind(), &Row::kind);
+  if (row == std::end(kMasks)) return false;
+  std::string function = w.helpers.MaskOperator(row->name, row->sign, bits, lanes);
+  w.Define(op->result(), fmt::format("{}({}, {})", function, get(0), get(1)), bits);
+  return true;
 }
 
 void WriteSelect(Writer& w, const Op* op, int64_t lanes) {
@@ -132,16 +151,22 @@ void WriteSelect(Writer& w, const Op* op, int64_t lanes) {
   if (lanes == 1 || !ir::IsVector(condition->type()))
     return w.Define(op->result(), fmt::format("{} ? {} : {}", w.Get(condition), a, b), bits);
   std::string mask = w.Lanes(condition, lanes, bits);
-  if (is_mask)
-    return w.Define(op->result(), fmt::format("({0} & {1}) | (~{0} & {2})", mask, a, b), bits);
-  std::string type = w.helpers.Vector(scalar, lanes);
-  std::string mask_type = w.helpers.Vector(Scalar::Bool, lanes, bits);
-  std::string name = fmt::format("kdl_select_{}x{}", Spelling(scalar), lanes);
-  w.helpers.Define(name, fmt::format("static inline {0} {1}({2} m, {0} a, {0} b) {{\n"
-                                     "  return ({0})((m & ({2})a) | (~m & ({2})b));\n"
-                                     "}}\n",
-                                     type, name, mask_type));
-  w.Define(op->result(), fmt::format("{}({}, {}, {})", name, mask, a, b));
+  w.Define(op->result(),
+           fmt::format("{}({}, {}, {})", w.helpers.Select(scalar, lanes, bits), mask, a, b),
+           is_mask ? bits : 0);
+}
+
+/// The lanes of a vector of bools are 0 or -1.
+void WriteCastOfBools(Writer& w, const Op* op, Scalar to, int64_t lanes) {
+  Scalar same = Bytes(to) == 1   ? Scalar::I8
+                : Bytes(to) == 2 ? Scalar::I16
+                : Bytes(to) == 4 ? Scalar::I32
+                                 : Scalar::I64;
+  Scalar of = IsInteger(to) ? to : same;
+  std::string ones = fmt::format("{}({})", w.helpers.BoolsToIntegers(of, lanes),
+                                 w.Lanes(op->operand(0), lanes, 8 * Bytes(to)));
+  w.Define(op->result(),
+           of == to ? ones : fmt::format("{}({})", w.helpers.Conversion(of, to, lanes), ones));
 }
 
 void WriteCast(Writer& w, const Op* op, int64_t lanes) {
@@ -155,43 +180,40 @@ void WriteCast(Writer& w, const Op* op, int64_t lanes) {
   if (lanes == 1)
     return w.Define(op->result(),
                     fmt::format("{}({})", w.helpers.Conversion(from, to), w.Get(value)));
-  if (from == Scalar::Bool) {  // the lanes are 0 or -1
-    Scalar same = Bytes(to) == 1   ? Scalar::I8
-                  : Bytes(to) == 2 ? Scalar::I16
-                  : Bytes(to) == 4 ? Scalar::I32
-                                   : Scalar::I64;
-    std::string ones =
-        fmt::format("-({}){}", w.helpers.Vector(same, lanes), w.Lanes(value, lanes, 8 * Bytes(to)));
-    if (same == to) return w.Define(op->result(), ones);
-    if (IsInteger(to))
-      return w.Define(op->result(), fmt::format("({})({})", w.helpers.Vector(to, lanes), ones));
-    return w.Define(op->result(),
-                    fmt::format("{}({})", w.helpers.Conversion(same, to, lanes), ones));
-  }
+  if (from == Scalar::Bool) return WriteCastOfBools(w, op, to, lanes);
   std::string text = w.Lanes(value, lanes);
-  if (to == Scalar::Bool) {
-    if (IsNarrowFloat(from)) {
-      text = fmt::format("{}({})", w.helpers.Conversion(from, Scalar::F32, lanes), text);
-      from = Scalar::F32;
-    }
-    return w.Define(op->result(), fmt::format("{} != 0", text), 8 * Bytes(from));
+  if (to != Scalar::Bool)
+    return w.Define(op->result(),
+                    fmt::format("{}({})", w.helpers.Conversion(from, to, lanes), text));
+  if (IsNarrowFloat(from)) {
+    text = fmt::format("{}({})", w.helpers.Conversion(from, Scalar::F32, lanes), text);
+    from = Scalar::F32;
   }
-  bool converts = !IsNarrowFloat(from) && !IsNarrowFloat(to) && !(IsFloat(from) && !IsFloat(to));
-  w.Define(op->result(),
-           converts
-               ? fmt::format("__builtin_convertvector({}, {})", text, w.helpers.Vector(to, lanes))
-               : fmt::format("{}({})", w.helpers.Conversion(from, to, lanes), text));
+  int bits = 8 * Bytes(from);
+  std::string type = w.helpers.Vector(from, lanes);
+  std::string name = w.helpers.Whole("kdl_has_value_" + type.substr(4),
+                                     w.helpers.Vector(Scalar::Bool, lanes, bits), {type}, lanes,
+                                     "a != 0", "$a != 0 ? -1 : 0");
+  w.Define(op->result(), fmt::format("{}({})", name, text), bits);
 }
 
 void WriteBits(Writer& w, const Op* op, int64_t lanes) {
   std::string_view name = op->kind() == OpKind::ToBits ? "to_bits" : "from_bits";
   Scalar scalar = op->operand(0)->type()->scalar;
   std::string text = w.Lanes(op->operand(0), lanes);
-  if (lanes > 1 && op->kind() == OpKind::FromBits)
-    return w.Define(
-        op->result(),
-        fmt::format("({}){}", w.helpers.Vector(op->result()->type()->scalar, lanes), text));
-  w.Define(op->result(), fmt::format("{}({})", w.helpers.Function(name, scalar, lanes), text));
+  if (lanes == 1 || op->kind() == OpKind::ToBits)
+    return w.Define(op->result(),
+                    fmt::format("{}({})", w.helpers.Function(name, scalar, lanes), text));
+  std::string from = w.helpers.Vector(scalar, lanes);
+  std::string to = w.helpers.Vector(op->result()->type()->scalar, lanes);
+  std::string function = fmt::format("kdl_from_bits_{}", from.substr(4));
+  w.helpers.Define(function, fmt::format("static inline {0} {1}({2} a) {{\n"
+                                         "  {0} r;\n"
+                                         "  memcpy(&r, &a, sizeof r);\n"
+                                         "  return r;\n"
+                                         "}}\n",
+                                         to, function, from));
+  w.Define(op->result(), fmt::format("{}({})", function, text));
 }
 
 /// Whether C's operator has the op's meaning: floats always round once, since the file must be compiled without
@@ -242,9 +264,7 @@ void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
                                       Operand(w, op, 1, 1)),
                           1);
   }
-  if (op->kind() == OpKind::Neg && IsFloat(scalar))
-    return DefineComputed(w, op, "-" + Operand(w, op, 0, lanes), lanes);
-  if (IsOperator(op->kind(), scalar)) {
+  if (IsOperator(op->kind(), scalar) && lanes == 1) {
     return DefineComputed(w, op,
                           fmt::format("{} {} {}", Operand(w, op, 0, lanes), OperatorOf(op->kind()),
                                       Operand(w, op, 1, lanes)),
@@ -253,6 +273,17 @@ void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
   std::string operands;
   for (size_t i = 0; i < op->operands().size(); ++i)
     operands += (i > 0 ? ", " : "") + Operand(w, op, i, lanes);
+  if (IsOperator(op->kind(), scalar)) {
+    std::string type = w.helpers.Vector(scalar, lanes);
+    return DefineComputed(w, op, OperatorCall(w, op, type, type, lanes, operands), lanes);
+  }
+  if (op->kind() == OpKind::Neg && IsFloat(scalar)) {
+    if (lanes == 1) return DefineComputed(w, op, "-" + operands, lanes);
+    std::string type = w.helpers.Vector(scalar, lanes);
+    std::string name =
+        w.helpers.Whole("kdl_neg_" + type.substr(4), type, {type}, lanes, "-a", "-$a");
+    return DefineComputed(w, op, fmt::format("{}({})", name, operands), lanes);
+  }
   std::string function = w.helpers.Function(op->info().spelling, scalar, lanes);
   DefineComputed(w, op, fmt::format("{}({})", function, operands), lanes);
 }
@@ -271,12 +302,13 @@ void CheckDivisor(Writer& w, const Op* op) {
     return TrapUnless(w, fmt::format("{} != 0", w.Get(divisor)), op, KDL_TRAP_DIVISION);
   Scalar scalar = divisor->type()->scalar;
   std::string name = fmt::format("kdl_has_zero_{}x{}", Spelling(scalar), lanes);
-  w.helpers.Define(name, fmt::format("static inline int {}({} a) {{\n"
-                                     "  int zeros = 0;\n"
-                                     "  for (int l = 0; l < {}; ++l) zeros |= a[l] == 0;\n"
-                                     "  return zeros;\n"
-                                     "}}\n",
-                                     name, w.helpers.Vector(scalar, lanes), lanes));
+  w.helpers.Define(name,
+                   fmt::format("static inline int {}({} a) {{\n"
+                               "  int zeros = 0;\n"
+                               "  for (int l = 0; l < {}; ++l) zeros |= KDL_LANE(a, l) == 0;\n"
+                               "  return zeros;\n"
+                               "}}\n",
+                               name, w.helpers.Vector(scalar, lanes), lanes));
   TrapUnless(w, fmt::format("!{}({})", name, w.Get(divisor)), op, KDL_TRAP_DIVISION);
 }
 

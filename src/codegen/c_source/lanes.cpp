@@ -24,27 +24,29 @@ void DefinePicked(Writer& w, const Op* op, const ir::Value* result, const ir::Nu
     return ir::IsVector(value->type()) ? w.Lanes(value, lanes, bits) : w.Get(value);
   };
   if (ir::Lanes(result->type()) == 1)
-    return w.Define(result, lanes == 1
-                                ? row(numbers[0])
-                                : fmt::format("{}[{}]{}", row(numbers[0]), numbers[0] % lanes,
-                                              scalar == Scalar::Bool ? " != 0" : ""));
+    return w.Define(
+        result, lanes == 1 ? row(numbers[0])
+                           : fmt::format("KDL_LANE({}, {}){}", row(numbers[0]), numbers[0] % lanes,
+                                         scalar == Scalar::Bool ? " != 0" : ""));
   std::string list;
   bool shuffles = op->operands().size() <= 2 && lanes > 1;
   for (int64_t number : numbers) {
     if (!list.empty()) list += ", ";
     list += shuffles    ? fmt::format("{}", number / lanes * PaddedLanes(lanes) + number % lanes)
-            : lanes > 1 ? fmt::format("{}[{}]", row(number), number % lanes)
+            : lanes > 1 ? fmt::format("KDL_LANE({}, {})", row(number), number % lanes)
                         : row(number);
   }
   if (shuffles) {
     for (int64_t lane = std::ssize(numbers); lane < PaddedLanes(std::ssize(numbers)); ++lane)
       list += ", -1";
-    std::string a = row(0);
-    std::string b = op->operands().size() == 2 ? row(lanes) : a;
-    return w.Define(result, fmt::format("__builtin_shufflevector({}, {}, {})", a, b, list), bits);
+    std::string type = w.helpers.Vector(scalar, ir::Lanes(result->type()), bits);
+    std::string name = w.helpers.Shuffle(type, w.helpers.Vector(scalar, lanes, bits),
+                                         op->operands().size(), lanes, list, numbers.size());
+    std::string rest = op->operands().size() == 2 ? ", " + row(lanes) : "";
+    return w.Define(result, fmt::format("{}({}{})", name, row(0), rest), bits);
   }
   std::string type = w.helpers.Vector(scalar, ir::Lanes(result->type()), bits == 0 ? 32 : bits);
-  w.Define(result, fmt::format("({}){{{}}}", type, list),
+  w.Define(result, fmt::format("KDL_VECTOR_OF({}, {})", type, list),
            bits == 0 && scalar == Scalar::Bool ? 32 : bits);
 }
 
@@ -92,12 +94,13 @@ void WriteLaneMask(Writer& w, const Op* op) {
   int bits = MaskedBits(op->result());
   std::string type = w.helpers.Vector(Scalar::Bool, lanes, bits);
   std::string name = fmt::format("kdl_first_m{}x{}", bits, lanes);
-  w.helpers.Define(name, fmt::format("static inline {0} {1}(int64_t count) {{\n"
-                                     "  {0} r = {{0}};\n"
-                                     "  for (int l = 0; l < {2}; ++l) r[l] = l < count ? -1 : 0;\n"
-                                     "  return r;\n"
-                                     "}}\n",
-                                     type, name, lanes));
+  w.helpers.Define(
+      name, fmt::format("static inline {0} {1}(int64_t count) {{\n"
+                        "  {0} r = {{0}};\n"
+                        "  for (int l = 0; l < {2}; ++l) KDL_LANE(r, l) = l < count ? -1 : 0;\n"
+                        "  return r;\n"
+                        "}}\n",
+                        type, name, lanes));
   w.Define(op->result(), fmt::format("{}({})", name, w.Get(op->operand(0))), bits);
 }
 
@@ -105,7 +108,7 @@ void WriteLaneNumbers(Writer& w, const Op* op) {
   std::string list;
   for (int64_t lane = 0; lane < ir::Lanes(op->result()->type()); ++lane)
     list += fmt::format("{}{}", lane > 0 ? ", " : "", lane);
-  w.Define(op->result(), fmt::format("({}){{{}}}", w.Type(op->result()), list));
+  w.Define(op->result(), fmt::format("KDL_VECTOR_OF({}, {})", w.Type(op->result()), list));
 }
 
 /// The terms of each lane are added in the instruction's order.
@@ -133,14 +136,14 @@ bool WriteVectorMma(Writer& w, const Op* op) {
   // A factor may have only the terms of one lane, which are then those of every lane.
   auto widened = [&](Scalar of, std::string_view name) {
     bool is_shared = (name == "a" ? lanes_of_a : lanes_of_b) == terms && lanes > 1;
-    std::string lane =
-        is_shared ? fmt::format("{}[t]", name) : fmt::format("{}[l * {} + t]", name, terms);
+    std::string lane = is_shared ? fmt::format("KDL_LANE({}, t)", name)
+                                 : fmt::format("KDL_LANE({}, l * {} + t)", name, terms);
     return of == acc ? lane : fmt::format("{}({})", w.helpers.Conversion(of, acc), lane);
   };
   std::string term =
-      of_integers ? fmt::format("{}(r[l], {}({}, {}))", w.helpers.Function("add", acc),
+      of_integers ? fmt::format("{}(KDL_LANE(r, l), {}({}, {}))", w.helpers.Function("add", acc),
                                 w.helpers.Function("mul", acc), widened(a, "a"), widened(b, "b"))
-                  : fmt::format("{}({}, {}, r[l])",
+                  : fmt::format("{}({}, {}, KDL_LANE(r, l))",
                                 w.helpers.Function(
                                     ir::kOpTable[static_cast<size_t>(found->term)].spelling, acc),
                                 widened(a, "a"), widened(b, "b"));
@@ -150,7 +153,7 @@ bool WriteVectorMma(Writer& w, const Op* op) {
   bool backward = found->order == ir::StepOrder::Backward;
   w.helpers.Define(name, fmt::format("static inline {0} {1}({2} a, {3} b, {0} r) {{\n"
                                      "  for (int t = {4}) {{\n"
-                                     "    for (int l = 0; l < {5}; ++l) r[l] = {6};\n"
+                                     "    for (int l = 0; l < {5}; ++l) KDL_LANE(r, l) = {6};\n"
                                      "  }}\n"
                                      "  return r;\n"
                                      "}}\n",
@@ -176,7 +179,7 @@ std::string Writer::Lanes(const ir::Value* value, int64_t lanes, int mask_bits) 
                            : fmt::format("kdl_splat_{}x{}", Spelling(scalar), lanes);
     helpers.Define(name, fmt::format("static inline {0} {1}({2} a) {{\n"
                                      "  {0} r = {{0}};\n"
-                                     "  for (int l = 0; l < {3}; ++l) r[l] = {4};\n"
+                                     "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
                                      "  return r;\n"
                                      "}}\n",
                                      type, name, VariableType(scalar), lanes,
@@ -185,8 +188,8 @@ std::string Writer::Lanes(const ir::Value* value, int64_t lanes, int mask_bits) 
   }
   if (scalar != Scalar::Bool || mask_bits == 0 || expression.mask_bits == mask_bits)
     return expression.text;
-  return fmt::format("__builtin_convertvector({}, {})", expression.text,
-                     helpers.Vector(scalar, lanes, mask_bits));
+  return fmt::format("{}({})", helpers.MaskConversion(expression.mask_bits, mask_bits, lanes),
+                     expression.text);
 }
 
 bool WriteLanes(Writer& w, const Op* op) {

@@ -83,17 +83,18 @@ std::string LoadFunction(Writer& w, Scalar scalar, int64_t lanes, bool masked) {
   int bits = 8 * Bytes(scalar);
   std::string value = scalar == Scalar::Bool ? "p[l] != 0 ? -1 : 0" : "p[l]";
   if (masked) {
-    w.helpers.Define(name, fmt::format("static inline {0} {1}(const {2}* p, {3} m) {{\n"
-                                       "  {0} r = {{0}};\n"
-                                       "  for (int l = 0; l < {4}; ++l) r[l] = m[l] ? {5} : 0;\n"
-                                       "  return r;\n"
-                                       "}}\n",
-                                       type, name, element,
-                                       w.helpers.Vector(Scalar::Bool, lanes, bits), lanes, value));
+    w.helpers.Define(
+        name, fmt::format(
+                  "static inline {0} {1}(const {2}* p, {3} m) {{\n"
+                  "  {0} r = {{0}};\n"
+                  "  for (int l = 0; l < {4}; ++l) KDL_LANE(r, l) = KDL_LANE(m, l) ? {5} : 0;\n"
+                  "  return r;\n"
+                  "}}\n",
+                  type, name, element, w.helpers.Vector(Scalar::Bool, lanes, bits), lanes, value));
   } else if (scalar == Scalar::Bool) {
     w.helpers.Define(name, fmt::format("static inline {0} {1}(const {2}* p) {{\n"
                                        "  {0} r = {{0}};\n"
-                                       "  for (int l = 0; l < {3}; ++l) r[l] = {4};\n"
+                                       "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
                                        "  return r;\n"
                                        "}}\n",
                                        type, name, element, lanes, value));
@@ -112,12 +113,12 @@ std::string StoreFunction(Writer& w, Scalar scalar, int64_t lanes, bool masked) 
   std::string type = VectorOf(w, scalar, lanes);
   std::string_view element = MemoryType(scalar);
   std::string name = fmt::format("kdl_store{}_{}x{}", masked ? "_if" : "", Spelling(scalar), lanes);
-  std::string value = scalar == Scalar::Bool ? "a[l] & 1" : "a[l]";
+  std::string value = scalar == Scalar::Bool ? "KDL_LANE(a, l) & 1" : "KDL_LANE(a, l)";
   if (masked) {
     w.helpers.Define(
         name, fmt::format("static inline void {1}({2}* p, {0} a, {3} m) {{\n"
                           "  for (int l = 0; l < {4}; ++l) {{\n"
-                          "    if (m[l]) p[l] = {5};\n"
+                          "    if (KDL_LANE(m, l)) p[l] = {5};\n"
                           "  }}\n"
                           "}}\n",
                           type, name, element,

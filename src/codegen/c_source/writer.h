@@ -29,7 +29,7 @@ using ir::OpKind;
 std::string_view VariableType(Scalar scalar);
 std::string_view MemoryType(Scalar scalar);
 
-/// A vector type: `kdl_f32x8`. The lanes of a bool are 0 or -1, in integers of the size `mask_bits`: `kdl_m32x8`.
+/// A vector type: `kdl_f32x8`, which GNU C has, and which is a struct for other compilers. The lanes of a bool are 0 or -1, in integers of the size `mask_bits`: `kdl_m32x8`.
 std::string VectorType(Scalar scalar, int64_t lanes, int mask_bits);
 /// The number of lanes of the C type for a vector of `lanes`: a power of two. The others are unused.
 int64_t PaddedLanes(int64_t lanes);
@@ -42,6 +42,23 @@ class Helpers {
   std::string Function(std::string_view op, Scalar scalar, int64_t lanes = 1);
   /// Returns the name of the function that converts a scalar, or the lanes of a vector.
   std::string Conversion(Scalar from, Scalar to, int64_t lanes = 1);
+  /// Returns the name of a function that changes the size of the lanes of a vector of bools.
+  std::string MaskConversion(int from_bits, int to_bits, int64_t lanes);
+  /// Return the names of functions on vectors of bools, and of the one that selects lanes by bools.
+  std::string MaskNot(int bits, int64_t lanes);
+  std::string MaskOperator(std::string_view name, std::string_view sign, int bits, int64_t lanes);
+  std::string Select(Scalar scalar, int64_t lanes, int mask_bits);
+  /// Returns the name of the function that converts lanes of bools, of the size of `to`, to integers 0 and 1.
+  std::string BoolsToIntegers(Scalar to, int64_t lanes);
+  /// Returns the name of a function on vectors, which GNU C computes as a whole, and other compilers lane by lane. In
+  /// both expressions, the operands are a, b and c. In the second one, $a is a lane of a.
+  std::string Whole(const std::string& name, const std::string& result,
+                    std::initializer_list<std::string_view> operands, int64_t lanes,
+                    std::string_view whole, std::string_view lane);
+  /// Returns the name of the function that picks lanes of one vector or of two, which have `lanes` lanes. The numbers
+  /// count the lanes of the type; -1 is any lane.
+  std::string Shuffle(const std::string& result, const std::string& operand, size_t operands,
+                      int64_t lanes, const std::string& numbers, size_t count);
   /// Returns the name of a vector type, and defines it if it is new.
   std::string Vector(Scalar scalar, int64_t lanes, int mask_bits = 0);
   /// Adds a definition with a name, unless there is one already.
@@ -54,6 +71,7 @@ class Helpers {
   void DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, const std::string& name);
 
   std::set<std::string> defined_;
+  std::map<std::string, std::string> shuffles_;  ///< names by what they pick
   std::string text_;
 };
 
@@ -102,7 +120,15 @@ struct Writer {
   void Refuse(const Op* op, std::string_view what);
 };
 
+// sizes.cpp
+/// Returns the C expression for a size on a core.
 std::string SizeText(const Writer& w, Size size);
+/// Returns the C expression for a size before a launch. It sets the variable `kdl_wrong` if it divides by 0 or
+/// overflows, unless `IsSafe`.
+std::string CheckedSizeText(const Writer& w, Size size);
+/// Whether a size never divides by 0 and never overflows, if the caller's sizes are in their limits.
+bool IsSafe(Size size);
+
 void WriteRegion(Writer& w, const ir::Region* region);
 /// Writes code that returns an error unless the condition is true.
 void TrapUnless(Writer& w, std::string_view ok, const Op* op, int32_t trap);

@@ -1,0 +1,165 @@
+#include <string>
+
+#include "codegen/c_source/writer.h"
+
+// Defines the functions that convert scalars and vectors.
+
+namespace kdl::codegen::c_source {
+
+namespace {
+
+/// The text of the conversion from f64 to a float below f32, rounded once.
+std::string NarrowText(std::string_view name, const ScalarInfo& to) {
+  const FloatFormat& f = to.format;
+  return fmt::format(
+      "static inline {0} {1}(double a) {{\n"
+      "  const double size = fmin(fabs(a), ldexp(1.0, {2}));\n"
+      "  const int of_size = size == 0 ? {3} : ilogb(size);\n"
+      "  const int scale = of_size < {3} ? {3} : of_size;\n"
+      "  uint32_t bits = (uint32_t)nearbyint(ldexp(size, {4} - scale)) + ((uint32_t)(scale - "
+      "({3})) << {4});\n"
+      "  if (bits > {5:#x}u) bits = {6:#x}u;\n"
+      "  if (a != a) return {7};\n"
+      "  return ({0})(signbit(a) ? bits | {8:#x}u : bits);\n"
+      "}}\n",
+      to.c_type, name, f.bias() + 2, f.least_exponent(), f.fraction, f.largest(),
+      f.saturates ? f.largest() : f.largest() + 1,
+      f.has_nan ? fmt::format("({})(signbit(a) ? {:#x}u : {:#x}u)", to.c_type, f.nan() | f.sign(),
+                              f.nan())
+                : std::string("0"),
+      f.sign());
+}
+
+/// The text of the conversion from a float below f32 to f32, which represents it exactly.
+std::string WidenText(std::string_view name, const ScalarInfo& from) {
+  const FloatFormat& f = from.format;
+  if (from.scalar == Scalar::BF16) {
+    return fmt::format(
+        "static inline float {}(uint16_t a) {{\n"
+        "  const uint32_t bits = (uint32_t)a << 16;\n"
+        "  float value;\n"
+        "  memcpy(&value, &bits, 4);\n"
+        "  return value;\n"
+        "}}\n",
+        name);
+  }
+  std::string special = f.has_infinity
+                            ? fmt::format("rest == {:#x}u ? INFINITY : NAN", f.infinity())
+                            : std::string("NAN");
+  return fmt::format(
+      "static inline float {0}({1} a) {{\n"
+      "  const uint32_t rest = a & {2:#x}u;\n"
+      "  const int above = (int)(rest >> {3});\n"
+      "  const uint32_t units = (rest & {4:#x}u) | (above > 0 ? {5:#x}u : 0);\n"
+      "  float value = ldexpf((float)units, {6} + (above > 1 ? above - 1 : 0));\n"
+      "  if (rest > {7:#x}u) value = {8};\n"
+      "  return (a & {9:#x}u) != 0 ? -value : value;\n"
+      "}}\n",
+      name, from.c_type, f.sign() - 1, f.fraction, (uint64_t{1} << f.fraction) - 1,
+      uint64_t{1} << f.fraction, f.least_exponent() - f.fraction, f.largest(), special, f.sign());
+}
+
+/// bf16 is the upper half of an f32.
+std::string Bf16Text(std::string_view name) {
+  return fmt::format(
+      "static inline uint16_t {}(float a) {{\n"
+      "  uint32_t bits;\n"
+      "  memcpy(&bits, &a, 4);\n"
+      "  bits = a != a ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u);\n"
+      "  return (uint16_t)(bits >> 16);\n"
+      "}}\n",
+      name);
+}
+
+/// Truncates, saturates, and converts NaN to 0.
+std::string SaturateText(std::string_view name, Scalar from, Scalar to) {
+  int bits = 8 * Bytes(to);
+  bool is_signed = IsSigned(to);
+  std::string_view suffix = from == Scalar::F32 ? "f" : "";
+  std::string largest = fmt::format("{}INT{}_MAX", is_signed ? "" : "U", bits);
+  std::string least = is_signed ? fmt::format("INT{}_MIN", bits) : std::string("0");
+  return fmt::format(
+      "static inline {0} {1}({2} a) {{\n"
+      "  return a != a ? 0 : a >= 0x1p{3}{4} ? {5} : a <= {6} ? {7} : ({0})a;\n"
+      "}}\n",
+      VariableType(to), name, VariableType(from), bits - (is_signed ? 1 : 0), suffix, largest,
+      is_signed ? fmt::format("-0x1p{}{}", bits - 1, suffix) : std::string("0"), least);
+}
+
+/// A 64-bit integer as an f64 that rounds to a shorter float as the integer does: the low bits of large numbers
+/// become one bit, which is set if any of them was.
+std::string StickyText(std::string_view name, Scalar from) {
+  return fmt::format(
+      "static inline double {0}({1} a) {{\n"
+      "  if (fabs((double)a) < 0x1p53) return (double)a;\n"
+      "  return ldexp((double)((a >> 12) | ((a & 4095) != 0)), 12);\n"
+      "}}\n",
+      name, VariableType(from));
+}
+
+/// Whether C's conversion is the one of the language.
+bool IsOperator(Scalar from, Scalar to) {
+  return !IsNarrowFloat(from) && !IsNarrowFloat(to) && to != Scalar::Bool &&
+         !(IsFloat(from) && !IsFloat(to));
+}
+
+}  // namespace
+
+std::string Helpers::Conversion(Scalar from, Scalar to, int64_t lanes) {
+  std::string name = fmt::format("kdl_{}_of_{}", Spelling(to), Spelling(from));
+  if (lanes > 1) {
+    std::string of = Vector(from, lanes);
+    std::string result = Vector(to, lanes);
+    name += fmt::format("x{}", lanes);
+    if (IsOperator(from, to))
+      return Whole(name, result, {of}, lanes, fmt::format("__builtin_convertvector(a, {})", result),
+                   fmt::format("({})$a", MemoryType(to)));
+    std::string one = Conversion(from, to);
+    Define(name,
+           fmt::format("static inline {0} {1}({2} a) {{\n"
+                       "  {0} r = {{0}};\n"
+                       "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}(KDL_LANE(a, l));\n"
+                       "  return r;\n"
+                       "}}\n",
+                       result, name, of, lanes, one));
+    return name;
+  }
+  if (defined_.contains(name)) return name;
+  if (IsNarrowFloat(from)) {
+    std::string wide = fmt::format("kdl_f32_of_{}", Spelling(from));
+    Define(wide, WidenText(wide, Info(from)));
+    if (to == Scalar::F32) return wide;
+    std::string rest = Conversion(Scalar::F32, to);
+    Define(name, fmt::format("static inline {} {}({} a) {{ return {}({}(a)); }}\n",
+                             VariableType(to), name, VariableType(from), rest, wide));
+    return name;
+  }
+  std::string_view of = VariableType(from);
+  auto plain = [&](std::string_view expression) {
+    Define(name, fmt::format("static inline {} {}({} a) {{ return {}; }}\n", VariableType(to), name,
+                             of, expression));
+  };
+  if (to == Scalar::Bool) {
+    plain("a != 0");
+  } else if (to == Scalar::BF16 && from == Scalar::F32) {
+    Define(name, Bf16Text(name));
+  } else if (IsNarrowFloat(to)) {
+    std::string narrow = fmt::format("kdl_{}_of_f64", Spelling(to));
+    Define(narrow, NarrowText(narrow, Info(to)));
+    if (from == Scalar::F64) return narrow;
+    if (IsInteger(from) && Bytes(from) == 8) {
+      std::string sticky = fmt::format("kdl_sticky_{}", Spelling(from));
+      Define(sticky, StickyText(sticky, from));
+      plain(fmt::format("{}({}(a))", narrow, sticky));
+    } else {
+      plain(fmt::format("{}((double)a)", narrow));
+    }
+  } else if (IsFloat(from) && !IsFloat(to)) {
+    Define(name, SaturateText(name, from, to));
+  } else {
+    plain(fmt::format("({})a", VariableType(to)));
+  }
+  return name;
+}
+
+}  // namespace kdl::codegen::c_source
