@@ -15,7 +15,7 @@
 #include "support/source.h"
 #include "tools/commands.h"
 #include "tools/explain/decide_targets.h"
-#include "tools/explain/perf_text.h"
+#include "tools/explain/perf_report.h"
 #include "tools/explain/placement_map.h"
 #include "tools/explain/tables.h"
 #include "tools/explain/workspace_map.h"
@@ -166,7 +166,10 @@ void ExplainTiles(driver::Session& s) {
 /// Reports what makes each kernel slow. Compilation stops before code is generated.
 void ExplainPerf(driver::Session& s) {
   driver::Compilation made = DecideTargets(s, {}, driver::Until::Loops);
-  if (made.ok()) s.printed = PerfText(s, made.code);
+  if (!made.ok()) return;
+  PerfReport report = ReportPerf(s, made.code);
+  Show(s, made.files_read, report);
+  if (s.options.diag_format == "json") s.printed = JsonLines(report);
 }
 
 void ExplainPlacement(driver::Session& s) {

@@ -1,12 +1,10 @@
-#include "tools/explain/perf_text.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
-#include "driver/compile/perf_remarks.h"
+#include "tools/explain/perf_report.h"
 
 namespace kdl::tools {
 
@@ -43,32 +41,49 @@ std::string JsonLine(const LevelRemark& one) {
 
 std::string TableLines(const LevelRemark& one) {
   const passes::Remark& remark = one.remark;
-  std::string share =
-      remark.share > 0 ? fmt::format("{:.0f} %", 100 * remark.share) : std::string("-");
-  return fmt::format("  {:>6}  {}:{}: {} [{}]\n{:>10}help: {}\n", share, remark.loc.line,
-                     remark.loc.column, driver::RemarkText(one), remark.id, "", remark.help);
+  return fmt::format("  {:>6}  {}:{}: {} [{}]\n{:>10}help: {}\n", ShareText(remark),
+                     remark.loc.line, remark.loc.column, driver::RemarkText(one), remark.id, "",
+                     remark.help);
 }
 
 }  // namespace
 
-std::string PerfText(const driver::Session& session, const driver::Code& code) {
-  std::string text;
+PerfReport ReportPerf(const driver::Session& session, const driver::Code& code) {
+  PerfReport report = {session.options.files[0], {}};
   std::vector<LevelRemark> remarks = driver::MergeRemarks(session, code);
-  bool as_json = session.options.diag_format == "json";
   for (const ir::Function* kernel : CompiledKernels(code)) {
-    std::string lines;
+    KernelPerf& perf = report.kernels.emplace_back(
+        KernelPerf{kernel->name.str(), kernel->loc.file.str(), kernel->loc.line, {}});
     for (const LevelRemark& one : remarks) {
-      if (one.remark.kernel == kernel->name) lines += as_json ? JsonLine(one) : TableLines(one);
+      if (one.remark.kernel == kernel->name) perf.remarks.push_back(one);
     }
-    if (as_json) {
-      text += lines;
-    } else {
-      text += fmt::format("kernel {} ({}:{}): {}\n{}", kernel->name.text(), kernel->loc.file.text(),
-                          kernel->loc.line,
-                          lines.empty() ? "nothing known makes it slow"
-                                        : "estimated parts of its time that could be saved",
-                          lines);
-    }
+  }
+  return report;
+}
+
+std::string ShareText(const passes::Remark& remark) {
+  return remark.share > 0 ? fmt::format("{:.0f} %", 100 * remark.share) : std::string("-");
+}
+
+std::string HeadText(const KernelPerf& kernel) {
+  return kernel.remarks.empty() ? "nothing known makes it slow"
+                                : "estimated parts of its time that could be saved";
+}
+
+std::string ReportText(const PerfReport& report) {
+  std::string text;
+  for (const KernelPerf& kernel : report.kernels) {
+    text += fmt::format("kernel {} ({}:{}): {}\n", kernel.kernel, kernel.file, kernel.line,
+                        HeadText(kernel));
+    for (const LevelRemark& one : kernel.remarks) text += TableLines(one);
+  }
+  return text;
+}
+
+std::string JsonLines(const PerfReport& report) {
+  std::string text;
+  for (const KernelPerf& kernel : report.kernels) {
+    for (const LevelRemark& one : kernel.remarks) text += JsonLine(one);
   }
   return text;
 }
