@@ -77,7 +77,10 @@ kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
                                    const kdl_function** function);
 
 /* Sets the function that receives the output of `print` in kernels. The default is standard output.
- * `write` receives whole lines. It may be called from several threads, but only from one at a time. */
+ * `write` receives whole lines, after the launch that prints them has run, and before its event completes. It
+ * may be called from several threads, but only from one at a time. It may call the runtime, but must not wait
+ * for the launch that printed the line, or for later operations of the same queue. Lines that are printed
+ * while it runs are passed to it when it returns. kdl_context_on_print waits for calls on other threads. */
 typedef void (*kdl_write_fn)(void* user, const char* text, size_t bytes);
 void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user);
 

@@ -38,7 +38,7 @@ Error DirectCall::RunKernel() {
   const kdl_completion done = {
       [](void* context, kdl_error* error) { static_cast<Error*>(context)->reset(error); }, &failed};
   device_.ops().launch(device_.state(), &frame_.request, done);
-  return failed == nullptr ? frame_.host.CheckPrinted() : std::move(failed);
+  return frame_.host.EndPrints(std::move(failed));
 }
 
 }  // namespace kdl::runtime

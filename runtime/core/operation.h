@@ -36,9 +36,12 @@ class Operation : public Counted {
   // traces and for checks of ordering.
   virtual std::string Describe() const = 0;
   virtual std::vector<Access> Accesses() const = 0;
-  // Returns why the operation failed although its device reported success, or null if it did not. Must not
-  // throw.
-  virtual Error Outcome() const { return nullptr; }
+  // Returns why the operation failed, or null if it did not. `error` is what its device reported. Called once,
+  // after the work has ended, with no lock held. Must not throw.
+  virtual Error Outcome(Error error) { return error; }
+  // Whether Outcome must run on a thread of the runtime, rather than on the device's thread that completes the
+  // operation, because it may wait for the device.
+  virtual bool is_long_outcome() const { return false; }
   // Whether the operation runs code of the caller. Such code sees the effects of earlier operations and may
   // access buffers.
   virtual bool is_host_call() const { return false; }
@@ -74,11 +77,13 @@ class Operation : public Counted {
   bool goes_to_device_ = false;            // the device orders it
   bool is_with_device_ = false;            // it was submitted to the device and has not ended
   bool is_ready_ = false;                  // it is in the list of ready operations
+  bool is_reported_ = false;               // its device has completed it; `reported_` is the result
   bool is_over_ = false;                   // it ends as soon as it is the first in its queue
   std::atomic<bool> is_finished_ = false;  // once set, `failure_` is final
   std::vector<PendingWait> waits_;
-  int pending_ = 0;                   // number of waits that the device does not perform itself
-  std::vector<kdl_point> points_;     // the waits that the device performs itself
+  int pending_ = 0;                // number of waits that the device does not perform itself
+  std::vector<kdl_point> points_;  // the waits that the device performs itself
+  Error reported_;
   FailurePtr failure_;                // why it will not run, or why it has failed
   std::unique_ptr<OrderNote> order_;  // set only if ordering is checked
 };

@@ -1,6 +1,8 @@
 // The kinds of operations that queues run.
 #pragma once
 
+#include <utility>
+
 #include "core/binding.h"
 #include "core/operation.h"
 #include "core/schedule.h"
@@ -25,7 +27,7 @@ struct LaunchFrame {
   // Prepares a frame that has been used for another launch with the same request.
   void Rearm() {
     launch.stop = 0;
-    host.ForgetPrinted();
+    host.ForgetPrints();
   }
 
   LaunchHost host;
@@ -53,7 +55,8 @@ class LaunchOperation final : public Operation {
   bool is_little() const override;
   std::string Describe() const override;
   std::vector<Access> Accesses() const override;
-  Error Outcome() const override { return frame_.host.CheckPrinted(); }
+  Error Outcome(Error error) override { return frame_.host.EndPrints(std::move(error)); }
+  bool is_long_outcome() const override { return device_.orders() && frame_.host.has_printed(); }
 
  private:
   static void NoteBusy(void* context, std::int32_t worker, std::int64_t begin_ns,

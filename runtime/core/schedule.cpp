@@ -14,7 +14,9 @@ void Operation::Finish(Error error) { queue_->scheduler_->Finish(*this, std::mov
 kdl_completion Operation::Completion() {
   return {[](void* context, kdl_error* error) {
             auto* operation = static_cast<Operation*>(context);
-            operation->Finish(error == nullptr ? operation->Outcome() : Error(error));
+            if (operation->is_long_outcome())
+              return operation->queue_->scheduler_->FinishLater(*operation, Error(error));
+            operation->Finish(operation->Outcome(Error(error)));
           },
           this};
 }
@@ -219,12 +221,16 @@ void Scheduler::MakeReady(Queue& queue, bool is_given_now) {
     next->points_.push_back({queue.index(), 0, next->value_ - 1});
   }
   if (next->order_ != nullptr) CheckOrder(*next);
-  (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = next;
-  last_ready_ = next;
-  next->is_ready_ = true;
-  ++ready_;
+  AddReady(next);
   if (waiting_ > 0) changed_.notify_all();
   if (!is_given_now || !next->is_early()) runners_.Summon(next->is_little() && !next->is_early());
+}
+
+void Scheduler::AddReady(Operation* operation) {
+  (last_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = operation;
+  last_ready_ = operation;
+  operation->is_ready_ = true;
+  ++ready_;
 }
 
 Operation* Scheduler::TakeFirstReady() {
@@ -280,6 +286,11 @@ void Scheduler::Continue(Lock& lock, Queue& queue, bool is_with_device) {
 }
 
 bool Scheduler::Begin(Lock& lock, Operation* operation) {
+  if (operation->is_reported_) {
+    lock.unlock();
+    Finish(*operation, operation->Outcome(std::move(operation->reported_)));
+    return false;
+  }
   Queue& queue = *operation->queue_;
   operation->caller_->Inherit(*operation);
   const bool runs = !operation->failure_;
@@ -302,6 +313,15 @@ bool Scheduler::Begin(Lock& lock, Operation* operation) {
   }
   if (!runs || error != nullptr) Finish(*operation, std::move(error));
   return goes_to_device;
+}
+
+void Scheduler::FinishLater(Operation& operation, Error error) {
+  const Lock lock(mutex_);
+  operation.reported_ = std::move(error);
+  operation.is_reported_ = true;
+  AddReady(&operation);
+  if (waiting_ > 0) changed_.notify_all();
+  runners_.Summon(/*is_little=*/false);
 }
 
 // As soon as this function releases the lock, another thread may destroy the context.

@@ -123,6 +123,8 @@ class Scheduler final : private ReadyWork {
   void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
   void Register(Operation& operation, std::span<kdl_event* const> after);
   void Finish(Operation& operation, Error error);
+  // Lets a thread of the runtime finish the operation. `error` is what the operation's device has reported.
+  void FinishLater(Operation& operation, Error error);
   // Removes operations that have ended from the front of the queue. Returns those that the queue owns. The
   // caller must release them without holding the lock.
   Operation* PopEnded(Queue& queue);
@@ -156,6 +158,7 @@ class Scheduler final : private ReadyWork {
   // Returns a ready operation on which the point depends, or null if there is none. `depth` is the number of
   // waits that have already been followed to get to this point.
   Operation* FindHelpful(const Timeline& timeline, std::uint64_t value, int depth = 0) const;
+  void AddReady(Operation* operation);
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);
   void RunOne(Lock& lock, Operation* operation);

@@ -179,23 +179,6 @@ std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant,
                 ": error: ", Expand(text, variant, trap));
 }
 
-void PrintSink::Redirect(kdl_write_fn write, void* user) {
-  const std::lock_guard lock(mutex_);
-  write_ = write;
-  user_ = user;
-}
-
-int PrintSink::Write(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  if (write_ != nullptr) {
-    write_(user_, text.data(), text.size());
-    return 0;
-  }
-  const bool is_written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return is_written ? 0 : errno;
-}
-
 LaunchHost::LaunchHost(PrintSink& sink)
     : sink_(sink),
       host_{.size = sizeof(kdl_host), .version = KDL_ABI_VERSION, .print = Print, .context = this} {
@@ -206,6 +189,7 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
   auto* self = static_cast<LaunchHost*>(core->launch->host->context);
   int error = 0;
   if (location < 0 || location >= self->variant_->location_count) return;
+  self->has_printed_.store(true, std::memory_order_relaxed);
   try {
     error = self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) +
                               "\n");
@@ -216,15 +200,16 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
   if (error != 0) self->print_error_.compare_exchange_strong(none, error);
 }
 
-Error LaunchHost::CheckPrinted() const {
-  const int error = print_error_;
-  if (error == 0) return nullptr;
-  if (error == ENOMEM) return OutOfMemory();
-  // This function must not throw, because devices call it in their completions.
+Error LaunchHost::EndPrints(Error error) {
+  if (has_printed()) sink_.Deliver();
+  const int lost = print_error_;
+  if (error != nullptr || lost == 0) return error;
+  if (lost == ENOMEM) return OutOfMemory();
+  // Concat may throw, but devices call this function in their completions, which must not.
   char message[200];
   std::snprintf(message, sizeof message,
                 "a kernel prints to standard output, but writing to it failed: %s",
-                std::strerror(error));
+                std::strerror(lost));
   return Error(kdl_error_create(KDL_ERROR_DEVICE, message));
 }
 

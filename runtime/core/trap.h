@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <string>
 
 #include "core/error.h"
+#include "core/print_sink.h"
 #include "kdl/device_plugin.h"
 
 namespace kdl::runtime {
@@ -26,19 +26,6 @@ inline void ClearTrap(kdl_trap* trap) {
   std::fill(std::begin(trap->waits), std::end(trap->waits), 0);
 }
 
-// The destination of a context's prints.
-class PrintSink {
- public:
-  void Redirect(kdl_write_fn write, void* user);
-  // Writes the text. Returns 0, or the system's error code if some output was lost.
-  int Write(const std::string& text);
-
- private:
-  std::mutex mutex_;
-  kdl_write_fn write_ = nullptr;  // null for standard output
-  void* user_ = nullptr;
-};
-
 // The host callbacks for one launch. The object must not be moved while the launch runs.
 class LaunchHost {
  public:
@@ -49,9 +36,15 @@ class LaunchHost {
   const kdl_host& host() const { return host_; }
   // Sets the variant, which determines the locations of prints. Call this before the launch runs.
   void SetVariant(const kdl_variant& variant) { variant_ = &variant; }
-  // Returns an error if some of the launch's output was lost. Call this after the launch has run.
-  Error CheckPrinted() const;
-  void ForgetPrinted() { print_error_.store(0, std::memory_order_relaxed); }
+  bool has_printed() const { return has_printed_.load(std::memory_order_relaxed); }
+  // Passes on what the launch has printed, and returns `error`. If `error` is null but some of the output was
+  // lost, returns an error that says so. Call this without any lock, after the launch has run. Does not throw.
+  Error EndPrints(Error error);
+  // Prepares for another launch.
+  void ForgetPrints() {
+    has_printed_.store(false, std::memory_order_relaxed);
+    print_error_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   static void Print(kdl_core* core, std::int32_t location, std::int32_t count,
@@ -60,6 +53,7 @@ class LaunchHost {
   PrintSink& sink_;
   const kdl_variant* variant_ = nullptr;
   kdl_host host_;
+  std::atomic<bool> has_printed_ = false;
   std::atomic<int> print_error_ = 0;  // the error of the first print that failed
 };
 

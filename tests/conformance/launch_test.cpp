@@ -370,6 +370,66 @@ CONFORMANCE_TEST(Print) {
   CHECK(printed == "x is [1.5, -0.1, 3e+10], N is 3\n");
 }
 
+// Receives lines. The first one makes it launch a kernel that prints, on another queue, and wait for it.
+struct LaunchingReceiver {
+  const Bench& bench;
+  const Tensor& x;
+  std::vector<std::string> printed = {};
+  std::size_t lines_before = 0;  // number of lines before the second launch, and after it
+  std::size_t lines_after = 0;
+
+  static void Receive(void* user, const char* text, std::size_t bytes) {
+    auto& self = *static_cast<LaunchingReceiver*>(user);
+    self.printed.emplace_back(text, bytes);
+    if (self.printed.size() > 1) return;
+    self.lines_before = self.printed.size();
+    self.bench.device.queue(1).Launch("print", 2, {self.x}).Wait();
+    kdl_context_on_print(self.bench.context.get(), Receive, user);
+    self.lines_after = self.printed.size();
+  }
+};
+
+CONFORMANCE_TEST(ReceiversOfPrintsMayLaunchPrints) {
+  const Tensor x = bench.Upload<float>({1.5f}, "x");
+  LaunchingReceiver receiver{bench, x};
+  kdl_context_on_print(bench.context.get(), LaunchingReceiver::Receive, &receiver);
+  bench.queue.Launch("print", 2, {x}).Wait();
+  CHECK(receiver.lines_before == 1);
+  CHECK(receiver.lines_after == 1);  // only one call at a time
+  const std::string line = "x is [1.5], N is 1\n";
+  CHECK(receiver.printed == std::vector<std::string>{line, line});
+  kdl_context_on_print(bench.context.get(), nullptr, nullptr);
+}
+
+CONFORMANCE_TEST(PrintsOfSeveralThreadsArriveOneAtATime) {
+  struct Receiver {
+    int inside = 0;
+    int most_inside = 0;
+    int lines = 0;
+  } receiver;
+  const auto write = [](void* user, const char*, std::size_t) {
+    auto& self = *static_cast<Receiver*>(user);
+    self.most_inside = std::max(self.most_inside, ++self.inside);
+    std::this_thread::yield();
+    --self.inside;
+    ++self.lines;
+  };
+  kdl_context_on_print(bench.context.get(), write, &receiver);
+  constexpr int kThreads = 3;
+  constexpr int kLaunches = 20;
+  const Tensor x = bench.Upload<float>({1.5f}, "x");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("print", 2, {x}).Wait();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(receiver.lines == kThreads * kLaunches);
+  CHECK(receiver.most_inside == 1);
+  kdl_context_on_print(bench.context.get(), nullptr, nullptr);
+}
+
 // While this object exists, standard output fails as if the disk were full.
 class FullOutput {
  public:
