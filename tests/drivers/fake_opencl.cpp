@@ -81,6 +81,7 @@ struct Stub<name, Result(Arguments...)> {
         return status;
       }
     }
+    if constexpr (name == Name::BuildProgram) return Build(own, arguments...);
     const Result result = own(arguments...);
     if constexpr (name == Name::GetKernelWorkGroupInfo) TellWorkgroup(arguments...);
     if constexpr (name == Name::GetDeviceInfo) TellFacts(arguments...);
@@ -88,6 +89,14 @@ struct Stub<name, Result(Arguments...)> {
   }
 
  private:
+  // Builds a program with additional options, such as `-DKDL_WORKGROUPS`.
+  template <class Own, class... Rest>
+  static Result Build(Own own, ProgramId program, std::uint32_t count, const DeviceId* devices,
+                      const char* options, Rest... rest) {
+    std::string all = options != nullptr ? options : "";
+    if (const char* defines = std::getenv("FAKE_OPENCL_DEFINES")) all += std::string(" ") + defines;
+    return own(program, count, devices, all.c_str(), rest...);
+  }
   static void TellWorkgroup(KernelId, DeviceId, std::uint32_t what, std::size_t, void* value,
                             std::size_t*) {
     const std::lock_guard lock(mutex);

@@ -113,6 +113,34 @@ void WriteLaunchTensors(Writer& w) {
   });
 }
 
+/// Returns the innermost workgroup loop that contains the op, or null.
+const Op* WorkgroupLoopAround(const Op* op) {
+  const Op* around = op->parent_region()->parent();
+  while (around && !around->HasAttr(ir::AttrKey::Threads))
+    around = around->parent_region()->parent();
+  return around;
+}
+
+/// Returns the private buffers whose contents may differ between threads, because iterations of a workgroup
+/// loop write them. A buffer that each iteration creates anew is not one of them, because no other iteration
+/// reads what is in it.
+std::unordered_set<const ir::Value*> DifferingBuffers(const ir::Function& kernel) {
+  std::unordered_set<const ir::Value*> differing;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    for (size_t s = 0; s < op->info().operands.size(); ++s) {
+      if (op->info().operands[s].effect == ir::Effect::Read) continue;
+      for (const ir::Value* operand : op->Segment(s)) {
+        bool is_private = operand->type()->kind == ir::TypeKind::Buffer &&
+                          operand->type()->space != ir::Space::Workgroup && operand->def();
+        if (!is_private) continue;
+        const Op* loop = WorkgroupLoopAround(op);
+        if (loop && loop != WorkgroupLoopAround(operand->def())) differing.insert(operand);
+      }
+    }
+  });
+  return differing;
+}
+
 /// Allocates a buffer and writes its declaration.
 void WriteBuffer(Writer& w, const ir::Value* buffer) {
   ir::Type type = buffer->type();
@@ -122,14 +150,20 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
   WorkgroupPlace place = w.places.PlaceBuffer(buffer);
   std::string base = name;
   switch (place.space) {
-    case WorkgroupPlace::Space::Own:
-      w.Line("{} {}[{}];", element, name, SizeInBytes(type) / Bytes(type->scalar));
+    case WorkgroupPlace::Space::Own: {
+      int64_t count = SizeInBytes(type) / Bytes(type->scalar);
+      bool differs = w.differing.contains(buffer);
+      differs ? w.Line("{} {}[KDL_COPIES({})];", element, name, count)
+              : w.Line("{} {}[{}];", element, name, count);
+      if (differs) base = fmt::format("({} + KDL_COPY({}))", name, count);
       break;
+    }
     case WorkgroupPlace::Space::Workgroup:
       w.dialect.WriteWorkgroupMemory(w, name, type);
       break;
     case WorkgroupPlace::Space::GlobalOwn:
-      base = fmt::format("({} + kdl_thread)", name);
+      base =
+          fmt::format("({} + {})", name, w.differing.contains(buffer) ? "kdl_thread" : "kdl_own");
       for (std::string& stride : strides)
         stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
       [[fallthrough]];
@@ -198,12 +232,12 @@ class OpenClDialect final : public Dialect {
     w.places.ReserveWorkgroupMemory(kStops * static_cast<int64_t>(sizeof(int32_t)));
     w.Line("__local volatile int kdl_stopped[{}];", kStops);
     w.Line("int kdl_interval = 0;");
-    w.Line("if (kdl_thread < {}) kdl_stopped[kdl_thread] = 0;", kStops);
-    w.Line("barrier(CLK_LOCAL_MEM_FENCE);");
+    w.Line("KDL_THREADS_BELOW({}) kdl_stopped[kdl_thread] = 0;", kStops);
+    w.Line("KDL_BARRIER;");
   }
   std::string_view stop() const override { return " kdl_stopped[kdl_interval & 1] = 1;"; }
   void WriteBarrier(Writer& w) override {
-    w.Line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    w.Line("KDL_BARRIER;");
     if (w.tells) w.Line("if (kdl_stopped[kdl_interval++ & 1]) ok = going = 0;");
   }
 
@@ -259,13 +293,13 @@ class OpenClDialect final : public Dialect {
     }
     return fmt::format(
         "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n"
-        "__kernel __attribute__((reqd_work_group_size({0}, 1, 1)))\n"
+        "__kernel __attribute__((reqd_work_group_size(KDL_WORKGROUP({0}), 1, 1)))\n"
         "void {1}(__global const long* kdl_launch, __global uchar* kdl_memory, "
         "__global uchar* "
         "kdl_shared, __global long* kdl_record, __global long* kdl_prints{2}) {{\n"
         "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
         "  const long kdl_cores = kdl_launch[0];\n"
-        "  KDL_OWN long kdl_thread = get_local_id(0);\n"
+        "  const long kdl_thread = get_local_id(0);\n"
         "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n{4}}}\n",
         w.kernel.workgroup, w.code.entry, tensors, w.code.scratch_bytes, w.text,
         w.syncs ? "kdl_core" : "get_group_id(0)");
@@ -307,6 +341,8 @@ std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t wo
   WriteLaunchTensors(w);
   w.Line("int ok = 1, going = 1;");
   dialect.WriteStops(w);
+  if (w.syncs) w.Line("const long kdl_own = kdl_thread;");
+  w.differing = DifferingBuffers(kernel);
   WriteBuffers(w);
   WriteRegion(w, kernel.body);
   if (w.syncs) code.resumable = code.entry;

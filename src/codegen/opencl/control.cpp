@@ -50,78 +50,17 @@ void WriteRegion(Writer& w, const ir::Region* region, const std::vector<std::str
   --w.depth;
 }
 
-bool HaveMet(const Op* op) {
-  bool have_met = false;
-  for (const ir::Region* region : op->regions())
-    ir::Walk(region, [&](const Op* inner) { have_met |= inner->kind() == OpKind::Barrier; });
-  return have_met;
-}
-
-/// Writes an additional barrier if `op` contains barriers. The prelude explains why some drivers need it.
-void MeetOnceMore(Writer& w, const Op* op) {
-  if (HaveMet(op)) w.Line("KDL_MEET;");
-}
-
-/// Returns whether an op with regions, or a barrier, follows `op` in its region. If not, no barrier is needed
-/// directly after `op`, because the one at the region's end is enough.
-bool MoreFollows(const Op* op) {
-  for (const Op* next = op->next(); next; next = next->next()) {
-    if (!next->regions().empty() || next->kind() == OpKind::Barrier) return true;
-  }
-  return false;
-}
-
-/// Returns whether the `if` belongs to the dispatch of a state machine, created by
-/// lower-stages-to-state-machine. The condition of such an `if` compares the state number, which each
-/// iteration of a `while` loop loads first.
-bool ChoosesStep(const Op* op) {
-  const Op* condition = op->operand(0)->def();
-  const Op* iterations = op->parent_region()->parent();
-  while (iterations && iterations->kind() == OpKind::If)
-    iterations = iterations->parent_region()->parent();
-  return iterations && iterations->kind() == OpKind::While && condition &&
-         condition->kind() == OpKind::Lt &&
-         condition->operand(0)->def() == iterations->region()->first();
-}
-
-/// Writes an `if` that contains barriers. All threads take the same branch.
-void WriteUniformIf(Writer& w, const Op* op, const std::vector<std::string>& results,
-                    bool has_other_way) {
-  w.Line("KDL_UNIFORM_IF ({}) {{", w.Get(op->operand(0)));
-  WriteRegion(w, op->region(0), results);
-  w.Line("}}");
-  if (!has_other_way) return;
-  w.Line("KDL_MEET;");
-  w.Line("KDL_UNIFORM_IF (!{}) {{", w.Get(op->operand(0)));
-  WriteRegion(w, op->region(1), results);
-  w.Line("}}");
-}
-
 void WriteIf(Writer& w, const Op* op) {
   std::vector<std::string> results;
   for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
-  bool has_other_way = op->region(1)->first() != op->region(1)->terminator() || !results.empty();
-  if (HaveMet(op) && !(has_other_way && ChoosesStep(op))) {
-    WriteUniformIf(w, op, results, has_other_way);
-  } else {
-    w.Line("if ({}) {{", w.Get(op->operand(0)));
-    WriteRegion(w, op->region(0), results);
-    if (has_other_way) {
-      w.Line("}} else {{");
-      WriteRegion(w, op->region(1), results);
-    }
-    w.Line("}}");
+  w.Line("if ({}) {{", w.Get(op->operand(0)));
+  WriteRegion(w, op->region(0), results);
+  if (op->region(1)->first() != op->region(1)->terminator() || !results.empty()) {
+    w.Line("}} else {{");
+    WriteRegion(w, op->region(1), results);
   }
-  if (MoreFollows(op)) MeetOnceMore(w, op);
+  w.Line("}}");
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
-}
-
-/// Writes the body of a loop that all threads execute together.
-void WriteIteration(Writer& w, const Op* op, const std::vector<std::string>& carried) {
-  WriteRegion(w, op->region(), carried);
-  ++w.depth;
-  MeetOnceMore(w, op);
-  --w.depth;
 }
 
 std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, size_t first,
@@ -135,37 +74,37 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
   return carried;
 }
 
+void WriteThreadsRegion(Writer& w, const Op* op) {
+  w.in_workgroup = true;
+  WriteRegion(w, op->region(), {});
+  w.in_workgroup = false;
+}
+
 /// Writes a loop whose iterations are distributed to the threads. All threads execute the same number of
 /// iterations of the C loop, since drivers keep threads in step. If an index is beyond the end, the thread
 /// does nothing.
 void WriteWorkgroupLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
   if (std::optional<int64_t> iterations = OneIterationOf(w.kernel, op)) {
-    w.Line("const long {} = kdl_thread;", index);
-    *iterations == w.kernel.workgroup ? w.Line("{{")
-                                      : w.Line("if ({} < {}) {{", index, *iterations);
-    w.in_workgroup = true;
-    WriteRegion(w, op->region(), {});
-    w.in_workgroup = false;
+    *iterations == w.kernel.workgroup ? w.Line("KDL_ALL_THREADS {{")
+                                      : w.Line("KDL_THREADS_BELOW({}) {{", *iterations);
+    w.Line("  const long {} = kdl_thread;", index);
+    WriteThreadsRegion(w, op);
     w.Line("}}");
-    w.Line("KDL_MEET;");
     return;
   }
   std::string first = w.NewName(nullptr);
   std::string_view hi = w.Get(loop.hi());
   std::string_view step = w.Get(loop.step());
-  w.Line("for (long {0} = {1}; {0} < {2}; {0} += KDL_WORKERS * {3}) {{", first, w.Get(loop.lo()),
-         hi, step);
+  w.Line("for (long {0} = {1}; {0} < {2}; {0} += KDL_WORKERS * {3}) KDL_ALL_THREADS {{", first,
+         w.Get(loop.lo()), hi, step);
   w.Line("  const long {} = {} + kdl_thread * {};", index, first, step);
   w.Line("  if ({} < {}) {{", index, hi);
   ++w.depth;
-  w.in_workgroup = true;
-  WriteRegion(w, op->region(), {});
-  w.in_workgroup = false;
+  WriteThreadsRegion(w, op);
   --w.depth;
   w.Line("  }}");
   w.Line("}}");
-  w.Line("KDL_MEET;");
 }
 
 void WriteLoop(Writer& w, const Op* op) {
@@ -191,7 +130,7 @@ void WriteLoop(Writer& w, const Op* op) {
     w.Line("for (long {0} = {1}; {2} > 0; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{", name,
            lo, iterations, step);
   }
-  WriteIteration(w, op, carried);
+  WriteRegion(w, op->region(), carried);
   // A stopped thread reads zeros. It must leave the loop, because the value for which it waits may never
   // appear.
   if (op->HasAttr(AttrKey::Breaks))
@@ -224,7 +163,7 @@ void WriteWhile(Writer& w, const Op* op) {
   if (w.syncs && !w.in_workgroup && IsOfParts(op)) return WritePart(w, op);
   std::vector<std::string> carried = DeclareCarried(w, op->region(), 0, op->operands(), op);
   w.Line("while ({}{}) {{", carried[0], w.traps ? fmt::format(" && {}", w.live()) : "");
-  WriteIteration(w, op, carried);
+  WriteRegion(w, op->region(), carried);
   w.Line("}}");
 }
 

@@ -232,6 +232,8 @@ void WriteBufferLoad(Writer& w, const Op* op) {
 
 void WriteBufferStore(Writer& w, const Op* op) {
   ir::BufferStoreOp store(const_cast<Op*>(op));
+  // Outside of workgroup loops, each thread writes its own copy.
+  if (!w.in_workgroup && w.differing.contains(store.buffer())) w.Line("KDL_ALL_THREADS");
   WriteStored(w, BufferElement(w, store.buffer(), store.index()), store.value());
 }
 

@@ -25,25 +25,25 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #endif
 
-// Workarounds for PoCL 3.1:
-// - It merges branches on the thread index across barriers, and drops the body of the second branch. The index is therefore
-//   volatile (KDL_OWN), so that each use reads it again.
-// - If two workgroup loops lie between the same pair of barriers, it drops the condition of the second loop. The same happens
-//   between the last barrier in a loop and the end of that loop. An extra barrier (KDL_MEET) therefore follows each workgroup
-//   loop, and ends each iteration or branch that contains a barrier.
-// - After a branch that contains a barrier, it duplicates the rest of the kernel or of the iteration. If neither side of the
-//   branch is empty, it drops iterations of per-thread loops in the duplicated code. Each side of such a branch is therefore
-//   a loop of at most one iteration, and `volatile` hides that bound (KDL_UNIFORM_IF). The dispatch of a state machine
-//   (targets/simt/lower_stages_to_state_machine.cpp) stays an ordinary branch: little code follows it, and it would take
-//   several times as long to compile as loops.
-#ifdef POCL_DEVICE_ADDRESS_BITS
-#define KDL_OWN volatile
-#define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
-#define KDL_UNIFORM_IF(C) for (volatile int kdl_once = (C); kdl_once; kdl_once = 0)
+// On a GPU, the threads of a workgroup run the kernel at the same time. PoCL instead splits the kernel at its barriers, and runs
+// each part in a loop over the threads. PoCL 3.1 does so wrongly if barriers are in branches and loops (it loses conditions), and
+// its time grows exponentially with the number of barriers. On PoCL, a workgroup therefore has a single thread, and the kernel
+// contains the loops: KDL_ALL_THREADS and KDL_THREADS_BELOW set kdl_thread to the number of each thread. Outside of these loops,
+// all threads would do the same. So there are no barriers, and a variable of which each thread has its own becomes an array.
+#if defined(POCL_DEVICE_ADDRESS_BITS) && !defined(KDL_WORKGROUPS)
+#define KDL_WORKGROUP(N) 1
+#define KDL_THREADS_BELOW(N) for (long kdl_thread = 0; kdl_thread < (N); ++kdl_thread)
+#define KDL_ALL_THREADS KDL_THREADS_BELOW(KDL_WORKERS)
+#define KDL_BARRIER
+#define KDL_COPIES(N) ((N) * KDL_WORKERS)
+#define KDL_COPY(N) (kdl_thread * (N))
 #else
-#define KDL_OWN const
-#define KDL_MEET
-#define KDL_UNIFORM_IF(C) if (C)
+#define KDL_WORKGROUP(N) N
+#define KDL_THREADS_BELOW(N) if (kdl_thread < (N))
+#define KDL_ALL_THREADS
+#define KDL_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define KDL_COPIES(N) (N)
+#define KDL_COPY(N) 0
 #endif
 
 #ifndef KDL_ZERO

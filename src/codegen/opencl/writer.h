@@ -60,6 +60,9 @@ struct Writer {
   std::unordered_map<const ir::Value*, std::string> values = {};
   std::unordered_map<const ir::Value*, Memory> memories = {};
   std::unordered_set<std::string> taken = {};
+  /// Private buffers that differ between threads. If one thread of the device runs all threads of the workgroup,
+  /// there is a copy for each of them.
+  std::unordered_set<const ir::Value*> differing = {};
   bool syncs = false;         ///< whether there are grid-wide barriers; a call executes one part
   bool traps = false;         ///< whether an op may stop a thread; stopped threads access no memory
   bool tells = false;         ///< whether all threads learn of a stop at the next barrier
