@@ -224,6 +224,8 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   if (options.command != Command::Explain || options.help) return;
   if (is_report && !options.tiles && !options.perf && !options.kernel.empty())
     diagnostics.Report(diag::OptionNeedsOption, {}, "--kernel", "--tiles");
+  if ((options.tiles || options.copies) && !options.html.empty())
+    diagnostics.Report(diag::OptionNeedsOption, {}, "--html", "--workspace, --placement or --perf");
   if (is_report) return;
   for (const po::option& option : given) {
     const OptionInfo* info = FindOption(option.string_key);
