@@ -142,7 +142,7 @@ class Kernels(Layers):
         if self.chance(0.15):
             body.append(self.update(scope))
         if self.chance(0.1):
-            body.append(self.reduce_over_blocks(scope, dealt))
+            body += [self.reduce_over_blocks(scope, dealt) for _ in range(self.pick([1, 1, 2, 5]))]
         body += [self.output(scope, dealt) for _ in range(self.random.choice([1, 1, 2]))]
         if self.alone and self.chance(0.2):
             body.append(self.spread(scope, dealt))

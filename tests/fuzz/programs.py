@@ -131,6 +131,8 @@ def driver_lines(source, way):
 
 def check(folder, seed, options):
     kernel = File(seed)
+    if options.holding and not kernel.shows[options.holding]:
+        return None
     source = folder / f"k{seed}.kdl"
     source.write_text(str(kernel.tree))
     ops, edges = collections.Counter(), collections.Counter()
@@ -206,6 +208,7 @@ def main():
     parser.add_argument("--build", action="store_true", help="with --target: builds them only, which needs no device")
     parser.add_argument("--most-lines", type=int, help="with --target opencl: kernels of more lines of OpenCL C are passed over")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
+    parser.add_argument("--holding", help="passes over files without this construct, one of those that --coverage lists")
     parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
     options = parser.parse_args()
     if options.most_lines and options.target != "opencl":
@@ -221,8 +224,10 @@ def main():
         seed, last = options.first, options.first + options.kernels
         while (time.monotonic() < end) if end else seed < last:
             batch = range(seed, seed + 64 if end else min(seed + 64, last))
-            for what, shown, some_ops, some_edges in pool.map(
-                    lambda s: check(pathlib.Path(folder), s, options), batch):
+            for checked in pool.map(lambda s: check(pathlib.Path(folder), s, options), batch):
+                if checked is None:
+                    continue
+                what, shown, some_ops, some_edges = checked
                 results[what] += 1
                 shows.update(shown)
                 ops.update(some_ops)

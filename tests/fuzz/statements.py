@@ -156,9 +156,9 @@ class Statements(Expressions, Functions):
 
     # Loops and branches.
 
-    def binder(self, scope, dim, blocked, parts=False):
+    def binder(self, scope, dim, blocked, parts=False, data=False):
         """Generates a loop variable for the dimension. With `parts`, it may cover only a part of the
-        dimension."""
+        dimension, and with `data`, the part may depend on values in scope."""
         extent = self.block_size() if blocked else ""
         if blocked and parts and self.chance(0.08) and all(r.extent != LONG for r in scope.blocked()):
             self.shows["long block"] += 1
@@ -175,6 +175,10 @@ class Statements(Expressions, Functions):
             bounds = f"{low}..{high}"
             range_ = Range(range_.name, dim, blocked, extent=range_.extent, whole=False, room=room * (high not in inside))
             self.shows["loop over a part"] += 1
+        elif data and self.chance(0.2):
+            bounds = "..".join(self.bound_of_data(scope, dim) for _ in range(2))
+            range_ = Range(range_.name, dim, blocked, extent=range_.extent, whole=False)
+            self.shows["loop with bounds from data"] += 1
         elif parts and not blocked and self.chance(0.3):
             step = f" step {self.pick([2, 3, 7])}"
             range_ = Range(range_.name, dim, blocked, whole=False)
@@ -182,6 +186,10 @@ class Statements(Expressions, Functions):
         scope.ranges.append(range_)
         self.shows["range" if blocked else "scalar binder"] += 1
         return f"{range_.name} in {bounds}" + (f" by {range_.extent}" if blocked else step)
+
+    def bound_of_data(self, scope, dim):
+        """Generates a bound of a loop, from 0 to the size of the dimension, that depends on values in scope."""
+        return str(text("clamp(", self.expression("i64", frozenset(), scope, 2), f", 0, {dim})"))
 
     def hint(self, *hints):
         """Generates a hint, which only affects speed."""
@@ -205,7 +213,7 @@ class Statements(Expressions, Functions):
             return self.let(scope)
         inner = Scope(scope)
         inner.in_loop = True
-        head = self.binder(inner, dim, self.chance(0.7), parts=True) + self.hint("@unroll", "@pipelined(2)")
+        head = self.binder(inner, dim, self.chance(0.7), parts=True, data=True) + self.hint("@unroll", "@pipelined(2)")
         self.shows["for"] += 1
         return text(f"for {head} {{\n", self.block(inner, depth), "}\n")
 

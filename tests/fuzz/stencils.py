@@ -41,6 +41,7 @@ class Stencil:
         taps = tuple(str(size) for _, size in self.windows) or ("4",)
         self.steps = [] if fused else [f"v{n}" for n in range(self.pick([0, 0, 1, 1, 2]))]
         self.lengths = {}
+        self.is_fused = like is not None  # a tensor from another kernel of the `fuse` is only read at sums of ranges
         self.uses_far = False  # whether indices use `far`, a number near the end of i64
         self.result = Tensor("y", self.type, dims, "out" if fused else self.pick(["out", "out", "inout"]))
         self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.pick([self.type, self.computed()]), taps, "in"), self.result]
@@ -122,12 +123,12 @@ class Stencil:
         """Generates the index of a neighbor along a range. Returns it, and whether it may be out of bounds."""
         step = self.random.randint(-3, 3)
         offset = "" if step == 0 else f" {'+-'[step < 0]} {abs(step)}"
-        if self.chance(0.2):
+        if not self.is_fused and self.chance(0.2):
             return self.quotient(range_, over, offset)
         if self.chance(0.8 if over else 0.6):
             return f"{range_.name}{f' + {over}' if over else ''}{offset}", step != 0 or over is not None
         moved, last = f"iota({range_.name}){f' + iota({over})' if over else ''}{offset}", f"{range_.size} - 1"
-        if self.chance(0.2):
+        if not self.is_fused and self.chance(0.2):
             self.uses_far = True
             self.generator.shows["clamp of sums that wrap around"] += 1
             return f"clamp({moved} + far, far - 1, far + {range_.size}) - far", True
