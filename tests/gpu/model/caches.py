@@ -1,0 +1,105 @@
+"""Memory as one multiprocessor sees it: its first-level cache, its share of the second level and of memory's
+rate. Each is a queue: a request starts when those before it are done."""
+
+import collections
+import math
+
+from .memory import LINE, PLACE_BITS, SECTOR
+
+SMALL = 16 << 20  # tensors of at most these bytes stay in the second level
+ALL_SECTORS = 15
+COUNT = [bin(bits).count("1") for bits in range(16)]
+
+
+class Cache:
+    """A cache of lines, whose least recently used line goes first: line -> [sectors, when they arrive]."""
+
+    def __init__(self, size):
+        self.most = max(1, int(size) // LINE)
+        self.lines = collections.OrderedDict()
+
+    def find(self, line):
+        entry = self.lines.get(line)
+        if entry is None:
+            entry = self.lines[line] = [0, 0.0]
+            if len(self.lines) > self.most:
+                self.lines.popitem(last=False)
+        else:
+            self.lines.move_to_end(line)
+        return entry
+
+
+class MemorySystem:
+    def __init__(self, machine, tensors, shared_bytes, cores):
+        self.machine = machine
+        self.first = Cache(machine.first_level_bytes - shared_bytes)
+        self.second = Cache(machine.second_level_bytes / machine.processors)
+        self.written = Cache(machine.second_level_bytes / machine.processors)
+        self.small = {n + 1 for n, tensor in enumerate(tensors) if tensor.bytes <= SMALL}
+        self.tile_share = 1 / math.sqrt(min(cores, machine.processors))
+        self.port = self.memory = 0.0  # when the port to the second level and memory are free
+        self.units = 0.0               # when loads and stores can begin
+        self.sector_s = SECTOR / machine.second_level_rate
+        self.memory_s = SECTOR / machine.memory_rate
+        self.from_memory = self.to_memory = self.from_second = 0
+
+    def load(self, now, access, warp):
+        """Returns when a load's values are there."""
+        begin = self.units = max(self.units, now) + access.wavefronts[warp]
+        done = begin + self.machine.first_level_latency
+        for at in range(access.starts[warp], access.starts[warp + 1]):
+            done = max(done, self.load_line(begin, access.lines[at], access.sectors[at], self.first))
+        return done
+
+    def load_line(self, begin, line, sectors, cache):
+        entry = cache.find(line) if cache else [0, 0.0]
+        missing = sectors & ~entry[0]
+        if not missing:
+            return entry[1]
+        count = COUNT[missing]
+        self.port = max(self.port, begin) + count * self.sector_s
+        self.from_second += count
+        arrives = self.port + self.machine.second_level_latency
+        if line >> PLACE_BITS - 7 not in self.small:
+            second = self.second.find(line)
+            beyond = COUNT[missing & ~second[0]]
+            if beyond:
+                second[0] |= missing
+                self.memory = max(self.memory, begin) + beyond * self.memory_s
+                self.from_memory += beyond
+                arrives = max(arrives, self.memory + self.machine.memory_latency)
+        entry[0] |= missing
+        entry[1] = max(entry[1], arrives)
+        return entry[1]
+
+    def store(self, now, access, warp):
+        """Returns when the warp's registers are read. Stores wait if too many are under way."""
+        begin = self.units = max(self.units, now, self.port - self.machine.store_queue, self.memory - self.machine.store_queue) + access.wavefronts[warp]
+        partial, count = access.partial[warp], 0
+        for at in range(access.starts[warp], access.starts[warp + 1]):
+            line, sectors = access.lines[at], access.sectors[at]
+            count += COUNT[sectors]
+            entry = self.written.find(line)
+            beyond = COUNT[sectors & ~entry[0]]
+            if beyond:
+                entry[0] |= sectors
+                self.memory = max(self.memory, begin) + beyond * self.memory_s
+                self.to_memory += beyond
+        self.port = max(self.port, begin) + (count - partial) * self.sector_s + partial * self.machine.partial_store
+        return begin + 10
+
+    def tile(self, now, size, tensor):
+        """Returns when a tile has arrived. Other multiprocessors read the same tiles of large tensors."""
+        self.port = max(self.port, now) + size / self.machine.second_level_rate
+        self.from_second += size // SECTOR
+        arrives = self.port + self.machine.second_level_latency
+        if tensor + 1 not in self.small:
+            part = size * self.tile_share
+            self.memory = max(self.memory, now) + part / self.machine.memory_rate
+            self.from_memory += int(part / SECTOR)
+            arrives = max(arrives, self.memory + self.machine.memory_latency)
+        return arrives + self.machine.tile_latency
+
+    def shared(self, now, cycles):
+        self.units = max(self.units, now) + cycles
+        return self.units
