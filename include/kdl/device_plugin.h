@@ -208,6 +208,11 @@ typedef struct kdl_device_ops {
    * nothing to reserve; they are absent in older versions of the struct. */
   kdl_error* (*prepare)(void* device, const kdl_launch_request* request, void** prepared);
   void (*discard)(void* device, void* prepared);
+  /* Returns the number of cores for launches of this variant that state none (KDL_CORES_AUTO), or 0 for
+   * kdl_device_facts.cores. `module` is the result of `load` for the variant's image. Called only for
+   * variants with `busy_cores`, whose results must not depend on the number. NULL if all kernels use the same
+   * number; absent in older versions of the struct. */
+  int64_t (*cores)(void* device, void* module, const kdl_variant* variant);
 } kdl_device_ops;
 
 /* Registers a kind of device with the context. The structs are copied; a kind that already exists is

@@ -59,8 +59,8 @@ void kdl_timeline_free(kdl_timeline* timeline);
  * compute from sizes fits in 64 bits. */
 #define KDL_LARGEST_SIZE INT64_C(0x7ffffffffff)
 
-/* The core_num that means "as many as the device runs at once". Any other value below 1, or above
- * KDL_LARGEST_SIZE, is an error. */
+/* The core_num that means "as many as the device runs at once". A device may choose this number for each
+ * kernel (kdl_device_ops.cores). Any other value below 1, or above KDL_LARGEST_SIZE, is an error. */
 #define KDL_CORES_AUTO INT64_MIN
 
 /* An argument. For a tensor parameter, `array` is set. For a scalar parameter, the low bytes of `bits`

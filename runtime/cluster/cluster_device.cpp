@@ -372,7 +372,8 @@ constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops
           .counts = Counts,
           .properties = nullptr,
           .prepare = nullptr,
-          .discard = nullptr};
+          .discard = nullptr,
+          .cores = nullptr};
 }
 
 }  // namespace

@@ -129,6 +129,19 @@ Error CheckCores(std::int64_t core_num) {
                  " cores");
 }
 
+// Computes the number of cores of a launch that states none. Callers may have allocated the workspace for the
+// number of the device's facts (see kdl_device_instances), so kernels that need one do not use more cores.
+Error ChooseCores(Device& device, const Candidate& candidate, std::int64_t* core_num) {
+  const kdl_variant& variant = *candidate.variant;
+  *core_num = device.facts().cores;
+  if (device.ops().cores == nullptr || variant.busy_cores == nullptr) return nullptr;
+  void* module = nullptr;
+  KDL_RETURN_IF_ERROR(device.FindModule(*candidate.image, &module));
+  const std::int64_t chosen = device.ops().cores(device.state(), module, &variant);
+  if (chosen > 0 && (variant.footprint_bytes == 0 || chosen < *core_num)) *core_num = chosen;
+  return nullptr;
+}
+
 }  // namespace
 
 std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
@@ -155,7 +168,8 @@ std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
 
 Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
-  if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
+  if (core_num == KDL_CORES_AUTO)
+    KDL_RETURN_IF_ERROR(ChooseCores(device, binding->candidate, &core_num));
   KDL_RETURN_IF_ERROR(CheckCores(core_num));
   KDL_RETURN_IF_ERROR(BindSizes(variant, binding));
   KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));

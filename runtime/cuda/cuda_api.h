@@ -146,6 +146,7 @@ struct CopyPeer {
   X(ModuleGetGlobal_v2, (Address*, std::size_t*, ModuleId, const char*))                    \
   X(FuncGetAttribute, (int*, int, FunctionId))                                              \
   X(FuncSetAttribute, (FunctionId, int, int))                                               \
+  X(OccupancyMaxActiveBlocksPerMultiprocessor, (int*, FunctionId, int, std::size_t))        \
   X(LaunchKernel, (FunctionId, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
                    unsigned, StreamId, void**, void**))                                     \
   X(GetErrorName, (Status, const char**))                                                   \

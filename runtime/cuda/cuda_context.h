@@ -25,6 +25,7 @@ struct CudaDevice {
   std::string name;
   std::string arch;  // the architecture levels that the device can run, best first
   std::string level;
+  int multiprocessors = 1;
   MemoryPool pool;  // memory for launches
   mutable LostDevice lost;
   KernelClock clock;

@@ -1,5 +1,6 @@
 #include "cuda/cuda_device.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,7 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
   const int level = 10 * device->Attribute(cu::kMajor) + device->Attribute(cu::kMinor);
   device->arch = CudaArchsOf(level);
   device->level = Concat(level / 10, ".", level % 10);
+  device->multiprocessors = std::max(device->Attribute(cu::kMultiprocessors), 1);
   if (device->arch.empty()) {
     return Fail(KDL_ERROR_NOT_FOUND, "cuda[", ordinal, "], ", device->name,
                 ", has compute capability ", device->level, "; 8.0 or later is needed");
@@ -82,7 +84,8 @@ const kdl_device_ops& CudaDeviceOps() {
                                       .counts = Counts,
                                       .properties = CudaProperties,
                                       .prepare = nullptr,
-                                      .discard = nullptr};
+                                      .discard = nullptr,
+                                      .cores = CudaCoresOf};
   return kOps;
 }
 

@@ -25,13 +25,12 @@ std::string CudaArchsOf(int level) {
 
 void CudaFacts(void* device, kdl_device_facts* facts) {
   const CudaDevice& cuda = CudaDevice::FromHandle(device);
-  constexpr std::int64_t kCoresAtOnce =
-      // The number of cores per multiprocessor. It is more than one, so that some cores run while
-      // others wait for memory.
-      8;
+  // The number of cores per multiprocessor, for programs that compute with it and for kernels whose results
+  // depend on it. All other launches use the number that fits the kernel (CudaCoresOf).
+  constexpr std::int64_t kCoresAtOnce = 8;
   *facts = {.size = sizeof *facts,
             .version = KDL_PLUGIN_VERSION,
-            .cores = std::max(cuda.Attribute(cu::kMultiprocessors), 1) * kCoresAtOnce,
+            .cores = cuda.multiprocessors * kCoresAtOnce,
             .resident = 0,
             .memory_bytes = cuda.TotalBytes(),
             .exact = 1,

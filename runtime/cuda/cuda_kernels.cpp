@@ -1,5 +1,6 @@
 #include "cuda/cuda_kernels.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace kdl::runtime {
@@ -27,7 +28,7 @@ Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaM
 
 // Reads the kernel's requirements for launches (see workgroup_abi.h) from its PTX module, if the module
 // contains any.
-Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
+Error ReadNeeds(CudaDevice& cuda, cu::ModuleId module, const char* name,
                 std::vector<std::int64_t>* needs) {
   cu::Address address = 0;
   std::size_t bytes = 0;
@@ -35,6 +36,8 @@ Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, con
       cuda.api.ModuleGetGlobal_v2(&address, &bytes, module, Concat(name, "_launch").c_str());
   if (status == cu::kNotFound) return nullptr;
   needs->resize(bytes / sizeof(std::int64_t));
+  const CudaWork work(cuda);
+  if (status == cu::kSuccess) status = work.status();
   if (status == cu::kSuccess) {
     status = work.Copy(
         {DeviceSide(reinterpret_cast<const void*>(address)), HostSide(needs->data()), bytes, 1});
@@ -57,21 +60,29 @@ Error ReserveWorkgroupMemory(CudaDevice& cuda, const char* name, const CudaKerne
   return status == cu::kSuccess ? nullptr : cuda.Failed("asking for shared memory", status);
 }
 
-Error MakeKernel(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
-                 CudaKernel* kernel) {
-  cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
-  if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
-  // The workgroup size of the kernel is declared in PTX as the maximum number of threads per block.
-  status = cuda.api.FuncGetAttribute(&kernel->threads, cu::kMostThreads, kernel->function);
-  if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
+Error TakeNeeds(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKernel* kernel) {
   std::vector<std::int64_t> needs;
-  KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
+  KDL_RETURN_IF_ERROR(ReadNeeds(cuda, module, name, &needs));
   if (needs.empty()) return nullptr;
   kernel->workgroup_bytes = needs[0];
   constexpr std::size_t kNumbers = 5;  // number of values for each tensor map
   for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
     kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
   return ReserveWorkgroupMemory(cuda, name, *kernel);
+}
+
+Error MakeKernel(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKernel* kernel) {
+  cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
+  if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
+  // The workgroup size of the kernel is declared in PTX as the maximum number of threads per block.
+  status = cuda.api.FuncGetAttribute(&kernel->threads, cu::kMostThreads, kernel->function);
+  if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
+  KDL_RETURN_IF_ERROR(TakeNeeds(cuda, module, name, kernel));
+  status = cuda.api.OccupancyMaxActiveBlocksPerMultiprocessor(
+      &kernel->resident, kernel->function, kernel->threads,
+      static_cast<std::size_t>(kernel->workgroup_bytes));
+  if (status != cu::kSuccess) return cuda.Failed("asking how many blocks fit", status);
+  return nullptr;
 }
 
 }  // namespace
@@ -91,17 +102,27 @@ void UnloadCudaModule(void* device, void* loaded) {
   cuda.api.ModuleUnload(module->id);
 }
 
-Error FindCudaKernel(CudaDevice& cuda, const CudaWork& work, CudaModule& module, const char* name,
+Error FindCudaKernel(CudaDevice& cuda, CudaModule& module, const kdl_variant& variant,
                      const CudaKernel** kernel) {
   const std::lock_guard lock(module.mutex);
-  auto known = module.kernels.find(name);
+  auto known = module.kernels.find(&variant);
   if (known == module.kernels.end()) {
+    const CurrentContext current(cuda.api, cuda.context);
     CudaKernel made;
-    KDL_RETURN_IF_ERROR(MakeKernel(cuda, work, module.id, name, &made));
-    known = module.kernels.emplace(name, made).first;
+    KDL_RETURN_IF_ERROR(MakeKernel(cuda, module.id, variant.symbol, &made));
+    known = module.kernels.emplace(&variant, std::move(made)).first;
   }
   *kernel = &known->second;
   return nullptr;
+}
+
+std::int64_t CudaCoresOf(void* device, void* module, const kdl_variant* variant) {
+  CudaDevice& cuda = CudaDevice::FromHandle(device);
+  const CudaKernel* kernel = nullptr;
+  if (cuda.lost.Told() != nullptr) return 0;
+  if (FindCudaKernel(cuda, *static_cast<CudaModule*>(module), *variant, &kernel) != nullptr)
+    return 0;
+  return std::int64_t{cuda.multiprocessors} * std::max(kernel->resident, 1);
 }
 
 }  // namespace kdl::runtime

@@ -27,8 +27,8 @@ class Launcher final : public WorkgroupDriver {
 
   Error Open() {
     if (work_.status() != cu::kSuccess) return cuda_.Failed("creating a stream", work_.status());
-    KDL_RETURN_IF_ERROR(FindCudaKernel(cuda_, work_, *static_cast<CudaModule*>(request_.module),
-                                       request_.variant->symbol, &kernel_));
+    KDL_RETURN_IF_ERROR(FindCudaKernel(cuda_, *static_cast<CudaModule*>(request_.module),
+                                       *request_.variant, &kernel_));
     MakeMaps();
     MakeEvents();
     return nullptr;

@@ -291,7 +291,8 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .counts = nullptr,
                                           .properties = nullptr,
                                           .prepare = nullptr,
-                                          .discard = nullptr};
+                                          .discard = nullptr,
+                                          .cores = nullptr};
   return kOps;
 }
 

@@ -230,7 +230,8 @@ const kdl_device_ops& HostDeviceOps() {
                                           .counts = nullptr,
                                           .properties = nullptr,
                                           .prepare = Prepare,
-                                          .discard = Discard};
+                                          .discard = Discard,
+                                          .cores = nullptr};
   return kOps;
 }
 

@@ -125,7 +125,8 @@ const kdl_device_ops& OpenclDeviceOps() {
                                       .counts = Counts,
                                       .properties = OpenclProperties,
                                       .prepare = nullptr,
-                                      .discard = nullptr};
+                                      .discard = nullptr,
+                                      .cores = nullptr};
   return kOps;
 }
 

@@ -191,7 +191,8 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .counts = nullptr,
                                  .properties = nullptr,
                                  .prepare = nullptr,
-                                 .discard = nullptr};
+                                 .discard = nullptr,
+                                 .cores = nullptr};
 
 }  // namespace
 

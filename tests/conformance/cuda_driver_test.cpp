@@ -67,6 +67,8 @@ TEST_CASE("CUDA: each failure of the driver is reported, and nothing leaks") {
       {"cuModuleLoadDataEx", kInvalidPtx, KDL_ERROR_DEVICE,
        "the driver of no GPU 0 rejects the kernels of module 'suite'"},
       {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE, "loading module suite failed"},
+      {"cuOccupancyMaxActiveBlocksPerMultiprocessor", kIllegalAddress, KDL_ERROR_DEVICE,
+       "asking how many blocks fit failed: CUDA_ERROR"},
       {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "creating a stream"},
       {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE,
        "writing the arguments of a launch"},

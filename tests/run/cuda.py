@@ -226,10 +226,50 @@ def wide_pipes(target):
                 "--pipes", "buffered", "--core-num", "3"], "y")
 
 
+# A kernel with little data per thread, a product, and a kernel whose result depends on the number of cores.
+GRIDS = """
+export kernel twice(x: in f32[N], y: out f32[N]) { spmd for i in N by 512 { y[i] = 2.0 * x[i]; } }
+export kernel product(a: in bf16[M, K], b: in bf16[N, K], c: out f32[M, N]) {
+    spmd for i in M by 128, j in N by 256 {
+        var acc: f32[i, j] = 0;
+        for k in K by 64 { acc += dot(a[i, k], b[j, k] over k); }
+        c[i, j] = acc;
+    }
+}
+export kernel counted(x: in f32[N], y: out f32[N], cores: out i64[1]) {
+    spmd for i in N by 512 { y[i] = x[i]; }
+    if core_id == 0 { cores[0] = core_num; }
+}
+export kernel scaled(x: in f32[N], y: out f32[N]) {
+    let cores = core_num as f32;
+    spmd for i in N by 512 { y[i] = cores * x[i]; }
+}
+"""
+
+
+def grids():
+    """Checks the number of blocks of launches that state none: as many as the driver's 4 multiprocessors run
+    at once, but a fixed number if results depend on it."""
+    long = ["--set", "N=100000", "--arg", "x=random:1"]
+    large = ["--set", "M=900", "--set", "N=1000", "--set", "K=64", "--arg", "a=random:1", "--arg", "b=random:2"]
+    rows = [("twice", long, 4 * 16), ("product", large, 4), ("counted", long, 32), ("scaled", long, 32),
+            ("twice", [*long, "--core-num", "100"], 100), ("twice", ["--set", "N=1025", "--arg", "x=random:1"], 3)]
+    with tempfile.TemporaryDirectory() as folder:
+        file, calls = (pathlib.Path(folder) / name for name in ["grids.kdl", "calls"])
+        file.write_text(GRIDS)
+        for kernel, given, expected in rows:
+            calls.unlink(missing_ok=True)
+            done = teams.kernelc("run", file, "--kernel", kernel, "--target", "cuda?isa=sm_90a", "--verify", *given,
+                                 environment={"FAKE_CUDA_CALLS": str(calls)})
+            checks.expect(f"{kernel} is right on {expected} blocks", EQUAL in done.stdout, done.stdout + done.stderr)
+            launches = [line for line in calls.read_text().splitlines() if line.startswith("cuLaunchKernel")]
+            checks.expect(f"{kernel} has {expected} blocks", [line.split()[1:] for line in launches] == [[str(expected)]], str(launches))
+
+
 if __name__ == "__main__":
     parts = {"groups": groups}
     if not OWN_DRIVER:
-        parts |= {"barriers": barriers, "described": described}
+        parts |= {"barriers": barriers, "described": described, "grids": grids}
         fake = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib/fake"
         os.environ["LD_LIBRARY_PATH"] = f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     sys.exit(teams.run(__doc__.splitlines()[0], "cuda", is_missing, parts))

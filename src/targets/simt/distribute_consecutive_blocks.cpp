@@ -23,8 +23,9 @@
 //   for %k: block<k> in %lo .. %hi { … }
 //   ->  loop %start in %lo .. %hi step extent { %k = make_block … }
 //
-// If cores without blocks do nothing at all, the op `busy_cores` states the maximum number of blocks, so that
-// a launch uses no more cores than that.
+// If cores without blocks do nothing at all, and the kernel does not use `core_num`, the op `busy_cores` states
+// the maximum number of blocks, so that a launch uses no more cores than that. Devices rely on it: they choose
+// the number of cores for launches of such kernels (kdl_device_ops.cores).
 //
 // With dynamic scheduling, any core may execute any block. This pass ignores dynamic scheduling and assigns
 // such blocks like all others.
@@ -212,15 +213,36 @@ class Distributor {
   int64_t group_rows_;
 };
 
+bool HasCoreNum(Size size) {
+  if (!size) return false;
+  if (size->kind == SizeKind::Symbol) return size->symbol.text() == ir::kCoreNum;
+  return HasCoreNum(size->lhs) || HasCoreNum(size->rhs);
+}
+
+/// Returns whether the source of the kernel uses `core_num`, so that its results may depend on it.
+bool UsesCoreNum(const ir::Function& kernel) {
+  bool uses = std::ranges::any_of(kernel.axes, [](const ir::Axis& axis) {
+    return HasCoreNum(axis.extent) || HasCoreNum(axis.domain);
+  });
+  ir::Walk(kernel.body, [&](const Op* op) {
+    uses |= op->kind() == OpKind::CoreNum;
+    for (const Value* result : op->results())
+      uses |= std::ranges::any_of(result->type()->dims, HasCoreNum);
+  });
+  return uses;
+}
+
 }  // namespace
 
 void RunDistributeConsecutiveBlocks(PassContext& context, ir::Function& kernel) {
   Distributor distributor(context, kernel);
   ir::Builder builder(context.module);
-  StateBusyCores(builder, kernel, [&](const Op* op, size_t binder) {
-    int64_t extent = BlockExtent(kernel, op->region()->param(binder));
-    return context.module.types().sizes().Constant(extent);
-  });
+  if (!UsesCoreNum(kernel)) {
+    StateBusyCores(builder, kernel, [&](const Op* op, size_t binder) {
+      int64_t extent = BlockExtent(kernel, op->region()->param(binder));
+      return context.module.types().sizes().Constant(extent);
+    });
+  }
   for (Op* op : OpsOfKind(kernel, OpKind::For)) distributor.For(op);
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) distributor.Spmd(op);
 }

@@ -284,7 +284,8 @@ const InterpreterKind* MakeKind(std::string_view name,
               .counts = nullptr,
               .properties = nullptr,
               .prepare = nullptr,
-              .discard = nullptr};
+              .discard = nullptr,
+              .cores = nullptr};
   return &made;
 }
 
