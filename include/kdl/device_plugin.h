@@ -11,7 +11,9 @@
  * the device never receives an operation too early. It may receive operations from different queues
  * concurrently.
  *
- * A device with queues of its own also provides `submit` and gets operations as soon as they are enqueued.
+ * A device with queues of its own also provides `submit` and gets operations as soon as they are enqueued. With
+ * `accepts`, it gets only those launches in this way that it accepts. With `wait`, it need not notice by itself
+ * that an operation has ended.
  *
  * Structs start with their size and version. A plugin of an older version works with a newer runtime,
  * which reads fields beyond the given size as 0.
@@ -137,6 +139,13 @@ enum kdl_submission_kind {
   KDL_SUBMIT_FILL = 5    /* fills `to` with `pattern` */
 };
 
+/* Whether a device accepts a launch through `submit`. */
+enum kdl_acceptance {
+  KDL_REFUSES = 0,      /* the launch goes to `launch` */
+  KDL_ACCEPTS_LAST = 1, /* nothing may follow before it has ended, since it may fail */
+  KDL_ACCEPTS = 2
+};
+
 /* Identifies the completion of operation `number` of a queue of the same device. */
 typedef struct kdl_point {
   int32_t queue;
@@ -190,8 +199,8 @@ typedef struct kdl_device_ops {
   /* Runs the kernel on request->core_num cores. A trap becomes an error with kdl_error_from_trap; the
    * device may append which of its workers trapped. */
   void (*launch)(void* device, const kdl_launch_request* request, kdl_completion done);
-  /* Accepts an operation and returns immediately. May be NULL. If this function is provided, it receives all
-   * launches, and `launch` may be NULL. Whatever the queues do not order (maps, and copies that another
+  /* Accepts an operation and returns immediately. May be NULL. If this function is provided without
+   * `accepts`, it receives all launches, and `launch` may be NULL. Whatever the queues do not order (maps, and copies that another
    * device's queue orders) still goes through `memory`. */
   void (*submit)(void* device, const kdl_submission* submission);
   /* The kind of images that devices of this kind run, as in kdl_device_facts. kernelc compiles for this kind
@@ -213,6 +222,17 @@ typedef struct kdl_device_ops {
    * variants with `busy_cores`, whose results must not depend on the number. NULL if all kernels use the same
    * number; absent in older versions of the struct. */
   int64_t (*cores)(void* device, void* module, const kdl_variant* variant);
+  /* Returns a kdl_acceptance, and prepares what `submit` needs for this launch. If this function is provided,
+   * `submit` receives only launches that it has accepted, and everything else goes to `launch` and `memory`
+   * when everything that it waits for has completed. NULL if `submit` receives all operations; absent in
+   * older versions of the struct. */
+  int32_t (*accepts)(void* device, const kdl_launch_request* request);
+  /* Returns when the queue's operation `number`, and all before it, have ended and their completions have
+   * been called. If this function is provided, the device need not call a completion before somebody waits
+   * for it in this way, and waits of `submit` name only operations of the same queue. May be called by
+   * several threads at once. NULL if completions are called without it; absent in older versions of the
+   * struct. */
+  void (*wait)(void* device, int32_t queue, uint64_t number);
 } kdl_device_ops;
 
 /* Registers a kind of device with the context. The structs are copied; a kind that already exists is

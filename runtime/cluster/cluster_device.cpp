@@ -373,7 +373,9 @@ constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops
           .properties = nullptr,
           .prepare = nullptr,
           .discard = nullptr,
-          .cores = nullptr};
+          .cores = nullptr,
+          .accepts = nullptr,
+          .wait = nullptr};
 }
 
 }  // namespace

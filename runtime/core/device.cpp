@@ -62,7 +62,7 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   std::shared_ptr<Device> opened(new Device(kind, spec, services));
   const kdl_device_ops& ops = opened->ops();
   if (ops.open == nullptr || ops.close == nullptr || ops.facts == nullptr ||
-      (ops.launch == nullptr && ops.submit == nullptr)) {
+      (ops.launch == nullptr && (ops.submit == nullptr || ops.accepts != nullptr))) {
     return Invalid("device kind '", ops.kind,
                    "' must have open, close, facts, and launch or submit");
   }

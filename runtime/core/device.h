@@ -85,8 +85,15 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
     return memory_ops().copy_from != nullptr && kind_.context == other.kind_.context &&
            kind_.memory.copy_from == other.kind_.memory.copy_from;
   }
-  // Whether the device accepts operations before their predecessors have ended, and orders them itself.
-  bool orders() const { return kind_.ops.submit != nullptr; }
+  // Whether the device accepts all operations before their predecessors have ended, and orders them itself.
+  bool orders() const { return kind_.ops.submit != nullptr && kind_.ops.accepts == nullptr; }
+  // Returns the kdl_acceptance of a launch.
+  std::int32_t Accepts(const kdl_launch_request& request) const {
+    if (kind_.ops.submit == nullptr) return KDL_REFUSES;
+    return kind_.ops.accepts == nullptr ? KDL_ACCEPTS : kind_.ops.accepts(state_, &request);
+  }
+  // Whether the device completes operations only when it is asked to wait for them.
+  bool must_be_asked() const { return kind_.ops.wait != nullptr; }
 
   Error FindQueue(std::int32_t index, Queue** queue);
   // Finds the device's module for an image. Loads the image at its first use.

@@ -28,6 +28,8 @@ class Operation : public Counted {
   virtual void Stop() {}
   // Whether the queue's device accepts the operation before its predecessors on that device have ended.
   virtual bool is_early() const { return false; }
+  // Whether the device may receive nothing else from the queue before the operation has ended.
+  virtual bool is_last() const { return false; }
   // Whether the operation takes less time than waking another thread.
   virtual bool is_little() const { return false; }
   // Returns the number of bytes that the operation copies.

@@ -261,6 +261,7 @@ Error LaunchOperation::Prepare() {
                  .waited = NoteWait};
     frame_.request.observer = &observer_;
   }
+  acceptance_ = device_.Accepts(frame_.request);
   return nullptr;
 }
 
@@ -296,7 +297,7 @@ std::string LaunchOperation::CoreRow(std::int32_t worker) const {
 }
 
 void LaunchOperation::Start() {
-  if (!device_.orders())
+  if (!is_early())
     return device_.ops().launch(device_.state(), &frame_.request, Completion());
   submission_ = {};
   Address(&submission_);

@@ -51,7 +51,8 @@ class LaunchOperation final : public Operation {
   void Start() override;
   void Drop() override;
   void Stop() override;
-  bool is_early() const override { return device_.orders(); }
+  bool is_early() const override { return acceptance_ != KDL_REFUSES; }
+  bool is_last() const override { return acceptance_ == KDL_ACCEPTS_LAST; }
   bool is_little() const override;
   std::string Describe() const override;
   std::vector<Access> Accesses() const override;
@@ -70,6 +71,7 @@ class LaunchOperation final : public Operation {
   Binding binding_;
   LaunchFrame frame_;
   LaunchMemory memory_;
+  std::int32_t acceptance_ = KDL_REFUSES;
   kdl_submission submission_;
   kdl_observer observer_ = {};
 };

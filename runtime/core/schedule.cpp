@@ -106,6 +106,7 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
     *done = std::move(event);
   }
   operation.Leave();  // the queue now owns the operation
+  LimitLength(queue);
   MakeReady(queue, true);
   // Submit all operations that can start to the device now. Submitting does not block this thread.
   while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && queue.waiting_->is_early()) {
@@ -180,21 +181,23 @@ void Scheduler::Register(Operation& operation, std::span<kdl_event* const> after
     if (state != State::kPending) continue;
     wait->operation = &operation;
     wait->value = event.value();
-    wait->is_devices = operation.is_early() && IsWithDevice(operation.queue_->device(), event);
+    wait->is_devices = operation.is_early() && IsWithDevice(*operation.queue_, event);
     if (wait->is_devices) {
       operation.points_.push_back({event.timeline().queue_->index(), 0, event.value()});
     } else {
       ++operation.pending_;
       operation.awaited_ = event.timeline().queue_;
       operation.waited_since_ns_ = operation.given_ns_;
+      if (Queue* awaited = event.timeline().queue_) Want(*awaited, event.value());
     }
     event.timeline().Link(&*wait++);
   }
 }
 
-bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
+bool Scheduler::IsWithDevice(const Queue& waiting, const Event& event) const {
   const Queue* queue = event.timeline().queue_;
-  if (queue == nullptr || &queue->device() != &device) return false;
+  if (queue == nullptr || &queue->device() != &waiting.device()) return false;
+  if (queue != &waiting && queue->device().must_be_asked()) return false;
   const Operation* operation = queue->first_;
   while (operation != queue->waiting_ && operation->value_ != event.value()) {
     operation = operation->next_;
@@ -210,12 +213,13 @@ bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
          !operation.failure_ && before->caller_.get() == operation.caller_.get() &&
-         !before->caller_->Fails(*before);
+         !before->caller_->Fails(*before) && !before->is_last();
 }
 
 void Scheduler::MakeReady(Queue& queue, bool is_given_now) {
   Operation* next = queue.waiting_;
-  if (queue.busy_ || next == nullptr || !MayStart(queue, *next)) return;
+  if (queue.busy_ || next == nullptr) return;
+  if (!MayStart(queue, *next)) return Want(queue, next->value_ - 1);
   queue.busy_ = true;
   if (next->is_early() && next != queue.first_) {
     next->points_.push_back({queue.index(), 0, next->value_ - 1});
@@ -266,7 +270,7 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value,
 
 bool Scheduler::RunFirst(Lock& lock) {
   Operation* operation = TakeFirstReady();
-  if (operation == nullptr) return false;
+  if (operation == nullptr) return AskFirst(lock);
   const FloatScope floats;  // undoes changes by operations that ran earlier on this thread
   RunOne(lock, operation);
   return true;
@@ -282,6 +286,7 @@ void Scheduler::Continue(Lock& lock, Queue& queue, bool is_with_device) {
   if (!is_with_device) return;
   if (queue.begun_ != nullptr) queue.begun_->is_with_device_ = !queue.begun_->is_over_;
   queue.busy_ = false;
+  Ask(queue);
   MakeReady(queue);
 }
 
@@ -402,13 +407,14 @@ void Scheduler::Shutdown() {
       operation->failure_ = closing_;
     }
     MakeReady(*queue);
+    Want(*queue, queue->last_value_);
   }
   const auto is_idle = [](Queue* queue) { return queue->first_ == nullptr; };
   ++waiting_;
-  while (!std::all_of(queues_.begin(), queues_.end(), is_idle)) {
+  while (awaiting_ > 0 || !std::all_of(queues_.begin(), queues_.end(), is_idle)) {
     if (Operation* operation = TakeFirstReady()) {
       RunOne(lock, operation);
-    } else {
+    } else if (!AskFirst(lock)) {
       changed_.wait(lock);
     }
   }

@@ -6,6 +6,9 @@
 // that the operation waits for. Operations are started by a thread of the runtime (see runners.h), or by a
 // caller's thread that waits for them. They are never started by the thread that enqueued them or made them
 // ready.
+//
+// Some devices notice that an operation has ended only when they are asked to wait for it. They are asked by a
+// caller's thread that waits, or by a thread of the runtime if something else depends on the operation.
 #pragma once
 
 #include <atomic>
@@ -59,6 +62,10 @@ class Queue {
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
   bool busy_ = false;  // an operation is ready, runs on a thread, or is being submitted
+  // The last operation whose end somebody needs, for a device that must be asked.
+  std::uint64_t wanted_ = 0;
+  bool is_asking_ = false;  // the queue is in the scheduler's list of those to ask
+  Queue* next_asking_ = nullptr;
   // The time at which the queue's last operation ended. Set only if there is a trace.
   std::int64_t ended_ns_ = 0;
 };
@@ -128,8 +135,9 @@ class Scheduler final : private ReadyWork {
   // Removes operations that have ended from the front of the queue. Returns those that the queue owns. The
   // caller must release them without holding the lock.
   Operation* PopEnded(Queue& queue);
-  // Whether the event's operation was submitted to `device`. In that case, the device itself waits for it.
-  bool IsWithDevice(const Device& device, const Event& event) const;
+  // Whether the event's operation was submitted to the device of `waiting`, and this device itself waits for
+  // it.
+  bool IsWithDevice(const Queue& waiting, const Event& event) const;
   bool MayStart(const Queue& queue, const Operation& operation) const;
   // Record, for the trace, how long an operation waited before it started, and how long it ran.
   void NoteWait(Operation& operation) const;
@@ -165,6 +173,20 @@ class Scheduler final : private ReadyWork {
   // The first part of RunOne. It releases the lock. Returns whether the operation was submitted to its
   // device.
   bool Begin(Lock& lock, Operation* operation);
+  // Notes that somebody needs the end of operation `value`, for a device that must be asked.
+  void Want(Queue& queue, std::uint64_t value);
+  // Lets a thread of the runtime wait for old operations if the queue is long, so that the memory of those
+  // that have ended is released.
+  void LimitLength(Queue& queue);
+  // Lets a thread of the runtime ask the queue's device, if the device has an operation that somebody needs.
+  void Ask(Queue& queue);
+  // Asks the device of the first queue in the list. Returns false if the list is empty.
+  bool AskFirst(Lock& lock);
+  // Waits until the queue's device has ended operation `value`. It releases the lock meanwhile.
+  void Await(Lock& lock, Queue& queue, std::uint64_t value);
+  // Returns the queue whose device must be asked before the point can be reached, and changes `value` to the
+  // operation to ask for. Returns null if there is none. `depth` is as in FindHelpful.
+  Queue* FindAwaited(const Timeline& timeline, std::uint64_t* value, int depth = 0) const;
   // The second part of RunOne. It acquires the lock again.
   void Continue(Lock& lock, Queue& queue, bool is_with_device);
 
@@ -175,7 +197,11 @@ class Scheduler final : private ReadyWork {
   // The list of ready operations, in the order in which they became ready.
   Operation* first_ready_ = nullptr;
   Operation* last_ready_ = nullptr;
-  int ready_ = 0;
+  int ready_ = 0;  // also counts the queues whose devices must be asked
+  // The list of queues whose devices the runtime's threads must ask.
+  Queue* first_asking_ = nullptr;
+  Queue* last_asking_ = nullptr;
+  int awaiting_ = 0;  // number of threads in a device's `wait`
   std::vector<Queue*> queues_;
   bool is_closed_ = false;
   const FailurePtr no_memory_;  // used when there is no memory to create a failure

@@ -86,6 +86,12 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
       RunOne(lock, helpful);
       continue;
     }
+    std::uint64_t awaited = value;
+    if (Queue* queue = timeout_ns < 0 ? FindAwaited(timeline, &awaited) : nullptr) {
+      Await(lock, *queue, awaited);
+      continue;
+    }
+    if (timeline.queue_ != nullptr) Want(*timeline.queue_, value);
     ++waiting_;
     if (timeout_ns < 0) {
       changed_.wait(lock);
@@ -109,9 +115,13 @@ Error Scheduler::WaitForCaller(Caller& caller) {
 bool Scheduler::IsDone(const Event& event) {
   if (in_child()) return false;
   const Lock lock(mutex_);
+  Timeline& timeline = event.timeline();
   FailurePtr cause;
-  if (Poll(event.timeline(), event.value(), &cause) == State::kPending) return false;
-  Learn(event.timeline(), event.value(), event.cell_.get());
+  if (Poll(timeline, event.value(), &cause) == State::kPending) {
+    if (timeline.queue_ != nullptr) Want(*timeline.queue_, event.value());
+    return false;
+  }
+  Learn(timeline, event.value(), event.cell_.get());
   return true;
 }
 

@@ -50,6 +50,7 @@ inline constexpr int kReleaseThreshold = 4;  // CU_MEMPOOL_ATTR_RELEASE_THRESHOL
 inline constexpr int kMostWorkgroup = 97;  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 inline constexpr int kMostThreads = 0;     // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
 inline constexpr int kWorkgroupBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+inline constexpr unsigned kMapped = 2;     // CU_MEMHOSTALLOC_DEVICEMAP
 inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kNoTiming = 2;     // CU_EVENT_DISABLE_TIMING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
@@ -106,6 +107,16 @@ struct CopyPeer {
   std::size_t planes = 0;
 };
 
+// The driver's struct CUlaunchConfig.
+struct LaunchConfig {
+  unsigned blocks[3] = {1, 1, 1};
+  unsigned threads[3] = {1, 1, 1};
+  unsigned workgroup_bytes = 0;
+  StreamId stream = nullptr;
+  void* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+
 // The name and parameters of each function. The driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All functions
 // return a status.
 #define KDL_CU_FUNCTIONS(X)                                                                 \
@@ -147,8 +158,7 @@ struct CopyPeer {
   X(FuncGetAttribute, (int*, int, FunctionId))                                              \
   X(FuncSetAttribute, (FunctionId, int, int))                                               \
   X(OccupancyMaxActiveBlocksPerMultiprocessor, (int*, FunctionId, int, std::size_t))        \
-  X(LaunchKernel, (FunctionId, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
-                   unsigned, StreamId, void**, void**))                                     \
+  X(LaunchKernelEx, (const LaunchConfig*, FunctionId, void**, void**))                      \
   X(GetErrorName, (Status, const char**))                                                   \
   X(GetErrorString, (Status, const char**))
 

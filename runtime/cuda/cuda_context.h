@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,8 @@
 
 namespace kdl::runtime {
 
+class CudaQueue;
+
 struct CudaDevice {
   cu::Api api;
   cu::DeviceId id = 0;
@@ -26,17 +30,22 @@ struct CudaDevice {
   std::string arch;  // the architecture levels that the device can run, best first
   std::string level;
   int multiprocessors = 1;
+  std::int64_t most_scratch =
+      0;            // the maximum number of bytes of scratch that a launch should have
   MemoryPool pool;  // memory for launches
   mutable LostDevice lost;
   KernelClock clock;
+  std::mutex queues_mutex;  // guards `queues`
+  std::map<std::int32_t, std::unique_ptr<CudaQueue>> queues;
 
-  CudaDevice() = default;
+  CudaDevice();
   ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   static CudaDevice& FromHandle(void* device) { return *static_cast<CudaDevice*>(device); }
 
+  CudaQueue* QueueOf(std::int32_t index);
   // Allocates memory. If memory runs out, frees memory that launches have released, and tries again. The
   // context must be current.
   cu::Status Take(std::int64_t bytes, void** taken);

@@ -9,12 +9,13 @@
 #include "cuda/cuda_facts.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_launch.h"
+#include "cuda/cuda_queue.h"
 #include "host/host_device.h"
 #include "kdl/device_keys.h"
 
-// A device is used through its primary context. The runtime starts an operation only after everything that it
-// depends on has ended. Each operation has its own stream, and its thread waits until the operation has
-// ended.
+// A device is used through its primary context. Most launches are given to the stream of their queue when they
+// are enqueued (cuda_queue.h). The runtime starts every other operation only after everything that it depends
+// on has ended. Such an operation has its own stream, and its thread waits until the operation has ended.
 
 namespace kdl::runtime {
 
@@ -34,6 +35,7 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
   const int level = 10 * device->Attribute(cu::kMajor) + device->Attribute(cu::kMinor);
   device->arch = CudaArchsOf(level);
   device->level = Concat(level / 10, ".", level % 10);
+  device->most_scratch = device->TotalBytes() / 8;
   device->multiprocessors = std::max(device->Attribute(cu::kMultiprocessors), 1);
   if (device->arch.empty()) {
     return Fail(KDL_ERROR_NOT_FOUND, "cuda[", ordinal, "], ", device->name,
@@ -79,13 +81,15 @@ const kdl_device_ops& CudaDeviceOps() {
                                       .load = LoadCudaModule,
                                       .unload = UnloadCudaModule,
                                       .launch = LaunchCuda,
-                                      .submit = nullptr,
+                                      .submit = SubmitCuda,
                                       .image_kind = "cuda",
                                       .counts = Counts,
                                       .properties = CudaProperties,
                                       .prepare = nullptr,
                                       .discard = nullptr,
-                                      .cores = CudaCoresOf};
+                                      .cores = CudaCoresOf,
+                                      .accepts = CudaAccepts,
+                                      .wait = WaitCuda};
   return kOps;
 }
 

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/view.h"
+#include "cuda/cuda_blocks.h"
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_kernels.h"
-#include "cuda/cuda_maps.h"
 #include "workgroup/workgroup_launch.h"
 
 namespace kdl::runtime {
@@ -29,7 +28,7 @@ class Launcher final : public WorkgroupDriver {
     if (work_.status() != cu::kSuccess) return cuda_.Failed("creating a stream", work_.status());
     KDL_RETURN_IF_ERROR(FindCudaKernel(cuda_, *static_cast<CudaModule*>(request_.module),
                                        *request_.variant, &kernel_));
-    MakeMaps();
+    maps_.Make(cuda_.api, *kernel_, *request_.args);
     MakeEvents();
     return nullptr;
   }
@@ -69,22 +68,14 @@ class Launcher final : public WorkgroupDriver {
                                   : cuda_.Failed(Concat("running ", request_.kernel->name), status);
   }
   WorkgroupPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
-  std::int64_t most_scratch() const override { return cuda_.TotalBytes() / 8; }
+  std::int64_t most_scratch() const override { return cuda_.most_scratch; }
   Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
              std::int64_t cores) override {
     is_running_ = true;
     if (ended_ != nullptr && !is_timing_)
       is_timing_ = cuda_.api.EventRecord(began_, work_.stream()) == cu::kSuccess;
-    // Passes the numbers by value. The tensor maps are the next arguments.
-    std::vector<std::int64_t> all(numbers.begin(), numbers.end());
-    all.insert(all.end(), made_.begin(), made_.end());
-    std::vector<void*> given = {all.data()};
-    for (void* const& memory : memories) given.push_back(const_cast<void**>(&memory));
-    for (TensorMap& map : maps_) given.push_back(&map);
-    const cu::Status status = cuda_.api.LaunchKernel(
-        kernel_->function, static_cast<unsigned>(cores), 1, 1,
-        static_cast<unsigned>(kernel_->threads), 1, 1,
-        static_cast<unsigned>(kernel_->workgroup_bytes), work_.stream(), given.data(), nullptr);
+    const cu::Status status = LaunchBlocks(cuda_.api, *kernel_, numbers, memories, maps_, cores,
+                                           work_.stream(), &passed_);
     return status == cu::kSuccess
                ? nullptr
                : cuda_.Failed(Concat("launching ", request_.kernel->name), status);
@@ -104,23 +95,13 @@ class Launcher final : public WorkgroupDriver {
     if (cuda_.api.EventElapsedTime(&ms, began_, ended_) == cu::kSuccess)
       cuda_.clock.Add(request_, static_cast<std::int64_t>(double{ms} * 1e6));
   }
-  void MakeMaps() {
-    maps_.resize(kernel_->maps.size());
-    for (std::size_t i = 0; i < maps_.size(); ++i) {
-      const MapNeed& need = kernel_->maps[i];
-      const kdl_tensor& tensor = request_.args->tensors[need.tensor];
-      const auto bytes = static_cast<std::int64_t>(ElementBytes(tensor));
-      made_.push_back(MakeMap(cuda_.api, need, tensor, bytes, &maps_[i]) ? 1 : 0);
-    }
-  }
-
   CudaDevice& cuda_;
   const kdl_launch_request& request_;
   CudaWork work_;
   const CudaKernel* kernel_ = nullptr;
   bool is_running_ = true;  // false only if all work has certainly ended
-  std::vector<TensorMap> maps_;
-  std::vector<std::int64_t> made_;  // for each map, whether it is valid
+  LaunchMaps maps_;
+  PassedArguments passed_;
   // Events before and after the kernels of a part of the launch (see `WorkgroupLaunch::Part`), if their time
   // is measured.
   cu::EventId began_ = nullptr;

@@ -292,7 +292,9 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .properties = nullptr,
                                           .prepare = nullptr,
                                           .discard = nullptr,
-                                          .cores = nullptr};
+                                          .cores = nullptr,
+                                          .accepts = nullptr,
+                                          .wait = nullptr};
   return kOps;
 }
 

@@ -231,7 +231,9 @@ const kdl_device_ops& HostDeviceOps() {
                                           .properties = nullptr,
                                           .prepare = Prepare,
                                           .discard = Discard,
-                                          .cores = nullptr};
+                                          .cores = nullptr,
+                                          .accepts = nullptr,
+                                          .wait = nullptr};
   return kOps;
 }
 

@@ -126,7 +126,9 @@ const kdl_device_ops& OpenclDeviceOps() {
                                       .properties = OpenclProperties,
                                       .prepare = nullptr,
                                       .discard = nullptr,
-                                      .cores = nullptr};
+                                      .cores = nullptr,
+                                      .accepts = nullptr,
+                                      .wait = nullptr};
   return kOps;
 }
 

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/trap.h"
-#include "core/view.h"
-#include "kdl/workgroup_abi.h"
 #include "workgroup/workgroup_prints.h"
 
 namespace kdl::runtime {
@@ -48,7 +45,6 @@ class WorkgroupLaunch {
   bool syncs() const { return (request_.variant->flags & KDL_VARIANT_SYNC) != 0; }
   std::int64_t CoresWithScratch() const;
   std::int64_t CoresAtOnce() const;
-  void CollectNumbers();
   Error TakeScratch();
   Error Prepare();
   Error Part(std::int64_t part);
@@ -56,8 +52,7 @@ class WorkgroupLaunch {
 
   WorkgroupDriver& driver_;
   const kdl_launch_request& request_;
-  std::vector<std::int64_t> numbers_;
-  std::vector<void*> memories_;
+  LaunchArguments arguments_;
   Temporary scratch_{driver_};
   Temporary record_{driver_};
   Temporary prints_{driver_};  // memory for the kernel's prints
@@ -78,32 +73,6 @@ std::int64_t WorkgroupLaunch::CoresWithScratch() const {
 std::int64_t WorkgroupLaunch::CoresAtOnce() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   return std::min(CoresWithScratch(), kMost);
-}
-
-// Collects the numbers that workgroup_abi.h defines, and the memory arguments. The tensors' memory follows
-// the memory arguments that every kernel has.
-void WorkgroupLaunch::CollectNumbers() {
-  const kdl_variant& variant = *request_.variant;
-  const WorkgroupPlace shared = driver_.PlaceOf(request_.shared);
-  memories_ = {scratch_.memory(), shared.memory, record_.memory(), prints_.memory()};
-  numbers_ = {request_.core_num, 0, 0, shared.offset};
-  numbers_.insert(numbers_.end(), request_.args->dims, request_.args->dims + variant.dim_count);
-  std::int32_t tensor = 0;
-  std::int32_t scalar = 0;
-  for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    if (variant.params[p].is_tensor == 0) {
-      numbers_.push_back(static_cast<std::int64_t>(request_.args->scalars[scalar++]));
-      continue;
-    }
-    const kdl_tensor& view = request_.args->tensors[tensor++];
-    const WorkgroupPlace place = driver_.PlaceOf(view.data);
-    memories_.push_back(place.memory);
-    numbers_.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
-    numbers_.insert(numbers_.end(), view.stride, view.stride + KDL_MAX_RANK);
-  }
-  // An argument of 0 bytes may have no memory. Replace its null address with that of any memory, because the
-  // kernel does not access it.
-  std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
 }
 
 // Allocates scratch. Scratch for one core is small. If the allocation fails, the error therefore states the
@@ -130,18 +99,19 @@ Error WorkgroupLaunch::Prepare() {
     empty[1] = kPrintNumbers;
     KDL_RETURN_IF_ERROR(prints_.Make(empty));
   }
-  CollectNumbers();
+  arguments_.Collect(request_, {scratch_.memory(), record_.memory(), prints_.memory()},
+                     [&](const void* address) { return driver_.PlaceOf(address); });
   return nullptr;
 }
 
 // Runs one part of the launch on all cores. A part extends from one barrier of the launch to the next.
 Error WorkgroupLaunch::Part(std::int64_t part) {
-  numbers_[1] = part;
+  arguments_.numbers[1] = part;
   const std::int64_t at_once = CoresAtOnce();
   for (std::int64_t core = 0; core < request_.busy_cores; core += at_once) {
-    numbers_[2] = core;
-    KDL_RETURN_IF_ERROR(
-        driver_.Call(numbers_, memories_, std::min(at_once, request_.busy_cores - core)));
+    arguments_.numbers[2] = core;
+    KDL_RETURN_IF_ERROR(driver_.Call(arguments_.numbers, arguments_.memories,
+                                     std::min(at_once, request_.busy_cores - core)));
   }
   return driver_.Read(told_, record_.memory());
 }
@@ -162,13 +132,7 @@ Error WorkgroupLaunch::RunParts() {
     KDL_RETURN_IF_ERROR(Part(part));
     if (static_cast<std::int32_t>(told_[0]) == 0) continue;
     Show();  // ignore errors while printing, because the trap matters more
-    kdl_trap trap = {};
-    trap.code = static_cast<std::int32_t>(told_[0]);
-    trap.location = static_cast<std::int32_t>(told_[1]);
-    trap.index = told_[2];
-    trap.bound = told_[3];
-    return Fail(KDL_ERROR_TRAP, TrapMessage(*request_.kernel, *request_.variant, trap),
-                driver_.WhoIs(told_[5], told_[5] % CoresAtOnce(), told_[6]));
+    return TrapOf(request_, told_, driver_.WhoIs(told_[5], told_[5] % CoresAtOnce(), told_[6]));
   }
   return Show();
 }

@@ -8,14 +8,9 @@
 
 #include "core/error.h"
 #include "kdl/device_plugin.h"
+#include "workgroup/launch_arguments.h"
 
 namespace kdl::runtime {
-
-// A memory argument of a kernel: the driver's handle and a byte offset.
-struct WorkgroupPlace {
-  void* memory = nullptr;
-  std::int64_t offset = 0;
-};
 
 // The driver's part of one launch. Operations run in the order of the calls. `Read` returns after all earlier
 // operations have ended. `Write` copies the numbers before it returns.

@@ -192,7 +192,9 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .properties = nullptr,
                                  .prepare = nullptr,
                                  .discard = nullptr,
-                                 .cores = nullptr};
+                                 .cores = nullptr,
+                                 .accepts = nullptr,
+                                 .wait = nullptr};
 
 }  // namespace
 

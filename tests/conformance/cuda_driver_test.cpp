@@ -1,6 +1,10 @@
 // Tests how a CUDA device handles failures of its driver, and whether it leaks.
 #include <algorithm>
+#include <atomic>
 #include <numeric>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "conformance/conformance.h"
@@ -17,7 +21,8 @@ void Prepare(Context& context) {
   context.Register(CudaImages());
 }
 
-// Makes the driver's function fail once. Returns the error message of a launch, or of selecting the device.
+// Makes the driver's function fail once. Returns the error message of selecting the device, of a launch that is
+// one call of the driver, or of a launch that has parts.
 std::string Failure(const char* function, int status, kdl_code code) {
   std::string message;
   {
@@ -29,6 +34,8 @@ std::string Failure(const char* function, int status, kdl_code code) {
           const Device device = context.Select("cuda");
           const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
           device.queue().Launch("mark", 8, {y}).Wait();
+          const Tensor x = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "x");
+          device.queue().Launch("exchange", 3, {x, y}).Wait();
         },
         &message);
     CHECK(told == code);
@@ -72,8 +79,8 @@ TEST_CASE("CUDA: each failure of the driver is reported, and nothing leaks") {
       {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "creating a stream"},
       {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE,
        "writing the arguments of a launch"},
-      {"cuLaunchKernel", kIllegalAddress, KDL_ERROR_DEVICE, "launching mark failed: CUDA_ERROR"},
-      {"cuMemcpyDtoHAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "running mark"},
+      {"cuLaunchKernelEx", kIllegalAddress, KDL_ERROR_DEVICE, "launching mark failed: CUDA_ERROR"},
+      {"cuMemcpyDtoHAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "running exchange"},
       {"cuEventRecord", kIllegalAddress, KDL_ERROR_DEVICE, "writing the arguments of a launch"},
       {"cuStreamSynchronize", kIllegalAddress, KDL_ERROR_DEVICE, "failed: CUDA_ERROR"},
   };
@@ -89,11 +96,15 @@ TEST_CASE("CUDA: a lost device is reported, also by all later calls") {
   constexpr int kContextIsDestroyed = 709;
   struct Row {
     const char* function;
+    const char* kernel;
     const char* says;
   };
-  constexpr Row kRows[] = {{"cuMemcpyDtoHAsync_v2", "CUDA: running mark failed: CUDA_ERROR"},
-                           {"cuStreamSynchronize", "CUDA: allocating memory for a launch failed"},
-                           {"cuLaunchKernel", "CUDA: launching mark failed: CUDA_ERROR"}};
+  constexpr Row kRows[] = {
+      {"cuMemcpyDtoHAsync_v2", "exchange", "CUDA: running exchange failed: CUDA_ERROR"},
+      {"cuStreamSynchronize", "exchange", "CUDA: allocating memory for a launch failed"},
+      {"cuLaunchKernelEx", "exchange", "CUDA: launching exchange failed: CUDA_ERROR"},
+      {"cuStreamSynchronize", "mark", "CUDA: running mark failed: CUDA_ERROR"},
+      {"cuLaunchKernelEx", "mark", "CUDA: launching mark failed: CUDA_ERROR"}};
   for (const Row& row : kRows) {
     CAPTURE(row.function);
     {
@@ -102,11 +113,16 @@ TEST_CASE("CUDA: a lost device is reported, also by all later calls") {
       const Device device = context.Select("cuda");
       const Device host = context.Select("host");
       const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+      const Tensor x = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "x");
+      const auto launch = [&] {
+        const bool is_marking = std::string_view(row.kernel) == "mark";
+        const Queue queue = device.queue();
+        (is_marking ? queue.Launch("mark", 8, {y}) : queue.Launch("exchange", 3, {x, y})).Wait();
+      };
       const Tensor here = context.Allocate(host, ElementOf<std::int64_t>(), {8}, "here");
       std::string first;
       fake_cuda_fail(row.function, kContextIsDestroyed);
-      CHECK(CodeOf([&] { device.queue().Launch("mark", 8, {y}).Wait(); }, &first) ==
-            KDL_ERROR_DEVICE);
+      CHECK(CodeOf(launch, &first) == KDL_ERROR_DEVICE);
       CAPTURE(first);
       CHECK(first.find(row.says) != std::string::npos);
       CHECK(first.find("this process cannot use the device any more: restart it") !=
@@ -118,11 +134,92 @@ TEST_CASE("CUDA: a lost device is reported, also by all later calls") {
         CAPTURE(text);
         CHECK(text.find(row.says) != std::string::npos);
       };
-      also([&] { device.queue().Launch("mark", 8, {y}).Wait(); });
+      also(launch);
       also([&] { context.Allocate(device, ElementOf<std::int64_t>(), {8}, "z"); });
       also([&] { device.queue().Copy(here, y).Wait(); });
     }
     CHECK(fake_cuda_live() == 0);
+  }
+}
+
+namespace {
+
+// A device and a tensor of 8 zeros that `mark` increments by 8 in each launch on 8 cores.
+struct Marked {
+  const DeviceUnderTest spec{"cuda", "cuda", Prepare, {}};
+  const Bench bench{spec};
+  const Tensor y = bench.Upload(std::vector<std::int64_t>(8));
+
+  Event Mark(std::int32_t queue = 0, const Queue::After& after = {}) const {
+    return bench.device.queue(queue).Launch("mark", 8, {y}, after);
+  }
+  std::vector<std::int64_t> After(std::int64_t launches) const {
+    return std::vector<std::int64_t>(8, 8 * launches);
+  }
+  std::vector<std::int64_t> Values() const { return Bench::Download<std::int64_t>(y); }
+};
+
+}  // namespace
+
+TEST_CASE("CUDA: a launch is one call of the driver, and so is waiting for many of them") {
+  const Marked marked;
+  marked.Mark().Wait();
+  fake_cuda_calls();
+  const std::string one = "cuCtxPushCurrent_v2\ncuLaunchKernelEx 8\ncuCtxPopCurrent_v2\n";
+  marked.Mark();
+  marked.Mark();
+  const Event last = marked.Mark();
+  CHECK(fake_cuda_calls() == one + one + one);
+  last.Wait();
+  CHECK(fake_cuda_calls() ==
+        std::string("cuCtxPushCurrent_v2\ncuStreamSynchronize\ncuCtxPopCurrent_v2\n"));
+  CHECK(marked.Values() == marked.After(4));
+}
+
+TEST_CASE("CUDA: launches end although nobody waits for them") {
+  const Marked marked;
+  // A caller that only asks.
+  const Event asked = marked.Mark();
+  while (!asked.is_done()) std::this_thread::yield();
+  // A wait with a limit.
+  constexpr std::int64_t kLong = 60'000'000'000;
+  const Event limited = marked.Mark();
+  Check(kdl_event_wait(limited.get(), kLong));
+  // A host call, and launches of other queues.
+  std::atomic<bool> is_called = false;
+  const Event first = marked.Mark();
+  const Event second = marked.Mark(1, {first});
+  const Event third = marked.Mark(2, {second});
+  marked.bench.host.queue().Call([&] { is_called = true; }, {third});
+  while (!is_called) std::this_thread::yield();
+  CHECK(marked.Values() == marked.After(5));
+}
+
+TEST_CASE("CUDA: many launches are given before the first is waited for") {
+  constexpr std::int64_t kMany = 5000;
+  std::vector<std::int64_t> values;
+  {
+    const Marked marked;
+    for (std::int64_t i = 0; i < kMany; ++i) marked.Mark();
+    marked.bench.queue.Wait();
+    values = marked.Values();
+    CHECK(values == marked.After(kMany));
+    for (std::int64_t i = 0; i < 10; ++i) marked.Mark();
+  }
+  CHECK(fake_cuda_live() == 0);
+}
+
+TEST_CASE("CUDA: nothing that follows a trap has run") {
+  const Marked marked;
+  const Tensor z = marked.bench.Upload(std::vector<std::int32_t>(70));
+  const auto traps = [&] { return marked.bench.queue.Launch("trap_at", 3, {std::int64_t{5}, z}); };
+  for (int round = 0; round < 2; ++round) {
+    marked.Mark();
+    const Event trapped = traps();
+    const Event after = marked.Mark();
+    for (const Event& event : {after, trapped})
+      CHECK(CodeOf([&] { event.Wait(); }) == KDL_ERROR_TRAP);
+    CHECK(marked.Values() == marked.After(round + 1));
   }
 }
 
@@ -136,10 +233,11 @@ TEST_CASE("CUDA: launches reuse memory that earlier launches returned") {
     const Device device = context.Select("cuda");
     fake_cuda_pools(true);
     const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
-    device.queue().Launch("mark", 8, {y}).Wait();
+    const Tensor x = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "x");
+    device.queue().Launch("exchange", 3, {x, y}).Wait();
     const std::size_t live = fake_cuda_live();
     fake_cuda_fail(function, kOutOfMemory);
-    device.queue().Launch("mark", 8, {y}).Wait();
+    device.queue().Launch("exchange", 3, {x, y}).Wait();
     CHECK(fake_cuda_live() == live);
     const Tensor more = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "more");
     CHECK(fake_cuda_live() < live);

@@ -90,6 +90,13 @@ class Failing {
     it.ops().submit(it.state(), &spoilt->submission);
   }
 
+  static std::int32_t Accepts(void* self, const kdl_launch_request* request) {
+    return FromHandle(self).ops().accepts(FromHandle(self).state(), request);
+  }
+  static void Wait(void* self, std::int32_t queue, std::uint64_t number) {
+    FromHandle(self).ops().wait(FromHandle(self).state(), queue, number);
+  }
+
   static kdl_error* Allocate(void* self, std::int64_t bytes, const char* name, kdl_memory* memory) {
     Failing& it = FromHandle(self);
     if (it.calls_.Fails()) return it.calls_.Failure();
@@ -133,6 +140,8 @@ class Failing {
     made.launch = Launch;
     made.submit = ops().submit == nullptr ? nullptr : Submit;
     made.image_kind = inner_.facts().image_kind;
+    made.accepts = ops().accepts == nullptr ? nullptr : Accepts;
+    made.wait = ops().wait == nullptr ? nullptr : Wait;
     return made;
   }
 

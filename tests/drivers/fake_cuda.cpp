@@ -60,9 +60,11 @@ struct Block {
   Context* context;
 };
 struct Stream {
+  explicit Stream(Context* its_context) : context(its_context) {}
   Context* context;
   std::deque<std::function<void()>> waiting;
-  std::size_t done = 0;  // number of work items already done
+  std::size_t done = 0;  // number of work items that have been taken from `waiting`
+  std::mutex running;    // held while work runs
 };
 struct Event {
   Context* context;
@@ -154,8 +156,18 @@ Context& Current() {
   return *current.back();
 }
 
+// Returns the pinned memory at the address, which the device accesses at the same address, or null if this is
+// none. The mutex must be held.
+char* Pinned(const char* address, std::size_t bytes) {
+  auto behind = pinned.upper_bound(address);
+  if (behind == pinned.begin()) return nullptr;
+  const auto& [start, size] = *std::prev(behind);
+  return address + bytes <= start + size ? const_cast<char*>(address) : nullptr;
+}
+
 // Returns the host memory for the `bytes` bytes that start at the address. The mutex must be held.
 char* Host(Address address, std::size_t bytes) {
+  if (char* memory = Pinned(reinterpret_cast<const char*>(address), bytes)) return memory;
   auto behind = blocks.upper_bound(address);
   if (behind == blocks.begin()) Misused("an address that is none");
   auto& [start, block] = *std::prev(behind);
@@ -179,28 +191,31 @@ void Check(Stream* stream) {
 // Enqueues work on the `bytes` bytes that start at the address. Checks the range now; the work runs later.
 Status Later(Stream* stream, Address address, std::size_t bytes, std::function<void(char*)> work) {
   Check(stream);
-  LockedHost(address, bytes);
+  const std::lock_guard lock(mutex);
+  Host(address, bytes);
   stream->waiting.push_back([=] { work(LockedHost(address, bytes)); });
   return kSuccess;
 }
 
 // Runs the stream's work until a total of `count` items are done.
 void RunUntil(Stream& stream, std::size_t count) {
-  while (stream.done < count) {
-    const std::function<void()> work = std::move(stream.waiting.front());
-    stream.waiting.pop_front();
-    ++stream.done;
+  const std::lock_guard running(stream.running);
+  for (;;) {
+    std::function<void()> work;
+    {
+      const std::lock_guard lock(mutex);
+      if (stream.done >= count) return;
+      work = std::move(stream.waiting.front());
+      stream.waiting.pop_front();
+      ++stream.done;
+    }
     work();
   }
 }
 
 void CountUnpinned(const void* memory, std::size_t bytes) {
   const std::lock_guard lock(mutex);
-  const char* const from = static_cast<const char*>(memory);
-  auto behind = pinned.upper_bound(from);
-  const bool is_pinned = behind != pinned.begin() &&
-                         from + bytes <= std::prev(behind)->first + std::prev(behind)->second;
-  unpinned_copies += is_pinned ? 0 : 1;
+  unpinned_copies += Pinned(static_cast<const char*>(memory), bytes) != nullptr ? 0 : 1;
 }
 
 template <class T>
@@ -275,7 +290,8 @@ void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsig
   const ptx::HostOf host_of = [&](Address address, std::size_t bytes) {
     if (address < start || address + bytes > start + size) {
       const std::lock_guard lock(mutex);
-      Host(address, bytes);
+      char* const at = Host(address, bytes);
+      if (reinterpret_cast<Address>(at) == address) return at;
       const auto& [first, block] = *std::prev(blocks.upper_bound(address));
       start = first;
       size = block.size;
@@ -576,7 +592,7 @@ Status cuStreamCreate(Stream** stream, unsigned) {
   Called(__func__);
   FAIL_IF_TOLD();
   const std::lock_guard lock(mutex);
-  *stream = new Stream{&Current(), {}, 0};
+  *stream = new Stream(&Current());
   streams.insert(*stream);
   return kSuccess;
 }
@@ -592,7 +608,12 @@ Status cuStreamDestroy_v2(Stream* stream) {
 Status cuStreamSynchronize(Stream* stream) {
   Called(__func__);
   Check(stream);
-  RunUntil(*stream, stream->done + stream->waiting.size());
+  std::size_t all = 0;
+  {
+    const std::lock_guard lock(mutex);
+    all = stream->done + stream->waiting.size();
+  }
+  RunUntil(*stream, all);
   FAIL_IF_TOLD();
   return kSuccess;
 }
@@ -764,12 +785,19 @@ Status cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, LoadedModule* 
   return kSuccess;
 }
 
-Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned, unsigned threads,
-                      unsigned, unsigned, unsigned workgroup_bytes, Stream* stream, void** given,
-                      void**) {
+struct LaunchConfig {
+  unsigned blocks[3], threads[3], workgroup_bytes;
+  Stream* stream;
+  void* attributes;
+  unsigned attribute_count;
+};
+Status cuLaunchKernelEx(const LaunchConfig* config, Function* function, void** given, void**) {
+  const unsigned blocks_x = config->blocks[0];
+  const unsigned threads = config->threads[0];
+  const unsigned workgroup_bytes = config->workgroup_bytes;
   Called(__func__, " " + std::to_string(blocks_x));
   FAIL_IF_TOLD();
-  Check(stream);
+  Check(config->stream);
   const std::lock_guard lock(mutex);
   if (!functions.contains(function)) Misused("a function that is none is launched");
   const ptx::Kernel& kernel = *function->kernel;
@@ -780,7 +808,7 @@ Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned,
   std::vector<char> params(kernel.param_bytes);
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(params.data() + kernel.params[i].at, given[i], kernel.params[i].bytes);
-  stream->waiting.push_back([&kernel, params, blocks_x, threads, workgroup_bytes] {
+  config->stream->waiting.push_back([&kernel, params, blocks_x, threads, workgroup_bytes] {
     RunBlocks(kernel, params, blocks_x, {threads, workgroup_bytes});
   });
   return kSuccess;

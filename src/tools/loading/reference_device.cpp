@@ -285,7 +285,9 @@ const InterpreterKind* MakeKind(std::string_view name,
               .properties = nullptr,
               .prepare = nullptr,
               .discard = nullptr,
-              .cores = nullptr};
+              .cores = nullptr,
+              .accepts = nullptr,
+              .wait = nullptr};
   return &made;
 }
 
