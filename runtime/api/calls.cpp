@@ -47,6 +47,7 @@ Error Calls::Find(kdl_context* context, const char* name) {
     kernel.has_sizes |= variant.params[p].rank > 0;
   KDL_RETURN_IF_ERROR(place_.device->FindModule(*kernel.candidate.image, &kernel.module));
   kernels_.push_back(kernel);
+  repeated_.push_back(std::make_unique<RepeatedCalls>(*place_.device, workspaces_));
   return nullptr;
 }
 
@@ -67,10 +68,7 @@ Error Calls::Call(std::int32_t kernel, const DenseArguments& arguments) const {
   if (place_.is_direct) {
     const CalledKernel* called = nullptr;
     KDL_RETURN_IF_ERROR(FindCalled(kernel, arguments, &called));
-    DirectCall call(*place_.device, workspaces_);
-    KDL_RETURN_IF_ERROR(call.Bind(*called, arguments));
-    place_.device->counters().CountCall();
-    return call.RunKernel();
+    return repeated_[static_cast<std::size_t>(kernel)]->Call(*called, arguments);
   }
   kdl_event* done = nullptr;
   KDL_RETURN_IF_ERROR(CallAsync(kernel, arguments, nullptr, 0, &done));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/bound_call.h"
+#include "api/repeated_calls.h"
 #include "core/device.h"
 #include "core/schedule.h"
 #include "core/scratch_pool.h"
@@ -53,6 +54,7 @@ class Calls : public Handle {
   CallPlace place_;
   std::vector<CalledKernel> kernels_;
   mutable ScratchPool workspaces_;
+  std::vector<std::unique_ptr<RepeatedCalls>> repeated_;  // one for each kernel
   mutable BoundCalls bound_;
 };
 

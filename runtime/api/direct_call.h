@@ -20,6 +20,9 @@ class DirectCall {
 
   // Performs all checks and borrows a workspace. Called once.
   Error Bind(const CalledKernel& kernel, const DenseArguments& arguments);
+  // Replaces the pointers and scalars by those of a later call. Returns false if that call has to be bound anew. This
+  // object must not run then.
+  bool Rebind(const DenseArguments& arguments) { return RebindDense(arguments, &binding_); }
   // Lets the device reserve what it would otherwise borrow for each run. Called at most once, after Bind.
   Error Prepare();
   // Runs the kernel. May be called several times, but not by several threads at once.

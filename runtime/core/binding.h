@@ -23,6 +23,10 @@ struct DenseArguments {
 Error BindDense(const Candidate& candidate, Device& device, const DenseArguments& arguments,
                 Binding* binding);
 
+// Gives a dense binding the pointers and scalars of another call of the same kernel. Returns false if the sizes differ,
+// or if something has to be checked or computed again. The binding is useless then.
+bool RebindDense(const DenseArguments& arguments, Binding* binding);
+
 // Checks that the workspace of a bound launch is on the right device, does not overlap any argument, and is
 // large enough for the slice of each core.
 Error CheckWorkspace(const Binding& binding, const Device& device, const Buffer& workspace);

@@ -66,7 +66,48 @@ Error BindDenseUnprefixed(Device& device, const DenseArguments& arguments, Bindi
   return Settle(device, arguments.core_num, binding);
 }
 
+// Gives tensor number `index` of the binding other data. Returns false if its sizes differ, or if its address has to be
+// checked.
+bool ReplaceData(const std::int64_t* sizes, const void* data, std::size_t index, Binding* binding) {
+  kdl_tensor& view = binding->tensors[index];
+  bool fits = data != nullptr;
+  for (std::int32_t d = 0; d < view.rank; ++d) fits &= view.size[d] == sizes[d];
+  const auto misaligned = static_cast<std::uintptr_t>(ElementBytes(view) - 1);
+  fits &= (reinterpret_cast<std::uintptr_t>(data) & misaligned) == 0;
+  view.data = const_cast<void*>(data);
+  binding->memories[index] = {view.data, view.data};
+  return fits;
+}
+
+// Whether other scalars change nothing that is computed from them.
+bool MayChangeScalars(const Binding& binding) {
+  const kdl_variant& variant = *binding.candidate.variant;
+  if (variant.check != nullptr || variant.shared_bytes != nullptr) return false;
+  return variant.busy_cores == nullptr || BusyCores(variant, binding) == binding.busy_cores;
+}
+
 }  // namespace
+
+bool RebindDense(const DenseArguments& arguments, Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
+  const std::int64_t* sizes = arguments.sizes;
+  std::size_t tensor = 0;
+  std::size_t scalar = 0;
+  bool fits = true;
+  bool is_equal = true;  // whether the scalars are
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor == 0) {
+      const std::uint64_t value = TakeScalar(param.element, arguments.values[p].u64);
+      is_equal &= value == binding->scalars[scalar];
+      binding->scalars[scalar++] = value;
+      continue;
+    }
+    fits &= ReplaceData(sizes, arguments.values[p].data, tensor++, binding);
+    sizes += param.rank;
+  }
+  return fits && !DoWrittenRangesMeet(*binding) && (is_equal || MayChangeScalars(*binding));
+}
 
 Error BindDense(const Candidate& candidate, Device& device, const DenseArguments& arguments,
                 Binding* binding) {

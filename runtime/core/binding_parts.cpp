@@ -22,6 +22,7 @@ bool RangesMeet(const Binding& binding, std::size_t a, std::size_t b) {
 }
 
 Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
+  if (!DoWrittenRangesMeet(binding)) return nullptr;
   std::size_t a = 0;
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& written = variant.params[p];
@@ -190,12 +191,29 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
     KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
   }
   binding->busy_cores = core_num;
-  if (variant.busy_cores != nullptr) {
-    // Count at least one core: the first core always does some work before it finds that it has no blocks.
-    const std::int64_t busy = std::max<std::int64_t>(variant.busy_cores(&binding->args), 1);
-    binding->busy_cores = std::min(busy, core_num);
-  }
+  if (variant.busy_cores != nullptr) binding->busy_cores = BusyCores(variant, *binding);
   return SizeWorkspace(device, binding);
+}
+
+bool DoWrittenRangesMeet(const Binding& binding) {
+  const kdl_variant& variant = *binding.candidate.variant;
+  std::size_t written = 0;
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    if (variant.params[p].is_tensor == 0) continue;
+    if (variant.params[p].direction != KDL_IN) {
+      for (std::size_t other = 0; other < binding.tensors.size(); ++other) {
+        if (other != written && RangesMeet(binding, written, other)) return true;
+      }
+    }
+    ++written;
+  }
+  return false;
+}
+
+std::int64_t BusyCores(const kdl_variant& variant, const Binding& binding) {
+  // Count at least one core: the first core always does some work before it finds that it has no blocks.
+  const std::int64_t busy = std::max<std::int64_t>(variant.busy_cores(&binding.args), 1);
+  return std::min(busy, binding.core_num);
 }
 
 Error OfLaunch(std::string_view name, Error error) {

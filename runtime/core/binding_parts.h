@@ -54,6 +54,12 @@ std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits);
 // everything that depends on these. `core_num` may be KDL_CORES_AUTO.
 Error Settle(Device& device, std::int64_t core_num, Binding* binding);
 
+// Whether the byte range of a written tensor meets that of another tensor. Tensors whose ranges are apart do not overlap.
+bool DoWrittenRangesMeet(const Binding& binding);
+
+// Returns the number of cores that have work to do, for a variant that computes it.
+std::int64_t BusyCores(const kdl_variant& variant, const Binding& binding);
+
 // Returns the number of workspace slices for a launch on `core_num` cores: one for each core that may run
 // concurrently. Returns 0 if `core_num` is invalid.
 std::int64_t InstancesOf(const Device& device, std::int64_t core_num);

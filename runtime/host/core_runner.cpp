@@ -219,12 +219,16 @@ void CoreRunner::RunCore(WorkerCore* core, int worker, std::int64_t core_id) {
     if (has_barriers()) states_[core_id] = CoreState::kDone;
   } else if (result == KDL_BARRIER && has_barriers()) {
     ++at_barrier_;
-  } else if (result < 0) {
-    Stop(core_id, Error(kdl_error_from_trap(request_.kernel, &variant_, &core->trap)));
   } else {
-    Stop(core_id, Fail(KDL_ERROR_INTERNAL, "kernel '", request_.kernel->name, "' returned ", result,
-                       result == KDL_BARRIER ? " (a barrier), but declares none" : ""));
+    Stop(core_id, ErrorOf(request_, result, core->trap));
   }
+}
+
+Error CoreRunner::ErrorOf(const kdl_launch_request& request, std::int32_t result,
+                          const kdl_trap& trap) {
+  if (result < 0) return Error(kdl_error_from_trap(request.kernel, request.variant, &trap));
+  return Fail(KDL_ERROR_INTERNAL, "kernel '", request.kernel->name, "' returned ", result,
+              result == KDL_BARRIER ? " (a barrier), but declares none" : "");
 }
 
 void CoreRunner::Stop(std::int64_t core_id, Error error) {

@@ -40,6 +40,7 @@ class CoreRunner {
     std::int64_t scratch_at = 0;
     std::int64_t bytes = 0;
 
+    static constexpr std::int64_t kSmallBytes = 512;
     // Whether the runner itself has enough memory.
     bool is_small() const { return bytes <= kSmallBytes; }
   };
@@ -48,6 +49,9 @@ class CoreRunner {
   static Error MakePlan(const kdl_launch_request& request, int workers, Plan* plan);
   // Returns the error for a lack of the plan's memory.
   static Error OutOfMemoryFor(const kdl_launch_request& request, const Plan& plan);
+  // Returns the error for a core that did not end with KDL_DONE.
+  static Error ErrorOf(const kdl_launch_request& request, std::int32_t result,
+                       const kdl_trap& trap);
 
   // Runs all cores to completion. If cores trap, returns the trap of the lowest-numbered of them. If the plan
   // is not small, uses `memory`, or borrows memory from `scratch` if it is null.
@@ -75,8 +79,6 @@ class CoreRunner {
     Wait waits[KDL_MAX_WAITS];  // indexed by stage
   };
 
-  static constexpr std::int64_t kSmallBytes = 512;
-
   void TakeMemory(const Plan& plan, char* memory);
   void DistributeShares();
   void Work(int worker);
@@ -97,7 +99,7 @@ class CoreRunner {
   kdl_launch& launch_;
   int workers_ = 1;
   // Used if the launch needs little memory.
-  alignas(64) char small_[kSmallBytes];
+  alignas(64) char small_[Plan::kSmallBytes];
   // These point into `small_` or into other memory.
   Share* shares_ = nullptr;  // one for each worker
   char* scratch_ = nullptr;  // a slice for each worker

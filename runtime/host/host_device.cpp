@@ -8,6 +8,7 @@
 #include "core/processor.h"
 #include "core/view.h"
 #include "host/core_runner.h"
+#include "host/run_alone.h"
 #include "kdl/device_keys.h"
 #include "system/pages.h"
 #include "system/threads.h"
@@ -197,14 +198,20 @@ kdl_error* Prepare(void* device, const kdl_launch_request* request, void** prepa
 
 void Discard(void*, void* prepared) { delete static_cast<Prepared*>(prepared); }
 
+Error RunPlan(HostDevice& host, const kdl_launch_request& request, const CoreRunner::Plan& plan,
+              char* memory) {
+  if (RunsAlone(request, plan)) return RunAlone(request, plan, host.scratch, memory);
+  CoreRunner runner(request, *request.args, request.workspace, request.shared, nullptr);
+  return runner.RunCores(host.pool, plan, host.scratch, memory);
+}
+
 Error RunLaunch(HostDevice& host, const kdl_launch_request& request) {
   const OnProcessor here(CallersProcessor(host.options));
-  CoreRunner runner(request, *request.args, request.workspace, request.shared, nullptr);
   if (const auto* prepared = static_cast<const Prepared*>(request.prepared))
-    return runner.RunCores(host.pool, prepared->plan(), host.scratch, prepared->data());
+    return RunPlan(host, request, prepared->plan(), prepared->data());
   CoreRunner::Plan plan;
   KDL_RETURN_IF_ERROR(PlanLaunch(host, request, &plan));
-  return runner.RunCores(host.pool, plan, host.scratch);
+  return RunPlan(host, request, plan, nullptr);
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {

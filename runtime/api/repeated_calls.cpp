@@ -1,0 +1,51 @@
+#include "api/repeated_calls.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Whether a kernel's calls may keep the memory that the kernel needs on each core.
+bool NeedsLittle(const kdl_variant& variant) {
+  constexpr std::int64_t kMost = 16 * 1024;
+  return variant.scratch_bytes <= kMost && variant.frame_bytes == 0 &&
+         variant.footprint_bytes == 0 && variant.shared_bytes == nullptr;
+}
+
+}  // namespace
+
+Error RepeatedCalls::Call(const CalledKernel& kernel, const DenseArguments& arguments) {
+  if (!NeedsLittle(*kernel.candidate.variant)) return CallOnce(kernel, arguments);
+  const Ownership own(is_taken_);
+  return own.has_it() ? CallKept(kernel, arguments) : CallOnce(kernel, arguments);
+}
+
+Error RepeatedCalls::CallOnce(const CalledKernel& kernel, const DenseArguments& arguments) {
+  DirectCall call(device_, workspaces_);
+  KDL_RETURN_IF_ERROR(call.Bind(kernel, arguments));
+  device_.counters().CountCall();
+  return call.RunKernel();
+}
+
+Error RepeatedCalls::CallKept(const CalledKernel& kernel, const DenseArguments& arguments) {
+  if (!kept_.has_value()) kept_.emplace(device_);
+  std::optional<DirectCall>& call = kept_->call;
+  const bool fits =
+      call.has_value() && kept_->core_num == arguments.core_num && call->Rebind(arguments);
+  if (fits && !kept_->is_prepared) {
+    KDL_RETURN_IF_ERROR(call->Prepare());
+    kept_->is_prepared = true;
+  } else if (!fits) {
+    call.reset();
+    call.emplace(device_, workspaces_);
+    if (Error error = call->Bind(kernel, arguments)) {
+      call.reset();
+      return error;
+    }
+    kept_->core_num = arguments.core_num;
+    kept_->is_prepared = false;  // if sizes change with each call, that would take time in vain
+  }
+  kept_->counter.Count();
+  return call->RunKernel();
+}
+
+}  // namespace kdl::runtime
