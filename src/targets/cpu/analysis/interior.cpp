@@ -371,6 +371,24 @@ bool ReadsWhatItWrites(const Op* elementwise) {
   return reads_tiles && !elementwise->results().empty();
 }
 
+std::optional<Margins> MarginsOf(const Interior& interior, const Value* point, Size domain) {
+  Margins margins;
+  Linear end;
+  AddSize(end, domain, 1);
+  for (const PointCondition& condition : interior.conditions) {
+    if (condition.terms.size() != 1 || condition.terms[0].first != point) return std::nullopt;
+    int64_t factor = condition.terms[0].second;
+    if (factor == 1 && condition.sizes.empty()) {
+      margins.left = std::max(margins.left, -condition.constant);
+    } else if (factor == -1 && condition.sizes == end.sizes) {
+      margins.right = std::max(margins.right, end.constant - 1 - condition.constant);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return margins;
+}
+
 bool HasSlowMasks(const Op* elementwise, const ProcessorFacts& facts) {
   for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::BoundsMode)) continue;

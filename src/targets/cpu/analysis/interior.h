@@ -46,6 +46,17 @@ struct Interior {
   bool is_repeatable = true;
 };
 
+/// The numbers of elements that a row of the loop may have before and after its interior, if these do not depend on
+/// the row, and the interior is not empty for another reason.
+struct Margins {
+  int64_t left = 0;
+  int64_t right = 0;
+};
+
+/// Returns the largest margins of rows along an axis that covers `domain`, whose index is `point`. Returns nothing if
+/// they are not constant.
+std::optional<Margins> MarginsOf(const Interior& interior, const ir::Value* point, Size domain);
+
 /// Whether the loop has masked accesses that run lane by lane when it runs where elements may be out of bounds.
 bool HasSlowMasks(const ir::Op* elementwise, const ProcessorFacts& facts);
 /// Whether the loop reads a tensor that it writes, or may read a tile in whose buffer it stores a result.

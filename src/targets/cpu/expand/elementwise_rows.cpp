@@ -59,6 +59,7 @@ ElementwiseRows ElementwiseRows::ForFewRows(ElementwiseLoopBody& body, int64_t l
   rows.StopStreaming();
   rows.together_ = 1;
   rows.lanes_ = lanes;
+  rows.is_few_ = true;
   return rows;
 }
 
@@ -124,25 +125,66 @@ Window ElementwiseRows::FullVectors(const Window& row, const Window& inside) {
     Value* before = e_.b.Add(e_.b.Sub(inside.lo, row.lo), e_.b.I64(lanes_ - 1));
     return e_.b.Add(row.lo, RoundDown(e_, before, lanes_));
   };
-  Value* lo = nullptr;
-  if (streaming_.large) {
-    ir::Type number = e_.ScalarType(Scalar::I64);
-    auto aligned = [&]() -> Values {
-      RowStart start = StartAt(inside.lo);
-      Value* agrees = start.agrees ? start.agrees : e_.b.Bool(true);
-      return {e_.b.Add(inside.lo, start.gap), agrees};
-    };
-    auto otherwise = [&]() -> Values { return {from_start(), e_.b.Bool(false)}; };
-    Values chosen =
-        MakeIf(e_.b, streaming_.large, {number, e_.ScalarType(Scalar::Bool)}, aligned, otherwise);
-    lo = chosen[0];
-    streams_ = chosen[1];
-  } else {
-    lo = from_start();
-  }
+  Value* lo = FirstVector(from_start, inside);
   lo = e_.b.Min(lo, inside.hi);  // the interior may be shorter than a vector
   Value* size = RoundDown(e_, e_.b.Sub(inside.hi, lo), lanes_);
   return {lo, e_.b.Add(lo, size), size};
+}
+
+Value* ElementwiseRows::FirstVector(const std::function<Value*()>& first, const Window& inside) {
+  if (!streaming_.large) return first();
+  ir::Type number = e_.ScalarType(Scalar::I64);
+  auto aligned = [&]() -> Values {
+    RowStart start = StartAt(inside.lo);
+    Value* agrees = start.agrees ? start.agrees : e_.b.Bool(true);
+    return {e_.b.Add(inside.lo, start.gap), agrees};
+  };
+  auto otherwise = [&]() -> Values { return {first(), e_.b.Bool(false)}; };
+  Values chosen =
+      MakeIf(e_.b, streaming_.large, {number, e_.ScalarType(Scalar::Bool)}, aligned, otherwise);
+  streams_ = chosen[1];
+  return chosen[0];
+}
+
+Value* ElementwiseRows::FirstVectorUpTo(Value* most, const Window& inside) {
+  Value* first = FirstVector([&] { return most; }, inside);
+  if (streams_) streams_ = e_.b.And(streams_, e_.b.Le(first, most));
+  return streams_ ? e_.b.Min(first, most) : first;
+}
+
+void ElementwiseRows::RunCovering(Value* from, Value* to, Value* last) {
+  bool has_pairs = together_ > 1 && e_.Extent(axis_) >= 2 * together_ * lanes_;
+  auto run = [&]() -> Values { return {FullChunks(from, to)}; };
+  auto run_past_caches = [&]() -> Values {
+    body_.StorePastCaches(streaming_.stores);
+    Value* end = FullChunks(from, to);
+    body_.StorePastCaches({});
+    return {end};
+  };
+  // The loop of the rest can run all vectors. Another one is only for vectors that run in another way.
+  bool is_enough = is_few_ || !(has_pairs || body_.maxima().are_worthwhile());
+  auto skip = [&]() -> Values { return {from}; };
+  leaves_rest_ = has_pairs;
+  Value* end = from;
+  if (streams_) {
+    ir::Type number = e_.ScalarType(Scalar::I64);
+    end = is_enough ? MakeIf(e_.b, streams_, {number}, run_past_caches, skip)[0]
+                    : MakeIf(e_.b, streams_, {number}, run_past_caches, run)[0];
+  } else if (!is_enough) {
+    end = run()[0];
+  }
+  leaves_rest_ = false;
+  if (!last) body_.HoistRemainders(end, lanes_);
+  MakeLoop(e_.b, {end, to, lanes_},
+           [&](Value* index) { RunChunkAt(last ? e_.b.Min(index, last) : index); });
+  body_.ForgetRemainders();
+}
+
+void ElementwiseRows::RunMasked(const Window& row) {
+  MakeLoop(e_.b, {row.lo, row.hi, lanes_}, [&](Value* index) {
+    body_.position()[axis_] = index;
+    RunChunk(ChunkOf(e_, e_.b.Sub(row.hi, index), lanes_), [] {});
+  });
 }
 
 void ElementwiseRows::RunFullVectors(const Window& vectors) {
@@ -258,9 +300,9 @@ Value* ElementwiseRows::RunFullChunks(Value* from, Value* to) {
   bool is_long = e_.Extent(axis_) >= 2 * together_ * lanes_;
   body_.HoistRemainders(from, lanes_);
   if (together_ > 1 && is_long) from = RunIterations(from, to, together_);
-  Value* end = RunIterations(from, to, 1);
+  if (!leaves_rest_) from = RunIterations(from, to, 1);
   body_.ForgetRemainders();
-  return end;
+  return from;
 }
 
 Value* ElementwiseRows::RunIterations(Value* from, Value* to, int64_t chunks) {

@@ -30,7 +30,19 @@ class ElementwiseRows {
   /// Returns the full vectors of a row that are in `inside`.
   Window FullVectors(const Window& row, const Window& inside);
   void RunFullVectors(const Window& vectors);
+  /// Returns the position of the first full vector in `inside`, which is at most `most`: if stores bypass the caches, it
+  /// is aligned, otherwise it is `most`.
+  ir::Value* FirstVectorUpTo(ir::Value* most, const Window& inside);
+  /// Emits full vectors that contain all positions from `from` to `to`. The last one may reach beyond `to`, but no vector
+  /// starts after `last`, unless it is null.
+  void RunCovering(ir::Value* from, ir::Value* to, ir::Value* last);
+  /// Emits a full vector at the position.
+  void RunChunkAt(ir::Value* position);
+  /// Emits a row in masked vectors.
+  void RunMasked(const Window& row);
   int64_t lanes() const { return lanes_; }
+  /// Whether stores may bypass the caches.
+  bool may_stream() const { return streaming_.large != nullptr; }
   /// From now on, no store bypasses the caches.
   void StopStreaming() { streaming_ = {}; }
 
@@ -47,6 +59,9 @@ class ElementwiseRows {
     });
   }
 
+  /// Returns the position of the first full vector in `inside`: if stores bypass the caches, an aligned one, otherwise
+  /// the result of `first`.
+  ir::Value* FirstVector(const std::function<ir::Value*()>& first, const Window& inside);
   std::function<void(const Chunk&)> Body();
   /// Emits loops that also carry the accumulators of the reductions.
   void RunFolds();
@@ -69,7 +84,6 @@ class ElementwiseRows {
   Value* RunFullChunks(Value* from, Value* to);
   /// Emits a loop, each iteration of which runs this many chunks. Returns the position where they end.
   Value* RunIterations(Value* from, Value* to, int64_t chunks);
-  void RunChunkAt(Value* position);
   /// Returns where streaming stores begin in the part of a row from the position on.
   RowStart StartAt(ir::Value* position);
   /// Emits code for the full vectors and then for the rest of the row.
@@ -83,6 +97,9 @@ class ElementwiseRows {
   ElementwiseLoopBody& body_;
   ir::AxisId axis_;
   int64_t lanes_;
+  bool is_few_ = false;  ///< whether there are only a few such rows
+  bool leaves_rest_ =
+      false;  ///< whether full chunks that are fewer than `together_` remain to be emitted
   bool is_border_ = false;  ///< whether the code should be short, because it runs for few elements
   int64_t together_;        ///< the number of chunks that an iteration over full chunks processes
   Streaming streaming_;

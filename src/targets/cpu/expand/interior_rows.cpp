@@ -12,12 +12,21 @@
 
 // Gives the interior of an elementwise loop rows of its own. There, all accesses are in bounds, conditions on the index
 // are constant, and elements that are a few elements apart are loaded and stored as whole vectors. So its rows run
-// without masks. Both borders of a row run the same code: masked vectors, or element by element if masks are slow. If
-// a row has no interior, the second border is the whole row.
+// without masks. The borders are parts of the first and the last vector of a row, which are full vectors and may overlap
+// others, if the body may run twice for an element and masks are fast. Elsewhere both borders of a row run the same code:
+// masked vectors, or element by element if masks are slow. If a row has no interior, the second border is the whole row.
 
 namespace kdl::cpu {
 
 namespace {
+
+/// Whether two copies of the body would be much code.
+bool IsLong(const Op* elementwise) {
+  constexpr int kLong = 32;  // ops
+  int ops = 0;
+  for ([[maybe_unused]] const Op* op : *elementwise->region()) ++ops;
+  return ops > kLong;
+}
 
 /// Emits the rows of an elementwise loop in three parts: border, interior, border. The interior has a simpler
 /// body and needs no masks. Rows whose neighbors above or below do not exist may have a body of their own, since
@@ -44,6 +53,8 @@ class InteriorRows {
         inner_rows_(inner),
         masks_borders_(lanes_ > 1 && border_rows_.lanes() == lanes_) {
     if (!interior.is_repeatable && !masks_borders_) inner_rows_.StopStreaming();
+    if (masks_borders_ && interior.is_repeatable) margins_ = NarrowMargins();
+    if (margins_) body.StopLookingAhead();
   }
 
   void ExpandRows() {
@@ -60,6 +71,7 @@ class InteriorRows {
  private:
   void RunRow(const Window& row) {
     Window inside = InteriorOfRow(row);
+    if (margins_) return RunOverlappingRow(row, inside);
     if (masks_borders_) return RunMaskedRow(row, inner_rows_.FullVectors(row, inside));
     MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(2)}, [&](Value* side) {
       Value* before = e_.b.Eq(side, e_.b.I64(0));
@@ -69,6 +81,70 @@ class InteriorRows {
       Value* exists = e_.b.Gt(inside.size, e_.b.I64(0));
       MakeIf(e_.b, e_.b.And(before, exists), [&] { RunInside(inside); });
     });
+  }
+
+  /// Returns the margins if they are so narrow that each is part of one vector, and both vectors are part of a row that
+  /// has an interior.
+  std::optional<Margins> NarrowMargins() const {
+    const Value* point = body_.elementwise()->region()->params().back();
+    if (!IsIndexOfDimension(point)) return std::nullopt;
+    auto margins = MarginsOf(interior_, point, e_.function.axis(axis_).domain);
+    if (margins && margins->left + margins->right > lanes_) return std::nullopt;
+    return margins;
+  }
+
+  /// Emits a row of full vectors. The first and the last of them contain the borders, and may overlap others. Rows that
+  /// are too short for this run in masked vectors.
+  void RunOverlappingRow(const Window& row, const Window& inside) {
+    Value* lanes = e_.b.I64(lanes_);
+    // Vectors that bypass the caches start at an aligned position.
+    bool has_first = margins_->left > 0 || inner_rows_.may_stream();
+    bool has_last = margins_->right > 0;
+    Value* is_long = e_.b.Ge(inside.size, lanes);
+    Value* fits = is_long;
+    if (has_first && has_last) {
+      Value* is_covered = e_.b.Le(row.size, e_.b.I64(2 * lanes_));
+      fits = e_.b.Or(fits, e_.b.And(is_covered, e_.b.Ge(row.size, lanes)));
+    }
+    auto run = [&] {
+      Value* first = has_first ? e_.b.Add(row.lo, lanes) : row.lo;
+      RunBetween(inner_rows_.FirstVectorUpTo(first, inside), row, inside, is_long);
+      Values borders;
+      if (has_first) borders.push_back(row.lo);
+      if (has_last) borders.push_back(e_.b.Sub(row.hi, lanes));
+      RunBorders(borders);
+    };
+    MakeIf(e_.b, fits, run, [&] { border_rows_.RunMasked(row); });
+  }
+
+  /// Emits the vectors between those of the borders, if the interior has room for one.
+  void RunBetween(Value* from, const Window& row, const Window& inside, Value* has_room) {
+    Value* lanes = e_.b.I64(lanes_);
+    Value* to = margins_->right > 0 ? e_.b.Sub(row.hi, lanes) : row.hi;
+    // With a margin of one element, even a vector that starts right before `to` ends in the interior.
+    Value* last = margins_->right == 1 ? nullptr : e_.b.Sub(inside.hi, lanes);
+    MakeIf(e_.b, e_.b.And(has_room, e_.b.Lt(from, to)), [&] {
+      auto run = [&] { inner_rows_.RunCovering(from, to, last); };
+      if (!few_) return run();
+      MakeIf(e_.b, AllHold(e_.b.Bool(true), interior_.row_conditions), run, [&] {
+        ElementwiseRows rows = ElementwiseRows::ForFewRows(*few_, lanes_);
+        rows.BeginRow();
+        rows.RunCovering(from, to, last);
+      });
+    });
+  }
+
+  /// Emits the vectors of the borders. What they compute from the index is the same for all rows, unless a loop runs
+  /// both vectors of a long body.
+  void RunBorders(const Values& positions) {
+    if (positions.size() == 2 && IsLong(body_.elementwise())) {
+      MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(2)}, [&](Value* side) {
+        Value* is_first = e_.b.Eq(side, e_.b.I64(0));
+        border_rows_.RunChunkAt(e_.b.Select(is_first, positions[0], positions[1]));
+      });
+    } else {
+      for (Value* position : positions) border_rows_.RunChunkAt(position);
+    }
   }
 
   /// Emits a row whose borders are masked vectors.
@@ -219,6 +295,8 @@ class InteriorRows {
   ElementwiseRows inner_rows_;
   /// Whether borders run in masked vectors, so that the interior needs only full ones.
   bool masks_borders_;
+  /// The margins of rows that consist of full vectors, some of which overlap.
+  std::optional<Margins> margins_;
 };
 
 /// Whether the buffer's elements along the axis are contiguous.
