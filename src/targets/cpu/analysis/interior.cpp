@@ -1,6 +1,7 @@
 #include "targets/cpu/analysis/interior.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/builder.h"
 #include "ir/comparisons.h"
@@ -16,9 +17,10 @@ namespace kdl::cpu {
 namespace {
 
 /// A linear function of the index along the last axis: the sum in a PointCondition, divided by `divisor` and rounded
-/// down.
+/// down, plus an unknown number from 0 to `spread`, which is that of remainders.
 struct Linear : PointCondition {
   int64_t divisor = 1;
+  int64_t spread = 0;
 };
 
 /// Returns whether sums of products of such numbers do not overflow. Larger constants are not analyzed.
@@ -37,7 +39,7 @@ void AddSize(Linear& sum, Size size, int64_t factor) {
   }
 }
 
-/// Adds `other`, multiplied by the factor. Neither sum is divided.
+/// Adds `other`, multiplied by the factor. Neither sum is divided, or has a spread.
 void AddLinear(PointCondition& sum, const PointCondition& other, int64_t factor) {
   for (const auto& [value, times] : other.terms) {
     auto same = std::ranges::find(sum.terms, value, [](const auto& term) { return term.first; });
@@ -51,9 +53,10 @@ void AddLinear(PointCondition& sum, const PointCondition& other, int64_t factor)
   sum.constant += other.constant * factor;
 }
 
-/// Returns the condition that `a` is at least `b`, or nothing if it has no linear form.
+/// Returns the condition that `a` is at least `b` whatever the remainders are, or nothing if it has no linear form.
 std::optional<PointCondition> AtLeast(const Linear& a, const Linear& b) {
   PointCondition condition;
+  condition.constant = -b.spread * a.divisor * b.divisor;
   if (b.divisor == 1) {
     AddLinear(condition, a, 1);
     AddLinear(condition, b, -a.divisor);
@@ -98,6 +101,7 @@ class InteriorFinder {
       std::optional<Linear> index = IndexOfDim(load, access.dims[d], found);
       if (!index || !IsSmall(tensor->dims[d])) return;
       if (!has_else) continue;
+      if (index->spread != 0 && !HasPoint(*index)) return;
       Linear last;
       AddSize(last, tensor->dims[d], 1);
       --last.constant;
@@ -116,7 +120,7 @@ class InteriorFinder {
     Found found;
     std::optional<Linear> a = LinearOf(op->operand(0), found);
     std::optional<Linear> b = LinearOf(op->operand(1), found);
-    if (!a || !b || HasPoint(*a) == HasPoint(*b)) return;
+    if (!a || !b || HasPoint(*a) == HasPoint(*b) || a->spread + b->spread > 0) return;
     OpKind kind = HasPoint(*a) ? op->kind() : ir::Mirrored(op->kind());
     Linear index = HasPoint(*a) ? *a : *b;
     Linear threshold = HasPoint(*a) ? *b : *a;
@@ -213,6 +217,7 @@ class InteriorFinder {
     const Op* op = value->def();
     if (op->parent_region() != elementwise_->region() || op->operands().size() != 2)
       return std::nullopt;
+    if (op->kind() == OpKind::Rem) return Remainder(op);
     std::optional<Linear> a = LinearOf(op->operand(0), found);
     std::optional<Linear> b = LinearOf(op->operand(1), found);
     if (!a || !b || value->type()->scalar != Scalar::I64) return std::nullopt;
@@ -221,6 +226,8 @@ class InteriorFinder {
         return Sum(*a, *b, 1);
       case OpKind::Sub:
         return Sum(*a, *b, -1);
+      case OpKind::Mul:
+        return ConstantOf(op->operand(0)) ? Multiple(*b, *a) : Multiple(*a, *b);
       case OpKind::Div:
         return Quotient(*a, op->operand(1));
       case OpKind::Min:
@@ -234,14 +241,28 @@ class InteriorFinder {
   /// Returns a value that is the same for the whole row, or the index along the last axis.
   Linear KnownInRow(const Value* value) const {
     Linear known;
-    const auto& dims = elementwise_->region()->function()->dims;
-    const ir::Region* region = value->def() ? nullptr : value->parent_region();
-    if (region && !region->parent() && value->index() < dims.size()) {
-      AddSize(known, sizes_.Symbol(dims[value->index()]), 1);
+    if (Size size = SizeOf(value)) {
+      AddSize(known, size, 1);
+      return known;
+    }
+    const Op* def = value->def();
+    bool is_difference = def && def->kind() == OpKind::Sub && SizeOf(def->operand(0));
+    std::optional<int64_t> number = is_difference ? ConstantOf(def->operand(1)) : std::nullopt;
+    if (number && IsSmall(*number)) {
+      AddSize(known, SizeOf(def->operand(0)), 1);
+      known.constant -= *number;
     } else {
       known.terms.emplace_back(value, 1);
     }
     return known;
+  }
+
+  /// Returns the size of a dimension if the value is one, and otherwise null.
+  Size SizeOf(const Value* value) const {
+    const auto& dims = elementwise_->region()->function()->dims;
+    const ir::Region* region = value->def() ? nullptr : value->parent_region();
+    bool is_size = region && !region->parent() && value->index() < dims.size();
+    return is_size ? sizes_.Symbol(dims[value->index()]) : Size();
   }
 
   /// Returns the sum of `a` and `b`, multiplied by the factor, or nothing if it has no linear form.
@@ -253,14 +274,37 @@ class InteriorFinder {
     if (!IsBounded(b, a.divisor)) return std::nullopt;
     Linear sum = a;
     AddLinear(sum, b, factor * a.divisor);
+    int64_t spread = factor * b.spread;
+    sum.constant += std::min<int64_t>(spread, 0) * a.divisor;
+    sum.spread += std::abs(spread);
     return sum;
+  }
+
+  /// Returns the remainder of a division by a small constant, which may have any of its values.
+  static std::optional<Linear> Remainder(const Op* op) {
+    int64_t divisor = ConstantOf(op->operand(1)).value_or(0);
+    if (op->result()->type()->scalar != Scalar::I64 || divisor <= 0 || divisor > kMostDivisor)
+      return std::nullopt;
+    Linear remainder;
+    remainder.spread = divisor - 1;
+    return remainder;
+  }
+
+  /// Returns a remainder multiplied by a small number.
+  std::optional<Linear> Multiple(const Linear& remainder, const Linear& number) const {
+    bool is_remainder = remainder.terms.empty() && remainder.sizes.empty();
+    bool is_number = number.terms.empty() && number.sizes.empty() && number.spread == 0;
+    bool fits = is_remainder && is_number && remainder.divisor == 1 && number.divisor == 1 &&
+                std::abs(number.constant) <= kMostDivisor &&
+                remainder.spread <= kMostDivisor * kMostDivisor && IsSmall(remainder.constant);
+    return fits ? Sum({}, remainder, number.constant) : std::nullopt;
   }
 
   /// Returns the quotient of `a` and the divisor, rounded down, unless that is 0 or large.
   static std::optional<Linear> Quotient(Linear a, const Value* divisor) {
-    constexpr int64_t kMost = 64;
     int64_t number = ConstantOf(divisor).value_or(0);
-    if (a.divisor != 1 || number <= 0 || number > kMost) return std::nullopt;
+    if (a.divisor != 1 || a.spread != 0 || number <= 0 || number > kMostDivisor)
+      return std::nullopt;
     a.divisor = number;
     return a;
   }
@@ -270,6 +314,7 @@ class InteriorFinder {
   std::optional<Linear> Clamped(const Op* op, const Linear& a, const Linear& b,
                                 Found& found) const {
     if (HasPoint(a) == HasPoint(b)) return std::nullopt;
+    if ((HasPoint(a) ? b : a).spread != 0) return std::nullopt;
     const Linear& varying = HasPoint(a) ? a : b;
     const Linear& limit = HasPoint(a) ? b : a;
     auto condition = op->kind() == OpKind::Max ? AtLeast(varying, limit) : AtLeast(limit, varying);
@@ -328,6 +373,8 @@ class InteriorFinder {
     }
     conditions.push_back(condition);
   }
+
+  static constexpr int64_t kMostDivisor = 64;
 
   SizeTable& sizes_;
   const Op* elementwise_;

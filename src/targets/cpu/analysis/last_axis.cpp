@@ -1,7 +1,6 @@
 #include "targets/cpu/analysis/last_axis.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
@@ -306,46 +305,55 @@ bool LastAxis::WalksBySteps(const Op* op) {
   return true;
 }
 
-/// Whether several adjacent points read the same element of the load, and all elements exist. If so, notes how
-/// many points that are.
+/// Whether the load's elements are vectors if points are taken `repeats` points apart, and all elements exist. If so,
+/// notes how many points that are.
 bool LastAxis::Repeats(const Op* op) {
+  constexpr int64_t kMostRepeats = 4;
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   bool exist = bounds_mode == BoundsMode::Proven || bounds_mode == BoundsMode::Clip;
   if (!exist || op->kind() != OpKind::Load) return false;
   auto index = IndexOf(op);
   ir::Access access = op->attr<AttrKey::Access>();
-  int64_t divisor = 0;
+  std::optional<Period> sum = Period{};
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) {
-      const Value* operand = index[term.operand];
-      if (IsUniform(operand)) continue;
-      bool fits = divisor == 0 && &dim == &access.dims.back() && IsConstant(term.coefficient, 1);
-      divisor = fits ? DivisorOf(operand) : 0;
-      if (divisor == 0) return false;
+      if (IsUniform(index[term.operand])) continue;
+      std::optional<Period> period = PeriodOf(index[term.operand]);
+      bool fits = period && &dim == &access.dims.back() && IsConstant(term.coefficient);
+      sum = fits ? SumOf(*sum, *period, term.coefficient->value) : std::nullopt;
+      if (!sum) return false;
     }
   }
-  if (divisor == 0) return false;
-  repeats_[op] = divisor;
-  return true;
+  bool fits = sum->advance == 1 && sum->points > 1 && sum->points <= kMostRepeats;
+  if (fits) repeats_[op] = sum->points;
+  return fits;
 }
 
-/// If the index is a sum of values that do not vary and the index along the last axis, divided by a small power
-/// of two, returns the divisor, otherwise 0.
-int64_t LastAxis::DivisorOf(const Value* index) const {
-  constexpr int64_t kMostRepeats = 4;
-  const Op* def = index->def();
-  if (!def || def->operands().size() != 2) return 0;
-  const Value* a = def->operand(0);
-  const Value* b = def->operand(1);
-  if (def->kind() == OpKind::Div) {
-    int64_t divisor = passes::ConstantOf(b).value_or(0);
-    bool fits = divisor > 1 && divisor <= kMostRepeats &&
-                std::has_single_bit(static_cast<uint64_t>(divisor)) && StepOf(a) == 1;
-    return fits ? divisor : 0;
+std::optional<Period> LastAxis::PeriodOf(const Value* value) const {
+  if (IsUniform(value)) return Period{};
+  if (value == point_) return Period{.points = 1, .advance = 1};
+  const Op* def = value->def();
+  if (!def || def->operands().size() != 2) return std::nullopt;
+  std::optional<Period> a = PeriodOf(def->operand(0));
+  std::optional<Period> b = PeriodOf(def->operand(1));
+  if (!a || !b) return std::nullopt;
+  std::optional<int64_t> number = passes::ConstantOf(def->operand(1));
+  switch (def->kind()) {
+    case OpKind::Add:
+      return SumOf(*a, *b, 1);
+    case OpKind::Sub:
+      return SumOf(*a, *b, -1);
+    case OpKind::Mul:
+      if (number) return SumOf({}, *a, *number);
+      number = passes::ConstantOf(def->operand(0));
+      return number ? SumOf({}, *b, *number) : std::nullopt;
+    case OpKind::Div:
+      return number ? QuotientOf(*a, *number) : std::nullopt;
+    case OpKind::Rem:
+      return number ? RemainderOf(*a, *number) : std::nullopt;
+    default:
+      return std::nullopt;
   }
-  if (def->kind() != OpKind::Add && def->kind() != OpKind::Sub) return 0;
-  if (IsUniform(b)) return DivisorOf(a);
-  return IsUniform(a) && def->kind() == OpKind::Add ? DivisorOf(b) : 0;
 }
 
 int64_t LastAxis::MostRepeats() const {

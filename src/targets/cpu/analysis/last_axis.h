@@ -8,6 +8,7 @@
 
 #include "ir/op.h"
 #include "ir/op_kind.h"
+#include "targets/cpu/analysis/period.h"
 #include "targets/cpu/analysis/steps.h"
 
 namespace kdl::cpu {
@@ -41,8 +42,8 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
-  /// With `by_steps`, accesses whose elements are a few elements apart, and loads whose elements are repeated
-  /// for adjacent points, are vectors, too.
+  /// With `by_steps`, accesses whose elements are a few elements apart, and loads whose index grows by 1 every few
+  /// points, are vectors, too.
   explicit LastAxis(const ir::Op* elementwise, bool by_steps = false);
 
   /// Returns the axis of the body's scans, if it has any.
@@ -67,13 +68,13 @@ class LastAxis {
   /// Returns the group of accesses or results to which the op belongs, or null if it is in none.
   const StepGroup* StepGroupOf(const ir::Op* op) const;
   const std::vector<StepGroup>& step_groups() const { return step_groups_; }
-  /// Returns how many adjacent points read the same element of the load, such as 2 for `x[%j / 2]`. Where the
-  /// first of them is may differ from row to row.
+  /// Returns after how many points the index of the load grows by 1, such as 2 for `x[%j / 2]`, of which adjacent
+  /// points read the same element. Where the first of them is may differ from row to row.
   int64_t RepeatsOf(const ir::Op* load) const {
     auto found = repeats_.find(load);
     return found == repeats_.end() ? 1 : found->second;
   }
-  /// Returns the largest number of points that read the same element of a load.
+  /// Returns the largest of these numbers of points.
   int64_t MostRepeats() const;
 
   /// Whether the value is the same for all elements along the axis.
@@ -111,7 +112,7 @@ class LastAxis {
   bool WalksRows(const ir::Op* op);
   bool WalksBySteps(const ir::Op* op);
   bool Repeats(const ir::Op* op);
-  int64_t DivisorOf(const ir::Value* index) const;
+  std::optional<Period> PeriodOf(const ir::Value* value) const;
   bool AllUniform(std::span<ir::Value* const> values) const;
   void Count(kdl::Scalar scalar);
   void CountComputed(const ir::Value* value);

@@ -3,10 +3,10 @@
 #include "support/check.h"
 #include "targets/cpu/expand/elementwise_body.h"
 
-// Loads whose elements are the same for adjacent points, as in enlarged images. A chunk may begin at any of the points
-// that share an element. So every second point is loaded as one short vector, and the others as another one:
+// Loads whose index grows by 1 every few points, as in enlarged images, where adjacent points share elements. A chunk may
+// begin at any of these points. So every second point is loaded as one short vector, and the others as another one:
 //
-//   %e = load %x[%j / 2]
+//   %e = load %x[%j / 2]        the same for %x[%j / 2 + 2 * (%j % 2) - 1]
 //   ->
 //   %a = load %x[%first / 2] : vec<f32 x 4> ; %b = load %x[(%first + 1) / 2] : vec<f32 x 4>
 //   %e = zip %a, %b : vec<f32 x 8>
