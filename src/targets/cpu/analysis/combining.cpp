@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/eval/eval.h"
 #include "ir/op_info.h"
 #include "passes/rewriting/rewrite.h"
 
@@ -15,6 +16,27 @@ bool CombinesVectors(const Op* op) {
     if (!runs) return false;
   }
   return true;
+}
+
+std::optional<ir::UpdateKind> UpdateLike(const Op* scan) {
+  using ir::UpdateKind;
+  const ir::Region* region = scan->region();
+  const Op* combine = region->first();
+  const Op* yield = region->terminator();
+  bool is_single = scan->results().size() == 1 && IsInteger(scan->result()->type()->scalar) &&
+                   yield->operand(0)->def() == combine && combine->operands().size() == 2;
+  if (!is_single || !std::ranges::is_permutation(combine->operands(), region->params()))
+    return std::nullopt;
+  for (UpdateKind how : {UpdateKind::Add, UpdateKind::Max, UpdateKind::Min, UpdateKind::And,
+                         UpdateKind::Or, UpdateKind::Xor, UpdateKind::Mul}) {
+    if (ir::CombineOf(how) == combine->kind()) return how;
+  }
+  return std::nullopt;
+}
+
+bool ScansLanes(const Op* scan) {
+  return scan->attr<AttrKey::Direction>() == ir::DirectionKind::Up &&
+         scan->attr<AttrKey::Keep>() == ir::KeepKind::After && UpdateLike(scan);
 }
 
 namespace {

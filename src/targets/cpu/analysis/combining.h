@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "ir/attr.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
@@ -10,6 +13,12 @@ ir::AxisList KeptAxes(const KernelShape& kernel, const ir::Op* op);
 
 /// Whether the region of a reduction or scan can run on vectors, because nothing in it branches or may trap.
 bool CombinesVectors(const ir::Op* op);
+
+/// Returns the kind of updates that combine like the region of a scan, if that has one accumulator, an integer, and terms
+/// may be combined in any order.
+std::optional<ir::UpdateKind> UpdateLike(const ir::Op* scan);
+/// Whether the lanes of a vector along the axis of the scan can be combined in registers.
+bool ScansLanes(const ir::Op* scan);
 
 /// Returns the number of elements along the last of the kept axes that the region processes at once; 1 if the
 /// region runs on scalars.

@@ -101,14 +101,16 @@ void LastAxis::StudyWhile(const Op* op) {
   if (MayTrap(op) && !IsUniform(region->param(0))) Scatter(op, Obstacle::Kind::TrapInLoop);
 }
 
-/// Analyzes a scan, whose accumulators are vectors along the axis. It cannot be vectorized along its own axis.
+/// Analyzes a scan, whose accumulators are vectors along the axis. Only scans of integers can be vectorized along their
+/// own axis.
 void LastAxis::StudyScan(const Op* op) {
   for (const Value* result : op->results()) varying_.insert(result);
   for (const Value* param : op->region()->params()) Count(param->type()->scalar);
   for (const Op* inner : *op->region()) {
     for (const Value* result : inner->results()) Count(result->type()->scalar);
   }
-  if (scan_axis_ == axis_ || !CombinesVectors(op)) scattered_ = true;
+  bool is_along = scan_axis_ == axis_ && !(by_steps_ && ScansLanes(op));
+  if (is_along || !CombinesVectors(op)) scattered_ = true;
 }
 
 void LastAxis::Study(const Op* op) {

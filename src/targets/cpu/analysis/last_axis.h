@@ -42,8 +42,8 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 /// Describes how the body of an elementwise loop behaves along the loop's last axis.
 class LastAxis {
  public:
-  /// With `by_steps`, accesses whose elements are a few elements apart, and loads whose index grows by 1 every few
-  /// points, are vectors, too.
+  /// With `by_steps`, accesses whose elements are a few elements apart, loads whose index grows by 1 every few points,
+  /// and scans of integers along the axis are vectors, too.
   explicit LastAxis(const ir::Op* elementwise, bool by_steps = false);
 
   /// Returns the axis of the body's scans, if it has any.

@@ -48,7 +48,7 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise,
       prefetching_(e, elementwise, last_.Transposes()),
       maxima_(e, elementwise, last_),
       tile_buffers_(other.tile_buffers_),
-      axes_(other.axes_),
+      axes_(WalkedAxes(elementwise)),
       looks_ahead_(last_.step_groups().empty()),
       is_permuted_(IsPermuted()) {}
 
@@ -370,6 +370,7 @@ void ElementwiseLoopBody::ExpandWhile(Op* op) {
 
 /// Advances the accumulators of a scan by the current point.
 void ElementwiseLoopBody::ExpandScan(const Op* op) {
+  if (chunk_.lanes > 1 && last_.scan_axis() == axes_.back()) return ExpandScanAlong(op);
   auto first = accumulators.begin() + static_cast<std::ptrdiff_t>(scanned_);
   Values before(first, first + static_cast<std::ptrdiff_t>(op->results().size()));
   Values terms;

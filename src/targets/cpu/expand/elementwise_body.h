@@ -18,7 +18,7 @@ class ElementwiseLoopBody {
  public:
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise);
   /// Makes a body that stores its results in the buffers of `other`, whose loop has the same results. Accesses
-  /// to elements that are a few elements apart are vectors.
+  /// to elements that are a few elements apart are vectors, and so are scans of integers along the last axis.
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise, const ElementwiseLoopBody& other);
 
   Expander& e() const { return e_; }
@@ -152,6 +152,8 @@ class ElementwiseLoopBody {
   ir::Value* ExpandElementwise(ir::Op* op);
   void ExpandWhile(ir::Op* op);
   void ExpandScan(const ir::Op* op);
+  void ExpandScanAlong(const ir::Op* scan);
+  ir::Value* CombineBefore(const ir::Op* scan, ir::Value* terms);
   void ExpandAssert(ir::Op* op);
   void StoreResult(size_t i, ir::Value* element);
   void ExpandOp(ir::Op* op);

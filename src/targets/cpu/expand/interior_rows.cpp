@@ -8,6 +8,7 @@
 #include "targets/cpu/analysis/live_vectors.h"
 #include "targets/cpu/expand/elementwise_rows.h"
 #include "targets/cpu/expand/joined_rows.h"
+#include "targets/cpu/expand/layouts.h"
 #include "targets/cpu/expand/loop_notes.h"
 
 // Gives the interior of an elementwise loop rows of its own. There, all accesses are in bounds, conditions on the index
@@ -299,11 +300,6 @@ class InteriorRows {
   std::optional<Margins> margins_;
 };
 
-/// Whether the buffer's elements along the axis are contiguous.
-bool LiesAlong(const TileBuffer& buffer, ir::AxisId axis) {
-  return buffer.axes.back() == axis && buffer.panel == 0 && buffer.group == 1;
-}
-
 /// Whether the layouts of all tiles that the loop reads and makes are suitable for vectors. If the whole loop runs
 /// on vectors, that is already certain, unless a result is stored in panels: then vectors must start where those
 /// of the whole row do, so that none reaches into the next panel.
@@ -316,11 +312,7 @@ bool HaveLayouts(const ElementwiseLoopBody& body) {
   for (const TileBuffer& buffer : body.tile_buffers()) {
     if (buffer.buffer && !LiesAlong(buffer, axis)) return false;
   }
-  for (const Op* op : *body.elementwise()->region()) {
-    if (op->kind() != OpKind::Element || !HasAxis(op->operand(0), axis)) continue;
-    if (!LiesAlong(TileBufferOf(body.e(), op->operand(0)), axis)) return false;
-  }
-  return true;
+  return ReadTilesLieAlong(body.e(), body.elementwise(), axis);
 }
 
 /// Whether the interior, which `loop` computes, should have its own code: its rows must run on vectors, and be so

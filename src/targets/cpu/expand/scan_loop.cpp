@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/last_reads.h"
 #include "targets/cpu/expand/fold_notes.h"
+#include "targets/cpu/expand/lane_scans.h"
 #include "targets/cpu/expand/transposed_block.h"
 
 // Expands elementwise loops with scans. The accumulators of several rows, one in each lane, are in registers
@@ -107,13 +109,18 @@ class ScanLoop {
     Values carried = Inits(chunk.lanes);
     Value* rest = points.lo;
     if (chunk.lanes == 1 && e_.Extent(axis_) >= kPointsPerIteration) {
-      rest = e_.b.Add(points.lo, RoundDown(e_, points.size, kPointsPerIteration));
+      // Points before the last one store no result of which only the last element is read.
+      skips_results_ = !ends_.empty() && std::ranges::all_of(ends_, std::identity());
+      Value* before_end = e_.b.Max(e_.b.Sub(points.size, e_.b.I64(1)), e_.b.I64(0));
+      Value* most = skips_results_ ? before_end : points.size;
+      rest = e_.b.Add(points.lo, RoundDown(e_, most, kPointsPerIteration));
       carried = MakeLoop(e_.b, {points.lo, rest, kPointsPerIteration}, carried,
                          [&](Value* index, Values before) {
                            for (int64_t i = 0; i < kPointsPerIteration; ++i)
                              before = RunPoint(points, e_.b.Add(index, e_.b.I64(i)), chunk, before);
                            return before;
                          });
+      skips_results_ = false;
     }
     MakeLoop(e_.b, {rest, points.hi}, carried, [&](Value* index, const Values& before) {
       return RunPoint(points, index, chunk, before);
@@ -128,12 +135,13 @@ class ScanLoop {
       index = e_.b.Sub(last, e_.b.Sub(index, points.lo));
     }
     body_.position()[axis_] = index;
-    StoreOnlyEnds(index);
+    if (!skips_results_) StoreOnlyEnds(index);
     Values after;
     body_.Locally([&] {
       MapPoints();
       body_.accumulators = before;
-      body_.Expand(chunk, [](const Op*) { return true; });
+      body_.Expand(chunk,
+                   [&](const Op* op) { return !skips_results_ || op->kind() != OpKind::Yield; });
       after = body_.accumulators;
     });
     return after;
@@ -224,12 +232,15 @@ class ScanLoop {
   ir::AxisId axis_;  ///< the axis of the scans
   std::vector<const Op*> scans_;
   bool is_down_;
+  bool skips_results_ = false;  ///< whether the body stores none of its results
   std::vector<bool>
       ends_;  ///< for each result, whether only its last element along the axis is read
 };
 
 }  // namespace
 
-void ExpandScanLoop(ElementwiseLoopBody& body) { ScanLoop(body).ExpandLoop(); }
+void ExpandScanLoop(ElementwiseLoopBody& body) {
+  if (!ExpandLaneScans(body)) ScanLoop(body).ExpandLoop();
+}
 
 }  // namespace kdl::cpu

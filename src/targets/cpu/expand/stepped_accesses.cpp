@@ -13,7 +13,7 @@
 namespace kdl::cpu {
 
 bool ElementwiseLoopBody::IsPermuted() const {
-  return SavesPermuting(e_.facts, elementwise_, last_) && folds_.empty() &&
+  return SavesPermuting(e_.facts, elementwise_, last_) && folds_.empty() && !last_.scan_axis() &&
          Lanes() * last_.Bytes() == e_.facts.vector_bits / 8;
 }
 
