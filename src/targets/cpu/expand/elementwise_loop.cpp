@@ -29,6 +29,8 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);
+  } else if (ExpandCutRows(e, body)) {
+    // Its rows have been emitted in parts.
   } else if (has_interior = ExpandFusedRows(e, body) || ExpandInteriorRows(e, body);
              !has_interior) {
     ElementwiseRows(body).ExpandRows();
