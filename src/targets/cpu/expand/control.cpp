@@ -1,6 +1,7 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
+#include "targets/cpu/expand/carried_loop.h"
 #include "targets/cpu/expand/expander.h"
 
 // Expands loops and branches. After allocate-tiles, they carry only scalars.
@@ -25,6 +26,11 @@ void ExpandAround(Expander& e, const Op* op) {
     e.scalars[param] = e.b.AddParam(copy->region(), param->type(), param->name());
   StandFor(op, copy, e.scalars);
   ExpandRegion(e, op->region(), copy->region());
+}
+
+void ExpandLoop(Expander& e, const Op* loop) {
+  auto expand = [&] { ExpandAround(e, loop); };
+  if (!ExpandCarriedLoop(e, loop, expand)) expand();
 }
 
 /// Returns whether the block has `size` elements; nothing if that is unknown.
@@ -165,6 +171,8 @@ void ExpandOp(Expander& e, Op* op) {
       ExpandSplit(e, op);
       break;
     case OpKind::Loop:
+      ExpandLoop(e, op);
+      break;
     case OpKind::While:
     case OpKind::Stage:
       ExpandAround(e, op);
