@@ -13,6 +13,14 @@ separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(kdl_llvm INTERFACE ${llvm_definitions})
 target_link_libraries(kdl_llvm INTERFACE LLVM)
 
+# lld, which links shared objects of kernels. Debian has only static libraries of it.
+find_library(KDL_LLD_ELF lldELF HINTS ${LLVM_LIBRARY_DIRS} REQUIRED)
+find_library(KDL_LLD_COMMON lldCommon HINTS ${LLVM_LIBRARY_DIRS} REQUIRED)
+find_package(ZLIB REQUIRED)
+find_library(KDL_ZSTD zstd REQUIRED)
+add_library(kdl_lld INTERFACE)
+target_link_libraries(kdl_lld INTERFACE ${KDL_LLD_ELF} ${KDL_LLD_COMMON} kdl_llvm ZLIB::ZLIB ${KDL_ZSTD})
+
 # isl, the library of integer sets that the proofs use. It is shared because it links GMP. Debian's libLLVM also exports a copy of
 # isl; kernelc links this one first, so that symbols bind to it (tests/run/isl.py).
 find_library(KDL_ISL_LIBRARY isl REQUIRED)

@@ -19,7 +19,8 @@ set(CPACK_DEBIAN_LIBKDL-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBKDL-DEV_PACKAGE_DEPENDS "${kdl_library} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_KERNELC_PACKAGE_NAME kernelc)
 set(CPACK_DEBIAN_KERNELC_PACKAGE_SECTION devel)
-# The linker that `--emit exe` and `--emit shared` use.
+# The linker that `--emit exe` uses, and the one for embedded devices.
 set(CPACK_DEBIAN_KERNELC_PACKAGE_DEPENDS
-  "libkdl-dev (= ${PROJECT_VERSION}), g++, lld-19, libboost-program-options-dev, libfmt-dev")
+  "libkdl-dev (= ${PROJECT_VERSION}), g++, libboost-program-options-dev, libfmt-dev")
+set(CPACK_DEBIAN_KERNELC_PACKAGE_SUGGESTS lld-19)
 include(CPack)

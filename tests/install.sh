@@ -5,10 +5,10 @@
 set -eu
 
 # g++, cmake and ninja build the project, and clang compiles code for devices. LLVM generates code and lld
-# links it. ANTLR 4 is the parser generator. It needs Java, but only during the build, and its runtime links
-# uuid. The proofs use isl, and jemalloc is the allocator. Python's headers are for the Python package. The
-# others are small libraries.
-build="g++ cmake ninja-build clang-19 llvm-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
+# links it; the program lld links images for devices. ANTLR 4 is the parser generator. It needs Java, but only
+# during the build, and its runtime links uuid. The proofs use isl, and jemalloc is the allocator. Python's
+# headers are for the Python package. The others are small libraries.
+build="g++ cmake ninja-build clang-19 llvm-19-dev liblld-19-dev lld-19 antlr4 libantlr4-runtime-dev uuid-dev
        libboost-program-options-dev libfmt-dev libisl-dev libjemalloc-dev libyaml-cpp-dev nlohmann-json3-dev
        python3-dev"
 # Python and NumPy read the results of the samples' runs.

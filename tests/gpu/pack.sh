@@ -54,12 +54,11 @@ mkdir -p "$work/stubs" "$work/bin" "$work/lib"
 stub libz3.so.4 '^Z3_'
 stub libxml2.so.2 ' LIBXML2_'
 
-for program in "$built/kernelc" "$built/gpu_conformance_cuda" "$(command -v ld.lld-19)"; do
-  strip -o "$work/bin/$(basename "${program%-19}")" "$(realpath "$program")"
+for program in "$built/kernelc" "$built/gpu_conformance_cuda"; do
+  strip -o "$work/bin/$(basename "$program")" "$(realpath "$program")"
   LD_LIBRARY_PATH=$work/stubs ldd "$program" | awk '$2 == "=>" {print $3}'
 done | sort -u | grep -Ev '/lib(c|m|stdc\+\+|gcc_s)\.so' | while read -r library; do cp -L "$library" "$work/lib"; done
 env -i LD_LIBRARY_PATH="$work/lib" "$work/bin/kernelc" --version >/dev/null
-env -i LD_LIBRARY_PATH="$work/lib" "$work/bin/ld.lld" --version >/dev/null
 
 tar -cf "$work/sources.tar" --exclude=__pycache__ tests/run tests/fuzz samples stdlib
 mkdir "$work/sources"

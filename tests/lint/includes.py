@@ -39,6 +39,7 @@ MAY_INCLUDE = {
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,
     "src/tools": BELOW_DRIVER | {"src/driver"},
+    "src/portable": set(),
     "runtime": {"include/kdl", "runtime/system"},
     "runtime/system": set(),
     "tests/drivers": {"include/kdl", "runtime"},
@@ -49,7 +50,7 @@ ONE_HEADER = {"src/proofs": "src/proofs/proofs.h"}
 
 # Libraries that only one folder may include.
 ONLY_IN = {
-    "llvm/": "src/codegen/llvm src/codegen/ptx src/codegen/cluster", "llvm-c/": "src/codegen/llvm",
+    "llvm/": "src/codegen/llvm src/codegen/ptx src/codegen/cluster", "llvm-c/": "src/codegen/llvm", "lld/": "src/codegen/llvm",
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
     "boost/program_options": "src/driver src/tools",
     "isl/": "src/proofs", "yaml-cpp": "src/passes",

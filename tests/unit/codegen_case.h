@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/op_kind.h"
 #include "support/scalar.h"
 

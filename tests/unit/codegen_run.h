@@ -17,6 +17,7 @@
 
 #include "codegen/llvm/before_launch/host_module.h"
 #include "codegen/llvm/compile.h"
+#include "codegen/llvm/link_shared.h"
 #include "ir/print/printer.h"
 #include "ir_text.h"
 #include "kdl/kernel_abi.h"
@@ -118,12 +119,13 @@ class SharedObject {
     Result<TemporaryFolder> folder = TemporaryFolder::Make();
     REQUIRE(folder.ok());
     std::string path = folder->path() + "/test.so";
-    std::vector<std::string> command = {"ld.lld-19", "-shared", "--no-undefined", "-o", path};
+    std::vector<std::string> files;
     for (const std::string& object : objects) {
-      command.push_back(folder->path() + "/" + std::to_string(command.size()) + ".o");
-      REQUIRE(WriteFileWhole(command.back(), object).ok());
+      files.push_back(folder->path() + "/" + std::to_string(files.size()) + ".o");
+      REQUIRE(WriteFileWhole(files.back(), object).ok());
     }
-    REQUIRE(RunProgram(command) == 0);
+    Status linked = LinkShared(files, path);
+    REQUIRE_MESSAGE(linked.ok(), linked.failure().message);
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE_MESSAGE(handle_, dlerror());
   }

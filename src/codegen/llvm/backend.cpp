@@ -46,13 +46,14 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Sets one of LLVM's command-line options. Some settings of LLVM have no other interface.
+/// Sets one of LLVM's command-line options, and its default, to which lld resets it (link_shared.h). Some
+/// settings of LLVM have no other interface.
 template <typename T>
 void SetFlag(llvm::StringRef name, T value) {
   auto& known = llvm::cl::getRegisteredOptions();
   auto found = known.find(name);
   KDL_CHECK(found != known.end(), "LLVM has no option {}", name.str());
-  static_cast<llvm::cl::opt<T>*>(found->second)->setValue(value);
+  static_cast<llvm::cl::opt<T>*>(found->second)->setInitialValue(value);
 }
 
 void InitializeTargets() {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "codegen/llvm/link_shared.h"
 #include "driver/diagnostics.h"
 #include "support/process.h"
 
@@ -45,12 +46,9 @@ bool RunTool(std::vector<std::string> words, DiagnosticEngine& diagnostics) {
 
 bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics) {
-  std::string linker = Find({"ld.lld-19", "ld.lld"}, "link kernels", "lld-19", diagnostics);
-  if (linker.empty()) return false;
-  std::vector<std::string> words = {linker, "-shared", "-z", "defs", "--build-id=none",
-                                    "-o",   output};
-  words.insert(words.end(), objects.begin(), objects.end());
-  return RunTool(std::move(words), diagnostics);
+  Status linked = codegen::LinkShared(objects, output);
+  if (!linked.ok()) diagnostics.Report(diag::MachineFailed, {}, linked.failure().message);
+  return linked.ok();
 }
 
 bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,

@@ -7,7 +7,7 @@
 
 namespace kdl::driver {
 
-/// Links objects into a shared object with lld. Reports an error if the linker is missing or fails.
+/// Links objects into a shared object. Reports an error if this fails.
 bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics);
 
