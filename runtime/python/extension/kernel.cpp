@@ -8,6 +8,7 @@
 #include "core/element.h"
 #include "extension/arguments.h"
 #include "extension/context.h"
+#include "extension/divert.h"
 #include "extension/library.h"
 
 // The Python types for kernels and for calls that have not ended yet. A library is never unloaded, so a kernel
@@ -85,6 +86,8 @@ kdl_error* CallFunction(PyObject* self, const Arguments& arguments, int64_t core
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {
+  PyObject* diverted = nullptr;
+  if (CallDiverted(self, core_num, args, keywords, &diverted)) return diverted;
   Given given;
   Arguments arguments;
   if (!Complete(self, args, keywords, &given) || !OpenArguments(self, given, &arguments))

@@ -1,5 +1,6 @@
 #include "core/processor.h"
 #include "extension/context.h"
+#include "extension/divert.h"
 #include "extension/kernel.h"
 
 // The module kernelc._core. It connects Python objects with the runtime; everything that need not be fast is
@@ -16,6 +17,7 @@ PyObject* Processor(PyObject* /*module*/, PyObject* /*none*/) {
 
 PyMethodDef module_functions[] = {
     {"after_fork", AfterFork, METH_NOARGS, "To be called in a forked child."},
+    {"divert", Divert, METH_O, "Whether calls go to Python first: adds 1 or -1."},
     {"processor", Processor, METH_NOARGS, "Which instructions the processor has."},
     {}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -8,14 +8,23 @@
 
 import atexit
 import os
+from typing import Any
 
 from ._core import after_fork, finish
 from .compiler import CompileWarning
 from .errors import ArgumentError, CompileError, DeviceError, Error, Trap, VerifyError
+from .interpreter import interpret
 from .module import Kernel, Module, Parameter, compile, kernel
 
 __all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceError", "Error", "Kernel", "Module", "Parameter", "Trap",
-           "VerifyError", "compile", "kernel"]
+           "VerifyError", "compile", "interpret", "kernel"]
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Defines the cell magic `%%kernelc`, for `%load_ext kernelc`."""
+    from . import magic
+    magic.load(ipython)
+
 
 os.register_at_fork(after_in_child=after_fork)
 atexit.register(finish)

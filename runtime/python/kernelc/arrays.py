@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import operator
+import pathlib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -54,3 +56,60 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
     named = re.sub(r"\b[A-Za-z]", r"_\g<0>", shape)  # since names such as `lambda` are keywords of Python
     parsed = ast.parse(named, mode="eval").body
     return [value(one) for one in parsed.elts] if isinstance(parsed, ast.List) else []
+
+
+def shape_of(array: Any) -> Sequence[int]:
+    """Returns the shape of an array; () if the object is none."""
+    try:
+        shape: Sequence[int] = array.shape if hasattr(array, "shape") else memoryview(array).shape
+        return shape
+    except TypeError:
+        return ()
+
+
+def number(value: Any, element: str) -> str:
+    """Returns the number that a call would pass for a scalar parameter, as text for the command line."""
+    if element == "bool":
+        return "true" if value else "false"
+    return repr(float(value)) if element.startswith(("f", "bf")) else str(operator.index(value))
+
+
+def save(array: Any, element: str, file: pathlib.Path) -> None:
+    """Writes an array to a file."""
+    import numpy
+    numpy.save(file, numpy.ascontiguousarray(_viewed(array, element)))
+
+
+def fill(array: Any, element: str, file: pathlib.Path) -> None:
+    """Reads a file that kernelc has written into an array."""
+    import numpy
+    numpy.copyto(_viewed(array, element), numpy.load(file))
+
+
+def _writable(array: Any) -> Any:
+    """Returns an array with the same memory. Old versions of NumPy forbid to write to what comes from DLPack."""
+    import numpy
+    if array.flags.writeable or array.size == 0:
+        return array
+    extent = array.itemsize + sum((size - 1) * stride for size, stride in zip(array.shape, array.strides))
+    memory = (ctypes.c_char * extent).from_address(array.ctypes.data)
+    return numpy.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+
+
+def _viewed(array: Any, element: str) -> Any:
+    """Returns the memory of an array as one of NumPy, with the element type that files have."""
+    import numpy
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        array = array.detach()
+        if element in _NARROW:
+            array = array.view(torch.int16 if element == "bf16" else torch.uint8)
+        array = array.numpy()
+    elif not isinstance(array, numpy.ndarray):
+        try:
+            array = numpy.asarray(memoryview(array))
+        except TypeError:
+            array = _writable(numpy.from_dlpack(array))
+    if element in _NARROW:
+        array = array.view("V2" if element == "bf16" else "u1")
+    return array

@@ -53,8 +53,8 @@ def add(name: str, shared: pathlib.Path, files: list[pathlib.Path]) -> pathlib.P
         content = _hash(shared)
         entry = {"object": content, "files": {str(path): _hash(path) for path in files}}
         kept = root / f"{name}-{content[:16]}.so"
-        _write(kept, shared.read_bytes())
-        _write(root / f"{name}.json", json.dumps(entry).encode())
+        write(kept, shared.read_bytes())
+        write(root / f"{name}.json", json.dumps(entry).encode())
         for other in root.glob(f"{name}-*.so"):  # made from files that have changed
             if other != kept:
                 other.unlink()
@@ -63,7 +63,7 @@ def add(name: str, shared: pathlib.Path, files: list[pathlib.Path]) -> pathlib.P
     return kept
 
 
-def _write(path: pathlib.Path, content: bytes) -> None:
+def write(path: pathlib.Path, content: bytes) -> None:
     """Writes a file, which other processes see complete or not at all."""
     descriptor, made = tempfile.mkstemp(prefix=".new-", dir=path.parent)
     try:

@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,11 @@ def program() -> str:
     if found is None:
         raise Error("the program kernelc is not in PATH; set the environment variable KERNELC to its path")
     return found
+
+
+def main() -> None:
+    """The command `kernelc` that pip installs."""
+    os.execv(program(), [program(), *sys.argv[1:]])
 
 
 @dataclasses.dataclass(frozen=True)

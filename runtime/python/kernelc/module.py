@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from . import arrays, compiler, tools
+from . import arrays, compiler, interpreter, tools, tuning
 from ._core import Kernel as CoreKernel
 from ._core import element, load
 from .errors import ArgumentError, Error
@@ -39,10 +39,22 @@ class Kernel(CoreKernel):
 
     #: What the kernel was compiled from.
     source: compiler.Source
+    #: Where it runs.
+    device: str
 
     def __getitem__(self, cores: int) -> Callable[..., Any]:
         """Returns a function that calls the kernel on this number of cores: `kernel[4](x, y)`."""
         return lambda *args, **keywords: self.run(cores, args, keywords)
+
+    def submit(self, *args: Any, **keywords: Any) -> Any:
+        """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
+        if interpreter.is_active():
+            return interpreter.Ended(self(*args, **keywords))
+        return super().submit(*args, **keywords)
+
+    def diverted(self, cores: int, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The extension calls this first for each call while any thread is in a block of `interpret`."""
+        return interpreter.call(self, cores, args, keywords) if interpreter.is_active() else NotImplemented
 
     def verify(self, *args: Any, **keywords: Any) -> str:
         """Calls the kernel with these inputs and compares the result with that of the reference interpreter, bit for bit, and with
@@ -61,14 +73,28 @@ class Kernel(CoreKernel):
         """Returns which block sizes the compiler has chosen, and why."""
         return tools.explained(self, "--tiles")
 
+    def perf(self) -> str:
+        """Returns what makes the kernel slow on a processor, and what to write instead; the costliest part comes first."""
+        return tools.explained(self, "--perf")
+
+    def tune(self, *args: Any, trials: int = 20, seconds: int = 30, **keywords: Any) -> Kernel:
+        """Measures the kernel with other tiles, for arrays of these sizes, and returns it with the fastest ones.
+
+        Results do not change: only constants that the source leaves to the compiler (`auto`) are tried, each in a number of trials,
+        for at most about the given number of seconds. Later calls for the same kernel continue the search.
+        """
+        source = tuning.tuned_source(self, self._bind(args, keywords), trials, seconds)
+        tuned: Kernel = getattr(Module(source, self.device), self.name)
+        return tuned
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
 
     def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted."""
         given = self._bind(args, keywords)
-        signature = self._signature(given)
-        known = _sizes(signature, given)
+        signature = self.signature(given)
+        known = interpreter.sizes_in(signature, given)
         made = []
         for parameter in signature:
             if parameter.name in given:
@@ -106,8 +132,8 @@ class Kernel(CoreKernel):
             raise TypeError(f"{self.name} needs an argument for {' and '.join(map(repr, missing))}")
         return given
 
-    def _signature(self, given: Mapping[str, Any]) -> list[Parameter]:
-        """Returns the parameters for the element types of the given arrays."""
+    def signature(self, given: Mapping[str, Any]) -> list[Parameter]:
+        """Returns the parameters for the element types of the given arrays, which are named."""
         signatures = [[Parameter(*one) for one in signature] for signature in self.signatures]
         if len(signatures) == 1:
             return signatures[0]
@@ -124,6 +150,7 @@ class Module:
         self._kernels: dict[str, Kernel] = {}
         for kernel in load(os.fspath(compiler.build(source)), device, Kernel):
             kernel.source = source
+            kernel.device = device
             self._kernels[kernel.name] = kernel
 
     def __getattr__(self, name: str) -> Kernel:
@@ -198,27 +225,9 @@ def _place(function: Callable[..., Any]) -> tuple[pathlib.Path, str]:
     return pathlib.Path(f"{file}.kdl"), "\n" * (first - 1 + before.count("\n")) + " " * column + doc
 
 
-def _sizes(signature: list[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the sizes that the given arrays determine."""
-    known: dict[str, int] = {}
-    for parameter in signature:
-        shape = _shape(given.get(parameter.name))
-        known.update({name: int(size) for name, size in zip(parameter.sizes, shape) if isinstance(name, str)})
-    return known
-
-
-def _shape(array: Any) -> Sequence[int]:
-    """Returns the shape of an array; () if the object is none."""
-    try:
-        shape: Sequence[int] = array.shape if hasattr(array, "shape") else memoryview(array).shape
-        return shape
-    except TypeError:
-        return ()
-
-
 def _fits(array: Any, parameter: Parameter) -> bool:
     """Whether an array has the element type and the constant sizes of a parameter."""
-    sizes = zip(parameter.sizes, _shape(array))
+    sizes = zip(parameter.sizes, arrays.shape_of(array))
     return element(array) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
 
 

@@ -1,0 +1,123 @@
+"""Runs calls in the reference interpreter, which looks for races and for reads of elements that nothing has written."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import arrays
+from ._core import divert
+from .errors import ArgumentError, Error, Trap
+
+if TYPE_CHECKING:
+    from .module import Kernel, Parameter
+
+TARGET = "reference?sanitize=races+init"
+# What the errors of a run mean for a caller: a check in the kernel failed, or its `requires` does not hold.
+_ERRORS: dict[str, type[Error]] = {"E0959": Trap, "E0964": ArgumentError}
+
+_active = contextvars.ContextVar("kernelc.interpret", default=False)
+
+
+@contextlib.contextmanager
+def interpret() -> Iterator[None]:
+    """Within `with kernelc.interpret():`, calls of kernels run in the reference interpreter, whatever their device is.
+
+    The interpreter is slow, but finds races, reads of elements that nothing has written, and all that a device finds. Only calls of
+    this thread or task are affected.
+    """
+    token = _active.set(True)
+    divert(1)
+    try:
+        yield
+    finally:
+        divert(-1)
+        _active.reset(token)
+
+
+def is_active() -> bool:
+    return _active.get()
+
+
+class Ended:
+    """The result of a call that has ended."""
+
+    def __init__(self, value: Any):
+        self._value = value
+
+    def result(self, timeout: float = -1) -> Any:
+        del timeout
+        return self._value
+
+    def done(self) -> bool:
+        return True
+
+
+def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Runs a call in the interpreter, and returns what the call would return."""
+    every, result = kernel.complete(args, keywords)
+    given = {parameter.name: value for parameter, value in zip(kernel.parameters, every)}
+    signature = kernel.signature(given)
+    with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
+        words = ["--kernel", kernel.name, "--diag-format=json", *arguments(signature, given, pathlib.Path(folder))]
+        if cores > 0:
+            words += ["--core-num", str(cores)]
+        outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy") for p in signature if p.direction in ("out", "inout")}
+        for name, file in outputs.items():
+            words += ["--out", f"{name}=@{file}"]
+        _run(kernel, words, outputs)
+        for parameter in signature:
+            if parameter.name in outputs:
+                arrays.fill(given[parameter.name], parameter.element, outputs[parameter.name])
+    return result
+
+
+def sizes_in(signature: list[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
+    """Returns the sizes that the given arrays determine."""
+    sizes: dict[str, int] = {}
+    for parameter in signature:
+        shape = arrays.shape_of(given.get(parameter.name))
+        sizes.update({name: int(size) for name, size in zip(parameter.sizes, shape) if isinstance(name, str)})
+    return sizes
+
+
+def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
+    """Returns the options of `kernelc run` for the arguments of a call: files for arrays that are read, and sizes that these lack."""
+    words = []
+    read = [parameter for parameter in signature if parameter.direction != "out" and parameter.name in given]
+    for parameter in read:
+        value = given[parameter.name]
+        if parameter.direction:
+            file = folder / f"{parameter.name}.npy"
+            arrays.save(value, parameter.element, file)
+            words += ["--arg", f"{parameter.name}=@{file}"]
+        else:
+            words += ["--arg", f"{parameter.name}={arrays.number(value, parameter.element)}"]
+    known = sizes_in(read, given)
+    others = {name: size for name, size in sizes_in(signature, given).items() if name not in known}
+    return words + [f"--set={name}={size}" for name, size in others.items()]
+
+
+def _run(kernel: Kernel, words: list[str], outputs: Mapping[str, pathlib.Path]) -> None:
+    """Runs the kernel, prints what it prints, and raises the exception for its error."""
+    run = dataclasses.replace(kernel.source, target=TARGET).run("run", *words)
+    written = [f" -> {file}" for file in outputs.values()]
+    for line in run.stdout.splitlines():
+        if not any(line.endswith(end) for end in written):
+            print(line, file=sys.stdout)
+    if run.returncode == 0:
+        return
+    found = [json.loads(line) for line in run.stderr.splitlines() if line.startswith("{")]
+    errors = [one for one in found if one["severity"] == "error"]
+    if not errors:
+        raise Error(run.stderr.rstrip() or f"the interpreter ended with code {run.returncode}")
+    place = [kernel.source.shown(f"{one['file']}:{one['line']}:{one['column']}: ") if "line" in one else "" for one in errors]
+    raise _ERRORS.get(errors[0]["id"], Error)(f"{place[0]}{errors[0]['message']}" + "".join(
+        f"\nnote: {note['message']}" for note in errors[0].get("notes", [])))

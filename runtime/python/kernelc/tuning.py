@@ -1,0 +1,37 @@
+"""Searches for faster tiles by measuring, and keeps what was found in the folder of the cache."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import pathlib
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from . import cache, interpreter
+from .errors import Error
+
+if TYPE_CHECKING:
+    from .compiler import Source
+    from .module import Kernel
+
+
+def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: int) -> Source:
+    """Returns the source of the kernel with the fastest tiles for arrays of the given sizes. Continues an earlier search for them."""
+    options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
+    source = dataclasses.replace(kernel.source, options=options)
+    root = cache.folder() or pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
+    root.mkdir(parents=True, exist_ok=True)
+    where = source.path.resolve() if source.text is None else source.text
+    file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
+    words = [f"--set={name}={size}" for name, size in interpreter.sizes_in(kernel.signature(given), given).items()]
+    run = source.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
+    if run.returncode != 0:
+        raise Error(source.shown(run.stderr).rstrip())
+    # The options are part of the cache's key, so they name a file with this content.
+    content = file.read_bytes()
+    kept = root / f"{file.stem}-{hashlib.sha256(content).hexdigest()[:16]}.tuned"
+    if not kept.exists():
+        cache.write(kept, content)
+    return dataclasses.replace(source, options=(*options, f"--tuned={os.fspath(kept)}"))

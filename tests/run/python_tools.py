@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tests what the Python package offers besides calls: the interpreter, remarks, tuning, and cells of notebooks."""
+
+import pathlib
+import sys
+import tempfile
+
+from python import BEGIN, PACKAGE, run
+from shared import checks
+
+# Each check: what holds, and the Python text that shows it.
+CHECKS = {
+    "calls in the interpreter": '''
+import contextlib, io
+x, y = np.array([1, -0.0, np.nan, np.inf], "f4"), np.ones(4, "f4")
+with kernelc.interpret():
+    assert module.axpy(2.0, x, OnlyDlpack(y)) is None
+    assert np.array_equal(y, np.array([3, 1, np.nan, np.inf], "f4"), equal_nan=True), y
+    for kind in ("f8", "i4"):
+        twice, row = module.both(np.arange(6).reshape(2, 3).astype(kind))
+        assert twice.dtype == row.dtype == kind and (twice == [[0, 6], [2, 8], [4, 10]]).all() and (row == 7).all()
+    assert (module.both[2](np.ones((2, 2)))[0] == 2).all()
+    pending = module.both.submit(np.ones((2, 2)))
+    assert pending.done() and (pending.result()[0] == 2).all()
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        assert module.at(np.ones(3, "u1"), 2)[0] == 1
+    assert text.getvalue() == "read 2\\n", text.getvalue()
+    fails("source.kdl:10:", kernelc.Trap, lambda: module.at(np.ones(3, "u1"), 3))
+    fails("size N", kernelc.Error, lambda: module.axpy(1, np.ones(3, "f4"), y))
+    other = []
+    thread = threading.Thread(target=lambda: other.append(module.at.signatures and kernelc.interpreter.is_active()))
+    thread.start()
+    thread.join()
+    assert other == [False]
+fails("index", kernelc.Trap, lambda: module.at(np.ones(3, "u1"), 3))
+assert not kernelc.interpreter.is_active()
+required = kernelc.compile("""export kernel root(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = sqrt(x[i]); } }
+requires { x[i] >= 0.0; }""").root
+with kernelc.interpret():
+    assert (required(np.full(3, 4, "f4")) == 2).all()
+''',
+    "remarks, and tiles that are measured": '''
+slow = kernelc.compile("export kernel rare(x: in f32[P], y: out f32[N]) where N == 3 * P { spmd for i in N by 1024 { y[i] = x[iota(i) / 3]; } }",
+                       opt_level=1).rare
+assert "R1002" in slow.perf() and "kernel rare" in slow.explain_tiles(), slow.perf()
+source = """export kernel product<BM: int = auto, BN: int = auto>(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {
+    spmd for i in M by BM, j in N by BN {
+        var acc: f32[i, j] = 0;
+        for k in K by 32 { acc += dot(a[i, k], b[k, j] over k); }
+        c[i, j] = acc;
+    }
+}"""
+product = kernelc.compile(source, device="host?threads=1").product
+a, b = np.random.rand(20, 33).astype("f4"), np.random.rand(33, 47).astype("f4")
+tuned = product.tune(a, b, trials=3, seconds=1)
+assert (tuned(a, b) == product(a, b)).all()
+(option,) = [word for word in tuned.source.options if word.startswith("--tuned=")]
+assert "product" in pathlib.Path(option.partition("=")[2]).read_text() and "product" in tuned.asm() and tuned.perf()
+again = tuned.tune(a, b, trials=3, seconds=1)
+assert (again(a, b) == product(a, b)).all()
+''',
+    "cells of notebooks": '''
+import contextlib, io
+class Shell:
+    def __init__(self): self.user_ns, self.magics = {}, {}
+    def register_magic_function(self, function, kind, name): self.magics[kind, name] = function
+shell = Shell()
+kernelc.load_ipython_extension(shell)
+cell = shell.magics["cell", "kernelc"]
+assert "-D NAME=VALUE" in cell.__doc__
+cell("-D D=3 -O 1", "export kernel f<D: int>(x: out i32[D]) { spmd for i in D by 8 { x[i] = D; } }\\n")
+assert (shell.user_ns["f"]() == 3).all()
+cell("--module many --device 'host?threads=1'", "export kernel g(x: out i32[1]) { spmd for i in 1 by 8 { x[i] = 4; } }\\n")
+assert shell.user_ns["many"].g() == 4 and "g" not in shell.user_ns
+for line, text, told in [("", "export kernel g(x: out i32[1]) { spmd for i in 1 by 8 { x[i] = z; } }\\n", ":2:64: error: unknown name"),
+                         ("--wrong", "", "unrecognized arguments: --wrong")]:
+    with contextlib.redirect_stderr(io.StringIO()) as stream:
+        cell(line, text)
+    assert told in stream.getvalue(), stream.getvalue()
+''',
+}
+
+
+def main():
+    if not list(PACKAGE.glob("kernelc/_core*.so")):
+        print("the build has no Python package, because Python's headers are missing")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        for what, text in CHECKS.items():
+            done = run(BEGIN + text, pathlib.Path(name))
+            checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
