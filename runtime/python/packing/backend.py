@@ -1,0 +1,45 @@
+"""Builds the package for pip (PEP 517): `pip wheel .` and `pip install .` call these functions.
+
+`pip wheel . --config-settings build=FOLDER` packs a build folder that exists.
+"""
+
+import pathlib
+import subprocess
+
+import archives
+import wheel
+
+TARGETS = ["kernelc_portable", "kdl_python", "kdl_python_sources"]
+# Folders that the build does not need.
+LEFT_OUT = ("tests/", ".")
+
+
+def build_wheel(folder, settings=None, metadata=None):
+    """Builds the project, writes the wheel to the folder, and returns its name."""
+    del metadata
+    given = (settings or {}).get("build")
+    build = pathlib.Path(given).resolve() if given else wheel.ROOT / "build"
+    if not given:
+        subprocess.run(["cmake", "--preset", "release"], cwd=wheel.ROOT, check=True)
+    subprocess.run(["cmake", "--build", str(build), "--target", *TARGETS], check=True)
+    return wheel.pack(build, pathlib.Path(folder)).name
+
+
+def build_sdist(folder, settings=None):
+    """Writes an archive of the sources to the folder and returns its name."""
+    del settings
+    whole = f"kernelc-{wheel.version()}"
+    path = pathlib.Path(folder) / f"{whole}.tar.gz"
+    files = {name: wheel.ROOT / name for name in _names() if not name.startswith(LEFT_OUT)}
+    archives.write_sources(path, whole, {**files, "PKG-INFO": wheel.metadata("Apache-2.0", []).encode()})
+    return path.name
+
+
+def _names():
+    """Returns the files of the project: those that git knows, or in an unpacked archive all."""
+    if (wheel.ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=wheel.ROOT, check=True,
+                                capture_output=True, text=True).stdout
+        return [name for name in listed.split("\0") if name and (wheel.ROOT / name).is_file()]
+    files = (file.relative_to(wheel.ROOT) for file in wheel.ROOT.rglob("*") if file.is_file())
+    return [str(file) for file in files if not file.parts[0].startswith("build") and "__pycache__" not in file.parts]

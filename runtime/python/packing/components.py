@@ -1,0 +1,80 @@
+"""Finds out which packages of Debian have become part of the files, and describes them: licences and a list of components (SBOM)."""
+
+import json
+import pathlib
+import re
+import urllib.parse
+
+from binaries import PackError, run
+
+# The licences of the parts that are linked, by the name of Debian's source package.
+LICENCES = {
+    "antlr4-cpp-runtime": "BSD-3-Clause",
+    "boost1.74": "BSL-1.0",
+    "fmtlib": "MIT",
+    "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "glibc": "LGPL-2.1-or-later",
+    "gmp": "LGPL-3.0-or-later OR GPL-2.0-or-later",
+    "isl": "MIT",
+    "jemalloc": "BSD-2-Clause",
+    "libzstd": "BSD-3-Clause",
+    "llvm-toolchain-19": "Apache-2.0 WITH LLVM-exception",
+    "nlohmann-json3": "MIT",
+    "util-linux": "BSD-3-Clause",
+    "zlib": "Zlib",
+}
+# Libraries of which the program contains code from headers only.
+HEADERS = ["libfmt-dev", "nlohmann-json3-dev"]
+COMMON = pathlib.Path("/usr/share/common-licenses")
+
+
+def packages_of(files):
+    """Returns Debian's packages that contain these files, and those in HEADERS."""
+    names = set(HEADERS)
+    if files:
+        for line in run("dpkg-query", "-S", *sorted({str(file.resolve()) for file in files})).splitlines():
+            names.add(line.partition(":")[0])
+    return sorted(names)
+
+
+def components_of(packages):
+    """Returns {source package: (version, home page, licence)}."""
+    components = {}
+    for line in run("dpkg-query", "-W", "-f", r"${source:Package}\t${source:Version}\t${Homepage}\n", *packages).splitlines():
+        name, version, home = line.split("\t")
+        if name not in LICENCES:
+            raise PackError(f"components.py must list the licence of {name}")
+        components[name] = (version, home, LICENCES[name])
+    return dict(sorted(components.items()))
+
+
+def licence_files(packages):
+    """Returns {name in the wheel: content}: what Debian says on each package, and the licences that this refers to."""
+    files = {}
+    for package in packages:
+        text = pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
+        files[f"debian/{package}.txt"] = text
+        for name in re.findall(rb"/usr/share/common-licenses/([\w.+-]*\w)", text):
+            files[f"common/{name.decode()}.txt"] = (COMMON / name.decode()).read_bytes()
+    return files
+
+
+def expression(components):
+    """Returns the licence of everything together."""
+    licences = sorted({licence for _, _, licence in components.values()})
+    return " AND ".join(["Apache-2.0", *(f"({one})" if " " in one else one for one in licences)])
+
+
+def bill(version, components):
+    """Returns the list of components in the format CycloneDX."""
+    parts = []
+    for name, (of, home, licence) in components.items():
+        where = f"pkg:deb/debian/{name}@{urllib.parse.quote(of, safe='')}?arch=source"
+        parts.append({"type": "library", "bom-ref": where, "name": name, "version": of, "licenses": [{"expression": licence}], "purl": where,
+                      "externalReferences": [{"type": "website", "url": home}]})
+    own = {"type": "application", "bom-ref": "kernelc", "name": "kernelc", "version": version, "licenses": [{"expression": "Apache-2.0"}],
+           "purl": f"pkg:pypi/kernelc@{version}"}
+    depends = [{"ref": "kernelc", "dependsOn": [part["bom-ref"] for part in parts]}]
+    whole = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": own}, "components": parts,
+             "dependencies": depends}
+    return json.dumps(whole, indent=1) + "\n"
