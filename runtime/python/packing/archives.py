@@ -1,6 +1,7 @@
 """Writes wheels and source archives. The same contents always become the same bytes."""
 
 import base64
+import gzip
 import hashlib
 import io
 import os
@@ -17,12 +18,11 @@ def moment():
 def write_wheel(path, files, record, level):
     """Writes {name: (content, whether it is a program)} to a wheel, with a list of all files under the name `record`."""
     rows = []
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as wheel:
+    with zipfile.ZipFile(path, "w") as wheel:
         def add(name, content, executable):
             info = zipfile.ZipInfo(name, time.gmtime(max(moment(), 315532800))[:6])
             info.external_attr = (0o100755 if executable else 0o100644) << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
-            wheel.writestr(info, content)
+            wheel.writestr(info, content, zipfile.ZIP_DEFLATED, level)
 
         for name, (content, executable) in files.items():
             add(name, content, executable)
@@ -33,7 +33,7 @@ def write_wheel(path, files, record, level):
 
 def write_sources(path, folder, files):
     """Writes {name: content or the path of a file} to an archive with this folder."""
-    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as archive:
+    with gzip.GzipFile(path, "wb", mtime=moment()) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, source in sorted(files.items()):
             content = source if isinstance(source, bytes) else source.read_bytes()
             info = tarfile.TarInfo(f"{folder}/{name}")

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Executes the notebook of the guide in a kernel of Jupyter, and compares its outputs. `notebook.py --update` stores them.
+
+Jupyter's packages are downloaded from PyPI when they are first needed, into a folder next to the builds."""
+
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from shared import checks
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "samples/guide/notebook.ipynb"
+PACKAGE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"
+PACKAGES = ["nbclient==0.11.0", "ipykernel==7.4.0"]
+EXECUTE = """
+import sys, nbformat, nbclient
+notebook = nbformat.read(sys.argv[1], 4)
+nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+nbformat.write(notebook, sys.argv[2])
+"""
+
+
+def python():
+    """Returns the Python of an environment with Jupyter's packages, and with Debian's NumPy."""
+    folder = ROOT / f"build-{PACKAGES[0].replace('==', '-')}"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            for words in [("/usr/bin/python3", "-m", "venv", "--clear", folder / "venv"),
+                          (folder / "venv/bin/pip", "-q", "--disable-pip-version-check", "install", *PACKAGES)]:
+                done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                if done.returncode != 0:
+                    sys.exit(f"pip could not bring {' and '.join(PACKAGES)}; is there a network?\n{done.stdout}")
+            (site,) = (folder / "venv/lib").glob("python*/site-packages")
+            (site / "numpy").symlink_to("/usr/lib/python3/dist-packages/numpy")
+            (folder / "complete").touch()
+    return folder / "venv/bin/python"
+
+
+def texts(cell):
+    """Returns what a cell has printed, by its streams, and the values that it shows."""
+    found = {}
+    for output in cell["outputs"]:
+        text = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue", "")
+        name = output.get("name", output["output_type"])
+        found[name] = found.get(name, "") + "".join(text)
+    return found
+
+
+def main():
+    if not list(PACKAGE.glob("kernelc/_core*.so")):
+        print("the build has no Python package, because Python's headers are missing")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        executed = pathlib.Path(name, "executed.ipynb")
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "KDL_CACHE_DIR": name, "IPYTHONDIR": name, "JUPYTER_RUNTIME_DIR": name}
+        done = subprocess.run([str(python()), "-c", EXECUTE, str(NOTEBOOK), str(executed)], env=environment, capture_output=True, text=True, timeout=300)
+        checks.expect("the notebook runs", done.returncode == 0, done.stdout + done.stderr)
+        if done.returncode != 0:
+            return checks.end()
+        stored, made = json.loads(NOTEBOOK.read_text()), json.loads(executed.read_text())
+    for old, new in zip(stored["cells"], made["cells"]):
+        if old["cell_type"] != "code":
+            continue
+        found = texts(new)
+        if sys.argv[1:] == ["--update"]:
+            old["outputs"] = [{"output_type": "stream", "name": name, "text": text.splitlines(keepends=True)} for name, text in found.items()]
+        else:
+            checks.expect(f"output of\n{''.join(old['source'])}", texts(old) == found, f"{texts(old)}\n{found}")
+    if sys.argv[1:] == ["--update"]:
+        NOTEBOOK.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
