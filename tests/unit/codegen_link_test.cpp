@@ -50,6 +50,27 @@ TEST_CASE("what cannot be linked is reported, and then the next objects are link
   CHECK(LinkBytes(compiled->object, folder->path()).ok());
 }
 
+TEST_CASE("a full disk is reported") {
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  REQUIRE(folder.ok());
+  ir::ReadText text{std::string(kKernel)};
+  Result<Backend> backend = Backend::Create(X86Processor(), 2);
+  REQUIRE(backend.ok());
+  Result<CompiledModule> compiled = CompileKernels(*backend, *text.module, {});
+  REQUIRE(compiled.ok());
+  REQUIRE(LinkBytes(compiled->object, folder->path()).ok());
+  pid_t child = fork();  // after such a failure, a process cannot link again
+  if (child == 0) {
+    Status full = LinkShared({folder->path() + "/kernels.o"}, "/dev/full");
+    bool told = !full.ok() && full.failure().message.ends_with("No space left on device");
+    bool again = LinkShared({folder->path() + "/kernels.o"}, folder->path() + "/kernels.so").ok();
+    _exit(told && !again ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+}
+
 TEST_CASE("after lld has reset the options of LLVM, code is generated with the same ones") {
   Result<Backend> backend = Backend::Create(X86Processor(), 2);
   REQUIRE(backend.ok());
