@@ -88,8 +88,6 @@ struct Family {
   passes::Pipeline pipes;
   /// The third list, which lowers kernels to the form that `generate` accepts.
   passes::Pipeline loops;
-  /// The facts that `generate` relies on, with the reasons.
-  passes::Few<passes::Need> code_needs = {};
   /// Generates code for targets of this family that share an architecture. The result contains a KernelCode
   /// for each kernel, in the order of `kernels`. Each KernelCode states the kernel, its level and required
   /// features, and either its entry symbol or its position in the payload. An error means that something is
@@ -112,6 +110,8 @@ struct Family {
   /// Null if the code never differs.
   bool (*differs)(const ir::Function& kernel, const passes::TargetFacts& facts,
                   const passes::TargetFacts& extended) = nullptr;
+  /// The facts that `generate` relies on, with the reasons.
+  passes::Few<passes::Need> code_needs = {};
 };
 
 }  // namespace kdl::targets

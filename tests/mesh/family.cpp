@@ -69,8 +69,8 @@ const targets::Family kFamily = {.name = "mesh",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
-                                 .code_needs = kCodeNeeds,
                                  .generate = targets::GenerateText,
-                                 .instructions = kMatrixInstructions};
+                                 .instructions = kMatrixInstructions,
+                                 .code_needs = kCodeNeeds};
 
 }  // namespace mesh

@@ -14,7 +14,7 @@ namespace kdl::cluster {
 
 namespace {
 
-constexpr auto kPasses = simt::Both(simt::kPipePipeline, kLoopPipeline);
+constexpr auto kPasses = simt::Both(kPipePipeline, kLoopPipeline);
 
 // Keeps stages from being fused into one loop.
 constexpr std::array kApart = {&kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,

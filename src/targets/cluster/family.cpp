@@ -221,10 +221,10 @@ const targets::Family kFamily = {.name = "cluster",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
-                                 .code_needs = passes::kCodeNeeds,
                                  .generate = Generate,
                                  .copied_bytes = CopiedBytes,
                                  .describe = Describe,
-                                 .traits = ClusterTraits};
+                                 .traits = ClusterTraits,
+                                 .code_needs = passes::kCodeNeeds};
 
 }  // namespace kdl::cluster

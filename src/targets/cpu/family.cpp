@@ -122,10 +122,10 @@ const targets::Family kFamily = {.name = "cpu",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
-                                 .code_needs = passes::kCodeNeeds,
                                  .generate = Generate,
                                  .instructions = kMatrixInstructions,
                                  .traits = ProcessorTraits,
-                                 .differs = Differs};
+                                 .differs = Differs,
+                                 .code_needs = passes::kCodeNeeds};
 
 }  // namespace kdl::cpu

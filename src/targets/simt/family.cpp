@@ -167,9 +167,9 @@ const targets::Family kFamily = {.name = "simt",
                                  .tiles = kTilePipeline,
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
-                                 .code_needs = passes::kCodeNeeds,
                                  .generate = Generate,
                                  .instructions = kMatrixInstructions,
-                                 .traits = DeviceTraits};
+                                 .traits = DeviceTraits,
+                                 .code_needs = passes::kCodeNeeds};
 
 }  // namespace kdl::simt
