@@ -5,6 +5,7 @@ compiled objects, bit for bit, on one and on three cores. Both must also refuse 
 Windows, where it has no GNU vectors.
 
     tests/run/c_source.py [--all] [FILE...]     # --all: all files, and more shapes for each kernel
+    tests/run/c_source.py --drawn 100 --first 1 # random kernels of tests/fuzz instead
 """
 
 import argparse
@@ -119,11 +120,11 @@ def parallel_for(count, body, context):
 hook = HOOK(parallel_for)
 
 
-def compare(function, kernel, rng, libraries, tries):
+def compare(function, kernel, rng, libraries, tries, choices=SIZES):
     """Calls the kernel and the C functions on the same data. Returns how often both ran."""
     ran = 0
     for attempt in range(tries):
-        sizes = {name: int(rng.choice(SIZES)) for name in function.sizes}
+        sizes = {name: int(rng.choice(choices)) for name in function.sizes}
         special = attempt % 2 == 1
         try:
             values = [draw(rng, element, function.shape(shape, sizes), special) if shape is not None
@@ -170,10 +171,10 @@ def build(path, folder, compilers):
     return header, libraries
 
 
-def test(path, folder, compilers, tries):
+def test(path, folder, compilers, tries, choices=SIZES):
     """Returns the numbers of functions that were called and of those that were not."""
     built = build(path, folder, compilers)
-    if built is None:
+    if built is None or not built[1]:
         return 0, 1
     header, libraries = built
     module = kernelc.compile(path, device=TARGET)
@@ -189,11 +190,11 @@ def test(path, folder, compilers, tries):
         variants = []
         for compiler, library in libraries:
             variants.append((compiler, Function(library, docs, name, arguments)))
-        called += 1 if compare(function, kernel, rng, variants, tries) else 0
+        called += 1 if compare(function, kernel, rng, variants, tries, choices) else 0
         for compiler, library in libraries[:1]:
             ctypes.c_void_p.in_dll(library, f"{path.stem}_parallel_for").value = ctypes.cast(hook, ctypes.c_void_p).value
             ctypes.c_int64.in_dll(library, f"{path.stem}_cores").value = 3
-            compare(function, kernel, rng, [(f"{compiler}, 3 cores", Function(library, docs, name, arguments))], 2)
+            compare(function, kernel, rng, [(f"{compiler}, 3 cores", Function(library, docs, name, arguments))], 2, choices)
             ctypes.c_void_p.in_dll(library, f"{path.stem}_parallel_for").value = None
     return called, left
 
@@ -233,9 +234,30 @@ def launch_checks(folder, rng, tries):
             checks.expect(f"{name}: {size} is negative", text.endswith(f": the size {size} is negative"), text)
 
 
+def drawn(folder, first, count):
+    """Tests random kernels. Returns what `test` does."""
+    sys.path.insert(0, str(ROOT / "tests/fuzz"))
+    from files import File
+
+    called = left = 0
+    for seed in range(first, first + count):
+        kernel = File(seed)
+        if kernel.callees:
+            continue
+        place = folder / f"drawn{seed}"
+        place.mkdir()
+        path = place / f"d{seed}.kdl"
+        path.write_text(str(kernel.tree))
+        ran, kept = test(path, place, [["gcc", "gcc, plain C", "clang"][seed % 3]], 4, [*kernel.sizes.values()])
+        called, left = called + ran, left + kept
+    return called, left
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--drawn", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--first", type=int, default=1, metavar="SEED")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
     files = given.files or seeds.one_in(8, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
@@ -245,6 +267,9 @@ def main():
         headers.mkdir()
         for name, text in HEADERS.items():
             (headers / name).write_text(text)
+        if given.drawn:
+            files = []
+            called, left = drawn(headers.parent, given.first, given.drawn)
         (headers.parent / "launches").mkdir()
         launch_checks(headers.parent / "launches", np.random.default_rng([*seeds.of_today().encode()]), 200)
         for number, path in enumerate(files):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that generated headers, C and C++ compile for any names in the source. Every keyword of C and C++,
 every macro of the headers that generated code includes, and each name that the generated code uses itself
-is tried as a name of kernels, programs, parameters, sizes, variables and devices. One in 20 of the names
+is tried as a name of kernels, programs, parameters, sizes, variables and devices, also for `--emit c-source`. One in 20 of the names
 that the C library declares is also tried as a module, and as a module and a kernel together."""
 
 import pathlib
@@ -35,6 +35,13 @@ kdl_value kdl_with_defaults kernels kernels_ kernels__ device names names_close 
 queue run running sizes uint8_t values M_PI_ M_PI __M_PI a__b a_b open close scale_launch scale_async
 bound made status scale_bound scale_bind scale_call scale_unbind
 """.split()
+# Names that the code of `--emit c-source` uses itself, or names that look like them.
+OWN_OF_SOURCE = """
+body call core cores copysignf count error fabsf floorf fmaf free from ilogb kdl_allocate kdl_bytes kdl_call kdl_core kdl_cores kdl_error
+kdl_left kdl_memory kdl_min_f32 kdl_run_cores kdl_scratch kdl_shared kdl_size_mul kdl_wrong l lane malloc memcpy names_cores
+names_parallel_for parallel_for ptrdiff_t rintf scratch scale_body scale_arguments scale_on_core size_t sqrtf start uintptr_t v0 v1 v_0
+x_bytes x_0 y_1 load_0 add_1
+""".split()
 
 
 def macros_of(folder):
@@ -45,6 +52,9 @@ def macros_of(folder):
         language = "c++" if "++" in words[0] else "c"
         text = output_of([*words, "-x", language, "-dM", "-E", "-I", ROOT / "include", name], folder)
         found |= set(re.findall(r"^#define (\w+)", text, re.MULTILINE))
+    for words in C:  # not those that the file defines itself
+        text = output_of([*words, "-dM", "-E", "names.source.c"], folder)
+        found |= {name for name in re.findall(r"^#define (\w+)", text, re.MULTILINE) if not name.startswith("KDL_")}
     return found
 
 
@@ -55,7 +65,7 @@ def words_to_try(macros):
     checks.expect("no macro ends in '_'", not ends, str(ends))
     kept = [name for name in macros if re.match("[a-z]|[A-Z]([a-z]|[0-9]*$)", name)]
     checks.expect("macros are found", len(macros) > 1000 and len(kept) > 20, str(macros))
-    return kept + KEYWORDS + OWN + seeds.one_in(40, sorted(macros - set(kept)))
+    return kept + KEYWORDS + OWN + OWN_OF_SOURCE + seeds.one_in(40, sorted(macros - set(kept)))
 
 
 
@@ -70,6 +80,20 @@ def build(folder, text, *options, module="names"):
     folder.mkdir(exist_ok=True)
     (folder / f"{module}.kdl").write_text(text)
     output_of(["kernelc", "build", f"{module}.kdl", "--emit", "header,c,orch,orch-c", *options], folder)
+
+
+def compile_source(what, folder, text):
+    """Compiles kernels as C source, and a C++ file that includes their header."""
+    folder.mkdir(exist_ok=True)
+    (folder / "names.kdl").write_text(text)
+    output_of(["kernelc", "build", "names.kdl", "--emit", "c-source", "--target", "host?isa=x86-64-v3"], folder)
+    (folder / "source.cpp").write_text('#include "names.source.h"\n')
+    for words, name in [(c, "names.source.c") for c in C[1:3]] + [(c, "source.cpp") for c in CPP_20]:
+        try:
+            output_of([*words, *WARNINGS, "-Wno-psabi", name], folder)
+            checks.expect(f"{what} as C source: {words}", True)
+        except RuntimeError as failed:
+            checks.expect(f"{what} as C source: {words}", False, failed)
 
 
 def compile_all(what, folder, calls=True):
@@ -129,6 +153,23 @@ def parameters(words):
     return text
 
 
+def bodies(words):
+    """Returns kernels that use the words as names of parameters, sizes and variables in their bodies."""
+    text = ""
+    for number in range(0, len(words), 24):
+        part = words[number:number + 24]
+        scalars = ", ".join(f"{word}: f32" for word in part)
+        other = (words[number + 24:] + words)[:24]
+        tensors = ", ".join(f"{word}: in f32[{size}]" for word, size in zip(part, other))
+        sum_of = " + ".join(part)
+        text += f"export kernel base_b{number}({scalars}, base_x: in f32[N], base_y: out f32[N]) {{ spmd for base_i in N by 8 {{ base_y[base_i] = base_x[base_i] + {sum_of}; }} }}\n"
+        text += f"export kernel base_c{number}({tensors}, base_y: inout f32[N]) {{ spmd for base_i in N by 8 {{ base_y[base_i] += {' + '.join(word + '[0]' for word in part)}; }} }}\n"
+        text += f"export kernel base_d{number}(base_x: in f32[N], base_y: out f32[N]) {{\n    spmd for base_i in N by 8 {{\n"
+        text += "".join(f"        let {word} = base_x[base_i] * {i}.5;\n" for i, word in enumerate(part))
+        text += f"        base_y[base_i] = {sum_of};\n    }}\n}}\n"
+    return text
+
+
 def devices(words):
     """Returns a source that uses the words as names of devices."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
@@ -184,11 +225,15 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         build(folder / "plain", kernels_and_programs(["scale", "twice"], ["kernel", "program"]))
+        compile_source("two functions", folder / "plain", kernels_and_programs(["scale", "twice"], ["kernel", "program"]))
         words = sorted(set(words_to_try(macros_of(folder / "plain"))) - of_language)
         for what, shift in (("kernels and programs", 0), ("programs and kernels", 1)):
             kinds = ["kernel" if (i + shift) % 2 else "program" for i in range(len(words))]
             build(folder / f"functions{shift}", kernels_and_programs(words, kinds))
             compile_all(what, folder / f"functions{shift}")
+        own = sorted({*OWN, *OWN_OF_SOURCE} - of_language)
+        compile_source("kernels", folder / "source", kernels_and_programs(own, ["kernel"] * len(own)))
+        compile_source("bodies", folder / "source", bodies(words))
         for what, text in (("parameters", parameters(words)), ("devices", devices(words))):
             build(folder / what, text)
             compile_all(what, folder / what, calls=False)

@@ -290,7 +290,7 @@ void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
 
 /// Whether the divisor of an integer division may be 0. Divisions that passes create have no text: their divisors are
 /// numbers of cores, blocks or elements, which are at least 1.
-bool MayDivideByZero(const Op* op) {
+bool MayTrapOnZero(const Op* op) {
   return (op->kind() == OpKind::Div || op->kind() == OpKind::Rem) &&
          !IsFloat(op->result()->type()->scalar) && op->HasAttr(AttrKey::Text) && MayTrap(op);
 }
@@ -353,7 +353,7 @@ bool WriteElementwise(Writer& w, const Op* op) {
   }
   if (!op->info().has(ir::kElementwise) || op->results().size() != 1) return false;
   int64_t lanes = ir::Lanes(op->result()->type());
-  if (MayDivideByZero(op)) CheckDivisor(w, op);
+  if (MayTrapOnZero(op)) CheckDivisor(w, op);
   if (op->result()->uses().empty()) return true;
   if (kind == OpKind::Select) {
     WriteSelect(w, op, lanes);

@@ -43,6 +43,17 @@ void BindLaunchTensors(Writer& w) {
   });
 }
 
+/// Only KIR text can have a size that is the size of no tensor.
+std::optional<NotInC> UnknownSize(const ir::Function& kernel, const FaceCall& call) {
+  for (Name dim : kernel.dims) {
+    if (std::ranges::find(call.sizes, dim.text(), &FaceConstant::source_name) != call.sizes.end())
+      continue;
+    return NotInC{kernel.loc, std::string(kernel.base_name()),
+                  fmt::format("the size '{}', which no tensor has", dim.text())};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> Parameters(const FaceCall& call) {
@@ -77,6 +88,7 @@ void BindParameters(Writer& w, const FaceCall& call) {
 InnerFunctionText InnerFunction(const KernelFace& face, Helpers& helpers,
                                 std::span<const ir::MatrixInstruction* const> instructions) {
   Writer w{*face.lowered, helpers, instructions};
+  if (std::optional<NotInC> failure = UnknownSize(w.kernel, *face.call)) return {"", 0, failure};
   BindParameters(w, *face.call);
   BindLaunchTensors(w);
   WriteRegion(w, face.lowered->body);

@@ -67,9 +67,11 @@ void RefuseLaunch(Writer& w, std::string_view ok, std::string_view what) {
 }
 
 /// Writes the end of a block in which sizes were computed: `text` is what they are for.
-void RefuseWrong(Writer& w, std::string_view place, std::string_view text) {
-  w.Line("if (kdl_wrong == 1) return {};",
-         Literal(fmt::format("{}division by zero in '{}'", place, text)));
+void RefuseWrong(Writer& w, bool may_divide_by_zero, std::string_view place,
+                 std::string_view text) {
+  if (may_divide_by_zero)
+    w.Line("if (kdl_wrong == 1) return {};",
+           Literal(fmt::format("{}division by zero in '{}'", place, text)));
   w.Line("if (kdl_wrong == 2) return {};",
          Literal(fmt::format("{}'{}' does not fit in 64 bits", place, text)));
 }
@@ -145,7 +147,7 @@ void CheckRequirement(Writer& w, const Op* op) {
   w.Line("int kdl_wrong = 0;");
   w.Line("const int64_t kdl_left = {};", CheckedSizeText(w, left));
   w.Line("const int64_t kdl_right = {};", CheckedSizeText(w, right));
-  RefuseWrong(w, place, text);
+  RefuseWrong(w, MayDivideByZero(left) || MayDivideByZero(right), place, text);
   RefuseUnless(w, fmt::format("kdl_left {} kdl_right", sign), what);
   --w.depth;
   w.Line("}}");
@@ -164,7 +166,7 @@ void WriteBytes(Writer& w, const std::string& name, ir::Type tensor, std::string
   ++w.depth;
   if (!is_safe) w.Line("int kdl_wrong = 0;");
   w.Line("const int64_t kdl_sizes[] = {{{}}};", sizes);
-  if (!is_safe) RefuseWrong(w, "", text);
+  if (!is_safe) RefuseWrong(w, std::ranges::any_of(tensor->dims, MayDivideByZero), "", text);
   w.Line("{} = kdl_bytes({}, kdl_sizes, {});", name, Bytes(tensor->scalar), tensor->dims.size());
   --w.depth;
   w.Line("}}");

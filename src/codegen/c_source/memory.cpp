@@ -156,7 +156,8 @@ void WriteStored(Writer& w, const ir::Value* value, const Element& element, cons
   int64_t lanes = ir::Lanes(value->type());
   if (lanes == 1) {
     KDL_CHECK(!mask, "a store of a scalar has a mask");
-    return w.Line("{} = {};", element.text(), w.Get(value));
+    return w.Line("{} = {}{};", element.text(), scalar == Scalar::Bool ? "(uint8_t)" : "",
+                  w.Get(value));
   }
   std::string arguments =
       fmt::format("{}, {}", element.address(), w.Lanes(value, lanes, kLoadedMask));
@@ -234,7 +235,8 @@ bool WriteUpdate(Writer& w, const Op* op) {
   Element element = TensorElement(w, op, update.tensor(), update.index());
   auto how = op->attr<AttrKey::How>();
   if (how == ir::UpdateKind::Set) {
-    w.Line("{} = {};", element.text(), w.Get(update.value()));
+    w.Line("{} = {}{};", element.text(), scalar == Scalar::Bool ? "(uint8_t)" : "",
+           w.Get(update.value()));
     return true;
   }
   static constexpr std::string_view kNames[] = {"", "add", "max", "min", "and", "or", "xor", "mul"};
@@ -248,7 +250,7 @@ bool WriteUpdate(Writer& w, const Op* op) {
   std::string result = fmt::format("{}({}, {})", w.helpers.Function(name, computed),
                                    widened(element.text()), widened(w.Get(update.value())));
   if (narrow) result = fmt::format("{}({})", w.helpers.Conversion(computed, scalar), result);
-  w.Line("{} = {};", element.text(), result);
+  w.Line("{} = {}{};", element.text(), scalar == Scalar::Bool ? "(uint8_t)" : "", result);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "codegen/c_source/functions.h"
 #include "ir/op_table.h"
+#include "kdl/queue.h"
 
 // Writes the public function of a kernel, which runs it on one core or on several.
 
@@ -142,6 +143,10 @@ std::string OuterFunction(const KernelFace& face, Helpers& helpers, int64_t scra
   WriteLaunchChecks(w, *face.call);
   bool parallel = IsParallel(*face.lowered);
   w.Line("const int64_t kdl_cores = {};", parallel ? "kdl_core_count()" : "1");
+  if (parallel)
+    w.Line("if (kdl_cores > INT64_C({})) return {};", KDL_LARGEST_SIZE,
+           Literal(fmt::format("launch of '{}': a launch runs on at most {} cores",
+                               w.kernel.base_name(), KDL_LARGEST_SIZE)));
   w.Line("const char* kdl_error = 0;");
   std::vector<std::string> shared = WriteSharedBytes(w);
   WriteScratch(w, scratch_bytes);
