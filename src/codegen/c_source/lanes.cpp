@@ -140,27 +140,28 @@ bool WriteVectorMma(Writer& w, const Op* op) {
                                  : fmt::format("KDL_LANE({}, l * {} + t)", name, terms);
     return of == acc ? lane : fmt::format("{}({})", w.helpers.Conversion(of, acc), lane);
   };
+  std::string sum = lanes > 1 ? "KDL_LANE(r, l)" : "r";
   std::string term =
-      of_integers ? fmt::format("{}(KDL_LANE(r, l), {}({}, {}))", w.helpers.Function("add", acc),
+      of_integers ? fmt::format("{}({}, {}({}, {}))", w.helpers.Function("add", acc), sum,
                                 w.helpers.Function("mul", acc), widened(a, "a"), widened(b, "b"))
-                  : fmt::format("{}({}, {}, KDL_LANE(r, l))",
+                  : fmt::format("{}({}, {}, {})",
                                 w.helpers.Function(
                                     ir::kOpTable[static_cast<size_t>(found->term)].spelling, acc),
-                                widened(a, "a"), widened(b, "b"));
+                                widened(a, "a"), widened(b, "b"), sum);
   std::string name = fmt::format("kdl_step_{}_{}x{}_{}_{}", found->name, Spelling(acc), lanes,
                                  lanes_of_a, lanes_of_b);
   std::ranges::replace(name, '.', '_');
   bool backward = found->order == ir::StepOrder::Backward;
   w.helpers.Define(name, fmt::format("static inline {0} {1}({2} a, {3} b, {0} r) {{\n"
                                      "  for (int t = {4}) {{\n"
-                                     "    for (int l = 0; l < {5}; ++l) KDL_LANE(r, l) = {6};\n"
+                                     "    for (int l = 0; l < {5}; ++l) {7} = {6};\n"
                                      "  }}\n"
                                      "  return r;\n"
                                      "}}\n",
                                      type, name, of_a, of_b,
                                      backward ? fmt::format("{}; t >= 0; --t", terms - 1)
                                               : fmt::format("0; t < {}; ++t", terms),
-                                     lanes, term));
+                                     lanes, term, sum));
   w.Define(op->result(), fmt::format("{}({}, {}, {})", name, w.Lanes(mma.a(), lanes_of_a),
                                      w.Lanes(mma.b(), lanes_of_b), w.Lanes(mma.acc(), lanes)));
   return true;

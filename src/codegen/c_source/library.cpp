@@ -91,6 +91,8 @@ std::string Prelude(const HookNames& hooks) {
       "#if defined(__GNUC__) || defined(__clang__)\n"
       "#define KDL_PREFETCH(p) __builtin_prefetch((const void*)(p))\n"
       "#pragma GCC diagnostic ignored \"-Wpsabi\"  // all functions with vectors are static\n"
+      "#pragma GCC diagnostic ignored \"-Wtautological-compare\"\n"
+      "#pragma GCC diagnostic ignored \"-Wunused-but-set-variable\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-function\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n"
