@@ -3,9 +3,9 @@
 
 The kernels of the samples and of tests/run/families are compared with their contracts and the interpreter,
 in a random order, until the time limit. Further checks: any number of clusters gives the same bits; block
-copies move as many bytes as the compiler predicts, and continue while workers compute; memory beyond 4 GiB
-works. Also tests traps, a cluster that is killed or hangs, a host that is stopped or killed, and a worker
-that leaves its scratchpad or its stack."""
+copies move as many bytes as the compiler predicts, and continue while workers compute; loops without
+iterations copy nothing; memory beyond 4 GiB works. Also tests traps, a cluster that is killed or hangs, a
+host that is stopped or killed, and a worker that leaves its scratchpad or its stack."""
 
 import os
 import pathlib
@@ -92,6 +92,16 @@ export kernel slow(x: inout f32[N], turns: i64) {
     for t in 0..turns {
         spmd for i in N by 64 { let s = x[i] * 0.5; x[i] = s + sum(s over i); }
         sync;
+    }
+}
+"""
+# The bounds come from data. If they are far apart, their difference exceeds the range of i64.
+BOUNDED = """
+export kernel bounded(x: in f32[M, N], ends: in i64[2], y: out f32[M]) {
+    spmd for i in M by 8 {
+        var t: f32[i] = 0.0;
+        for j in max(ends[0], 0)..min(ends[1], N) by 16 @pipelined(3) { t += sum(x[i, j] over j); }
+        y[i] = t;
     }
 }
 """
@@ -271,6 +281,17 @@ def traps(folder):
     checks.expect("a trap says which worker", told in done.stderr, done.stdout + done.stderr)
 
 
+def bounds(folder):
+    """Checks that no copy is started for a loop without iterations."""
+    (folder / "bounded.kdl").write_text(BOUNDED)
+    least = numpy.iinfo("int64").min
+    for ends in ([5, 60], [20, 20], [60, 5], [10**12, least], [-least - 1, least]):
+        numpy.save(folder / "ends.npy", numpy.array(ends, "int64"))
+        done = teams.kernelc("run", folder / "bounded.kdl", "--target", KIND, "--verify", "--set", "M=19", "--set", "N=64",
+                             "--arg", "x=random:1", "--arg", f"ends=@{folder}/ends.npy")
+        checks.expect(f"a loop from {ends[0]} to {ends[1]}", "bit for bit" in done.stdout, done.stdout + done.stderr)
+
+
 def failures(folder):
     (folder / "spin.kdl").write_text(ENDLESS)
     run = ["run", folder / "spin.kdl", "--set", "N=5", "--arg", "x=zeros", "--target"]
@@ -324,6 +345,7 @@ def main():
         far_memory(folder)
         copies(folder)
         ahead(folder)
+        bounds(folder)
         failures(folder)
         faults(folder)
         traps(folder)

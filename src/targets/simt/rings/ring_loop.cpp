@@ -87,6 +87,28 @@ void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
   SetSlot(user, use->buffer, use->index, ring, slot);
 }
 
+namespace {
+
+/// Returns whether `way` is less than the distance from `from` to `to`, which may exceed the range of i64.
+Value* IsNearer(ir::Builder& b, Value* way, Value* from, Value* to) {
+  Value* unsigned_way = b.Cast(way, Scalar::U64);
+  return b.Lt(unsigned_way, b.Cast(b.Sub(to, from), Scalar::U64));
+}
+
+}  // namespace
+
+// From 0, the distance is the end itself. If it is negative, there is no iteration.
+Value* HasIteration(ir::Builder& b, Value* lo, Value* hi, Value* way) {
+  if (passes::ConstantOf(lo) == 0) return b.Lt(way, b.Sub(hi, lo));
+  Value* begins = b.Lt(lo, hi);
+  return b.And(begins, IsNearer(b, way, lo, hi));
+}
+
+Value* HasLaterIteration(ir::Builder& b, Value* lo, Value* at, Value* hi, Value* way) {
+  if (passes::ConstantOf(lo) == 0) return b.Lt(way, b.Sub(hi, at));
+  return IsNearer(b, way, at, hi);
+}
+
 RingLoop::RingLoop(ir::Builder& b, Op* loop, int64_t ahead) : b_(b), loop_(loop), ahead_(ahead) {
   b_.set_loc(loop_->loc());
   b_.SetInsertionPoint(loop_->region()->first());
@@ -113,13 +135,13 @@ Value* RingLoop::NewRing(const Value* buffer) {
 
 void RingLoop::FirstIteration(Value* number, const Body& body) {
   Value* way = b_.Mul(step(), number);
-  Value* exists = b_.Lt(way, b_.Sub(hi(), lo()));
+  Value* exists = HasIteration(b_, lo(), hi(), way);
   MakeIf(b_, exists, [&] { body(b_.Add(lo(), way), number); });
 }
 
 void RingLoop::IterationAhead(const Body& body) {
   Value* way = b_.Mul(step(), b_.I64(ahead_));
-  Value* goes_on = b_.Lt(way, b_.Sub(hi(), iteration()));
+  Value* goes_on = HasLaterIteration(b_, lo(), iteration(), hi(), way);
   MakeIf(b_, goes_on, [&] { body(b_.Add(iteration(), way), next_slot_); });
 }
 

@@ -21,6 +21,12 @@ void SetSlot(ir::Op* op, size_t buffer_at, size_t index_at, ir::Value* buffer, i
 /// Makes an op that accesses the buffer `old` access a slot of `ring` instead.
 void MoveUse(ir::Op* user, const ir::Value* old, ir::Value* ring, ir::Value* slot);
 
+/// Returns whether a loop from `lo` to `hi` has an iteration at `lo + way`. `way` is not negative.
+ir::Value* HasIteration(ir::Builder& b, ir::Value* lo, ir::Value* hi, ir::Value* way);
+/// Returns whether the iteration at `at` of such a loop is followed by one at `at + way`.
+ir::Value* HasLaterIteration(ir::Builder& b, ir::Value* lo, ir::Value* at, ir::Value* hi,
+                             ir::Value* way);
+
 /// A loop in which each iteration begins work for the iteration that is `ahead` iterations later, in a slot
 /// of each ring.
 class RingLoop {

@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/mma_shapes.h"
+#include "targets/simt/rings/ring_loop.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
 // Expands `wgmma` products in a loop that also contains other ops, as in attention. Each tensor tile has its
@@ -107,7 +108,7 @@ void IterationTensorTiles::Open() {
   Value* iterations = b_.I64(mbarriers_.slots() - 1);
   MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
-    Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
+    Value* exists = HasIteration(b_, lo_, hi_, way);
     MakeIf(b_, exists, [&] {
       Value* at = b_.Add(lo_, way);
       for (TensorTile& tensor_tile : tensor_tiles_) Bring(tensor_tile, at, number, nullptr);
@@ -118,7 +119,7 @@ void IterationTensorTiles::Open() {
 void IterationTensorTiles::BeginIteration(Value* at) {
   number_ = b_.Div(b_.Sub(at, lo_), step_);
   Value* way = b_.Mul(step_, b_.I64(mbarriers_.slots() - 1));
-  Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
+  Value* goes_on = HasLaterIteration(b_, lo_, at, hi_, way);
   MakeIf(b_, goes_on, [&] {
     Value* later = b_.Add(number_, b_.I64(mbarriers_.slots() - 1));
     Value* there = b_.Add(at, way);

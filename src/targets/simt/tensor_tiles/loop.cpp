@@ -11,6 +11,7 @@
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/passes.h"
+#include "targets/simt/rings/ring_loop.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
 // Expands the loop around a product whose factors are tensor tiles: tile copies (TMA) copy them from tensors
@@ -180,7 +181,7 @@ void TensorTileLoop::FirstIterations(Value* before, bool waits) {
   Value* iterations = b_.I64(mbarriers_.slots() - 1);
   MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
-    Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
+    Value* exists = HasIteration(b_, lo_, hi_, way);
     MakeIf(b_, exists, [&] {
       Value* count = b_.Add(before, number);
       Bring(b_.Add(lo_, way), count, waits);
@@ -203,7 +204,7 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
     MakeWorkgroupLoop(b_, {zero, all},
                       [&](Value* thread) { Steps(thread, here, number, registers, acc); });
     Value* way = b_.Mul(step_, b_.I64(mbarriers_.slots() - 1));
-    Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
+    Value* goes_on = HasLaterIteration(b_, lo_, at, hi_, way);
     MakeIf(b_, goes_on, [&] {
       Value* later = b_.Add(number, b_.I64(mbarriers_.slots() - 1));
       Bring(b_.Add(at, way), later, true);
