@@ -125,7 +125,7 @@ def loops(folder):
     wanted = [sum_of_lane(lane % 32 + 3) for lane in range(THREADS)]
     checks.expect("the lanes' sums are exact", sums == wanted, f"{sums}\n{wanted}")
     executed = sum(code.runs[number][1] - code.runs[number][0] for trace in traces for number, _ in trace)
-    timed = Multiprocessor(code, launch, Machine(), traces, 2, 1)
+    timed = Multiprocessor(code, launch, Machine(), list(enumerate(traces)), 2, 1)
     cycles = timed.run()
     checks.expect("each executed instruction is issued once", timed.issued == executed, f"{timed.issued} of {executed}")
     least = executed / 2 + Machine().second_level_latency

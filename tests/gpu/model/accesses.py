@@ -3,7 +3,7 @@
 import numpy
 
 from .integers import parts
-from .memory import conflicts, describe, place_of, size_of
+from .memory import conflicts, describe, place_of, size_of, spread
 from .operands import F32, U32, U64, UnknownInstruction
 from .state import LANES
 
@@ -39,8 +39,9 @@ def store_global(ins, o):
     size, place = size_of(ins), place_of(ins.operands[0], o, "E" in ins.dots)
     def run(mask):
         lanes, places = lanes_of(o, mask), place()
-        o.memory.check(numpy.broadcast_to(places, lanes.shape), lanes, size)
-        o.log.append(describe("store", numpy.broadcast_to(places, lanes.shape), lanes, size))
+        places = spread(places, lanes.shape)
+        o.memory.check(places, lanes, size)
+        o.log.append(describe("store", places, lanes, size))
     return run
 
 
@@ -54,7 +55,7 @@ def copy_to_shared(ins, o):
         lanes, places, target = lanes_of(o, mask), source(), to()
         read = lanes & given() if given else lanes
         access = describe("copy", places, read, size)
-        access.wavefronts = [max(a, b) for a, b in zip(access.wavefronts, conflicts(numpy.broadcast_to(target, lanes.shape), lanes, size))]
+        access.wavefronts = [max(a, b) for a, b in zip(access.wavefronts, conflicts(spread(target, lanes.shape), lanes, size))]
         o.log.append(access)
         o.shared.store(target, lanes, o.memory.load(places, read, words, size), size)
     return run
@@ -66,7 +67,7 @@ def load_shared(ins, o):
     stores = each_word(o, ins.operands[0], words)
     def run(mask):
         lanes = lanes_of(o, mask)
-        places = numpy.broadcast_to(place(), lanes.shape)
+        places = spread(place(), lanes.shape)
         o.log.append(conflicts(places, lanes, size))
         for store, value in zip(stores, o.shared.load(places, lanes, words, size)):
             store(signed_part(ins, value, size), mask)
@@ -78,7 +79,7 @@ def store_shared(ins, o):
     gets = [source_word(o, ins.operands[1], n) for n in range(max(1, size // 4))]
     def run(mask):
         lanes = lanes_of(o, mask)
-        places = numpy.broadcast_to(place(), lanes.shape)
+        places = spread(place(), lanes.shape)
         o.log.append(conflicts(places, lanes, size))
         o.shared.store(places, lanes, [get() for get in gets], size)
     return run
@@ -99,7 +100,7 @@ def load_matrix(ins, o):
     used = numpy.arange(LANES) < 8 * count
     def run(mask):
         lanes = lanes_of(o, mask) & used
-        o.log.append(conflicts(numpy.broadcast_to(place(), lanes.shape), lanes, 16))
+        o.log.append(conflicts(spread(place(), lanes.shape), lanes, 16))
     return run
 
 
@@ -113,7 +114,7 @@ def private(ins, o):
     gets = [] if is_load else [source_word(o, ins.operands[1].split(" ")[0], n) for n in range(words)]
     def run(mask):
         lanes = lanes_of(o, mask)
-        places = numpy.broadcast_to(place(), lanes.shape)
+        places = spread(place(), lanes.shape)
         o.log.append([max(1, size // 4)] * lanes.shape[0])
         for n in range(words):
             key = (int(places[lanes][0]) >> 2) + n if lanes.any() else 0
@@ -181,7 +182,7 @@ def shuffle(ins, o):
                   "BFLY": lambda: lane ^ (steps & 31)}[mode]()
         good = target >= last if mode == "UP" else target <= last
         target = numpy.where(good, target, lane)
-        store(numpy.take_along_axis(numpy.broadcast_to(value(), lanes.shape), target, 1), mask)
+        store(numpy.take_along_axis(spread(value(), lanes.shape), target, 1), mask)
         ok(good, mask)
     return run
 
@@ -204,6 +205,14 @@ def vote(ins, o):
             found = have.any(1) if "ANY" in ins.dots else (have | ~lanes).all(1)
             store(numpy.broadcast_to(found[:, None], (found.shape[0], 1)), mask)
     return run
+
+
+def vote_result(ins, o):
+    """B2R.RESULT: what a block's lanes have voted at a barrier."""
+    if ins.dots != ("RESULT",):
+        raise UnknownInstruction(f"B2R.{'.'.join(ins.dots)}")
+    store, voted = o.predicate_result(ins.operands[1]), o.state.voted
+    return lambda mask: store(voted, mask)
 
 
 def elect(ins, o):
@@ -234,4 +243,4 @@ def wide_to_integer(ins, o):
 BUILDERS = {"LDG": load_global, "LD": load_global, "STG": store_global, "ST": store_global, "LDGSTS": copy_to_shared, "LDS": load_shared,
             "STS": store_shared, "LDSM": load_matrix, "LDL": private, "STL": private, "ATOMG": refused_when_executed,
             "ATOM": refused_when_executed, "RED": refused_when_executed, "LDC": load_constant, "S2R": special_register,
-            "CS2R": special_register, "R2UR": to_uniform, "SHFL": shuffle, "VOTE": vote, "ELECT": elect}
+            "CS2R": special_register, "R2UR": to_uniform, "SHFL": shuffle, "VOTE": vote, "B2R": vote_result, "ELECT": elect}

@@ -10,7 +10,7 @@ USES = {"FFMA": (FMA, 1), "FADD": (FMA, 1), "FMUL": (FMA, 1), "IMAD": (FMA, 2), 
         "F2F": (SPECIAL, 8), "BREV": (SPECIAL, 8), "F2FP": (ALU, 2)}
 FREE = {"NOP", "BRA", "EXIT", "BSSY", "BSYNC", "WARPSYNC", "CALL", "RET", "BREAK", "YIELD", "LDC", "ULDC", "S2R", "S2UR", "CS2R", "BAR",
         "SYNCS", "LDG", "STG", "LDS", "STS", "LDSM", "LDGSTS", "SHFL", "UTMALDG", "HGMMA", "IGMMA", "QGMMA", "HMMA", "IMMA", "DEPBAR",
-        "LDGDEPBAR", "WARPGROUP", "FENCE", "MEMBAR", "ELECT", "VOTE", "VOTEU", "MOV", "LDL", "STL", "ATOMG", "RED"}
+        "LDGDEPBAR", "WARPGROUP", "FENCE", "MEMBAR", "ELECT", "VOTE", "VOTEU", "MOV", "LDL", "STL", "ATOMG", "RED", "B2R"}
 # Cycles until the result of an instruction that holds a counter, but accesses no memory.
 RESULT = {"MUFU": 22, "I2F": 22, "F2I": 22, "S2R": 25, "S2UR": 25, "LDC": 30, "ULDC": 12, "R2UR": 12, "SHFL": 24, "VOTE": 12, "VOTEU": 12,
           "HMMA": 33, "IMMA": 33, "UPOPC": 14, "FLO": 22, "POPC": 22}
@@ -46,17 +46,18 @@ class Machine:
     warps: int = 64
     shared_bytes: int = 228 << 10
     first_level_bytes: int = 256 << 10
-    second_level_bytes: int = 50 << 20
-    memory_latency: float = 830
+    second_level_bytes: int = 25 << 20  # each half has copies of what it reads from the other
+    memory_latency: float = 620
+    disorder: float = 0.5            # of requests to memory; see MemorySystem.latency
     second_level_latency: float = 300
     first_level_latency: float = 33
     shared_latency: float = 30
     second_level_rate: float = 64    # bytes
-    partial_store: float = 1.5       # cycles for a sector of which some bytes are written
+    partial_store: float = 2.5       # cycles for a sector of which some bytes are written
     store_queue: float = 1500        # cycles by which stores may lag behind
     barrier: float = 20
     tile_latency: float = 250        # of a copy of a tile, besides memory's
-    matrix_share: float = 1.0        # of the matrix unit's rate
+    matrix_share: float = 0.7        # of the matrix unit's rate
     warp_matrix_cycles: float = 6.5
     block_start: float = 700
     launch_s: float = 2.5e-6

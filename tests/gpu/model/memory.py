@@ -84,6 +84,11 @@ class Memory:
         return [tensor.numbers[numpy.clip(index + n, 0, last)] for n in range(words)]
 
 
+def spread(values, shape):
+    """Returns values for all lanes."""
+    return values if values.shape == shape else numpy.broadcast_to(values, shape)
+
+
 def describe(kind, places, mask, size):
     """Describes an access of global memory."""
     count = places.shape[0]
@@ -111,16 +116,20 @@ def describe(kind, places, mask, size):
 def conflicts(places, mask, size):
     """Returns how many cycles shared memory takes for each warp. Lanes are served 128 bytes at a time; in each
     such part, a bank takes a cycle for each different word."""
+    warps = numpy.flatnonzero(mask.any(1))
+    found = numpy.zeros(mask.shape[0], numpy.int64)
+    if len(warps) < len(mask):
+        places, mask = places[warps], mask[warps]
     parts = max(1, size // 4)
-    total = numpy.zeros(places.shape[0], numpy.int64)
-    lanes = LANES // parts
-    for part in range(parts):
+    total, lanes = 0, LANES // parts
+    for part in range(parts if len(warps) else 0):
         chosen = slice(part * lanes, (part + 1) * lanes)
-        total += worst_bank(places[:, chosen], mask[:, chosen], parts)
-    if parts > 1:
+        total = total + worst_bank(places[:, chosen], mask[:, chosen], parts)
+    if parts > 1 and len(warps):
         same = worst_bank(places, mask, parts) == 1
         total = numpy.where(same, numpy.minimum(total, 1), total)
-    return total.tolist()
+    found[warps] = total
+    return found.tolist()
 
 
 def worst_bank(places, mask, words):
@@ -160,10 +169,10 @@ class Shared:
         at = self.index(places, mask, size)[mask]
         if size < 4:
             view = self.words.view({1: numpy.uint8, 2: numpy.uint16}[size])
-            view[at // size] = numpy.broadcast_to(values[0], mask.shape)[mask].astype(view.dtype)
+            view[at // size] = spread(values[0], mask.shape)[mask].astype(view.dtype)
             return
         for n, value in enumerate(values):
-            self.words[(at >> 2) + n] = numpy.broadcast_to(value, mask.shape)[mask]
+            self.words[(at >> 2) + n] = spread(value, mask.shape)[mask]
 
 
 def size_of(ins):

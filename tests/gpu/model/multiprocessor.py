@@ -8,6 +8,7 @@ from .machine_code import NO_COUNTER
 from .pieces import (AWAIT_COPIES, AWAIT_MATRIX, BARRIER, CLOSE, COMPUTE, COPY, LOAD, MATRIX, SHARED, STORE, SYNCS, TILE, WARP_MATRIX,
                      pieces_of)
 from .costs import PIPES
+from .sharing import shares
 
 SCHEDULERS = 4
 COUNTERS = 6
@@ -16,8 +17,8 @@ COUNTERS = 6
 class Warp:
     """A warp under way: where it is in its trace, and when its counters are free."""
 
-    def __init__(self, number, block, trace):
-        self.number, self.block, self.trace = number, block, trace
+    def __init__(self, number, block, row, trace):
+        self.number, self.block, self.row, self.trace = number, block, row, trace
         self.item, self.piece = 0, 0
         self.ready = 0.0
         self.counters = [0.0] * COUNTERS
@@ -28,7 +29,8 @@ class Warp:
 class Multiprocessor:
     def __init__(self, code, launch, machine, traces, warps_of_block, resident):
         self.machine, self.traces, self.of_block = machine, traces, warps_of_block
-        self.memory = MemorySystem(machine, launch.tensors, min(resident * (launch.shared_bytes + 1024), machine.shared_bytes), launch.cores)
+        near = min(resident * (launch.shared_bytes + 1024), machine.shared_bytes)
+        self.memory = MemorySystem(machine, launch.tensors, shares(traces, launch.tensors, min(launch.cores, machine.processors)), near)
         self.resident = resident
         self.pieces = {}
         self.code = code
@@ -64,7 +66,7 @@ class Multiprocessor:
         self.next_block += 1
         self.left[block] = self.of_block
         for number in range(block * self.of_block, (block + 1) * self.of_block):
-            self.push(now, Warp(number, block, self.traces[number]))
+            self.push(now, Warp(number, block, *self.traces[number]))
 
     def push(self, now, warp):
         self.order += 1
@@ -157,21 +159,21 @@ class Multiprocessor:
 
     def load(self, at, ready, warp, piece, log):
         access = log[piece.log]
-        if access.starts[warp.number] != access.starts[warp.number + 1]:
-            self.hold(warp, piece.write, self.memory.load(at, access, warp.number))
+        if access.starts[warp.row] != access.starts[warp.row + 1]:
+            self.hold(warp, piece.write, self.memory.load(at, access, warp.row))
             self.hold(warp, piece.read, self.memory.units + 10)
         return ready
 
     def store(self, at, ready, warp, piece, log):
         access = log[piece.log]
-        if access.starts[warp.number] != access.starts[warp.number + 1]:
-            done = self.memory.store(at, access, warp.number)
+        if access.starts[warp.row] != access.starts[warp.row + 1]:
+            done = self.memory.store(at, access, warp.row)
             self.hold(warp, piece.read, done)
             self.hold(warp, piece.write, done)
         return ready
 
     def shared(self, at, ready, warp, piece, log):
-        cycles = log[piece.log][warp.number] if piece.log >= 0 else 1
+        cycles = log[piece.log][warp.row] if piece.log >= 0 else 1
         if cycles:
             done = self.memory.shared(at, cycles)
             self.hold(warp, piece.write, done + self.machine.shared_latency)
@@ -180,10 +182,10 @@ class Multiprocessor:
 
     def copy(self, at, ready, warp, piece, log):
         access = log[piece.log]
-        if access.starts[warp.number] != access.starts[warp.number + 1]:
+        if access.starts[warp.row] != access.starts[warp.row + 1]:
             memory = self.memory
-            begin = memory.units = max(memory.units, at) + access.wavefronts[warp.number]
-            for n in range(access.starts[warp.number], access.starts[warp.number + 1]):
+            begin = memory.units = max(memory.units, at) + access.wavefronts[warp.row]
+            for n in range(access.starts[warp.row], access.starts[warp.row + 1]):
                 warp.copied = max(warp.copied, memory.load_line(begin, access.lines[n], access.sectors[n], None))
             self.hold(warp, piece.read, begin + 10)
         return ready
@@ -218,18 +220,20 @@ class Multiprocessor:
         return max(ready, begin + piece.after)
 
     def tile(self, at, ready, warp, piece, log):
-        said = log[piece.log][warp.number]
+        said = log[piece.log][warp.row]
         if said:
-            key, size, tensor, _ = said
+            (_, place), size, tensor, _ = said
+            key = warp.block, place
             arrives = self.memory.tile(at, size, tensor)
             self.change(key, arrives, self.barriers[key].bring(size))
         return ready
 
     def syncs(self, at, ready, warp, piece, log):
-        said = log[piece.log][warp.number]
+        said = log[piece.log][warp.row]
         if not said:
             return ready
-        what, key, *numbers = said
+        what, (_, place), *numbers = said
+        key = warp.block, place
         if what == "begin":
             self.barriers[key] = Barrier(numbers[0], numbers[0])
             self.phase_times[key], self.held[key] = [0.0, 0.0], []

@@ -169,7 +169,7 @@ class Operands:
                 one = values if numpy.shape(values)[-1:] in ((), (1,)) else state.of_first_lane(values, mask)
                 numpy.copyto(to, one, where=state.warps_of(mask), casting="unsafe")
             return store
-        return lambda values, mask: numpy.copyto(to, values, where=mask, casting="unsafe")
+        return into(to)
 
     def pair_result(self, text):
         low, high = self.result(text), self.result(text, 1)
@@ -187,11 +187,21 @@ class Operands:
         state = self.state
         to = (state.predicates if found[1] == "P" else state.uniform_predicates)[int(found[2])]
         if found[1] == "P":
-            return lambda values, mask: numpy.copyto(to, values, where=mask)
+            return into(to)
         def store(values, mask):
             one = values if numpy.shape(values)[-1:] in ((), (1,)) else state.of_first_lane(values, mask)
             numpy.copyto(to, one, where=state.warps_of(mask))
         return store
+
+
+def into(to):
+    """Returns a function (values, mask) that stores values where the mask is set."""
+    def store(values, mask):
+        if mask is True:
+            to[...] = values
+        else:
+            numpy.copyto(to, values, where=mask, casting="unsafe")
+    return store
 
 
 def signs(text):

@@ -23,6 +23,7 @@ class State:
         self.predicates = numpy.zeros((PREDICATES, *shape), bool)
         self.uniform_predicates = numpy.zeros((PREDICATES, self.count, 1), bool)
         self.predicates[TRUE] = self.uniform_predicates[TRUE] = True
+        self.voted = numpy.zeros((self.count, 1), bool)  # what the block's last vote at a barrier found
         self.barriers = numpy.zeros((BARRIERS, *shape), bool)
         warp = numpy.arange(self.count) % of_block
         self.lane = numpy.broadcast_to(numpy.arange(LANES, dtype=numpy.uint32), shape)

@@ -7,12 +7,13 @@ The result is a trace of each warp: the straight runs that it executed, and what
 import numpy
 
 from . import accesses, asynchronous, floats, integers
+from .divergence import ALL_LANES, DONE, Divergence
 from .memory import Memory, Shared
 from .operands import Operands, UnknownInstruction
 from .state import State
 
-RUNNING, AT_BARRIER, HELD, DONE = range(4)
-ALL_LANES = "all"
+EARLY = 100  # steps after which blocks without work are done
+RUNNING, AT_BARRIER, HELD = range(3)
 CONTROL = {"BRA", "EXIT", "BSYNC", "WARPSYNC", "CALL", "RET", "BAR"}
 TABLES = [integers.BUILDERS, floats.BUILDERS, accesses.BUILDERS, asynchronous.BUILDERS]
 ALIASES = {"S2UR": "S2R", "VOTEU": "VOTE", "ULDC": "LDC", "UMOV": "MOV", "UP2UR": "P2R"}
@@ -40,7 +41,23 @@ class Machine(Operands):
         self.log, self.barriers, self.changed, self.waited_for, self.spilled = [], {}, set(), {}, {}
 
 
-class Warps:
+def traces_of(code, launch, blocks):
+    """Executes blocks. Those without work end soon, and are not executed any further with the others. Returns
+    (for each warp its number in what its accesses logged, and its trace; the number of warps of a block)."""
+    warps = Warps(code, launch, blocks)
+    many = warps.state.warps_of_block
+    with numpy.errstate(all="ignore"):
+        for _ in range(EARLY):
+            if not warps.step():
+                break
+    done = (warps.status == DONE).reshape(len(blocks), many).all(1)
+    if done.all() or not done.any():
+        return list(enumerate(warps.run())), many
+    others = enumerate(Warps(code, launch, [block for block, is_done in zip(blocks, done) if not is_done]).run())
+    return [(number, trace) if done[number // many] else next(others) for number, trace in enumerate(warps.traces)], many
+
+
+class Warps(Divergence):
     def __init__(self, code, launch, blocks):
         self.code, self.state = code, State(blocks, launch.threads)
         self.machine = Machine(self.state, launch)
@@ -160,8 +177,7 @@ class Warps:
         if ins.name == "EXIT":
             return lambda group, after: self.exit(group, after, condition)
         if ins.name == "BAR":
-            count = int(ins.operands[1], 0) // 32 if len(ins.operands) > 1 else None
-            return lambda group, after: self.block_barrier(group, after, ins.operands[0], count)
+            return self.barrier(ins, condition)
         barrier = ALL_LANES if ins.name == "WARPSYNC" else int(ins.operands[0][1:])
         if ins.name == "WARPSYNC" and "ALL" not in ins.dots:
             raise UnknownInstruction(f"WARPSYNC.{'.'.join(ins.dots)}")
@@ -214,48 +230,26 @@ class Warps:
         for warp in group[~stays].tolist():
             self.switch(warp)
 
-    def converge(self, group, after, barrier, condition):
-        """Lanes wait for all lanes of a scope."""
-        wanted = (self.alive if barrier == ALL_LANES else self.state.barriers[barrier] & self.alive)[group]
-        complete = ~(wanted & ~self.current[group]).any(1)
-        self.at[group[complete]] = after
-        for warp in group[~complete].tolist():
-            self.waiting[warp].append((barrier, self.current[warp].copy(), after))
-            self.current[warp] = False
-            if not self.reconverge(warp):
-                self.switch(warp)
-
-    def reconverge(self, warp):
-        """Lets lanes go on together if all lanes that they wait for have come."""
-        for barrier in {each[0] for each in self.waiting[warp]}:
-            together = numpy.zeros_like(self.alive[warp])
-            for each, lanes, after in self.waiting[warp]:
-                if each == barrier:
-                    together |= lanes
-                    at = after
-            wanted = self.alive[warp] if barrier == ALL_LANES else self.state.barriers[barrier][warp] & self.alive[warp]
-            if not (wanted & ~together).any():
-                self.waiting[warp] = [each for each in self.waiting[warp] if each[0] != barrier]
-                self.current[warp], self.at[warp] = together & self.alive[warp], at
-                return bool(self.current[warp].any())
-        return False
-
-    def switch(self, warp):
-        """Goes on with other lanes of a warp."""
-        if self.reconverge(warp):
-            return
-        if self.pending[warp]:
-            at, lanes = self.pending[warp].pop()
-            self.at[warp], self.current[warp] = at, lanes & self.alive[warp]
-            if not self.current[warp].any():
-                self.switch(warp)
-        elif self.waiting[warp]:
-            raise RuntimeError(f"lanes of warp {warp} wait for each other")
-        else:
-            self.status[warp] = DONE
-            block = int(self.state.block_of[warp])
-            for name in [name for name in self.named if name[0] == block]:
-                self.open(name, None)
+    def barrier(self, ins, condition):
+        """BAR waits for a block's warps; BAR.RED also finds out whether any or all of their lanes have a predicate."""
+        reduces = "RED" in ins.dots
+        if reduces and not {"OR", "AND"} & set(ins.dots):
+            raise UnknownInstruction(f"BAR.{'.'.join(ins.dots)}")
+        count = int(ins.operands[1], 0) // 32 if len(ins.operands) > 1 and not reduces else None
+        if not reduces:
+            return lambda group, after: self.block_barrier(group, after, ins.operands[0], count)
+        voted, is_or = self.state.voted, "OR" in ins.dots
+        def run(group, after):
+            found = condition()
+            votes = found.any(1) if is_or else (found | ~self.state.active).all(1)
+            for block in set(self.state.block_of[group].tolist()):
+                members = self.state.block_of == block
+                here = votes[group[self.state.block_of[group] == block]]
+                if not self.named.get((block, ins.operands[0])):
+                    voted[members] = not is_or
+                voted[members] = voted[members][0] | here.any() if is_or else voted[members][0] & here.all()
+            self.block_barrier(group, after, ins.operands[0], count)
+        return run
 
     def block_barrier(self, group, after, name, count):
         self.at[group] = after
