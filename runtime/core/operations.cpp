@@ -297,8 +297,7 @@ std::string LaunchOperation::CoreRow(std::int32_t worker) const {
 }
 
 void LaunchOperation::Start() {
-  if (!is_early())
-    return device_.ops().launch(device_.state(), &frame_.request, Completion());
+  if (!is_early()) return device_.ops().launch(device_.state(), &frame_.request, Completion());
   submission_ = {};
   Address(&submission_);
   submission_.kind = KDL_SUBMIT_LAUNCH;

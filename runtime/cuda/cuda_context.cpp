@@ -4,11 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "cuda/cuda_queue.h"
-
 namespace kdl::runtime {
-
-CudaDevice::CudaDevice() = default;
 
 CudaDevice::~CudaDevice() {
   if (context == nullptr) return;
@@ -20,13 +16,6 @@ CudaDevice::~CudaDevice() {
     streams.reset();
   }
   api.DevicePrimaryCtxRelease_v2(id);
-}
-
-CudaQueue* CudaDevice::QueueOf(std::int32_t index) {
-  const std::lock_guard lock(queues_mutex);
-  std::unique_ptr<CudaQueue>& queue = queues[index];
-  if (queue == nullptr) queue = std::make_unique<CudaQueue>(*this);
-  return queue.get();
 }
 
 bool CudaDevice::EmptyPool() {

@@ -18,7 +18,11 @@
 
 namespace kdl::runtime {
 
-class CudaQueue;
+// What a queue of the runtime keeps on the device (see cuda_queue.h).
+class CudaQueueState {
+ public:
+  virtual ~CudaQueueState() = default;
+};
 
 struct CudaDevice {
   cu::Api api;
@@ -36,16 +40,15 @@ struct CudaDevice {
   mutable LostDevice lost;
   KernelClock clock;
   std::mutex queues_mutex;  // guards `queues`
-  std::map<std::int32_t, std::unique_ptr<CudaQueue>> queues;
+  std::map<std::int32_t, std::unique_ptr<CudaQueueState>> queues;
 
-  CudaDevice();
+  CudaDevice() = default;
   ~CudaDevice();
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   static CudaDevice& FromHandle(void* device) { return *static_cast<CudaDevice*>(device); }
 
-  CudaQueue* QueueOf(std::int32_t index);
   // Allocates memory. If memory runs out, frees memory that launches have released, and tries again. The
   // context must be current.
   cu::Status Take(std::int64_t bytes, void** taken);

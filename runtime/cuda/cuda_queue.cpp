@@ -26,6 +26,13 @@ bool IsOneCall(const CudaDevice& cuda, const kdl_launch_request& request) {
          request.busy_cores <= cuda.most_scratch / scratch;
 }
 
+CudaQueue& QueueOf(CudaDevice& cuda, std::int32_t index) {
+  const std::lock_guard lock(cuda.queues_mutex);
+  std::unique_ptr<CudaQueueState>& queue = cuda.queues[index];
+  if (queue == nullptr) queue = std::make_unique<CudaQueue>(cuda);
+  return static_cast<CudaQueue&>(*queue);
+}
+
 }  // namespace
 
 CudaQueue::~CudaQueue() {
@@ -155,22 +162,21 @@ void CudaQueue::FreeReplaced() {
 std::int32_t CudaAccepts(void* device, const kdl_launch_request* request) {
   CudaDevice& cuda = CudaDevice::FromHandle(device);
   if (!IsOneCall(cuda, *request) || cuda.lost.Told() != nullptr) return KDL_REFUSES;
-  CudaQueue* queue = cuda.QueueOf(request->queue);
   const CudaKernel* kernel = nullptr;
   if (FindCudaKernel(cuda, *static_cast<CudaModule*>(request->module), *request->variant,
                      &kernel) != nullptr)
     return KDL_REFUSES;
   const std::int64_t scratch = request->variant->scratch_bytes * request->busy_cores;
-  if (queue->Reserve(scratch) != cu::kSuccess) return KDL_REFUSES;
+  if (QueueOf(cuda, request->queue).Reserve(scratch) != cu::kSuccess) return KDL_REFUSES;
   return MayTrap(*request->variant) ? KDL_ACCEPTS_LAST : KDL_ACCEPTS;
 }
 
 void SubmitCuda(void* device, const kdl_submission* submission) {
-  CudaDevice::FromHandle(device).QueueOf(submission->queue)->Submit(*submission);
+  QueueOf(CudaDevice::FromHandle(device), submission->queue).Submit(*submission);
 }
 
 void WaitCuda(void* device, std::int32_t queue, std::uint64_t number) {
-  CudaDevice::FromHandle(device).QueueOf(queue)->Wait(number);
+  QueueOf(CudaDevice::FromHandle(device), queue).Wait(number);
 }
 
 }  // namespace kdl::runtime

@@ -19,11 +19,11 @@
 
 namespace kdl::runtime {
 
-class CudaQueue {
+class CudaQueue final : public CudaQueueState {
  public:
   explicit CudaQueue(CudaDevice& cuda) : cuda_(cuda) {}
   // The context must be current, and everything that was given must have ended.
-  ~CudaQueue();
+  ~CudaQueue() override;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
 
