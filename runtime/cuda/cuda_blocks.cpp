@@ -11,7 +11,7 @@ void LaunchMaps::Make(const cu::Api& api, const CudaKernel& kernel, const kdl_ar
     const MapNeed& need = kernel.maps[i];
     const kdl_tensor& tensor = args.tensors[need.tensor];
     const auto bytes = static_cast<std::int64_t>(ElementBytes(tensor));
-    made.push_back(MakeMap(api, need, tensor, bytes, &maps[i]) ? 1 : 0);
+    made.push_back(cache.Find(api, need, tensor, bytes, &maps[i]) ? 1 : 0);
   }
 }
 

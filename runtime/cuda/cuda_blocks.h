@@ -15,6 +15,7 @@ namespace kdl::runtime {
 struct LaunchMaps {
   std::vector<TensorMap> maps;
   std::vector<std::int64_t> made;  // for each map, whether it is valid
+  MapCache cache;
 
   void Make(const cu::Api& api, const CudaKernel& kernel, const kdl_args& args);
 };

@@ -1,5 +1,6 @@
 #include "cuda/cuda_maps.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace kdl::runtime {
@@ -36,7 +37,28 @@ bool Suits(const MapNeed& need, const kdl_tensor& tensor, std::int64_t element_b
   return false;
 }
 
+bool IsSame(const kdl_tensor& a, const kdl_tensor& b) {
+  return a.data == b.data && a.rank == b.rank && std::equal(a.size, a.size + a.rank, b.size) &&
+         std::equal(a.stride, a.stride + a.rank, b.stride);
+}
+
 }  // namespace
+
+bool MapCache::Find(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
+                    std::int64_t element_bytes, TensorMap* map) {
+  constexpr std::size_t kMost = 64;
+  auto known = std::ranges::find_if(
+      known_, [&](const Known& one) { return one.need == &need && IsSame(one.tensor, tensor); });
+  if (known == known_.end()) {
+    if (known_.size() < kMost) known_.emplace_back();
+    known = known_.begin() + static_cast<std::ptrdiff_t>(oldest_);
+    oldest_ = (oldest_ + 1) % kMost;
+    *known = {&need, tensor, {}, false};
+    known->is_valid = MakeMap(api, need, tensor, element_bytes, &known->map);
+  }
+  *map = known->map;
+  return known->is_valid;
+}
 
 bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
              std::int64_t element_bytes, TensorMap* map) {

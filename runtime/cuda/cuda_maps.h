@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "cuda/cuda_api.h"
 #include "kdl/kernel_abi.h"
@@ -27,5 +29,25 @@ struct alignas(64) TensorMap {
 // not support maps. In these cases, the kernel copies without a tensor map.
 bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
              std::int64_t element_bytes, TensorMap* map);
+
+// The tensor maps of earlier launches. Programs launch the same kernels on the same tensors again, and the driver
+// takes longer to make a map than to launch a kernel.
+class MapCache {
+ public:
+  // Returns the map in `map`, and whether it is valid, like MakeMap.
+  bool Find(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
+            std::int64_t element_bytes, TensorMap* map);
+
+ private:
+  struct Known {
+    const MapNeed* need = nullptr;
+    kdl_tensor tensor = {};
+    TensorMap map = {};
+    bool is_valid = false;
+  };
+
+  std::vector<Known> known_;
+  std::size_t oldest_ = 0;  // the next one to replace
+};
 
 }  // namespace kdl::runtime
