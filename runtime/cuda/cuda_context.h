@@ -33,6 +33,7 @@ struct CudaDevice {
   std::string name;
   std::string arch;  // the architecture levels that the device can run, best first
   std::string level;
+  int compute_level = 0;  // 10 * major + minor
   int multiprocessors = 1;
   std::int64_t most_scratch =
       0;            // the maximum number of bytes of scratch that a launch should have

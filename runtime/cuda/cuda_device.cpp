@@ -33,6 +33,7 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<CudaDevice>* opened) {
   device->api.DeviceGetName(name, sizeof name, device->id);
   device->name = name;
   const int level = 10 * device->Attribute(cu::kMajor) + device->Attribute(cu::kMinor);
+  device->compute_level = level;
   device->arch = CudaArchsOf(level);
   device->level = Concat(level / 10, ".", level % 10);
   device->most_scratch = device->TotalBytes() / 8;

@@ -6,21 +6,38 @@
 
 namespace kdl::runtime {
 
+namespace {
+
 // Code for an architecture level also runs on GPUs of later levels. An exception is code for a level whose
 // name ends in `a`, which runs only on that level.
+struct Level {
+  const char* arch;
+  int level;
+  bool alone;
+};
+constexpr Level kLevels[] = {{"sm_90a", 90, true}, {"sm_90", 90, false}, {"sm_80", 80, false}};
+
+bool Runs(const Level& code, int level) {
+  return code.alone ? level == code.level : level >= code.level;
+}
+
+}  // namespace
+
 std::string CudaArchsOf(int level) {
-  struct Row {
-    const char* arch;
-    int level;
-    bool alone;
-  };
-  constexpr Row kRows[] = {{"sm_90a", 90, true}, {"sm_90", 90, false}, {"sm_80", 80, false}};
   std::string archs;
-  for (const Row& row : kRows) {
-    if (row.alone ? level != row.level : level < row.level) continue;
-    archs += (archs.empty() ? "" : " ") + std::string(row.arch);
+  for (const Level& code : kLevels) {
+    if (!Runs(code, level)) continue;
+    archs += (archs.empty() ? "" : " ") + std::string(code.arch);
   }
   return archs;
+}
+
+bool CudaRunsMachineCode(int level, std::string_view arch) {
+  constexpr int kGeneration = 10;
+  return std::ranges::any_of(kLevels, [&](const Level& code) {
+    return arch == code.arch && Runs(code, level) &&
+           code.level / kGeneration == level / kGeneration;
+  });
 }
 
 void CudaFacts(void* device, kdl_device_facts* facts) {

@@ -2,17 +2,36 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
+
+#include "cuda/cuda_facts.h"
 
 namespace kdl::runtime {
 
 namespace {
 
+// Loads the image's machine code, if it has any for this GPU. Returns false if the PTX must be compiled
+// instead.
+bool LoadMachineCode(const CudaDevice& cuda, const kdl_image& image, std::string_view payload,
+                     cu::ModuleId* id) {
+  const std::size_t end = payload.find('\0');
+  if (end == std::string_view::npos || !CudaRunsMachineCode(cuda.compute_level, image.arch))
+    return false;
+  const std::string code(payload.substr(end + 1));  // a copy is aligned
+  return cuda.api.ModuleLoadDataEx(id, code.data(), 0, nullptr, nullptr) == cu::kSuccess;
+}
+
 Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaModule>* loaded) {
   KDL_RETURN_IF_ERROR(cuda.lost.Told());
   const CurrentContext current(cuda.api, cuda.context);
   auto module = std::make_unique<CudaModule>();
-  const std::string text(static_cast<const char*>(image.payload),
-                         static_cast<std::size_t>(image.payload_bytes));
+  const std::string_view payload(static_cast<const char*>(image.payload),
+                                 static_cast<std::size_t>(image.payload_bytes));
+  if (LoadMachineCode(cuda, image, payload, &module->id)) {
+    *loaded = std::move(module);
+    return nullptr;
+  }
+  const std::string text(payload.substr(0, payload.find('\0')));
   std::string log(8 << 10, '\0');
   int keys[] = {cu::kErrorLog, cu::kErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};

@@ -478,8 +478,10 @@ Status cuEventElapsedTime(float* ms, Event* begin, Event* end) {
 
 Status cuModuleLoadDataEx(LoadedModule** module, const void* data, unsigned count, const int* keys,
                           void** values) {
-  Called(__func__);
+  const bool is_cubin = std::memcmp(data, "\x7f\x45LF", 4) == 0;
+  Called(__func__, is_cubin ? " cubin" : " ptx");
   FAIL_IF_TOLD();
+  if (is_cubin) return kNoBinaryForGpu;  // only PTX is interpreted
   std::unique_ptr<LoadedModule> made = ModuleOf(Current(), static_cast<const char*>(data));
   if (made == nullptr) {
     constexpr int kErrorLog = 5;

@@ -26,6 +26,7 @@ constexpr Status kSuccess = 0;
 constexpr Status kInvalidValue = 1;
 constexpr Status kOutOfMemory = 2;
 constexpr Status kInvalidPtx = 218;
+constexpr Status kNoBinaryForGpu = 209;
 constexpr Status kNotFound = 500;
 constexpr int kDevices = 2;
 constexpr int kMostWorkgroup = 227 << 10;

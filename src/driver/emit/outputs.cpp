@@ -177,13 +177,19 @@ class Collector {
     return nullptr;
   }
 
+  /// Returns the text at the start of a payload. In an image for GPUs, machine code may follow it.
+  static std::string TextOf(const Part& part) {
+    const std::string& payload = part.compiled.payload;
+    return part.compiled.kind == "cuda" ? payload.substr(0, payload.find('\0')) : payload;
+  }
+
   void AddPayloads(std::string_view text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
       const targets::TargetKind* kind = LoaderOf(part, text);
       if (!kind || part.compiled.payload.empty()) continue;
       std::string_view ending = kind->ending.empty() ? text : kind->ending;
-      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.payload);
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), TextOf(part));
       has_any = true;
     }
     if (!has_any)

@@ -11,6 +11,7 @@
 #include "support/check.h"
 #include "targets/instructions.h"
 #include "targets/simt/analysis/mma_shapes.h"
+#include "targets/simt/assemble_ptx.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
 #include "targets/simt/traits.h"
@@ -36,6 +37,7 @@ struct DeviceFacts : SimtFacts {
   int64_t multiprocessor_bytes = 0;
   /// LLVM's description of the processor, if LLVM generates the code.
   codegen::Processor processor;
+  bool is_assembled = false;  ///< whether the image also contains machine code
 };
 
 Target MakeTarget(std::shared_ptr<DeviceFacts> facts, std::string spec) {
@@ -63,6 +65,8 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
 
 /// The values of the key `dot`, which controls whether products may use matrix instructions.
 constexpr std::string_view kDots[] = {"native", "portable"};
+/// The values of the key `code`, which says whether the image contains machine code in addition to PTX.
+constexpr std::string_view kCodes[] = {"ptx", "cubin"};
 
 /// A level of NVIDIA's GPUs. Code for `sm_80` and `sm_90` also runs on later GPUs, but code for `sm_90a` runs
 /// only on that level. `workgroup_bytes` is therefore the smallest amount of workgroup memory on any GPU that
@@ -82,16 +86,24 @@ constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kG
 
 Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
                                     const CompileOptions& options) {
-  return codegen::ptx::Compile({kernels.module, kernels.kernels, &facts.processor},
-                               {facts.workgroup_bytes, facts.multiprocessor_bytes}, options);
+  Result<CompiledModule> compiled =
+      codegen::ptx::Compile({kernels.module, kernels.kernels, &facts.processor},
+                            {facts.workgroup_bytes, facts.multiprocessor_bytes}, options);
+  if (!compiled || !facts.is_assembled || !options.object) return compiled;
+  Result<std::string> cubin = AssemblePtx(compiled->payload, facts.arch);
+  if (!cubin) return cubin.failure();
+  compiled->payload += '\0' + *cubin;
+  return compiled;
 }
 
 Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   std::string_view level = kCudaLevels[0].name;
   std::string_view dot = kDots[0];
+  std::string_view code = kCodes[0];
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") level = value;
     if (key == "dot") dot = value;
+    if (key == "code") code = value;
   }
   auto unknown = [&](std::string_view key, std::string_view value,
                      std::span<const std::string_view> known) {
@@ -106,6 +118,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
     return unknown("isa", level, names);
   }
   if (std::ranges::find(kDots, dot) == std::end(kDots)) return unknown("dot", dot, kDots);
+  if (std::ranges::find(kCodes, code) == std::end(kCodes)) return unknown("code", code, kCodes);
   auto facts = std::make_shared<DeviceFacts>();
   facts->kind = "cuda";
   facts->arch = facts->level = level;
@@ -118,22 +131,25 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->groups_blocks = true;
   facts->processor = codegen::ptx::ProcessorForLevel(level);
   bool is_native = dot == kDots[0];
+  facts->is_assembled = code != kCodes[0];
   if (is_native) facts->mma_shapes = std::span(kMmaShapes).subspan(row->first_instruction);
   for (const MmaShape& instruction : facts->mma_shapes)
     facts->processor.steps.push_back(
         {instruction.instruction->name, instruction.instruction->depth, instruction.intrinsic, {}});
-  return std::vector<Target>{MakeTarget(
-      std::move(facts), fmt::format("cuda?isa={}{}", level, is_native ? "" : "&dot=portable"))};
+  return std::vector<Target>{
+      MakeTarget(facts, fmt::format("cuda?isa={}{}{}", level, is_native ? "" : "&dot=portable",
+                                    facts->is_assembled ? "&code=cubin" : ""))};
 }
 
 constexpr targets::TargetKind kKinds[] = {
     {"opencl", "", KDL_OPENCL_KEYS, MakeOpencl,
      "an OpenCL device of any vendor; its driver compiles the kernels at their first launch", "ocl",
      false, "cl"},
-    {"cuda", "isa dot", KDL_CUDA_KEYS, MakeCuda,
+    {"cuda", "isa dot code", KDL_CUDA_KEYS, MakeCuda,
      "an NVIDIA GPU; its driver compiles the PTX of the kernels at their first launch; isa = sm_80 "
      "(default; for this and later GPUs), sm_90, sm_90a; dot = native (default; matrix "
-     "instructions, whose results may differ in the last bits), portable",
+     "instructions, whose results may differ in the last bits), portable; code = ptx (default), "
+     "cubin (adds machine code, made by ptxas from PATH, which needs no compilation)",
      "ptx"}};
 
 Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
