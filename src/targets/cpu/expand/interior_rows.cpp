@@ -16,6 +16,7 @@
 // without masks. The borders are parts of the first and the last vector of a row, which are full vectors and may overlap
 // others, if the body may run twice for an element and masks are fast. Elsewhere both borders of a row run the same code:
 // masked vectors, or element by element if masks are slow. If a row has no interior, the second border is the whole row.
+// It is the only one if there are no neighbors before an element.
 
 namespace kdl::cpu {
 
@@ -54,8 +55,12 @@ class InteriorRows {
         inner_rows_(inner),
         masks_borders_(lanes_ > 1 && border_rows_.lanes() == lanes_) {
     if (!interior.is_repeatable && !masks_borders_) inner_rows_.StopStreaming();
-    if (masks_borders_ && interior.is_repeatable) margins_ = NarrowMargins();
-    if (margins_) body.StopLookingAhead();
+    const Value* point = body.elementwise()->region()->params().back();
+    if (IsIndexOfDimension(point))
+      margins_ = MarginsOf(interior, point, e_.function.axis(axis_).domain);
+    overlaps_ = masks_borders_ && interior.is_repeatable && margins_ &&
+                margins_->left + margins_->right <= lanes_;
+    if (overlaps_) body.StopLookingAhead();
   }
 
   void ExpandRows() {
@@ -72,26 +77,21 @@ class InteriorRows {
  private:
   void RunRow(const Window& row) {
     Window inside = InteriorOfRow(row);
-    if (margins_) return RunOverlappingRow(row, inside);
+    if (overlaps_) return RunOverlappingRow(row, inside);
     if (masks_borders_) return RunMaskedRow(row, inner_rows_.FullVectors(row, inside));
+    auto exists = [&] { return e_.b.Gt(inside.size, e_.b.I64(0)); };
+    if (margins_ && margins_->left == 0) {
+      MakeIf(e_.b, exists(), [&] { RunInside(inside); });
+      border_rows_.RunRow({inside.hi, row.hi, e_.b.Sub(row.hi, inside.hi)});
+      return;
+    }
     MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(2)}, [&](Value* side) {
       Value* before = e_.b.Eq(side, e_.b.I64(0));
       Value* from = e_.b.Select(before, row.lo, inside.hi);
       Value* to = e_.b.Select(before, inside.lo, row.hi);
       border_rows_.RunRow({from, to, e_.b.Sub(to, from)});
-      Value* exists = e_.b.Gt(inside.size, e_.b.I64(0));
-      MakeIf(e_.b, e_.b.And(before, exists), [&] { RunInside(inside); });
+      MakeIf(e_.b, e_.b.And(before, exists()), [&] { RunInside(inside); });
     });
-  }
-
-  /// Returns the margins if they are so narrow that each is part of one vector, and both vectors are part of a row that
-  /// has an interior.
-  std::optional<Margins> NarrowMargins() const {
-    const Value* point = body_.elementwise()->region()->params().back();
-    if (!IsIndexOfDimension(point)) return std::nullopt;
-    auto margins = MarginsOf(interior_, point, e_.function.axis(axis_).domain);
-    if (margins && margins->left + margins->right > lanes_) return std::nullopt;
-    return margins;
   }
 
   /// Emits a row of full vectors. The first and the last of them contain the borders, and may overlap others. Rows that
@@ -296,8 +296,10 @@ class InteriorRows {
   ElementwiseRows inner_rows_;
   /// Whether borders run in masked vectors, so that the interior needs only full ones.
   bool masks_borders_;
-  /// The margins of rows that consist of full vectors, some of which overlap.
   std::optional<Margins> margins_;
+  /// Whether rows consist of full vectors, some of which overlap, because the margins are so narrow that each is part of
+  /// one vector, and both vectors are part of a row that has an interior.
+  bool overlaps_ = false;
 };
 
 /// Whether the layouts of all tiles that the loop reads and makes are suitable for vectors. If the whole loop runs
