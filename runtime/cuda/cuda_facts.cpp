@@ -10,14 +10,15 @@ namespace {
 
 // Code for an architecture level also runs on GPUs of later levels. An exception is code for a level whose
 // name ends in `a`, which runs only on that level.
-struct Level {
+struct CodeLevel {
   const char* arch;
   int level;
   bool alone;
 };
-constexpr Level kLevels[] = {{"sm_90a", 90, true}, {"sm_90", 90, false}, {"sm_80", 80, false}};
+constexpr CodeLevel kCodeLevels[] = {
+    {"sm_90a", 90, true}, {"sm_90", 90, false}, {"sm_80", 80, false}};
 
-bool Runs(const Level& code, int level) {
+bool Runs(const CodeLevel& code, int level) {
   return code.alone ? level == code.level : level >= code.level;
 }
 
@@ -25,7 +26,7 @@ bool Runs(const Level& code, int level) {
 
 std::string CudaArchsOf(int level) {
   std::string archs;
-  for (const Level& code : kLevels) {
+  for (const CodeLevel& code : kCodeLevels) {
     if (!Runs(code, level)) continue;
     archs += (archs.empty() ? "" : " ") + std::string(code.arch);
   }
@@ -34,7 +35,7 @@ std::string CudaArchsOf(int level) {
 
 bool CudaRunsMachineCode(int level, std::string_view arch) {
   constexpr int kGeneration = 10;
-  return std::ranges::any_of(kLevels, [&](const Level& code) {
+  return std::ranges::any_of(kCodeLevels, [&](const CodeLevel& code) {
     return arch == code.arch && Runs(code, level) &&
            code.level / kGeneration == level / kGeneration;
   });

@@ -177,10 +177,10 @@ class Collector {
     return nullptr;
   }
 
-  /// Returns the text at the start of a payload. In an image for GPUs, machine code may follow it.
+  /// Returns the text of a payload. Machine code may follow it.
   static std::string TextOf(const Part& part) {
     const std::string& payload = part.compiled.payload;
-    return part.compiled.kind == "cuda" ? payload.substr(0, payload.find('\0')) : payload;
+    return payload.substr(0, payload.find('\0'));
   }
 
   void AddPayloads(std::string_view text) {

@@ -21,7 +21,8 @@ std::string ShareBar(const passes::Remark& remark) {
 std::string RemarkRow(const LevelRemark& one) {
   const passes::Remark& remark = one.remark;
   return fmt::format(
-      "<tr><td>{}</td><td class=\"share\">{}</td><td>{}:{}</td><td>{} [{}]<br><small>{}</small></td>"
+      "<tr><td>{}</td><td class=\"share\">{}</td><td>{}:{}</td><td>{} "
+      "[{}]<br><small>{}</small></td>"
       "</tr>\n",
       ShareBar(remark), ShareText(remark), remark.loc.line, remark.loc.column,
       Escaped(driver::RemarkText(one)), remark.id, Escaped(remark.help));

@@ -28,7 +28,7 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr int64_t kMostVectors = 2;
+constexpr int64_t kMostCarriedVectors = 2;
 
 /// A loop around an elementwise loop over one axis that reads and stores tiles.
 struct CarriedLoop {
@@ -159,7 +159,7 @@ class CarriedTiles {
   /// narrower vector, and `otherwise` for all other numbers.
   void ExpandLoop(const std::function<void()>& otherwise) {
     Window window = e_.WindowOf(carried_.elementwise, axis_);
-    int64_t most = std::min(kMostVectors * body_.Lanes(), e_.Extent(axis_));
+    int64_t most = std::min(kMostCarriedVectors * body_.Lanes(), e_.Extent(axis_));
     Expand(window, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))), otherwise);
   }
 
