@@ -169,14 +169,14 @@ class CarriedTiles {
     if (most == 0) return otherwise();
     int64_t lanes = std::min(body_.Lanes(), most);
     std::vector<Chunk> chunks(static_cast<size_t>(most / lanes), {lanes});
-    auto run = [&] { Run(window, chunks); };
+    auto run = [&] { CarryChunks(window, chunks); };
     auto expand_fewer = [&] { Expand(window, most / 2, otherwise); };
     std::optional<int64_t> size = ConstantOf(window.size);
     if (size) return size == most ? run() : expand_fewer();
     MakeIf(e_.b, e_.b.Eq(window.size, e_.b.I64(most)), run, expand_fewer);
   }
 
-  void Run(const Window& window, const std::vector<Chunk>& chunks) {
+  void CarryChunks(const Window& window, const std::vector<Chunk>& chunks) {
     Values carried;
     ForEach(window, chunks, [&](size_t result, const Chunk& chunk) {
       Scalar scalar = carried_.elementwise->result(result)->type()->scalar;

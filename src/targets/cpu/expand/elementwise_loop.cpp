@@ -29,7 +29,7 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
     RunRegisterTransposes(body);
-  } else if (ExpandCutRows(e, body)) {
+  } else if (ExpandSplitRows(e, body)) {
     // Its rows have been emitted in parts.
   } else if (has_interior = ExpandFusedRows(e, body) || ExpandInteriorRows(e, body);
              !has_interior) {

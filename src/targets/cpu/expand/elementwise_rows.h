@@ -113,7 +113,7 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body);
 
 /// Emits the rows of an elementwise loop in two parts, in each of which a condition on the index is constant. Returns
 /// false and emits nothing if there is no such condition.
-bool ExpandCutRows(Expander& e, ElementwiseLoopBody& body);
+bool ExpandSplitRows(Expander& e, ElementwiseLoopBody& body);
 
 /// Emits an elementwise loop in vectors over its last two axes, if the last one has only a few points. Returns false
 /// and emits nothing if that is not possible.

@@ -8,8 +8,8 @@
 #include "targets/cpu/expand/elementwise_rows.h"
 #include "targets/cpu/expand/loop_notes.h"
 
-// Cuts the rows of an elementwise loop where a condition on the index changes, as in a triangle. Each part has a simpler
-// body, in which the condition is constant. One vector contains points on both sides of the cut and runs the whole body,
+// Splits the rows of an elementwise loop where a condition on the index changes, as in a triangle. Each part has a simpler
+// body, in which the condition is constant. One vector contains points on both sides of the split and runs the whole body,
 // so that all vectors are aligned like those of the whole row. In this example, vectors have 8 lanes:
 //
 //   elementwise (%p in %i, %q in %j) { %c = le %q, %p ; %v = select %c, %a, %b ; store %v to %y[%p, %q] }
@@ -25,16 +25,16 @@ namespace kdl::cpu {
 namespace {
 
 /// The condition that changes along rows: at first, up to a point, it is `first`.
-struct Cut {
+struct RowSplit {
   const Op* condition;
   bool first;
   Value* number;     ///< the index with which the condition compares that of the last axis
   bool is_included;  ///< whether the condition is `first` also if both are equal
 };
 
-/// Returns the cut of the comparison, or nothing if it is not the index along the last axis that is compared, or if the
-/// number is the same for all rows. Then the cut would often be near an end of the rows (see interior.h).
-std::optional<Cut> CutAt(const Op* elementwise, const LastAxis& last, const Op* op) {
+/// Returns the split of the comparison, or nothing if it is not the index along the last axis that is compared, or if the
+/// number is the same for all rows. Then the split would often be near an end of the rows (see interior.h).
+std::optional<RowSplit> SplitAt(const Op* elementwise, const LastAxis& last, const Op* op) {
   const ir::Region* region = elementwise->region();
   const Value* point = region->params().back();
   bool is_mirrored = op->operand(1) == point;
@@ -45,40 +45,40 @@ std::optional<Cut> CutAt(const Op* elementwise, const LastAxis& last, const Op* 
   if (!is_known) return std::nullopt;
   switch (is_mirrored ? ir::Mirrored(op->kind()) : op->kind()) {
     case OpKind::Lt:
-      return Cut{op, true, number, false};
+      return RowSplit{op, true, number, false};
     case OpKind::Le:
-      return Cut{op, true, number, true};
+      return RowSplit{op, true, number, true};
     case OpKind::Gt:
-      return Cut{op, false, number, true};
+      return RowSplit{op, false, number, true};
     case OpKind::Ge:
-      return Cut{op, false, number, false};
+      return RowSplit{op, false, number, false};
     default:
       return std::nullopt;
   }
 }
 
-/// Returns the only cut of the loop's rows. There is none if each point runs more than the ops that choose a value to
+/// Returns the only split of the loop's rows. There is none if each point runs more than the ops that choose a value to
 /// store, because three copies of a long body would not be worthwhile.
-std::optional<Cut> CutOf(const Op* elementwise, const LastAxis& last) {
+std::optional<RowSplit> SplitOf(const Op* elementwise, const LastAxis& last) {
   constexpr int64_t kMostOps = 16;
-  std::optional<Cut> cut;
+  std::optional<RowSplit> split;
   int64_t ops = 0;
   for (const Op* op : *elementwise->region()) {
     if (!op->regions().empty() || ++ops > kMostOps) return std::nullopt;
     if (!ir::IsComparison(op->kind()) || last.IsUniform(op->result())) continue;
     if (op->operand(0)->type()->scalar != Scalar::I64) continue;
-    std::optional<Cut> found = CutAt(elementwise, last, op);
-    if (!found || cut) return std::nullopt;
-    cut = found;
+    std::optional<RowSplit> found = SplitAt(elementwise, last, op);
+    if (!found || split) return std::nullopt;
+    split = found;
   }
-  return cut;
+  return split;
 }
 
-class CutRows {
+class SplitRows {
  public:
-  CutRows(ElementwiseLoopBody& body, const Cut& cut, ElementwiseLoopBody& before,
-          ElementwiseLoopBody& after)
-      : e_(body.e()), body_(body), cut_(cut), before_(before), after_(after) {}
+  SplitRows(ElementwiseLoopBody& body, const RowSplit& split, ElementwiseLoopBody& before,
+            ElementwiseLoopBody& after)
+      : e_(body.e()), body_(body), split_(split), before_(before), after_(after) {}
 
   void ExpandRows() {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
@@ -86,7 +86,7 @@ class CutRows {
       ElementwiseRows mixed = ElementwiseRows::ForBorder(body_);
       mixed.BeginRow();
       Window row = e_.WindowOf(body_.elementwise(), body_.axes().back());
-      Value* length = RoundDown(e_, e_.b.Sub(PositionOfCut(row), row.lo), mixed.lanes());
+      Value* length = RoundDown(e_, e_.b.Sub(PositionOfSplit(row), row.lo), mixed.lanes());
       Value* lo = e_.b.Add(row.lo, length);
       Value* hi = e_.b.Min(e_.b.Add(lo, e_.b.I64(mixed.lanes())), row.hi);
       RunPart(before_, row.lo, lo);
@@ -104,43 +104,43 @@ class CutRows {
   }
 
   /// Returns the position in the row at which the condition changes. The number may be any integer.
-  Value* PositionOfCut(const Window& row) {
+  Value* PositionOfSplit(const Window& row) {
     Value* start = e_.blocks.at(body_.elementwise()->operands().back()).start;
-    Value* after = e_.b.I64(cut_.is_included ? 1 : 0);
+    Value* after = e_.b.I64(split_.is_included ? 1 : 0);
     Value* least = e_.b.Sub(e_.b.Add(start, row.lo), after);
     Value* most = e_.b.Sub(e_.b.Add(start, row.hi), after);
-    Value* number = e_.b.Max(e_.b.Min(body_.InRow(cut_.number), most), least);
+    Value* number = e_.b.Max(e_.b.Min(body_.InRow(split_.number), most), least);
     return e_.b.Sub(e_.b.Add(number, after), start);
   }
 
   Expander& e_;
   ElementwiseLoopBody& body_;
-  const Cut& cut_;
+  const RowSplit& split_;
   ElementwiseLoopBody& before_;
   ElementwiseLoopBody& after_;
 };
 
 }  // namespace
 
-bool ExpandCutRows(Expander& e, ElementwiseLoopBody& body) {
+bool ExpandSplitRows(Expander& e, ElementwiseLoopBody& body) {
   constexpr int64_t kLeastChunks = 4;
   const Op* elementwise = body.elementwise();
   bool fits = body.last().Vectorizes() && body.folds().empty() && elementwise->results().empty() &&
               !HasSlowMasks(elementwise, e.facts) && body.Lanes() > 1 &&
               e.Extent(body.axes().back()) >= kLeastChunks * body.Lanes();
-  std::optional<Cut> cut = fits ? CutOf(elementwise, body.last()) : std::nullopt;
-  if (!cut) return false;
+  std::optional<RowSplit> split = fits ? SplitOf(elementwise, body.last()) : std::nullopt;
+  if (!split) return false;
   auto part = [&](bool holds) {
     Interior interior;
-    interior.comparisons = {{cut->condition, holds}};
+    interior.comparisons = {{split->condition, holds}};
     return MakeInteriorLoop(e.module, elementwise, interior, {});
   };
-  Op* first = part(cut->first);
-  Op* second = part(!cut->first);
+  Op* first = part(split->first);
+  Op* second = part(!split->first);
   {
     ElementwiseLoopBody before(e, first, body);
     ElementwiseLoopBody after(e, second, body);
-    CutRows(body, *cut, before, after).ExpandRows();
+    SplitRows(body, *split, before, after).ExpandRows();
   }
   ir::Erase(first);
   ir::Erase(second);
