@@ -57,7 +57,7 @@ ONLY_IN = {
 }
 
 # System headers: only one folder of the compiler and one of the runtime may include them.
-ONLY_IN.update({name: "src/support runtime/system tests/drivers tests/conformance" for name in (
+ONLY_IN.update({name: "src/support src/portable runtime/system tests/drivers tests/conformance" for name in (
     "asm/", "dlfcn.h", "elf.h", "execinfo.h", "fcntl.h", "link.h", "linux/", "malloc.h", "netinet/", "poll.h", "pthread.h", "sched.h",
     "signal.h", "spawn.h", "sys/", "termios.h", "ucontext.h", "unistd.h")})
 

@@ -9,6 +9,10 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libdl.so.2", "libpthread.so
           "ld-linux-aarch64.so.1"}
 
 
+# The versions of glibc for which there are policies; from 2.34 on, for each.
+POLICIES = [(2, 17), (2, 24), (2, 26), (2, 27), (2, 28), (2, 31), *((2, minor) for minor in range(34, 80))]
+
+
 class PackError(Exception):
     """The wheel cannot be built."""
 
@@ -47,5 +51,6 @@ def tag_of(files):
         missing = needed(file) - SYSTEM - inside
         if missing:
             raise PackError(f"{name} needs {', '.join(sorted(missing))}, which not every system has")
-    major, minor = max(libc_of(file) for file in files.values())
+    newest = max(libc_of(file) for file in files.values())
+    major, minor = min((one for one in POLICIES if one >= newest), default=newest)
     return f"cp311-abi3-manylinux_{major}_{minor}_{platform.machine()}"

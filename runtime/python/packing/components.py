@@ -3,7 +3,9 @@
 import json
 import pathlib
 import re
+import subprocess
 import urllib.parse
+from typing import NamedTuple
 
 from binaries import PackError, run
 
@@ -12,6 +14,7 @@ LICENCES = {
     "antlr4-cpp-runtime": "BSD-3-Clause",
     "boost1.74": "BSL-1.0",
     "fmtlib": "MIT",
+    "gcc-10": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "gmp": "LGPL-3.0-or-later OR GPL-2.0-or-later",
@@ -26,25 +29,47 @@ LICENCES = {
 # Libraries of which the program contains code from headers only.
 HEADERS = ["libfmt-dev", "nlohmann-json3-dev"]
 COMMON = pathlib.Path("/usr/share/common-licenses")
+HERE = pathlib.Path("/")
 
 
-def packages_of(files):
-    """Returns Debian's packages that contain these files, and those in HEADERS."""
-    names = set(HEADERS)
-    if files:
-        for line in run("dpkg-query", "-S", *sorted({str(file.resolve()) for file in files})).splitlines():
-            names.add(line.partition(":")[0])
-    return sorted(names)
+class Package(NamedTuple):
+    """A package that is installed in a system."""
+
+    name: str
+    root: pathlib.Path
+
+
+def packages_of(files, old_system):
+    """Returns Debian's packages that contain these files, and those in HEADERS. Files may be in the root of an older system."""
+    found = {Package(name, HERE) for name in HEADERS}
+    old = {file for file in files if old_system and file.is_relative_to(old_system)}
+    for root, inside in ((HERE, files - old), (old_system, old)):
+        paths = {f"/{path}" for file in inside for path in (file.relative_to(root), file.resolve().relative_to(root))}
+        if not paths:
+            continue
+        known = subprocess.run([*_query(root), "-S", *sorted(paths)], capture_output=True, text=True).stdout
+        owners = {path: names for names, path in re.findall(r"^(.*?): (.*)$", known, re.MULTILINE)}
+        for file in inside:
+            names = owners.get(f"/{file.resolve().relative_to(root)}") or owners.get(f"/{file.relative_to(root)}")
+            if names is None:
+                raise PackError(f"no package of Debian contains {file}")
+            found.add(Package(names.partition(":")[0], root))
+    return sorted(found)
+
+
+def _query(root):
+    return ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}"]
 
 
 def components_of(packages):
-    """Returns {source package: (version, home page, licence)}."""
+    """Returns {(source package, version): (home page, licence)}."""
     components = {}
-    for line in run("dpkg-query", "-W", "-f", r"${source:Package}\t${source:Version}\t${Homepage}\n", *packages).splitlines():
+    for package in packages:
+        line = run(*_query(package.root), "-W", "-f", r"${source:Package}\t${source:Version}\t${Homepage}", package.name)
         name, version, home = line.split("\t")
         if name not in LICENCES:
             raise PackError(f"components.py must list the licence of {name}")
-        components[name] = (version, home, LICENCES[name])
+        components[name, version] = (home, LICENCES[name])
     return dict(sorted(components.items()))
 
 
@@ -52,8 +77,8 @@ def licence_files(packages):
     """Returns {name in the wheel: content}: what Debian says on each package, and the licences that this refers to."""
     files = {}
     for package in packages:
-        text = pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
-        files[f"debian/{package}.txt"] = text
+        text = (package.root / "usr/share/doc" / package.name / "copyright").read_bytes()
+        files[f"debian/{package.name}.txt"] = text
         for name in re.findall(rb"/usr/share/common-licenses/([\w.+-]*\w)", text):
             files[f"common/{name.decode()}.txt"] = (COMMON / name.decode()).read_bytes()
     return files
@@ -61,14 +86,14 @@ def licence_files(packages):
 
 def expression(components):
     """Returns the licence of everything together."""
-    licences = sorted({licence for _, _, licence in components.values()})
+    licences = sorted({licence for _, licence in components.values()})
     return " AND ".join(["Apache-2.0", *(f"({one})" if " " in one else one for one in licences)])
 
 
 def bill(version, components):
     """Returns the list of components in the format CycloneDX."""
     parts = []
-    for name, (of, home, licence) in components.items():
+    for (name, of), (home, licence) in components.items():
         where = f"pkg:deb/debian/{name}@{urllib.parse.quote(of, safe='')}?arch=source"
         parts.append({"type": "library", "bom-ref": where, "name": name, "version": of, "licenses": [{"expression": licence}], "purl": where,
                       "externalReferences": [{"type": "website", "url": home}]})

@@ -29,10 +29,16 @@ def version():
 def inputs_of(build):
     """Returns the files outside of the project that were linked into the program, except the system's, as the linker has listed them."""
     listed = (build / "src/portable/inputs.d").read_text().replace("\\\n", " ")
-    files = {(build / word).resolve() for word in re.findall(r"(?:\\ |\S)+", listed.partition(":")[2].partition("\n\n")[0])}
+    files = {build / word for word in re.findall(r"(?:\\ |\S)+", listed.partition(":")[2].partition("\n\n")[0])}
     if not files:
         raise binaries.PackError("the linker has not listed its inputs; build kernelc_portable again")
-    return {file for file in files if not file.is_relative_to(build.resolve()) and file.name not in binaries.SYSTEM}
+    return {file for file in files if not file.resolve().is_relative_to(build.resolve()) and file.name not in binaries.SYSTEM}
+
+
+def old_system_of(build):
+    """Returns the root of the older system whose libc the build links, or None."""
+    found = re.search(r"^KDL_OLD_SYSTEM:PATH=(.+)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    return pathlib.Path(found[1]).resolve() if found else None
 
 
 def stripped(file, folder):
@@ -76,7 +82,7 @@ def pack(build, out, level=9):
         inputs = inputs_of(build)
         programs = programs_of(build, inputs, pathlib.Path(name))
         tag = binaries.tag_of(programs)
-        packages = components.packages_of(inputs)
+        packages = components.packages_of(inputs, old_system_of(build))
         parts = components.components_of(packages)
         about = f"kernelc-{version()}.dist-info"
         licences = {"LICENSE": (ROOT / "LICENSE").read_bytes(), **components.licence_files(packages)}
