@@ -5,7 +5,7 @@ machine code (model/README.md), and compares the times that were measured.
     figures.py [PATTERN]             rows whose names contain the pattern, with the kernelc on PATH
     figures.py --kit FOLDER ...      PTX that pack.sh or an earlier call has written to FOLDER
     figures.py --blocks 132,1056 ... these numbers of blocks, instead of those that were measured
-    figures.py --most 3 ...          at most 3 numbers of blocks for each row: the fewest, the most, and some between
+    figures.py --best ...            only the number of blocks with which the row was fastest
 """
 
 import argparse
@@ -28,8 +28,7 @@ DEFAULT_BLOCKS = 1056
 # Rows that take too long at full size: (sizes of two smaller launches, waves of blocks in each and in the full one).
 SMALLER = {"attention bf16 D 128 2 x 16 x 8192": ([(1, 2, 8192), (1, 4, 8192)], 1, 2, 16),
            "attention bf16 D 128 32 x 32 x 1024": ([(1, 16, 1024), (1, 32, 1024)], 1, 2, 62)}
-# How far measured times of predicted rows are from predictions; see NOTES.md.
-LEAST, MOST = 0.8, 1.25
+LEAST, MOST = 0.8, 1.25  # the interval of a prediction: most measured times are in it (NOTES.md)
 
 
 @dataclasses.dataclass
@@ -78,7 +77,7 @@ def simulate(machine, program, row, blocks):
                       timed.barrier_count / share, time.process_time() - begin)
 
 
-def predict(machine, folder, row, blocks, number):
+def predict(machine, folder, row, blocks):
     program = launches.load(folder, row)
     smaller = next((each for what, each in SMALLER.items() if row.what.startswith(what)), None)
     if not smaller:
@@ -97,11 +96,10 @@ def build(folder):
 def chosen_blocks(row, options):
     if options.blocks:
         return [int(each) for each in options.blocks.split(",")]
-    blocks = list(measured.times_of(row.what)) or [DEFAULT_BLOCKS]
-    if options.most and len(blocks) > options.most:
-        step = (len(blocks) - 1) / max(1, options.most - 1)
-        blocks = sorted({blocks[round(step * n)] for n in range(options.most)})
-    return blocks
+    times = measured.times_of(row.what)
+    if options.best and times:
+        return [min(times, key=times.get)]
+    return list(times) or [DEFAULT_BLOCKS]
 
 
 def rank_correlation(pairs):
@@ -139,7 +137,7 @@ def main():
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--kit", type=pathlib.Path)
     parser.add_argument("--blocks")
-    parser.add_argument("--most", type=int)
+    parser.add_argument("--best", action="store_true")
     options = parser.parse_args()
     machine, pairs = Machine(), []
     print("| row | blocks | registers | shared memory | blocks x warps | instructions per element | bytes over least | bytes in flight | "
@@ -149,12 +147,12 @@ def main():
         kit = options.kit or pathlib.Path(folder)
         if not options.kit:
             build(kit)
-        for number, make in enumerate(rows.makers(launches.Arrays(), rows.FULL)):
+        for make in rows.makers(launches.Arrays(), rows.FULL):
             row = make()
             if options.pattern not in row.what:
                 continue
             for blocks in chosen_blocks(row, options):
-                found = predict(machine, kit, row, blocks, number)
+                found = predict(machine, kit, row, blocks)
                 pairs.append((found, measured.times_of(row.what).get(blocks)))
                 print(line_of(*pairs[-1]), flush=True)
     report(pairs)

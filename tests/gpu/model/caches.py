@@ -34,7 +34,6 @@ class MemorySystem:
         self.machine = machine
         self.first = Cache(machine.first_level_bytes - shared_bytes)
         self.second = Cache(machine.second_level_bytes / machine.processors)
-        self.written = Cache(machine.second_level_bytes / machine.processors)
         self.small = {n + 1 for n, tensor in enumerate(tensors) if tensor.bytes <= SMALL}
         self.shares = [1.0, *shares]
         self.port = self.memory = 0.0  # when the port to the second level and memory are free
@@ -96,7 +95,7 @@ class MemorySystem:
         for at in range(access.starts[warp], access.starts[warp + 1]):
             line, sectors = access.lines[at], access.sectors[at]
             count += COUNT[sectors]
-            entry = self.written.find(line)
+            entry = self.second.find(line)
             beyond = COUNT[sectors & ~entry[0]]
             if beyond:
                 entry[0] |= sectors

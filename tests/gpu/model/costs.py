@@ -46,7 +46,7 @@ class Machine:
     warps: int = 64
     shared_bytes: int = 228 << 10
     first_level_bytes: int = 256 << 10
-    second_level_bytes: int = 25 << 20  # each half has copies of what it reads from the other
+    second_level_bytes: int = 38 << 20  # of 50: each half has copies of lines of the other
     memory_latency: float = 620
     disorder: float = 0.5            # of requests to memory; see MemorySystem.latency
     second_level_latency: float = 300
