@@ -6,7 +6,7 @@ The result is a trace of each warp: the straight runs that it executed, and what
 
 import numpy
 
-from . import accesses, asynchronous, floats, integers
+from . import accesses, asynchronous, bits, floats, integers
 from .divergence import ALL_LANES, DONE, Divergence
 from .memory import Memory, Shared
 from .operands import Operands, UnknownInstruction
@@ -15,7 +15,7 @@ from .state import State
 EARLY = 100  # steps after which blocks without work are done
 RUNNING, AT_BARRIER, HELD = range(3)
 CONTROL = {"BRA", "EXIT", "BSYNC", "WARPSYNC", "CALL", "RET", "BAR"}
-TABLES = [integers.BUILDERS, floats.BUILDERS, accesses.BUILDERS, asynchronous.BUILDERS]
+TABLES = [integers.BUILDERS, bits.BUILDERS, floats.BUILDERS, accesses.BUILDERS, asynchronous.BUILDERS]
 ALIASES = {"S2UR": "S2R", "VOTEU": "VOTE", "ULDC": "LDC", "UMOV": "MOV", "UP2UR": "P2R"}
 
 
