@@ -247,6 +247,39 @@ export kernel scaled(x: in f32[N], y: out f32[N]) {
 """
 
 
+# Launches a product, whose factors TMA copies, three times on the same tensors.
+AGAIN = """
+kernel product(a: in bf16[M, K], b: in bf16[N, K], c: out f32[M, N]) {
+    spmd for i in M by 64, j in N by 64 {
+        var acc: f32[i, j] = 0;
+        for k in K by 64 { acc += dot(a[i, k], b[j, k] over k); }
+        c[i, j] = acc;
+    }
+}
+export program again(a: in bf16[M, K], b: in bf16[N, K], c: out f32[M, N]) {
+    for t in 0..3 { spmd product(a, b, c); }
+}
+"""
+
+
+def launches():
+    """Checks the driver's calls for launches: one for each launch and one for its wait. The first launch also
+    makes the tensor maps."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, calls = (pathlib.Path(folder) / name for name in ["again.kdl", "calls"])
+        file.write_text(AGAIN)
+        given = ["--set", "M=64", "--set", "N=64", "--set", "K=64", "--arg", "a=random:1", "--arg", "b=random:2"]
+        done = teams.kernelc("run", file, "--target", "cuda?isa=sm_90a", "--verify", *given, environment={"FAKE_CUDA_CALLS": str(calls)})
+        checks.expect("three launches are right", EQUAL in done.stdout, done.stdout + done.stderr)
+        lines = [line.split()[0] for line in calls.read_text().splitlines()]
+        first = lines.index("cuTensorMapEncodeTiled")
+        last = len(lines) - lines[::-1].index("cuLaunchKernelEx")
+        # `kernelc run` waits for each launch.
+        turn = ["cuLaunchKernelEx", "cuCtxPopCurrent_v2", "cuCtxPushCurrent_v2", "cuStreamSynchronize", "cuCtxPopCurrent_v2", "cuCtxPushCurrent_v2"]
+        expected = ["cuTensorMapEncodeTiled"] * 2 + turn * 2 + ["cuLaunchKernelEx"]
+        checks.expect("a launch is one call", lines[first:last] == expected, "\n".join(lines[first:last]))
+
+
 def grids():
     """Checks the number of blocks of launches that state none: as many as the driver's 4 multiprocessors run
     at once, but a fixed number if results depend on it."""
@@ -269,7 +302,7 @@ def grids():
 if __name__ == "__main__":
     parts = {"groups": groups}
     if not OWN_DRIVER:
-        parts |= {"barriers": barriers, "described": described, "grids": grids}
+        parts |= {"barriers": barriers, "described": described, "grids": grids, "launches": launches}
         fake = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib/fake"
         os.environ["LD_LIBRARY_PATH"] = f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     sys.exit(teams.run(__doc__.splitlines()[0], "cuda", is_missing, parts))
