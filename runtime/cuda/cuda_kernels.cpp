@@ -27,11 +27,12 @@ Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaM
   auto module = std::make_unique<CudaModule>();
   const std::string_view payload(static_cast<const char*>(image.payload),
                                  static_cast<std::size_t>(image.payload_bytes));
+  module->text = payload.substr(0, payload.find('\0'));
   if (LoadMachineCode(cuda, image, payload, &module->id)) {
     *loaded = std::move(module);
     return nullptr;
   }
-  const std::string text(payload.substr(0, payload.find('\0')));
+  const std::string text(module->text);
   std::string log(8 << 10, '\0');
   int keys[] = {cu::kErrorLog, cu::kErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
@@ -90,6 +91,14 @@ Error TakeNeeds(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKer
   return ReserveWorkgroupMemory(cuda, name, *kernel);
 }
 
+// Whether the kernel may write the reason of a trap: whether its PTX reads the address of its record, which is
+// parameter 3. If the parameter has another name than LLVM gives it, it may be read.
+bool ReadsRecord(std::string_view text, const char* name) {
+  const std::string record = Concat(name, "_param_3");
+  return text.find(record) == std::string_view::npos ||
+         text.find(Concat("[", record, "]")) != std::string_view::npos;
+}
+
 Error MakeKernel(CudaDevice& cuda, cu::ModuleId module, const char* name, CudaKernel* kernel) {
   cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
   if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
@@ -129,6 +138,7 @@ Error FindCudaKernel(CudaDevice& cuda, CudaModule& module, const kdl_variant& va
     const CurrentContext current(cuda.api, cuda.context);
     CudaKernel made;
     KDL_RETURN_IF_ERROR(MakeKernel(cuda, module.id, variant.symbol, &made));
+    made.may_trap = ReadsRecord(module.text, variant.symbol);
     known = module.kernels.emplace(&variant, std::move(made)).first;
   }
   *kernel = &known->second;

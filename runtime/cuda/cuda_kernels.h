@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,11 +19,13 @@ struct CudaKernel {
   int threads = 0;                   // number of threads in a workgroup
   int resident = 1;                  // number of workgroups that fit on a multiprocessor at once
   std::vector<MapNeed> maps;
+  bool may_trap = true;
 };
 
 struct CudaModule {
   cu::ModuleId id = nullptr;
-  std::mutex mutex;  // guards the members below
+  std::string_view text;  // the PTX, which the image owns
+  std::mutex mutex;       // guards the members below
   std::unordered_map<const kdl_variant*, CudaKernel> kernels;
 };
 

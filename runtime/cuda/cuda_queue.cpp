@@ -10,9 +10,11 @@ namespace kdl::runtime {
 
 namespace {
 
-// Whether something in the kernel can fail. The other locations are those of prints.
-bool MayTrap(const kdl_variant& variant) {
-  return std::any_of(variant.locations, variant.locations + variant.location_count,
+// Whether something in the kernel can fail. The locations are those of prints, of traps and of checks before
+// the launch.
+bool MayTrap(const CudaKernel& kernel, const kdl_variant& variant) {
+  return kernel.may_trap &&
+         std::any_of(variant.locations, variant.locations + variant.location_count,
                      [](const kdl_location& location) { return location.code != 0; });
 }
 
@@ -73,11 +75,13 @@ cu::Status CudaQueue::Reserve(std::int64_t scratch_bytes) {
   return cu::kSuccess;
 }
 
-Error CudaQueue::Launch(const kdl_launch_request& request) {
+Error CudaQueue::Launch(Given* given) {
+  const kdl_launch_request& request = *given->request;
   KDL_RETURN_IF_ERROR(cuda_.lost.Told());
   const CudaKernel* kernel = nullptr;
   KDL_RETURN_IF_ERROR(
       FindCudaKernel(cuda_, *static_cast<CudaModule*>(request.module), *request.variant, &kernel));
+  given->may_trap = MayTrap(*kernel, *request.variant);
   const CurrentContext current(cuda_.api, cuda_.context);
   maps_.Make(cuda_.api, *kernel, *request.args);
   arguments_.Collect(request, {scratch_, record_, nullptr}, [](const void* address) {
@@ -95,8 +99,8 @@ void CudaQueue::Submit(const kdl_submission& submission) {
   {
     const std::lock_guard lock(mutex_);
     try {
-      given_.push_back({submission.number, submission.done, submission.launch});
-      error = Launch(*submission.launch);
+      given_.push_back({submission.number, submission.done, submission.launch, true});
+      error = Launch(&given_.back());
       if (error == nullptr) return;
       given_.pop_back();
     } catch (const std::bad_alloc&) {
@@ -119,8 +123,7 @@ bool CudaQueue::TakeUpTo(std::uint64_t number, Given* given) {
 Error CudaQueue::OutcomeOf(const Given& given, cu::Status status) {
   if (status != cu::kSuccess)
     return cuda_.Failed(Concat("running ", given.request->kernel->name), status);
-  if (!MayTrap(*given.request->variant) || static_cast<std::int32_t>(record_[0]) == 0)
-    return nullptr;
+  if (!given.may_trap || static_cast<std::int32_t>(record_[0]) == 0) return nullptr;
   Error error = TrapOf(*given.request, {record_, kdl_workgroup_record}, "");
   std::fill_n(record_, std::int64_t{kdl_workgroup_record}, 0);
   return error;
@@ -168,7 +171,7 @@ std::int32_t CudaAccepts(void* device, const kdl_launch_request* request) {
     return KDL_REFUSES;
   const std::int64_t scratch = request->variant->scratch_bytes * request->busy_cores;
   if (QueueOf(cuda, request->queue).Reserve(scratch) != cu::kSuccess) return KDL_REFUSES;
-  return MayTrap(*request->variant) ? KDL_ACCEPTS_LAST : KDL_ACCEPTS;
+  return MayTrap(*kernel, *request->variant) ? KDL_ACCEPTS_LAST : KDL_ACCEPTS;
 }
 
 void SubmitCuda(void* device, const kdl_submission* submission) {

@@ -39,10 +39,11 @@ class CudaQueue final : public CudaQueueState {
     std::uint64_t number;
     kdl_completion done;
     const kdl_launch_request* request;
+    bool may_trap;
   };
 
   cu::Status MakeStream();
-  Error Launch(const kdl_launch_request& request);
+  Error Launch(Given* given);
   // Returns why a launch has failed. `status` is what the driver returned for the stream.
   Error OutcomeOf(const Given& given, cu::Status status);
   // Takes the first launch with at most this number. Returns false if there is none.
