@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"))
 import kernelc  # noqa: E402
 
-# A kernel: its file, its sizes, and the shapes of its tensors, of which the last one is the output.
+# A kernel, for f32: its file, its sizes, and the shapes of its tensors, of which the last one is the output.
 CASES = {
     "softmax": ("samples/softmax/softmax.kdl", (512, 2048), [(512, 2048)] * 2),
     "matmul": ("samples/matmul/matmul.kdl", (384, 384, 384), [(384, 384)] * 3),
@@ -34,7 +34,8 @@ def functions(folder, path, name, level):
         library = folder / f"{name}.{compiler}.so"
         subprocess.run([compiler, "-std=c11", "-O3", "-march=native", "-ffp-contract=off", "-Wno-psabi", "-shared", "-fPIC",
                         folder / f"{path.stem}.source.c", "-lm", "-o", library], check=True)
-        function = getattr(ctypes.CDLL(str(library)), f"{path.stem}_{name}")
+        built = ctypes.CDLL(str(library))
+        function = getattr(built, f"{path.stem}_{name}", None) or getattr(built, f"{path.stem}_{name}_f32")
         function.restype = ctypes.c_char_p
         yield compiler, function
 
