@@ -176,7 +176,7 @@ class Statements(Expressions, Functions):
             range_ = Range(range_.name, dim, blocked, extent=range_.extent, whole=False, room=room * (high not in inside))
             self.shows["loop over a part"] += 1
         elif data and self.chance(0.2):
-            bounds = "..".join(self.bound_of_data(scope, dim) for _ in range(2))
+            bounds = self.bounds_of_data(scope, dim)
             range_ = Range(range_.name, dim, blocked, extent=range_.extent, whole=False)
             self.shows["loop with bounds from data"] += 1
         elif parts and not blocked and self.chance(0.3):
@@ -187,9 +187,13 @@ class Statements(Expressions, Functions):
         self.shows["range" if blocked else "scalar binder"] += 1
         return f"{range_.name} in {bounds}" + (f" by {range_.extent}" if blocked else step)
 
-    def bound_of_data(self, scope, dim):
-        """Generates a bound of a loop, from 0 to the size of the dimension, that depends on values in scope."""
-        return str(text("clamp(", self.expression("i64", frozenset(), scope, 2), f", 0, {dim})"))
+    def bounds_of_data(self, scope, dim):
+        """Generates bounds of a loop over a part of the dimension that depend on values in scope. They may be far
+        from the dimension if the loop is then empty."""
+        ends = [self.expression("i64", frozenset(), scope, 2) for _ in range(2)]
+        if self.chance(0.5):
+            return str(text("clamp(", ends[0], f", 0, {dim})..clamp(", ends[1], f", 0, {dim})"))
+        return str(text("max(", ends[0], ", 0)..min(", ends[1], f", {dim})"))
 
     def hint(self, *hints):
         """Generates a hint, which only affects speed."""
