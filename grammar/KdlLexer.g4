@@ -60,6 +60,8 @@ ENSURES : 'ensures' ;
 PUSH : 'push' ;
 POP : 'pop' ;
 FUSE : 'fuse' ;
+TYPES : 'types' ;
+IS : 'is' ;
 
 IDENT : [A-Za-z_] [A-Za-z0-9_]* ;
 INT : [0-9] [0-9_]* | '0' [xX] [0-9A-Fa-f] [0-9A-Fa-f_]* ;

@@ -10,11 +10,13 @@ module : item* EOF ;
 
 // ---- Items
 
-item : EXPORT? (importItem | constItem | deviceItem | testItem | functionItem) ;
+item : EXPORT? (importItem | constItem | typesItem | deviceItem | testItem | functionItem) ;
 
 importItem : IMPORT name (DOT name)* SEMI ;
 
 constItem : CONST name (COLON type)? ASSIGN expr SEMI ;
+
+typesItem : TYPES name ASSIGN typeNames SEMI ;
 
 deviceItem : DEVICE name (ASSIGN expr)? SEMI ;
 
@@ -27,7 +29,7 @@ functionItem
 
 genericParams : LT genericParam (COMMA genericParam)* GT ;
 
-genericParam : name COLON name (BAR name)* choices? (ASSIGN arith)? ;
+genericParam : name COLON typeNames choices? (ASSIGN arith)? ;
 
 choices : IN LBRACE expr (COMMA expr)* RBRACE ;
 
@@ -100,7 +102,7 @@ launchStmt
 
 launchDevice : ON name (DOT name callArgs)? ;
 
-ifStmt : IF expr block (ELSE IF expr block)* (ELSE block)? ;
+ifStmt : IF ifCondition block (ELSE IF ifCondition block)* (ELSE block)? ;
 
 forStmt : SPMD? FOR (binder (COMMA binder)* | domainBinders) attribute* block ;
 
@@ -134,11 +136,19 @@ attribute : AT name callArgs? ;
 
 // ---- Types
 
-type : name (LBRACK expr (COMMA expr)* RBRACK)? | LPAREN type (COMMA type)+ RPAREN ;
+typeNames : typeName (BAR typeName)* ;
+
+typeName : name (DOT name)? ;
+
+typeTest : typeName IS typeNames ;
+
+type : typeName (LBRACK expr (COMMA expr)* RBRACK)? | LPAREN type (COMMA type)+ RPAREN ;
 
 // ---- Expressions
 
-expr : IF expr THEN expr ELSE expr | operation (TO name)? ;
+expr : IF ifCondition THEN expr ELSE expr | operation (TO name)? ;
+
+ifCondition : expr | typeTest ;
 
 // Tightest first. Comparisons do not chain: the builder refuses that, with advice.
 operation
@@ -162,7 +172,7 @@ arith
     ;
 
 // Suffixes bind tighter than casts, casts tighter than prefixes.
-operand : (MINUS | NOT | TILDE)* primary suffix* (AS name)* ;
+operand : (MINUS | NOT | TILDE)* primary suffix* (AS typeName)* ;
 
 primary
     : name
@@ -198,5 +208,5 @@ index : (name ASSIGN)? expr (DOTDOT expr)? ;
 name
     : IDENT | RANGE | STAGE | DOMAIN | PIPE | DEVICE | TEST | BY | STEP | OVER | REVERSED
     | EXCLUSIVE | WITH | INIT | ON | TO | VIEW | MAX | MIN | REDUCE | EXPECT | WHERE | REQUIRES
-    | ENSURES | PUSH | POP | FUSE
+    | ENSURES | PUSH | POP | FUSE | TYPES | IS
     ;

@@ -12,10 +12,12 @@
 #include "sema/functions/generics.h"
 #include "sema/functions/groups.h"
 #include "sema/functions/merge.h"
+#include "sema/functions/type_lists.h"
 #include "sema/model/builtins.h"
 #include "sema/model/checked.h"
 #include "sema/walk/constants.h"
 #include "sema/walk/state.h"
+#include "sema/untaken_branches.h"
 #include "sema/walk/stmt.h"
 #include "support/check.h"
 
@@ -33,6 +35,7 @@ using syntax::ItemKind;
 EntityKind ItemEntityKind(const Item& item) {
   if (item.kind == ItemKind::Import) return EntityKind::Import;
   if (item.kind == ItemKind::Const) return EntityKind::Const;
+  if (item.kind == ItemKind::Types) return EntityKind::TypeList;
   if (item.kind == ItemKind::Device) return EntityKind::Device;
   switch (syntax::As<FunctionItem>(&item).function_kind) {
     case FunctionKind::Fn:
@@ -49,7 +52,8 @@ void ReportTaken(ModuleState& module, const Item& item, const Scope& items) {
   std::string_view name = item.name.name.text();
   const Builtin* builtin = FindBuiltin(name);
   bool calls = item.kind == ItemKind::Function;
-  if (builtin != nullptr && (calls || builtin->operands == Operands::None)) {
+  bool is_reserved = item.kind == ItemKind::Types && IsTypeWord(name);
+  if (is_reserved || (builtin != nullptr && (calls || builtin->operands == Operands::None))) {
     module.diagnostics.Report(diag::BuiltinName, item.name.span, name);
   }
   auto known = items.find(item.name.name);
@@ -83,6 +87,9 @@ Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
   if (const auto* constant = syntax::DynAs<ConstItem>(&item)) {
     module.const_items[entity] = {constant, &file};
   }
+  if (const auto* types = syntax::DynAs<syntax::TypesItem>(&item)) {
+    module.type_lists[entity] = {types, &file, false, false, {}};
+  }
   if (const auto* function = syntax::DynAs<FunctionItem>(&item)) {
     AddGroup(module, entity, *function, file);
   }
@@ -91,6 +98,7 @@ Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
 
 struct Items {
   std::vector<std::pair<const ConstItem*, Entity*>> consts;
+  std::vector<Entity*> type_lists;
   std::vector<std::pair<const DeviceItem*, Entity*>> devices;
   std::vector<FunctionGroup*> functions;
 };
@@ -129,6 +137,8 @@ Items DeclareItems(ModuleState& module, const SourceFile& source, FileState& fil
     Entity* entity = DeclareItem(module, *item, file);
     if (const auto* constant = syntax::DynAs<ConstItem>(item)) {
       items.consts.emplace_back(constant, entity);
+    } else if (item->kind == ItemKind::Types) {
+      items.type_lists.push_back(entity);
     } else if (const auto* device = syntax::DynAs<DeviceItem>(item)) {
       items.devices.emplace_back(device, entity);
     } else {
@@ -166,7 +176,9 @@ void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> 
   FileState* file = NewFile(module, "std::");
   for (const syntax::Module* tree : library) {
     for (const Item* item : tree->items) {
-      if (item->kind != ItemKind::Const && item->kind != ItemKind::Function) continue;
+      bool is_used = item->kind == ItemKind::Const || item->kind == ItemKind::Types ||
+                     item->kind == ItemKind::Function;
+      if (!is_used) continue;
       Entity* entity = DeclareItem(module, *item, *file);
       if (entity->kind == EntityKind::Fn) module.library_by_text[entity->name.text()] = entity;
     }
@@ -212,6 +224,7 @@ bool HasStopped(ModuleState& module, const FunctionGroup& next) {
 
 void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
   for (auto& [item, entity] : items.consts) EvaluateConst(module, entity);
+  for (Entity* entity : items.type_lists) TypesOf(module, *entity);
   for (auto& [item, entity] : items.devices) CheckDevice(module, *module.file, *item, *entity);
   for (FunctionGroup* group : items.functions) {
     if (HasStopped(module, *group)) break;
@@ -250,6 +263,7 @@ void CheckBodies(ModuleState& module, FunctionGroup& group) {
     CheckBody(state);
     CheckContracts(state);
   }
+  if (!std::exchange(group.names_done, true)) CheckUntakenBranches(module, group);
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace kdl::syntax {
@@ -22,6 +24,20 @@ std::string_view Spelling(BinaryOp op) { return kBinaryOps[static_cast<size_t>(o
 std::string_view Spelling(AssignOp op) { return kAssignOps[static_cast<size_t>(op)]; }
 std::string_view Spelling(Direction direction) {
   return kDirections[static_cast<size_t>(direction)];
+}
+
+std::optional<TypeName> AsTypeName(const Expr* expr) {
+  const auto* field = DynAs<FieldExpr>(expr);
+  if (field != nullptr && !field->name) return std::nullopt;
+  const auto* name = DynAs<NameExpr>(field != nullptr ? field->base : expr);
+  if (name == nullptr) return std::nullopt;
+  TypeName type{{{expr->span}, name->name}, {}};
+  if (field != nullptr) type.member = field->name;
+  return type;
+}
+
+std::string ToString(const TypeName& type) {
+  return type.member ? type.name.str() + "." + type.member.name.str() : type.name.str();
 }
 
 }  // namespace kdl::syntax

@@ -36,10 +36,14 @@ struct ConstItem : ItemOf<ItemKind::Const> {
   const TypeRef* type = nullptr;  ///< may be null
   const Expr* value = nullptr;
 };
+/// A list of types: `types Float = f16 | f32;`
+struct TypesItem : ItemOf<ItemKind::Types> {
+  std::vector<TypeName> types;
+};
 /// A generic parameter: `T: f16 | f32` or `BM: int in {32, 64} = auto`.
 struct GenericParam : Node {
   Ident name;
-  std::vector<Ident> kinds;
+  std::vector<TypeName> kinds;
   std::vector<const Expr*> choices;
   const Expr* default_value = nullptr;  ///< may be null
 };
@@ -61,6 +65,7 @@ struct FunctionItem : ItemOf<ItemKind::Function> {
   const BlockStmt* body = nullptr;
   std::vector<const Expr*> requirements;
   std::vector<Equation> ensures;
+  bool has_type_tests = false;  ///< it contains conditions such as `T is f32`
   /// If the program was made from a test, that test; otherwise null.
   const TestItem* test = nullptr;
 };

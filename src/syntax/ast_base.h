@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,12 +14,13 @@ namespace kdl::syntax {
 // clang-format off
 #define KDL_EXPRS(X)                                                                          \
   X(IntLit) X(FloatLit) X(BoolLit) X(StringLit) X(AutoLit) X(Name) X(Unary) X(Binary) X(If)   \
-  X(Cast) X(Call) X(Reduce) X(Index) X(Field) X(Tuple) X(List) X(Type) X(Move)
+  X(Cast) X(Call) X(Reduce) X(Index) X(Field) X(Tuple) X(List) X(Type) X(TypeTest) \
+  X(Move)
 #define KDL_STMTS(X)                                                                          \
   X(Let) X(Assign) X(Call) X(Assert) X(Print) X(Launch) X(Block) X(If) X(For) X(While)        \
   X(Break) X(Continue) X(Return) X(Range) X(Domain) X(Pipe) X(Stage) X(View) X(Sync) X(Expect)
 #define KDL_ITEMS(X)                                                                          \
-  X(Import) X(Const) X(Function) X(Device) X(Test)
+  X(Import) X(Const) X(Types) X(Function) X(Device) X(Test)
 
 // The operators, each with its enumerator and its spelling.
 #define KDL_UNARY_OPS(X)                                                                      \
@@ -61,6 +63,15 @@ struct Ident : Node {
   explicit operator bool() const { return !name.empty(); }
 };
 
+/// The name of a type or of a list of types: `f32`, `T`, or `T.acc` and `lib.Float`, which have a member.
+/// `name` is the first word, and the span covers both words.
+struct TypeName : Ident {
+  Ident member;  ///< may be empty
+};
+/// Returns the name of a type without a member; otherwise an empty name.
+inline Name PlainName(const TypeName& type) { return type.member ? Name() : type.name; }
+std::string ToString(const TypeName& type);
+
 struct Expr : Node {
   ExprKind kind;
   uint32_t id = 0;  ///< expressions are numbered consecutively within the module, from 0
@@ -84,9 +95,9 @@ struct Attribute : Node {
   std::vector<Arg> args;
 };
 
-/// A type: `f32`, `T[M, K]`, or a tuple such as `(f32, i64)`, which has elements but no name.
+/// A type: `f32`, `T.acc`, `T[M, K]`, or a tuple such as `(f32, i64)`, which has elements but no name.
 struct TypeRef : Node {
-  Ident name;
+  TypeName name;
   std::vector<const Expr*> dims;
   std::vector<const TypeRef*> elements;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,7 @@ struct IfExpr : ExprOf<ExprKind::If> {
 /// A cast: `e as T`.
 struct CastExpr : ExprOf<ExprKind::Cast> {
   const Expr* operand = nullptr;
-  Ident type;
+  TypeName type;
 };
 /// A call: `callee<BM = 64>(args)` or `receiver.callee(args)`. The receiver is a pipe, a device or an
 /// imported module.
@@ -99,10 +100,18 @@ struct ListExpr : ExprOf<ExprKind::List> {
 struct TypeExpr : ExprOf<ExprKind::Type> {
   const TypeRef* type = nullptr;
 };
+/// The condition of an `if` that is decided when a function is compiled: `T is f16 | bf16`.
+struct TypeTestExpr : ExprOf<ExprKind::TypeTest> {
+  TypeName type;
+  std::vector<TypeName> among;
+};
 /// An argument that is moved to a device: `x to device`.
 struct MoveExpr : ExprOf<ExprKind::Move> {
   const Expr* operand = nullptr;
   Ident device;
 };
+
+/// Returns an expression such as `f32` or `T.acc` as the name of a type, or nothing if it is not a name.
+std::optional<TypeName> AsTypeName(const Expr* expr);
 
 }  // namespace kdl::syntax

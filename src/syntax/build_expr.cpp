@@ -90,12 +90,11 @@ Arg BuildArg(Builder& builder, P::ArgContext* node) {
 /// Returns an expression such as `f32` or `f32[M, K]` as a type, or null if it is not a type.
 const TypeRef* AsTypeRef(Builder& builder, const Expr* expr) {
   const auto* index = DynAs<IndexExpr>(expr);
-  const auto* name = DynAs<NameExpr>(index != nullptr ? index->base : expr);
-  if (name == nullptr || (index != nullptr && index->otherwise != nullptr)) return nullptr;
+  std::optional<TypeName> name = AsTypeName(index != nullptr ? index->base : expr);
+  if (!name || (index != nullptr && index->otherwise != nullptr)) return nullptr;
   auto* type = builder.arena.Make<TypeRef>();
   type->span = expr->span;
-  type->name.span = name->span;
-  type->name.name = name->name;
+  type->name = *name;
   if (index == nullptr) return type;
   for (const Index& dim : index->indices) {
     if (dim.name || dim.hi != nullptr) return nullptr;
@@ -215,17 +214,17 @@ const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::Suffix
 /// are applied from the inside out.
 const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   std::vector<P::SuffixContext*> suffixes = operand->suffix();
-  std::vector<P::NameContext*> casts = operand->name();
+  std::vector<P::TypeNameContext*> casts = operand->typeName();
   size_t prefixes = operand->children.size() - 1 - suffixes.size() - 2 * casts.size();
   Deeper deeper(builder, prefixes + casts.size(), builder.NodeSpan(operand));
   if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.NodeSpan(operand));
 
   Span first = builder.NodeSpan(operand->primary());
   const Expr* expr = BuildPlace(builder, operand->primary(), suffixes);
-  for (P::NameContext* type : casts) {
+  for (P::TypeNameContext* type : casts) {
     auto* cast = builder.MakeExpr<CastExpr>(Cover(first, builder.NodeSpan(type)));
     cast->operand = expr;
-    cast->type = BuildIdent(builder, type);
+    cast->type = BuildTypeName(builder, type);
     expr = cast;
   }
   for (size_t i = prefixes; i-- > 0;) {
@@ -275,9 +274,9 @@ const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
 
 const Expr* BuildIf(Builder& builder, P::ExprContext* node) {
   auto* expr = builder.MakeExpr<IfExpr>(builder.NodeSpan(node));
-  expr->condition = BuildExpr(builder, node->expr(0));
-  expr->then_value = BuildExpr(builder, node->expr(1));
-  expr->else_value = BuildExpr(builder, node->expr(2));
+  expr->condition = BuildIfCondition(builder, node->ifCondition());
+  expr->then_value = BuildExpr(builder, node->expr(0));
+  expr->else_value = BuildExpr(builder, node->expr(1));
   return expr;
 }
 
@@ -294,6 +293,16 @@ const Expr* BuildExpr(Builder& builder, P::ExprContext* expr) {
   move->operand = value;
   move->device = BuildIdent(builder, expr->name());
   return move;
+}
+
+const Expr* BuildIfCondition(Builder& builder, P::IfConditionContext* condition) {
+  P::TypeTestContext* node = condition->typeTest();
+  if (node == nullptr) return BuildExpr(builder, condition->expr());
+  auto* test = builder.MakeExpr<TypeTestExpr>(builder.NodeSpan(node));
+  test->type = BuildTypeName(builder, node->typeName());
+  test->among = BuildTypeNames(builder, node->typeNames());
+  builder.has_type_tests = true;
+  return test;
 }
 
 const Expr* BuildArith(Builder& builder, P::ArithContext* arith) {
@@ -365,10 +374,24 @@ const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path
   return expr;
 }
 
+TypeName BuildTypeName(Builder& builder, P::TypeNameContext* node) {
+  std::vector<P::NameContext*> words = node->name();
+  TypeName type{BuildIdent(builder, words[0]), {}};
+  type.span = builder.NodeSpan(node);
+  if (words.size() > 1) type.member = BuildIdent(builder, words[1]);
+  return type;
+}
+
+std::vector<TypeName> BuildTypeNames(Builder& builder, P::TypeNamesContext* node) {
+  std::vector<TypeName> types;
+  for (P::TypeNameContext* type : node->typeName()) types.push_back(BuildTypeName(builder, type));
+  return types;
+}
+
 const TypeRef* BuildType(Builder& builder, P::TypeContext* node) {
   auto* type = builder.arena.Make<TypeRef>();
   type->span = builder.NodeSpan(node);
-  type->name = BuildIdent(builder, node->name());
+  if (node->typeName() != nullptr) type->name = BuildTypeName(builder, node->typeName());
   type->dims = BuildExprs(builder, node->expr());
   for (P::TypeContext* element : node->type())
     type->elements.push_back(BuildType(builder, element));

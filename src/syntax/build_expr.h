@@ -5,6 +5,8 @@
 namespace kdl::syntax {
 
 const Expr* BuildExpr(Builder& builder, P::ExprContext* expr);
+/// Builds the condition of an `if`, which may be a test such as `T is f32`.
+const Expr* BuildIfCondition(Builder& builder, P::IfConditionContext* condition);
 const Expr* BuildArith(Builder& builder, P::ArithContext* arith);
 /// Builds `primary suffix*`, which is the left side of an assignment, or an expression that is used as a
 /// statement.
@@ -17,6 +19,8 @@ std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::stri
 std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* generics);
 void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out);
 const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path);
+TypeName BuildTypeName(Builder& builder, P::TypeNameContext* type);
+std::vector<TypeName> BuildTypeNames(Builder& builder, P::TypeNamesContext* types);
 const TypeRef* BuildType(Builder& builder, P::TypeContext* type);
 StringLit* BuildString(Builder& builder, antlr4::tree::TerminalNode* text);
 Equation BuildEquation(Builder& builder, P::EquationContext* equation);

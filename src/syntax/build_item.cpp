@@ -50,6 +50,13 @@ Item* BuildConst(Builder& builder, P::ConstItemContext* node) {
   return item;
 }
 
+Item* BuildTypes(Builder& builder, P::TypesItemContext* node) {
+  auto* item = MakeItem<TypesItem>(builder, node);
+  item->name = BuildIdent(builder, node->name());
+  item->types = BuildTypeNames(builder, node->typeNames());
+  return item;
+}
+
 Item* BuildDevice(Builder& builder, P::DeviceItemContext* node) {
   auto* item = MakeItem<DeviceItem>(builder, node);
   item->name = BuildIdent(builder, node->name());
@@ -68,9 +75,8 @@ Item* BuildTest(Builder& builder, P::TestItemContext* node) {
 GenericParam BuildGenericParam(Builder& builder, P::GenericParamContext* node) {
   GenericParam param;
   param.span = builder.NodeSpan(node);
-  std::vector<P::NameContext*> names = node->name();
-  param.name = BuildIdent(builder, names[0]);
-  for (size_t i = 1; i < names.size(); ++i) param.kinds.push_back(BuildIdent(builder, names[i]));
+  param.name = BuildIdent(builder, node->name());
+  param.kinds = BuildTypeNames(builder, node->typeNames());
   if (node->choices() != nullptr) param.choices = BuildExprs(builder, node->choices()->expr());
   if (node->arith() != nullptr) param.default_value = BuildArith(builder, node->arith());
   return param;
@@ -133,6 +139,7 @@ void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& co
 
 Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
   auto* item = MakeItem<FunctionItem>(builder, node);
+  builder.has_type_tests = false;
   item->function_kind = node->KERNEL() != nullptr    ? FunctionKind::Kernel
                         : node->PROGRAM() != nullptr ? FunctionKind::Program
                                                      : FunctionKind::Fn;
@@ -161,6 +168,7 @@ Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
   item->attributes = BuildAttributes(builder, node->attribute());
   item->body = BuildBlock(builder, node->block());
   BuildContracts(builder, node->contract(), *item);
+  item->has_type_tests = builder.has_type_tests;
   return item;
 }
 
@@ -170,6 +178,8 @@ std::string_view WordFor(const Item& item) {
       return "an import";
     case ItemKind::Const:
       return "a const";
+    case ItemKind::Types:
+      return "a list of types";
     case ItemKind::Device:
       return "a device";
     case ItemKind::Test:
@@ -183,6 +193,7 @@ std::string_view WordFor(const Item& item) {
 Item* BuildBare(Builder& builder, P::ItemContext* node) {
   if (node->importItem() != nullptr) return BuildImport(builder, node->importItem());
   if (node->constItem() != nullptr) return BuildConst(builder, node->constItem());
+  if (node->typesItem() != nullptr) return BuildTypes(builder, node->typesItem());
   if (node->deviceItem() != nullptr) return BuildDevice(builder, node->deviceItem());
   if (node->testItem() != nullptr) return BuildTest(builder, node->testItem());
   return BuildFunction(builder, node->functionItem());
@@ -195,7 +206,8 @@ const Item* BuildItem(Builder& builder, P::ItemContext* node, std::string doc) {
   Item* item = BuildBare(builder, node);
   item->doc = std::move(doc);
   item->exported = node->EXPORT() != nullptr;
-  bool can_export = item->kind == ItemKind::Function || item->kind == ItemKind::Const;
+  bool can_export = item->kind == ItemKind::Function || item->kind == ItemKind::Const ||
+                    item->kind == ItemKind::Types;
   if (item->exported && !can_export) {
     builder.diagnostics.Report(diag::ExportedItem, builder.NodeSpan(node->EXPORT()), WordFor(*item))
         .Help("remove `export`");

@@ -230,7 +230,7 @@ Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
 /// statements are built from last to first.
 Stmt* BuildIf(Builder& builder, Span span, P::IfStmtContext* node) {
   std::vector<antlr4::tree::TerminalNode*> words = node->IF();
-  std::vector<P::ExprContext*> conditions = node->expr();
+  std::vector<P::IfConditionContext*> conditions = node->ifCondition();
   std::vector<P::BlockContext*> blocks = node->block();
   Deeper deeper(builder, conditions.size(), builder.NodeSpan(words.back()));
   if (!deeper.ok()) return builder.MakeStmt<IfStmt>(span);
@@ -240,7 +240,7 @@ Stmt* BuildIf(Builder& builder, Span span, P::IfStmtContext* node) {
   for (size_t i = conditions.size(); i-- > 0;) {
     stmt = builder.MakeStmt<IfStmt>(
         Cover(builder.NodeSpan(words[i]), builder.NodeSpan(blocks.back())));
-    stmt->condition = BuildExpr(builder, conditions[i]);
+    stmt->condition = BuildIfCondition(builder, conditions[i]);
     stmt->then_block = BuildBlock(builder, blocks[i]);
     stmt->else_stmt = otherwise;
     otherwise = stmt;

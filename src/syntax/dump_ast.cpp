@@ -38,6 +38,11 @@ std::string Joined(const std::vector<Ident>& names) {
   for (const Ident& name : names) out += " " + name.name.str();
   return out;
 }
+std::string Joined(const std::vector<TypeName>& types) {
+  std::string out;
+  for (const TypeName& type : types) out += " " + ToString(type);
+  return out;
+}
 
 /// Writes a tree. There is one function for each kind of node, which writes an opening line, the children and
 /// the closing parenthesis. `role` says which part of its parent a child is, if the child's position does not
@@ -87,7 +92,7 @@ class Dumper {
   }
   void Dump(const TypeRef* type, std::string_view role = "") {
     if (type == nullptr) return;
-    Open(role, type->elements.empty() ? "type " + type->name.name.str() : "type");
+    Open(role, type->elements.empty() ? "type " + ToString(type->name) : "type");
     Dump(type->dims);
     for (const TypeRef* element : type->elements) Dump(element);
     Close();
@@ -153,6 +158,9 @@ class Dumper {
         return DumpList(As<ListExpr>(expr).elements, "list", role);
       case ExprKind::Type:
         return Dump(As<TypeExpr>(expr).type, role);
+      case ExprKind::TypeTest:
+        return Leaf(role, fmt::format("{} is{}", ToString(As<TypeTestExpr>(expr).type),
+                                      Joined(As<TypeTestExpr>(expr).among)));
       case ExprKind::Move:
         return Dump(As<MoveExpr>(expr), role);
     }
@@ -181,7 +189,7 @@ class Dumper {
     Close();
   }
   void Dump(const CastExpr& expr, std::string_view role) {
-    Open(role, "as " + expr.type.name.str());
+    Open(role, "as " + ToString(expr.type));
     Dump(expr.operand);
     Close();
   }
@@ -384,6 +392,10 @@ class Dumper {
         Begin(*item, "const " + item->name.name.str());
         Dump(As<ConstItem>(item).type);
         Dump(As<ConstItem>(item).value);
+        break;
+      case ItemKind::Types:
+        Begin(*item, fmt::format("types {}:{}", item->name.name.text(),
+                                 Joined(As<TypesItem>(item).types)));
         break;
       case ItemKind::Function:
         Dump(As<FunctionItem>(item));

@@ -193,7 +193,8 @@ void ErrorStrategy::SkipItem(antlr4::Parser& parser) {
     if (type == antlr4::Token::EOF) break;
     bool soft =
         braces == 0 && IsFirstOnLine(input) &&
-        (type == KdlLexer::DEVICE || (type == KdlLexer::TEST && input.LA(2) == KdlLexer::STRING));
+        (type == KdlLexer::DEVICE || (type == KdlLexer::TEST && input.LA(2) == KdlLexer::STRING) ||
+         (type == KdlLexer::TYPES && input.LA(3) == KdlLexer::ASSIGN));
     if (!must_move && (StartsItem(type) || soft)) break;
     parser.consume();
     if (type == KdlLexer::LBRACE) ++braces;

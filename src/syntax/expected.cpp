@@ -112,11 +112,11 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   }
   bool end = rest.contains(antlr4::Token::EOF);
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
-  if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT));
+  if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT)).subtract(IntervalSet::of(P::IS));
   // Lists punctuation before keywords, because a missing token is more often punctuation.
   for (bool signs : {true, false}) {
     for (ssize_t type : rest.toList()) {
-      if ((type > P::POP) != signs) continue;
+      if ((type > P::IS) != signs) continue;
       std::string word = Quoted(parser, static_cast<size_t>(type));
       if (words.empty() || words.back() != word) words.push_back(std::move(word));
     }

@@ -159,7 +159,8 @@ bool IsOfLibrary(const Builtin& builtin) {
 std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   const ExprInfo& info = state.fn.exprs[expr];
   if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr))
-    return ScalarFromSpelling(cast->type.name.text());
+    return IsTf32(*cast) || info.type.scalar == Scalar::Bool ? std::nullopt
+                                                             : std::optional(info.pattern);
   if (NeedsWidth(info.builtin)) return ResultScalar(info.builtin->result, info.pattern);
   const Entity* entity = info.index != nullptr ? info.index->base : info.entity;
   if (entity == nullptr || !(entity->type.is_tensor() || entity->type.is_value())) return {};
@@ -242,10 +243,10 @@ Scalar DefaultScalar(const Type& type) {
 /// Returns the type parameter that the type of a parameter names, paired with the type of the argument. For a
 /// tuple, returns one pair for each element.
 std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const Type& type) {
-  if (!type.is_tuple()) return {{ref.name.name, type}};
+  if (!type.is_tuple()) return {{syntax::PlainName(ref.name), type}};
   std::vector<std::pair<Name, Type>> given;
   for (size_t i = 0; i < std::min(ref.elements.size(), type.parts.size()); ++i)
-    given.emplace_back(ref.elements[i]->name.name, type.parts[i]);
+    given.emplace_back(syntax::PlainName(ref.elements[i]->name), type.parts[i]);
   return given;
 }
 

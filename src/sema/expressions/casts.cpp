@@ -58,7 +58,7 @@ Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast) {
 
 }  // namespace
 
-bool IsTf32(const syntax::CastExpr& cast) { return cast.type.name.text() == "tf32"; }
+bool IsTf32(const syntax::CastExpr& cast) { return syntax::PlainName(cast.type).text() == "tf32"; }
 
 Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
   Type type = CheckValue(state, cast.operand);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "sema/accesses/index.h"
@@ -13,6 +14,7 @@
 #include "sema/expressions/reductions.h"
 #include "sema/types/coerce.h"
 #include "sema/types/literal_type.h"
+#include "sema/types/traits.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/imports.h"
 #include "sema/walk/quote.h"
@@ -51,6 +53,8 @@ KDL_OWN_FRAME Type CheckField(FunctionState& state, const syntax::FieldExpr& fie
     const Entity* member = ResolveMember(state, *import, field.name);
     return member != nullptr ? CheckEntity(state, *member, &field, info) : Type{};
   }
+  if (std::optional<Scalar> scalar = NamedType(state, field.base))
+    return CheckTrait(state, field, *scalar, info);
   Type base = CheckExpr(state, field.base);
   if (base.is_error()) return base;
   const Entity* entity = state.fn.exprs[field.base].entity;
@@ -82,6 +86,9 @@ KDL_OWN_FRAME Type CheckMisplaced(FunctionState& state, const Expr* expr) {
       return Type{};
     case ExprKind::Type:
       state.diagnostics.Report(diag::TypePlace, expr->span);
+      return Type{};
+    case ExprKind::TypeTest:
+      state.diagnostics.Report(diag::TypeTestPlace, expr->span);
       return Type{};
     case ExprKind::Move:
       state.diagnostics.Report(diag::MovePlace, expr->span);

@@ -108,6 +108,7 @@ Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr, E
     case EntityKind::Pipe:
     case EntityKind::Auxiliary:
       return entity.type;
+    case EntityKind::TypeList:
     case EntityKind::TypeGeneric:
     case EntityKind::Domain:
     case EntityKind::Stage:

@@ -36,9 +36,9 @@ std::vector<KindChoice> OperandKinds(const FunctionGroup& group, const Type& typ
   std::vector<KindChoice> choices;
   if (group.item->params.empty()) return choices;
   const syntax::TypeRef& ref = *group.item->params[0].type;
-  if (!type.is_tuple()) return {{ref.name.name, type.scalar, span}};
+  if (!type.is_tuple()) return {{syntax::PlainName(ref.name), type.scalar, span}};
   for (size_t i = 0; i < std::min(ref.elements.size(), type.parts.size()); ++i)
-    choices.push_back({ref.elements[i]->name.name, type.parts[i].scalar, span});
+    choices.push_back({syntax::PlainName(ref.elements[i]->name), type.parts[i].scalar, span});
   return choices;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string>
 
+#include "sema/functions/type_lists.h"
 #include "sema/types/literal_value.h"
 #include "sema/walk/resolve.h"
 #include "support/near_names.h"
@@ -30,21 +31,10 @@ const Define* FindDefine(const ModuleState& module, const FunctionItem& function
 
 /// Returns the types that the declaration of a type parameter lists. If one of them is unknown or occurs
 /// twice, reports an error and returns an empty list.
-std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generic) {
-  std::vector<Scalar> kinds;
-  for (const syntax::Ident& kind : generic.kinds) {
-    std::optional<Scalar> scalar = ScalarFromSpelling(kind.name.text());
-    if (!scalar) {
-      module.diagnostics.Report(diag::UnknownKind, kind.span, kind.name.text())
-          .Help("declare it as `int`, or as one of several types: `T: f16 | f32`");
-      return {};
-    }
-    if (std::find(kinds.begin(), kinds.end(), *scalar) != kinds.end()) {
-      module.diagnostics.Report(diag::KindTwice, kind.span, kind.name.text());
-      return {};
-    }
-    kinds.push_back(*scalar);
-  }
+std::vector<Scalar> WrittenKinds(ModuleState& module, const FileState& file,
+                                 const GenericParam& generic) {
+  std::vector<Scalar> kinds = ListedTypes(module, file, generic.kinds, TypeListPlace::Parameter);
+  if (kinds.empty()) return {};
   if (generic.default_value != nullptr) {
     module.diagnostics
         .Report(diag::TypeDefault, generic.default_value->span, generic.name.name.text())
@@ -74,7 +64,7 @@ std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group
   if (all_are_types && left_out.size() < kinds.size()) return left_out;
   module.diagnostics.Report(diag::DefineKind, generic.name.span, generic.name.name.text(),
                             fmt::format("{}", fmt::join(define->values, ",")),
-                            KindList(*group.item, generic.name.name));
+                            TypesText(kinds));
   return {};
 }
 
@@ -151,26 +141,27 @@ void DeclareInt(FunctionState& state, const GenericParam& generic) {
 }  // namespace
 
 bool IsIntGeneric(const GenericParam& generic) {
-  return generic.kinds.size() == 1 && generic.kinds[0].name.text() == "int";
+  const std::vector<syntax::TypeName>& kinds = generic.kinds;
+  return kinds.size() == 1 && !kinds[0].member && kinds[0].name.text() == "int";
 }
 
-std::string KindList(const FunctionItem& item, Name name) {
-  std::string text;
-  for (const GenericParam& generic : item.generics) {
-    if (generic.name.name != name) continue;
-    for (size_t i = 0; i < generic.kinds.size(); ++i) {
-      std::string_view joint = i == 0 ? "" : i + 1 == generic.kinds.size() ? " or " : ", ";
-      text += fmt::format("{}{}", joint, generic.kinds[i].name.text());
-    }
+std::string KindList(const FunctionGroup& group, Name name) {
+  size_t next = 0;
+  for (const GenericParam& generic : group.item->generics) {
+    if (IsIntGeneric(generic)) continue;
+    if (generic.name.name == name && next < group.kinds.size())
+      return TypesText(group.kinds[next]);
+    ++next;
   }
-  return text;
+  return {};
 }
 
-std::vector<KindCombination> KindCombinations(ModuleState& module, const FunctionGroup& group) {
+std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup& group) {
   std::vector<KindCombination> combinations(1);
   for (const GenericParam& generic : group.item->generics) {
     if (IsIntGeneric(generic)) continue;
-    std::vector<Scalar> kinds = WrittenKinds(module, generic);
+    std::vector<Scalar> kinds = WrittenKinds(module, *group.file, generic);
+    group.kinds.push_back(kinds);
     std::vector<Scalar> left_out = LeftOutKinds(module, group, generic, kinds);
     if (combinations.size() * kinds.size() > kMaxInstances) {
       module.diagnostics.Report(diag::TooManyKinds, generic.span, group.item->name.name.text(),

@@ -12,12 +12,12 @@ bool IsIntGeneric(const syntax::GenericParam& generic);
 
 /// A choice of one type for each type parameter. KindCombinations returns all combinations, in the order of
 /// the parameters and their types. If there are no type parameters, it returns a single empty combination.
-/// Wrong types are reported.
+/// Wrong types are reported. The types that each parameter allows are stored in the group.
 struct KindCombination {
   std::vector<Scalar> kinds;
   bool left_out = false;  ///< excluded by -D, which names other types
 };
-std::vector<KindCombination> KindCombinations(ModuleState& module, const FunctionGroup& group);
+std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup& group);
 
 /// Declares the generic parameters of an instance with these types.
 void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds);
@@ -25,7 +25,7 @@ void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds);
 /// Reports values that -D gives for parameters that no function has.
 void CheckDefines(ModuleState& module, const std::vector<const syntax::Item*>& items);
 
-/// Returns a list of the types that a function's type parameter allows, such as `f16, bf16 and f32`.
-std::string KindList(const syntax::FunctionItem& item, Name generic);
+/// Returns a list of the types that a function's type parameter allows, such as `f16, bf16 or f32`.
+std::string KindList(const FunctionGroup& group, Name generic);
 
 }  // namespace kdl::sema

@@ -8,6 +8,7 @@
 #include "sema/functions/devices.h"
 #include "sema/functions/generics.h"
 #include "sema/functions/signature.h"
+#include "sema/functions/type_tests.h"
 #include "sema/walk/resolve.h"
 #include "support/near_names.h"
 
@@ -27,6 +28,7 @@ void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
     group.reports.push_back(module.arena.Make<DiagnosticEngine>());
     FunctionState state = Open(module, group, group.instances.size() - 1);
     DeclareGenerics(state, combination.kinds);
+    fn->item = SelectBranches(state, *group.item);
     CheckSignature(state);
   }
 }
@@ -56,12 +58,12 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
   for (const syntax::GenericParam& generic : callee.item->generics) {
     if (generic.name.name != arg.name.name) continue;
     if (IsIntGeneric(generic)) return std::nullopt;
-    const auto* name = syntax::DynAs<syntax::NameExpr>(arg.value);
-    if (name == nullptr) {
+    std::optional<syntax::TypeName> name = syntax::AsTypeName(arg.value);
+    if (!name) {
       state.diagnostics.Report(diag::UnknownType, arg.value->span, state.Text(arg.value->span));
       return std::nullopt;
     }
-    std::optional<Scalar> scalar = ResolveScalar(state, {{name->span}, name->name});
+    std::optional<Scalar> scalar = ResolveScalar(state, *name);
     if (!scalar) return std::nullopt;
     return KindChoice{generic.name.name, *scalar, arg.span};
   }
@@ -155,7 +157,7 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
     state.diagnostics
         .Report(diag::NoSuchKind, choice->span, callee.item->name.name.text(),
                 choice->generic.text(), Spelling(choice->scalar),
-                KindList(*callee.item, choice->generic))
+                KindList(callee, choice->generic))
         .Note(callee.item->name.span,
               fmt::format("'{}' is declared here", callee.item->name.name.text()));
     return nullptr;

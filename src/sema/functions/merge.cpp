@@ -12,14 +12,6 @@ namespace kdl::sema {
 
 namespace {
 
-Diagnostic& Copy(const Diagnostic& from, DiagnosticEngine& into) {
-  const DiagnosticKind<void(std::string)> kind{from.id, from.severity, "{}"};
-  Diagnostic& copy = into.Report(kind, from.span, from.text);
-  copy.notes = from.notes;
-  copy.help = from.help;
-  return copy;
-}
-
 /// A mistake, and the instances in which it occurs.
 struct Merged {
   const Diagnostic* first = nullptr;
@@ -47,6 +39,14 @@ std::string KindsText(const Merged& merged, bool all) {
 
 }  // namespace
 
+Diagnostic& CopyReport(const Diagnostic& from, DiagnosticEngine& into) {
+  const DiagnosticKind<void(std::string)> kind{from.id, from.severity, "{}"};
+  Diagnostic& copy = into.Report(kind, from.span, from.text);
+  copy.notes = from.notes;
+  copy.help = from.help;
+  return copy;
+}
+
 void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
   using Key = std::tuple<std::string, uint32_t, uint32_t>;
   std::map<Key, size_t> index;
@@ -62,7 +62,7 @@ void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
     }
   }
   for (const Merged& merged : all) {
-    Diagnostic& copy = Copy(*merged.first, into);
+    Diagnostic& copy = CopyReport(*merged.first, into);
     bool in_all = merged.instances.size() == group.instances.size();
     const CheckedFunction& fn = *merged.instances[0];
     if (fn.types.empty() || (in_all && merged.same_text)) continue;
@@ -78,7 +78,7 @@ void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into) {
     order.emplace_back(span.valid() ? span.file.value + 1 : 0, span.begin, span.end, order.size());
   }
   std::sort(order.begin(), order.end());
-  for (const auto& place : order) Copy(*from.all()[std::get<3>(place)], into);
+  for (const auto& place : order) CopyReport(*from.all()[std::get<3>(place)], into);
 }
 
 }  // namespace kdl::sema

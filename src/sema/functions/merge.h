@@ -8,6 +8,9 @@ namespace kdl::sema {
 /// occurs only in some instances, the report lists their types.
 void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into);
 
+/// Copies a report to `into`.
+Diagnostic& CopyReport(const Diagnostic& from, DiagnosticEngine& into);
+
 /// Copies all reports of `from` to `into`, in source order.
 void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into);
 

@@ -152,7 +152,7 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
     state.diagnostics
         .Report(diag::ScalarDirection, param.span, param.name.name.text(),
                 Spelling(param.direction))
-        .Help(fmt::format("make it a tensor of one element: {}[1]", param.type->name.name.text()));
+        .Help(fmt::format("make it a tensor of one element: {}[1]", ToString(param.type->name)));
   } else {
     return false;
   }

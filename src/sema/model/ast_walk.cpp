@@ -53,6 +53,7 @@ void ForEachChild(const Expr* expr, const Visit& visit) {
     case ExprKind::StringLit:
     case ExprKind::AutoLit:
     case ExprKind::Name:
+    case ExprKind::TypeTest:
       return;
     case ExprKind::Unary:
       return visit(As<syntax::UnaryExpr>(expr).operand);

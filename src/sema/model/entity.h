@@ -16,7 +16,8 @@ namespace kdl::sema {
 // Each row contains the enumerator of a kind and its name in messages.
 // clang-format off
 #define KDL_ENTITIES(X)                                                                         \
-  X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
+  X(Const, "a constant") X(TypeList, "a list of types")                                          \
+  X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
   X(SizeName, "a size") X(TensorParam, "a tensor") X(ScalarParam, "a scalar parameter")         \
   X(TileParam, "a tile parameter")                                                              \
   X(Let, "a `let` value") X(Var, "a variable") X(Range, "a range")                              \

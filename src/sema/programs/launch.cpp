@@ -97,7 +97,7 @@ CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
     const Type& type = state.fn.exprs[call.args[i].value].type;
     if (type.is_literal()) continue;
     choices.push_back(
-        {group.item->params[i].type->name.name, type.scalar, call.args[i].value->span});
+        {syntax::PlainName(group.item->params[i].type->name), type.scalar, call.args[i].value->span});
   }
   return Choose(state, group, choices, call.span);
 }

@@ -122,7 +122,7 @@ Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view wha
     const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
     if (entity == nullptr || IsFaulty(*entity)) return false;
     return entity->kind != EntityKind::Const && entity->kind != EntityKind::IntGeneric &&
-           entity->kind != EntityKind::Import;
+           entity->kind != EntityKind::TypeGeneric && entity->kind != EntityKind::Import;
   });
   if (at_run_time) {
     state.diagnostics.Report(diag::BlockSizeNotStatic, expr->span, what, Quote(state, expr))

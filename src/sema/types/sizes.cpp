@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "sema/types/size_arithmetic.h"
+#include "sema/types/traits.h"
 #include "sema/walk/constants.h"
 #include "sema/walk/imports.h"
 #include "sema/walk/quote.h"
@@ -69,6 +71,11 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
 
 /// Returns the size that a name in another file refers to, such as `nn.WIDTH`.
 Size SizeOfField(FunctionState& state, const syntax::FieldExpr& field, std::string_view what) {
+  if (std::optional<Scalar> scalar = field.name ? NamedType(state, field.base) : std::nullopt) {
+    ExprInfo info;
+    if (CheckTrait(state, field, *scalar, info).is_error()) return nullptr;
+    return info.size != nullptr ? info.size : ReportNoSize(state, &field, what);
+  }
   const Entity* import = field.name ? ImportOf(state, field.base) : nullptr;
   if (import == nullptr) return ReportNoSize(state, &field, what);
   return SizeOfEntity(state, ResolveMember(state, *import, field.name), &field, what);

@@ -15,6 +15,8 @@ namespace {
 
 bool IsExported(const FunctionState& state, const Entity& entity) {
   if (entity.function != nullptr) return entity.function->exported;
+  auto types = state.module.type_lists.find(&entity);
+  if (types != state.module.type_lists.end()) return types->second.item->exported;
   auto constant = state.module.const_items.find(&entity);
   return constant != state.module.const_items.end() && constant->second.item->exported;
 }

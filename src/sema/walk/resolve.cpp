@@ -158,17 +158,27 @@ void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
                             RangeText(name, ToString(state.indexed))));
 }
 
-std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name) {
+namespace {
+
+/// Returns the type that the first word of a name means.
+std::optional<Scalar> ResolveWord(FunctionState& state, const syntax::TypeName& name) {
   if (const Entity* entity = state.scopes.Find(name.name)) {
     for (const TypeBinding& binding : state.fn.types) {
       if (binding.generic == entity) return binding.scalar;
     }
-    state.diagnostics.Report(diag::NotAType, name.span, name.name.text(), Describe(entity->kind));
+    bool is_other = entity->kind == EntityKind::Import && name.member;
+    Diagnostic& report = state.diagnostics.Report(
+        diag::NotAType, name.span, ToString(name),
+        is_other ? "an item of an imported file" : Describe(entity->kind));
+    if (entity->kind == EntityKind::TypeList)
+      report.Help(fmt::format("use the name of a type parameter that is declared with the list, as "
+                              "T in <T: {}>",
+                              ToString(name)));
     return std::nullopt;
   }
   std::optional<Scalar> scalar = ScalarFromSpelling(name.name.text());
   if (!scalar) {
-    Diagnostic& report = state.diagnostics.Report(diag::UnknownType, name.span, name.name.text());
+    Diagnostic& report = state.diagnostics.Report(diag::UnknownType, name.span, ToString(name));
     std::vector<std::string_view> candidates;
     for (const ScalarInfo& info : kScalars) candidates.push_back(info.spelling);
     for (const TypeBinding& binding : state.fn.types) {
@@ -180,6 +190,28 @@ std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& n
                     : fmt::format("did you mean '{}'?", nearest));
   }
   return scalar;
+}
+
+}  // namespace
+
+std::optional<Scalar> AccumulatorType(FunctionState& state, Scalar scalar, Span span) {
+  if (scalar != Scalar::Bool) return AccumulatorOf(scalar);
+  state.diagnostics.Report(diag::NoTrait, span, Spelling(scalar), "acc")
+      .Help("only numbers have sums; exclude bool with `if T is bool { … } else { … }`");
+  return std::nullopt;
+}
+
+void ReportNoTrait(FunctionState& state, std::string_view type, const syntax::Ident& member) {
+  state.diagnostics.Report(diag::NoTrait, member.span, type, member.name.text())
+      .Help("a type has the members acc, bits, min and max");
+}
+
+std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::TypeName& name) {
+  std::optional<Scalar> scalar = ResolveWord(state, name);
+  if (!scalar || !name.member) return scalar;
+  if (name.member.name.text() == "acc") return AccumulatorType(state, *scalar, name.span);
+  ReportNoTrait(state, name.name.text(), name.member);
+  return std::nullopt;
 }
 
 Type ValueType(Scalar scalar, std::vector<const Entity*> ranges) {

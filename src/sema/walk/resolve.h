@@ -29,8 +29,14 @@ bool IsFaulty(const Entity& entity);
 /// Reports an unknown name, and suggests what may have been meant.
 void ReportUnknown(FunctionState& state, std::string_view name, Span span);
 
-/// Returns the element type with this name, or reports an error and returns nothing.
-std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name);
+/// Returns the element type with this name, such as `f32`, `T` or `T.acc`. Otherwise reports an error and
+/// returns nothing.
+std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::TypeName& name);
+
+/// Returns the type `T.acc` for a type, or reports at `span` that the type has none.
+std::optional<Scalar> AccumulatorType(FunctionState& state, Scalar scalar, Span span);
+/// Reports that a type has no member with this name.
+void ReportNoTrait(FunctionState& state, std::string_view type, const syntax::Ident& member);
 
 Type ValueType(Scalar scalar, std::vector<const Entity*> ranges = {});
 /// Returns the ranges of `a` and `b` without duplicates, in ascending order.

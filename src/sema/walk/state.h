@@ -28,7 +28,10 @@ struct FunctionGroup {
   const syntax::FunctionItem* item = nullptr;
   const FileState* file = nullptr;
   bool signatures_done = false;
+  bool names_done = false;  ///< the names in branches for other types have been checked
   bool is_opaque = false;  ///< the body is not checked, because the parameters have errors
+  /// The types that each type parameter allows, in the order of the parameters.
+  std::vector<std::vector<Scalar>> kinds;
   std::vector<CheckedFunction*> instances;
   std::vector<DiagnosticEngine*> reports;  ///< one for each instance, in the order of the instances
   /// The functions that the body calls, each with the position of its first call.
@@ -39,6 +42,15 @@ struct FunctionGroup {
 struct ConstSource {
   const syntax::ConstItem* item = nullptr;
   const FileState* file = nullptr;
+};
+
+/// A `types` item, the file whose names it may use, and the types that it contains.
+struct TypeListSource {
+  const syntax::TypesItem* item = nullptr;
+  const FileState* file = nullptr;
+  bool is_seen = false;       ///< its evaluation has begun
+  bool is_evaluated = false;  ///< its evaluation has ended
+  std::vector<Scalar> types;  ///< empty after an error
 };
 
 /// The state while a module is checked, including the parts of other files that the module uses.
@@ -57,6 +69,7 @@ struct ModuleState {
   std::unordered_map<const SourceFile*, FileState*> imported;
   std::unordered_map<std::string_view, const Entity*> library_by_text;
   std::unordered_map<const Entity*, ConstSource> const_items;
+  std::unordered_map<const Entity*, TypeListSource> type_lists;
   /// The values of the constants that have been evaluated so far.
   std::unordered_map<const Entity*, Literal> const_values;
   std::unordered_set<const Entity*> const_seen;  ///< the constants whose evaluation has begun
