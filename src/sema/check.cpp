@@ -240,8 +240,12 @@ void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
   for (size_t i = 0; i < module.pending_bodies.size(); ++i) {
     CheckBodies(module, *module.pending_bodies[i]);
   }
+  // A group is pending again for each of its instances that is made where it is used.
+  std::unordered_set<const FunctionGroup*> known;
   std::ranges::copy_if(module.pending_bodies, std::back_inserter(items.functions),
-                       [&](const FunctionGroup* group) { return group->file != module.file; });
+                       [&](const FunctionGroup* group) {
+                         return group->file != module.file && known.insert(group).second;
+                       });
   std::unordered_set<FunctionGroup*> done;
   std::vector<FunctionGroup*> path;
   for (FunctionGroup* group : items.functions) {

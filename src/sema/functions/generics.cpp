@@ -19,7 +19,11 @@ using syntax::FunctionItem;
 using syntax::FunctionKind;
 using syntax::GenericParam;
 
-constexpr size_t kMaxInstances = 64;
+/// If a function has at most this many combinations of types, all of them are checked, so that errors are found
+/// even if nothing uses it. Otherwise, only those that are used are checked.
+constexpr size_t kMostAtOnce = 64;
+/// More instances than this would take minutes to compile, so that a mistake is more likely.
+constexpr size_t kMostInstances = 4096;
 
 const Define* FindDefine(const ModuleState& module, const FunctionItem& function, Name name) {
   for (const Define& define : module.options.defines) {
@@ -66,6 +70,57 @@ std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group
                             fmt::format("{}", fmt::join(define->values, ",")),
                             TypesText(kinds));
   return {};
+}
+
+/// The types that a type parameter allows.
+struct KindChoices {
+  Name name;
+  std::vector<Scalar> kinds;
+  std::vector<Scalar> left_out;  ///< those that -D excludes
+  bool is_defined = false;       ///< -D selects some of the types
+};
+
+/// Returns the types of each type parameter, and stores them in the group.
+std::vector<KindChoices> WrittenChoices(ModuleState& module, FunctionGroup& group) {
+  std::vector<KindChoices> parameters;
+  bool is_fn = group.item->function_kind == FunctionKind::Fn;
+  for (const GenericParam& generic : group.item->generics) {
+    if (IsIntGeneric(generic)) continue;
+    KindChoices& parameter = parameters.emplace_back();
+    parameter.name = generic.name.name;
+    parameter.kinds = WrittenKinds(module, *group.file, generic);
+    parameter.left_out = LeftOutKinds(module, group, generic, parameter.kinds);
+    parameter.is_defined =
+        !is_fn && FindDefine(module, *group.item, generic.name.name) != nullptr;
+    group.kinds.push_back(parameter.kinds);
+  }
+  return parameters;
+}
+
+/// Returns the number of combinations, or a number above all limits.
+size_t CountCombinations(const std::vector<KindChoices>& parameters) {
+  size_t count = 1;
+  for (const KindChoices& parameter : parameters)
+    count = std::min(count * parameter.kinds.size(), kMostInstances + 1);
+  return count;
+}
+
+/// Returns whether the header declares the function, so that it is needed for all of its types.
+bool IsHeaderItem(const ModuleState& module, const FunctionGroup& group) {
+  return group.file == module.file && group.item->exported &&
+         group.item->function_kind != FunctionKind::Fn;
+}
+
+/// Keeps the types that -D selects. Without -D, keeps one combination, for which the body is always checked.
+void KeepWanted(std::vector<KindChoices>& parameters) {
+  bool any = std::ranges::any_of(parameters, &KindChoices::is_defined);
+  for (KindChoices& parameter : parameters) {
+    std::erase_if(parameter.kinds, [&](Scalar kind) {
+      return std::ranges::find(parameter.left_out, kind) != parameter.left_out.end();
+    });
+    parameter.left_out.clear();
+    if (!any) parameter.kinds.resize(1);
+  }
 }
 
 std::optional<int64_t> ParseInteger(std::string_view text) {
@@ -145,35 +200,39 @@ bool IsIntGeneric(const GenericParam& generic) {
   return kinds.size() == 1 && !kinds[0].member && kinds[0].name.text() == "int";
 }
 
-std::string KindList(const FunctionGroup& group, Name name) {
+const std::vector<Scalar>& KindsOf(const FunctionGroup& group, Name name) {
+  static const std::vector<Scalar> kNone;
   size_t next = 0;
   for (const GenericParam& generic : group.item->generics) {
     if (IsIntGeneric(generic)) continue;
-    if (generic.name.name == name && next < group.kinds.size())
-      return TypesText(group.kinds[next]);
+    if (generic.name.name == name && next < group.kinds.size()) return group.kinds[next];
     ++next;
   }
-  return {};
+  return kNone;
 }
 
 std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup& group) {
+  std::vector<KindChoices> parameters = WrittenChoices(module, group);
+  if (CountCombinations(parameters) > kMostAtOnce && !IsHeaderItem(module, group)) {
+    group.is_lazy = true;
+    KeepWanted(parameters);
+  }
+  if (CountCombinations(parameters) > kMostInstances) {
+    module.diagnostics
+        .Report(diag::TooManyKinds, group.item->name.span, group.item->name.name.text(),
+                kMostInstances)
+        .Help(fmt::format("select types: -D {}={}", parameters[0].name.text(),
+                          Spelling(parameters[0].kinds[0])));
+    return {};
+  }
   std::vector<KindCombination> combinations(1);
-  for (const GenericParam& generic : group.item->generics) {
-    if (IsIntGeneric(generic)) continue;
-    std::vector<Scalar> kinds = WrittenKinds(module, *group.file, generic);
-    group.kinds.push_back(kinds);
-    std::vector<Scalar> left_out = LeftOutKinds(module, group, generic, kinds);
-    if (combinations.size() * kinds.size() > kMaxInstances) {
-      module.diagnostics.Report(diag::TooManyKinds, generic.span, group.item->name.name.text(),
-                                kMaxInstances);
-      return {};
-    }
+  for (const KindChoices& parameter : parameters) {
     std::vector<KindCombination> longer;
     for (const KindCombination& combination : combinations) {
-      for (Scalar kind : kinds) {
+      for (Scalar kind : parameter.kinds) {
         longer.push_back(combination);
         longer.back().kinds.push_back(kind);
-        longer.back().left_out |= std::ranges::find(left_out, kind) != left_out.end();
+        longer.back().left_out |= std::ranges::find(parameter.left_out, kind) != parameter.left_out.end();
       }
     }
     combinations = std::move(longer);

@@ -10,9 +10,10 @@ namespace kdl::sema {
 /// Returns whether the parameter is an integer, as in `BM: int`, and not a type, as in `T: f16 | f32`.
 bool IsIntGeneric(const syntax::GenericParam& generic);
 
-/// A choice of one type for each type parameter. KindCombinations returns all combinations, in the order of
-/// the parameters and their types. If there are no type parameters, it returns a single empty combination.
-/// Wrong types are reported. The types that each parameter allows are stored in the group.
+/// A choice of one type for each type parameter. KindCombinations returns the combinations for which instances
+/// are made at once, in the order of the parameters and their types. If there are no type parameters, it returns
+/// a single empty combination. Wrong types are reported. The types that each parameter allows are stored in the
+/// group, and the group becomes lazy if instances for other combinations are made where they are used.
 struct KindCombination {
   std::vector<Scalar> kinds;
   bool left_out = false;  ///< excluded by -D, which names other types
@@ -25,7 +26,7 @@ void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds);
 /// Reports values that -D gives for parameters that no function has.
 void CheckDefines(ModuleState& module, const std::vector<const syntax::Item*>& items);
 
-/// Returns a list of the types that a function's type parameter allows, such as `f16, bf16 or f32`.
-std::string KindList(const FunctionGroup& group, Name generic);
+/// Returns the types that a type parameter of the function allows, or none if there is no such parameter.
+const std::vector<Scalar>& KindsOf(const FunctionGroup& group, Name generic);
 
 }  // namespace kdl::sema

@@ -8,29 +8,39 @@
 #include "sema/functions/devices.h"
 #include "sema/functions/generics.h"
 #include "sema/functions/signature.h"
+#include "sema/functions/type_lists.h"
 #include "sema/functions/type_tests.h"
 #include "sema/walk/resolve.h"
 #include "support/near_names.h"
 
 namespace kdl::sema {
 
+namespace {
+
+CheckedFunction* MakeInstance(ModuleState& module, FunctionGroup& group,
+                              const KindCombination& combination) {
+  auto* fn = module.arena.Make<CheckedFunction>(CheckedFunction{});
+  fn->item = group.item;
+  fn->entity = group.entity;
+  fn->imported = group.file != module.file;
+  fn->left_out = combination.left_out;
+  fn->prefix = group.file->prefix;
+  if (fn->imported) fn->device = OnlyDevice(*group.file);
+  group.instances.push_back(fn);
+  group.reports.push_back(module.arena.Make<DiagnosticEngine>());
+  FunctionState state = Open(module, group, group.instances.size() - 1);
+  DeclareGenerics(state, combination.kinds);
+  fn->item = SelectBranches(state, *group.item);
+  CheckSignature(state);
+  return fn;
+}
+
+}  // namespace
+
 void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
   if (std::exchange(group.signatures_done, true)) return;
-  for (const KindCombination& combination : KindCombinations(module, group)) {
-    auto* fn = module.arena.Make<CheckedFunction>(CheckedFunction{});
-    fn->item = group.item;
-    fn->entity = group.entity;
-    fn->imported = group.file != module.file;
-    fn->left_out = combination.left_out;
-    fn->prefix = group.file->prefix;
-    if (fn->imported) fn->device = OnlyDevice(*group.file);
-    group.instances.push_back(fn);
-    group.reports.push_back(module.arena.Make<DiagnosticEngine>());
-    FunctionState state = Open(module, group, group.instances.size() - 1);
-    DeclareGenerics(state, combination.kinds);
-    fn->item = SelectBranches(state, *group.item);
-    CheckSignature(state);
-  }
+  for (const KindCombination& combination : KindCombinations(module, group))
+    MakeInstance(module, group, combination);
 }
 
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance) {
@@ -109,14 +119,9 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
 /// Returns the type with which a fn is instantiated in a contract. Contracts have only one float type and
 /// one integer type; for these, the widest type that the parameter allows is chosen.
 Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
-  std::vector<Scalar> kinds;
-  for (const CheckedFunction* instance : callee.instances) {
-    for (const TypeBinding& binding : instance->types) {
-      bool like = IsFloat(binding.scalar) == IsFloat(choice.scalar) &&
-                  (binding.scalar == Scalar::Bool) == (choice.scalar == Scalar::Bool);
-      if (binding.generic->name == choice.generic && like) kinds.push_back(binding.scalar);
-    }
-  }
+  std::vector<Scalar> kinds = KindsOf(callee, choice.generic);
+  auto group_of = [](Scalar scalar) { return IsInteger(scalar) ? ScalarGroup::Signed : Info(scalar).group; };
+  std::erase_if(kinds, [&](Scalar kind) { return group_of(kind) != group_of(choice.scalar); });
   auto wider = [](Scalar a, Scalar b) { return Info(a).bits < Info(b).bits; };
   bool exact = std::find(kinds.begin(), kinds.end(), choice.scalar) != kinds.end();
   return exact || kinds.empty() ? choice.scalar
@@ -136,33 +141,32 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
   auto kind_of = [&](const KindChoice& choice) {
     return state.contract != nullptr ? KindFor(callee, choice) : choice.scalar;
   };
-  for (CheckedFunction* instance : callee.instances) {
-    bool same = true;
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      same = same && instance->types[i].scalar == kind_of(*chosen[i]);
-    }
-    if (!same) continue;
-    if (instance->left_out && !std::exchange(instance->is_launched, true))
-      state.module.pending_bodies.push_back(state.module.groups.at(callee.entity));
-    return instance;
-  }
+  std::vector<Scalar> kinds;
   for (const KindChoice* choice : chosen) {
-    bool exists = false;
-    for (const CheckedFunction* instance : callee.instances) {
-      for (const TypeBinding& binding : instance->types) {
-        exists |= binding.generic->name == choice->generic && binding.scalar == choice->scalar;
-      }
-    }
-    if (exists) continue;
+    kinds.push_back(kind_of(*choice));
+    const std::vector<Scalar>& allowed = KindsOf(callee, choice->generic);
+    if (std::ranges::find(allowed, kinds.back()) != allowed.end()) continue;
     state.diagnostics
         .Report(diag::NoSuchKind, choice->span, callee.item->name.name.text(),
-                choice->generic.text(), Spelling(choice->scalar),
-                KindList(callee, choice->generic))
+                choice->generic.text(), Spelling(choice->scalar), TypesText(allowed))
         .Note(callee.item->name.span,
               fmt::format("'{}' is declared here", callee.item->name.name.text()));
     return nullptr;
   }
-  return nullptr;
+  FunctionGroup& group = *state.module.groups.at(callee.entity);
+  auto has_kinds = [&](const CheckedFunction* instance) {
+    return std::ranges::equal(instance->types, kinds, {}, &TypeBinding::scalar);
+  };
+  auto known = std::ranges::find_if(group.instances, has_kinds);
+  if (known == group.instances.end()) {
+    if (!group.is_lazy) return nullptr;
+    state.module.pending_bodies.push_back(&group);
+    return MakeInstance(state.module, group, {kinds, false});
+  }
+  CheckedFunction* instance = *known;
+  if (instance->left_out && !std::exchange(instance->is_launched, true))
+    state.module.pending_bodies.push_back(&group);
+  return instance;
 }
 
 }  // namespace kdl::sema

@@ -32,6 +32,7 @@ struct FunctionGroup {
   bool is_opaque = false;  ///< the body is not checked, because the parameters have errors
   /// The types that each type parameter allows, in the order of the parameters.
   std::vector<std::vector<Scalar>> kinds;
+  bool is_lazy = false;  ///< instances are also made where other types are used
   std::vector<CheckedFunction*> instances;
   std::vector<DiagnosticEngine*> reports;  ///< one for each instance, in the order of the instances
   /// The functions that the body calls, each with the position of its first call.
