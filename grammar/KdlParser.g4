@@ -87,7 +87,7 @@ simpleStmt : primary suffix* (assignOp expr condition?)? attribute* SEMI ;
 
 combineStmt : (ATOMIC | REDUCE) target assignOp expr condition? attribute* SEMI ;
 
-target : name (LBRACK indices RBRACK)? ;
+target : name (LBRACK indices? RBRACK)? ;
 
 assignOp
     : ASSIGN | PLUS_ASSIGN | MINUS_ASSIGN | STAR_ASSIGN | SLASH_ASSIGN | PERCENT_ASSIGN
@@ -142,7 +142,7 @@ typeName : name (DOT name)? ;
 
 typeTest : typeName IS typeNames ;
 
-type : typeName (LBRACK expr (COMMA expr)* RBRACK)? | LPAREN type (COMMA type)+ RPAREN ;
+type : typeName (LBRACK (expr (COMMA expr)*)? RBRACK)? | LPAREN type (COMMA type)+ RPAREN ;
 
 // ---- Expressions
 
@@ -183,7 +183,7 @@ primary
     ;
 
 suffix
-    : LBRACK indices RBRACK
+    : LBRACK indices? RBRACK
     | DOT name
     | DOT name genericArgs? callArgs
     | DOT (INT | FLOAT)

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
-#include "support/check.h"
 
 namespace kdl::ir {
 
@@ -35,7 +34,6 @@ void Bind(ElementWalk& walk, Builder& builder, Value* binder) {
 
 ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
                             const GivenBinders& given) {
-  KDL_CHECK(!tensor->dims.empty(), "a loop over the elements of a tensor without dimensions");
   ElementWalk walk;
   std::vector<Value*> bounds = given.bounds;
   std::vector<Type> types = given.types;
@@ -48,6 +46,10 @@ ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
     bounds.push_back(builder.SizeValue(tensor->dims[d]));
     types.push_back(BinderType(builder, kernel, tensor, d));
   }
+  if (types.empty()) {  // the only element of a tensor without dimensions
+    bounds = {builder.I64(0), builder.I64(1)};
+    types.push_back(builder.types().ScalarOf(Scalar::I64));
+  }
   walk.op = builder.Create(OpKind::Spmd, {bounds}, {},
                            {MakeAttr<AttrKey::Distribute>(DistributionKind::Static)});
   for (Type type : types) builder.AddParam(walk.op->region(), type, {});
@@ -58,7 +60,6 @@ ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
 
 ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
                              const std::vector<Value*>& given) {
-  KDL_CHECK(!tensor->dims.empty(), "a loop over the elements of a tensor without dimensions");
   ElementWalk walk;
   for (size_t d = 0; d < tensor->dims.size(); ++d) {
     if (!given.empty() && given[d]) {

@@ -98,6 +98,7 @@ struct Attribute : Node {
 /// A type: `f32`, `T.acc`, `T[M, K]`, or a tuple such as `(f32, i64)`, which has elements but no name.
 struct TypeRef : Node {
   TypeName name;
+  bool has_brackets = false;  ///< `f32[]` is a tensor without dimensions, `f32` a number
   std::vector<const Expr*> dims;
   std::vector<const TypeRef*> elements;
 };

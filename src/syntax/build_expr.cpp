@@ -96,6 +96,7 @@ const TypeRef* AsTypeRef(Builder& builder, const Expr* expr) {
   type->span = expr->span;
   type->name = *name;
   if (index == nullptr) return type;
+  type->has_brackets = true;
   for (const Index& dim : index->indices) {
     if (dim.name || dim.hi != nullptr) return nullptr;
     type->dims.push_back(dim.value);
@@ -192,10 +193,10 @@ const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, Termina
 
 /// Builds one suffix of `base`. `span` extends from the start of the base to the end of the suffix.
 const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::SuffixContext* suffix) {
-  if (P::IndicesContext* indices = suffix->indices()) {
+  if (suffix->LBRACK() != nullptr) {
     auto* index = builder.MakeExpr<IndexExpr>(span);
     index->base = base;
-    BuildIndices(builder, indices, *index);
+    BuildIndices(builder, suffix->indices(), *index);
     return index;
   }
   if (suffix->name() == nullptr) return BuildElement(builder, base, span, TokenAt(suffix, 1));
@@ -351,6 +352,7 @@ std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* gener
 }
 
 void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out) {
+  if (indices == nullptr) return;
   for (P::IndexContext* node : indices->index()) {
     Index& index = out.indices.emplace_back();
     index.span = builder.NodeSpan(node);
@@ -392,6 +394,7 @@ const TypeRef* BuildType(Builder& builder, P::TypeContext* node) {
   auto* type = builder.arena.Make<TypeRef>();
   type->span = builder.NodeSpan(node);
   if (node->typeName() != nullptr) type->name = BuildTypeName(builder, node->typeName());
+  type->has_brackets = node->LBRACK() != nullptr;
   type->dims = BuildExprs(builder, node->expr());
   for (P::TypeContext* element : node->type())
     type->elements.push_back(BuildType(builder, element));

@@ -17,6 +17,7 @@ std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprC
 /// the arguments.
 std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::string_view what);
 std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* generics);
+/// Builds the indices between brackets; there may be none.
 void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out);
 const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path);
 TypeName BuildTypeName(Builder& builder, P::TypeNameContext* type);

@@ -159,7 +159,7 @@ Item* BuildFunction(Builder& builder, P::FunctionItemContext* node) {
       builder.diagnostics
           .Report(diag::ResultOfKernel, item->result->span, Word(item->function_kind))
           .Help(fmt::format("declare a parameter for it: result: out {}{}", type,
-                            type.ends_with(']') ? "" : "[1]"));
+                            type.ends_with(']') ? "" : "[]"));
     }
   }
   if (node->whereClause() != nullptr) {

@@ -176,7 +176,7 @@ Stmt* BuildSimple(Builder& builder, Span span, P::SimpleStmtContext* node) {
 Stmt* BuildCombine(Builder& builder, Span span, P::CombineStmtContext* node) {
   P::TargetContext* written = node->target();
   const Expr* target = BuildPath(builder, {written->name()});
-  if (written->indices() != nullptr) {
+  if (written->LBRACK() != nullptr) {
     auto* index = builder.MakeExpr<IndexExpr>(builder.NodeSpan(written));
     index->base = target;
     BuildIndices(builder, written->indices(), *index);

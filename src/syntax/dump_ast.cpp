@@ -92,7 +92,7 @@ class Dumper {
   }
   void Dump(const TypeRef* type, std::string_view role = "") {
     if (type == nullptr) return;
-    Open(role, type->elements.empty() ? "type " + ToString(type->name) : "type");
+    Open(role, type->elements.empty() ? "type " + ToString(type->name) + (type->has_brackets && type->dims.empty() ? "[]" : "") : "type");
     Dump(type->dims);
     for (const TypeRef* element : type->elements) Dump(element);
     Close();

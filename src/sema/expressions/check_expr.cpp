@@ -163,7 +163,7 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
       break;
     case TypeKind::Tensor:
       state.diagnostics.Report(diag::TensorAsValue, expr->span, text, ToString(type))
-          .Help(fmt::format("index it: {}[…]", text));
+          .Help(fmt::format("index it: {}[{}]", text, type.dims.empty() ? "" : "…"));
       break;
     case TypeKind::Pipe:
       state.diagnostics.Report(diag::PipeAsValue, expr->span, text)

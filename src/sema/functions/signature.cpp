@@ -52,7 +52,7 @@ bool IsPipeEnd(const syntax::Param& param) {
 /// Returns whether the parameter is a tile, which means that the brackets of its type contain names
 /// of ranges.
 bool IsTile(const FunctionState& state, const syntax::Param& param) {
-  return state.kind() == FunctionKind::Fn && !param.type->dims.empty() && !IsPipeEnd(param);
+  return state.kind() == FunctionKind::Fn && param.type->has_brackets && !IsPipeEnd(param);
 }
 
 /// Declares each size name that is a whole dimension of a parameter, in source order. If possible, its value
@@ -148,11 +148,14 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
     state.diagnostics
         .Report(diag::FnDirection, param.span, param.name.name.text(), Spelling(param.direction))
         .Help("return the result instead: `-> f32`");
-  } else if (param.type->dims.empty() && param.direction != Direction::In) {
+  } else if (is_fn && param.type->has_brackets && param.type->dims.empty()) {
+    state.diagnostics.Report(diag::EmptyTile, param.type->span)
+        .Help(fmt::format("remove the brackets: {}", ToString(param.type->name)));
+  } else if (!param.type->has_brackets && param.direction != Direction::In) {
     state.diagnostics
         .Report(diag::ScalarDirection, param.span, param.name.name.text(),
                 Spelling(param.direction))
-        .Help(fmt::format("make it a tensor of one element: {}[1]", ToString(param.type->name)));
+        .Help(fmt::format("make it a tensor without dimensions: {}[]", ToString(param.type->name)));
   } else {
     return false;
   }
@@ -192,7 +195,7 @@ bool AddRanges(FunctionState& state, const syntax::TypeRef& ref, Type& type) {
 
 EntityKind ParamEntityKind(const FunctionState& state, const syntax::Param& param) {
   if (IsPipeEnd(param)) return EntityKind::Pipe;
-  if (param.type->dims.empty()) return EntityKind::ScalarParam;
+  if (!param.type->has_brackets) return EntityKind::ScalarParam;
   return IsTile(state, param) ? EntityKind::TileParam : EntityKind::TensorParam;
 }
 

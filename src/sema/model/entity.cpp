@@ -49,7 +49,7 @@ std::string ToString(const Type& type) {
   for (Size dim : type.dims) {
     inner += fmt::format("{}{}", inner.empty() ? "" : ", ", ToString(dim));
   }
-  return inner.empty() ? std::string(Spelling(type.scalar))
+  return inner.empty() && !type.is_tensor() ? std::string(Spelling(type.scalar))
                        : fmt::format("{}[{}]", Spelling(type.scalar), inner);
 }
 

@@ -69,7 +69,7 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
       state.diagnostics.Report(diag::NamedArgument, arg.name.span, call.callee.name.text());
       args.ok = false;
     }
-    bool tensor = i < params.size() && !params[i].type->dims.empty();
+    bool tensor = i < params.size() && params[i].type->has_brackets;
     const auto* move = tensor ? syntax::DynAs<syntax::MoveExpr>(arg.value) : nullptr;
     args.moves.push_back(move != nullptr ? ResolveDevice(state, move->device) : nullptr);
     args.ok = args.ok && (move == nullptr || args.moves.back() != nullptr);

@@ -43,7 +43,8 @@ Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax:
   if (entity == nullptr || IsFaulty(*entity)) return Type{};
   if (entity->type.is_tensor() && entity->kind != EntityKind::Const) {
     state.diagnostics.Report(diag::TensorAssigned, name.span, entity->name.text())
-        .Help(fmt::format("index it: {}[…] = …", entity->name.text()));
+        .Help(fmt::format("index it: {}[{}] = …", entity->name.text(),
+                          entity->type.dims.empty() ? "" : "…"));
     return Type{};
   }
   if (entity->kind != EntityKind::Var) {

@@ -47,7 +47,7 @@ std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
 /// Returns whether the brackets of a type contain sizes and not ranges. This is the case if no dimension is a
 /// range or an unknown name.
 bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
-  if (ref.dims.empty()) return false;
+  if (!ref.has_brackets) return false;
   for (const Expr* dim : ref.dims) {
     const auto* name = syntax::DynAs<syntax::NameExpr>(dim);
     if (name == nullptr) continue;
@@ -96,7 +96,7 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
   bool seeded =
       call.args.size() == 2 && (!call.args[1].name || call.args[1].name.name.text() == "seed");
   bool bare = !let.is_var && let.type == nullptr && !let.on;
-  if (type == nullptr || type->type->dims.empty() || !seeded || !bare) {
+  if (type == nullptr || !type->type->has_brackets || !seeded || !bare) {
     state.diagnostics.Report(diag::RandomForm, call.span)
         .Help(fmt::format("write `let {} = random(f32[100], seed = 1);`", let.name.name.text()));
     return DeclareFaulty(state, let.name);

@@ -57,12 +57,25 @@ bool CheckSizes(FunctionState& state, const ViewStmt& view, const Type& type) {
   return true;
 }
 
+/// Reports a tensor or a view without dimensions. A view changes dimensions, so both must have some.
+bool HaveDimensions(FunctionState& state, const ViewStmt& view, const Type& source,
+                    const Type& type) {
+  if (!source.dims.empty() && !type.dims.empty()) return true;
+  state.diagnostics
+      .Report(diag::ViewSource, view.source->span, Quote(state, view.source),
+              source.dims.empty() ? "a tensor without dimensions"
+                                  : "a tensor with dimensions, but the view has none")
+      .Help("index the tensor itself");
+  return false;
+}
+
 }  // namespace
 
 void CheckView(FunctionState& state, const ViewStmt& view) {
   const Entity* source = ViewedTensor(state, view);
   std::optional<Type> type = TensorType(state, *view.type);
-  bool ok = source != nullptr && type && CheckSizes(state, view, *type);
+  bool ok = source != nullptr && type && CheckSizes(state, view, *type) &&
+            HaveDimensions(state, view, source->type, *type);
   if (ok && type->scalar != source->type.scalar) {
     state.diagnostics
         .Report(diag::ViewScalar, view.type->span, source->name.text(),

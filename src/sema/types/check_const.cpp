@@ -13,7 +13,7 @@ namespace {
 
 /// Returns the scalar type that is declared, or nothing if the declaration has an error.
 std::optional<Scalar> DeclaredScalar(FunctionState& state, const syntax::TypeRef& type) {
-  if (!type.elements.empty()) {
+  if (!type.elements.empty() || type.has_brackets) {
     state.diagnostics.Report(diag::ConstType, type.span);
     return std::nullopt;
   }

@@ -150,7 +150,7 @@ Size CheckDim(FunctionState& state, const Expr* expr) {
 
 bool CheckRank(FunctionState& state, const syntax::TypeRef& type) {
   constexpr size_t kMostDimensions = 8;
-  if (!type.dims.empty() && type.dims.size() <= kMostDimensions) return true;
+  if (type.dims.size() <= kMostDimensions) return true;
   state.diagnostics.Report(diag::TensorRank, type.span, type.dims.size());
   return false;
 }

@@ -114,7 +114,7 @@ Type CheckPart(FunctionState& state, const syntax::FieldExpr& field) {
 Type ResolveTuple(FunctionState& state, const syntax::TypeRef& ref) {
   std::vector<Type> parts;
   for (const syntax::TypeRef* element : ref.elements) {
-    if (!element->elements.empty() || !element->dims.empty()) {
+    if (!element->elements.empty() || element->has_brackets) {
       state.diagnostics.Report(diag::TuplePart, element->span, state.Text(element->span))
           .Help("use a scalar type: a fn that is applied to tiles returns a tuple of tiles");
       return Type{};

@@ -214,7 +214,7 @@ class Privatizer {
     ir::ElementWalk elements = ir::MakeElementLoops(builder_, kernel_, own.tensor->type());
     Place place{elements.access, elements.index};
     body(place, InOwn(place, core), elements.axes);
-    builder_.Create(OpKind::Yield, {{}}, {});
+    if (elements.op != nullptr) builder_.Create(OpKind::Yield, {{}}, {});
     builder_.SetInsertionPoint(walk->region());
     builder_.Create(OpKind::Yield, {{}}, {});
     builder_.SetInsertionPoint(here, before);
