@@ -29,7 +29,9 @@ functionItem
 
 genericParams : LT genericParam (COMMA genericParam)* GT ;
 
-genericParam : name COLON typeNames choices? (ASSIGN arith)? ;
+genericParam : name COLON (typeNames | functionType) choices? (ASSIGN arith)? ;
+
+functionType : FN LPAREN (type (COMMA type)*)? RPAREN ARROW type ;
 
 choices : IN LBRACE expr (COMMA expr)* RBRACE ;
 

@@ -15,9 +15,9 @@
 #include "sema/functions/type_lists.h"
 #include "sema/model/builtins.h"
 #include "sema/model/checked.h"
+#include "sema/untaken_branches.h"
 #include "sema/walk/constants.h"
 #include "sema/walk/state.h"
-#include "sema/untaken_branches.h"
 #include "sema/walk/stmt.h"
 #include "support/check.h"
 
@@ -66,6 +66,7 @@ void ReportTaken(ModuleState& module, const Item& item, const Scope& items) {
 FunctionGroup* AddGroup(ModuleState& module, Entity* entity, const FunctionItem& function,
                         FileState& file) {
   entity->function = &function;
+  entity->prefix = file.prefix;
   auto* group = module.arena.Make<FunctionGroup>(FunctionGroup{});
   group->entity = entity;
   group->item = &function;

@@ -81,7 +81,8 @@ std::string EntityLine(const Entity& entity, const SourceManager& sources) {
   if (entity.kind == EntityKind::Domain || entity.kind == EntityKind::Stage) return text + "\n";
   if (entity.kind == EntityKind::Range) {
     if (!entity.type.is_error()) text += fmt::format(": {}", RangeText(entity, sources));
-  } else if (entity.kind != EntityKind::TypeGeneric && entity.kind != EntityKind::IntGeneric) {
+  } else if (entity.kind != EntityKind::TypeGeneric && entity.kind != EntityKind::FnGeneric &&
+             entity.kind != EntityKind::IntGeneric) {
     text += fmt::format(": {}", ToString(entity.type));
   }
   return text + "\n";

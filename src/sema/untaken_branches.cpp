@@ -47,9 +47,11 @@ void CheckUntakenBranches(ModuleState& module, FunctionGroup& group) {
   fn.device = first.device;
   DiagnosticEngine reports;
   FunctionState state(module, scratch, fn, reports, group.file->items);
-  std::vector<Scalar> kinds;
-  for (const TypeBinding& binding : first.types) kinds.push_back(binding.scalar);
-  DeclareGenerics(state, kinds);
+  KindCombination combination;
+  for (const TypeBinding& binding : first.types) combination.kinds.push_back(binding.scalar);
+  for (const FunctionBinding& binding : first.functions)
+    combination.functions.push_back(binding.function);
+  DeclareGenerics(state, combination);
   CheckSignature(state);
   CheckBody(state);
   CheckContracts(state);

@@ -40,10 +40,16 @@ struct ConstItem : ItemOf<ItemKind::Const> {
 struct TypesItem : ItemOf<ItemKind::Types> {
   std::vector<TypeName> types;
 };
-/// A generic parameter: `T: f16 | f32` or `BM: int in {32, 64} = auto`.
+/// The type of a function parameter: `fn(T, T) -> T`.
+struct FunctionType : Node {
+  std::vector<const TypeRef*> params;
+  const TypeRef* result = nullptr;
+};
+/// A generic parameter: `T: f16 | f32`, `BM: int in {32, 64} = auto` or `F: fn(T) -> T = relu`.
 struct GenericParam : Node {
   Ident name;
-  std::vector<TypeName> kinds;
+  std::vector<TypeName> kinds;             ///< empty for a function parameter
+  const FunctionType* function = nullptr;  ///< only for a function parameter
   std::vector<const Expr*> choices;
   const Expr* default_value = nullptr;  ///< may be null
 };

@@ -76,7 +76,17 @@ GenericParam BuildGenericParam(Builder& builder, P::GenericParamContext* node) {
   GenericParam param;
   param.span = builder.NodeSpan(node);
   param.name = BuildIdent(builder, node->name());
-  param.kinds = BuildTypeNames(builder, node->typeNames());
+  if (P::FunctionTypeContext* written = node->functionType()) {
+    auto* function = builder.arena.Make<FunctionType>();
+    function->span = builder.NodeSpan(written);
+    std::vector<P::TypeContext*> types = written->type();
+    for (P::TypeContext* type : types) function->params.push_back(BuildType(builder, type));
+    function->result = function->params.back();
+    function->params.pop_back();
+    param.function = function;
+  } else {
+    param.kinds = BuildTypeNames(builder, node->typeNames());
+  }
   if (node->choices() != nullptr) param.choices = BuildExprs(builder, node->choices()->expr());
   if (node->arith() != nullptr) param.default_value = BuildArith(builder, node->arith());
   return param;

@@ -92,7 +92,9 @@ class Dumper {
   }
   void Dump(const TypeRef* type, std::string_view role = "") {
     if (type == nullptr) return;
-    Open(role, type->elements.empty() ? "type " + ToString(type->name) + (type->has_brackets && type->dims.empty() ? "[]" : "") : "type");
+    Open(role, type->elements.empty() ? "type " + ToString(type->name) +
+                                            (type->has_brackets && type->dims.empty() ? "[]" : "")
+                                      : "type");
     Dump(type->dims);
     for (const TypeRef* element : type->elements) Dump(element);
     Close();
@@ -419,7 +421,12 @@ class Dumper {
     Begin(item, fmt::format("{} {}", kFunctionWords[static_cast<size_t>(item.function_kind)],
                             item.name.name.text()));
     for (const GenericParam& generic : item.generics) {
-      Open("", fmt::format("generic {}:{}", generic.name.name.text(), Joined(generic.kinds)));
+      Open("", fmt::format("generic {}:{}", generic.name.name.text(),
+                           generic.function != nullptr ? " fn" : Joined(generic.kinds)));
+      if (generic.function != nullptr) {
+        for (const TypeRef* type : generic.function->params) Dump(type);
+        Dump(generic.function->result, "->");
+      }
       Dump(generic.choices, "choice");
       Dump(generic.default_value, "default");
       Close();

@@ -141,8 +141,7 @@ TEST_CASE("contextual keywords are valid names everywhere") {
        {"range",   "stage", "domain",   "pipe",      "device", "test",   "by",
         "step",    "over",  "on",       "to",        "view",   "max",    "min",
         "with",    "init",  "where",    "reduce",    "push",   "expect", "requires",
-        "ensures", "pop",   "reversed", "exclusive", "fuse",
-        "types",   "is"}) {
+        "ensures", "pop",   "reversed", "exclusive", "fuse",   "types",  "is"}) {
     text += fmt::format(
         "kernel {0}<{0}: int>({0}: in {0}[{0}]) where {0} == {0} {{\n"
         "  let {0}: {0}[{0}] = {0};\n  {0} = {0} + {0}.{0};\n  {0}[{0}] += {0}({0});\n"

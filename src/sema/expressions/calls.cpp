@@ -229,10 +229,13 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
 
 /// Returns whether a tile of the fn has a range with this name.
 bool IsRangeOf(const FunctionGroup& group, Name name) {
-  if (group.instances.empty()) return false;
-  const std::vector<const Entity*>& ranges = group.instances[0]->ranges;
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Entity* range) { return range->name == name; });
+  return std::ranges::any_of(group.item->params, [&](const syntax::Param& param) {
+    return param.direction == syntax::Direction::In &&
+           std::ranges::any_of(param.type->dims, [&](const Expr* dim) {
+             const auto* range = syntax::DynAs<syntax::NameExpr>(dim);
+             return range != nullptr && range->name == name;
+           });
+  });
 }
 
 Scalar DefaultScalar(const Type& type) {
@@ -326,18 +329,33 @@ Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFuncti
   return result.is_error() ? result : Seen(state, ResultOfCall(state, callee, *info.call, args));
 }
 
-Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entity, ExprInfo& info) {
+/// Returns the types that the declaration of a function parameter gives to the type parameters of the fn that
+/// is called through it.
+std::vector<KindChoice> BoundKinds(const FunctionGroup& group, const FunctionBinding& binding,
+                                   Span span) {
+  std::vector<KindChoice> choices;
+  for (size_t i = 0; i < std::min(group.item->params.size(), binding.params.size()); ++i)
+    choices.push_back(
+        {syntax::PlainName(group.item->params[i].type->name), binding.params[i], span});
+  return choices;
+}
+
+/// Checks a call of a fn. If the callee is written as a function parameter, `binding` is its binding.
+Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entity,
+                 const FunctionBinding* binding, ExprInfo& info) {
   FunctionGroup& group = Require(state.module, entity);
   std::vector<const Expr*> args = CheckArgsOf(state, call, group.item->params);
   if (HasNamedArgs(state, call)) return Type{};
   state.group.calls.emplace_back(&group, call.callee.span);
-  if (group.instances.empty()) return Type{};
+  if (group.instances.empty() && !group.is_lazy) return Type{};
   if (!CheckCount(state, call, group.item->params.size())) return Type{};
   for (const Expr* arg : args) {
     if (state.fn.exprs[arg].type.is_error()) return Type{};
   }
   size_t errors = state.diagnostics.error_count();
-  std::vector<KindChoice> choices = ChooseKinds(state, call, group, args);
+  std::vector<KindChoice> choices = binding != nullptr
+                                        ? BoundKinds(group, *binding, call.callee.span)
+                                        : ChooseKinds(state, call, group, args);
   if (state.diagnostics.error_count() != errors) return Type{};
   CheckedFunction* callee = Choose(state, group, choices, call.span);
   if (callee == nullptr) return Type{};
@@ -412,7 +430,15 @@ Type CheckCall(FunctionState& state, const CallExpr& call, ExprInfo& info) {
     return Type{};
   }
   if (entity != nullptr && entity->kind == EntityKind::Fn) {
-    return CheckFnCall(state, call, entity, info);
+    return CheckFnCall(state, call, entity, nullptr, info);
+  }
+  if (entity != nullptr && entity->kind == EntityKind::FnGeneric) {
+    const FunctionBinding& binding = state.fn.Bound(entity);
+    if (binding.function == nullptr) {
+      CheckNamesIn(state, call);
+      return Type{};
+    }
+    return CheckFnCall(state, call, binding.function, &binding, info);
   }
   const Builtin* builtin = import != nullptr ? nullptr : FindBuiltin(call.callee.name.text());
   if (builtin != nullptr && builtin->operands != Operands::None) {

@@ -110,6 +110,7 @@ Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr, E
       return entity.type;
     case EntityKind::TypeList:
     case EntityKind::TypeGeneric:
+    case EntityKind::FnGeneric:
     case EntityKind::Domain:
     case EntityKind::Stage:
     case EntityKind::Device:

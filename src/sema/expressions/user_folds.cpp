@@ -26,6 +26,8 @@ const Entity* CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
   if (entity != nullptr && entity->kind == EntityKind::Fn) return entity;
+  if (entity != nullptr && entity->kind == EntityKind::FnGeneric)
+    return state.fn.Bound(entity).function;
   state.diagnostics.Report(diag::FoldsWithOther, reduce.combine->span, Quote(state, reduce.combine))
       .Help("declare a fn with two parameters: fn add(a: f32, b: f32) -> f32 { return a + b; }");
   return nullptr;
@@ -64,7 +66,7 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   if (entity == nullptr) return nullptr;
   FunctionGroup& group = Require(state.module, entity);
   state.group.calls.emplace_back(&group, reduce.combine->span);
-  if (group.instances.empty() || operand.is_error()) return nullptr;
+  if ((group.instances.empty() && !group.is_lazy) || operand.is_error()) return nullptr;
   CheckedFunction* callee = Choose(
       state, group, OperandKinds(group, operand, reduce.operands[0]->span), reduce.combine->span);
   if (callee == nullptr) return nullptr;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string>
 
+#include "sema/functions/defines.h"
+#include "sema/functions/function_params.h"
 #include "sema/functions/type_lists.h"
 #include "sema/types/literal_value.h"
 #include "sema/walk/resolve.h"
@@ -24,14 +26,6 @@ using syntax::GenericParam;
 constexpr size_t kMostAtOnce = 64;
 /// More instances than this would take minutes to compile, so that a mistake is more likely.
 constexpr size_t kMostInstances = 4096;
-
-const Define* FindDefine(const ModuleState& module, const FunctionItem& function, Name name) {
-  for (const Define& define : module.options.defines) {
-    bool is_its = define.function.empty() || define.function == function.name.name.text();
-    if (define.name == name.text() && is_its) return &define;
-  }
-  return nullptr;
-}
 
 /// Returns the types that the declaration of a type parameter lists. If one of them is unknown or occurs
 /// twice, reports an error and returns an empty list.
@@ -67,8 +61,7 @@ std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group
   });
   if (all_are_types && left_out.size() < kinds.size()) return left_out;
   module.diagnostics.Report(diag::DefineKind, generic.name.span, generic.name.name.text(),
-                            fmt::format("{}", fmt::join(define->values, ",")),
-                            TypesText(kinds));
+                            fmt::format("{}", fmt::join(define->values, ",")), TypesText(kinds));
   return {};
 }
 
@@ -85,13 +78,12 @@ std::vector<KindChoices> WrittenChoices(ModuleState& module, FunctionGroup& grou
   std::vector<KindChoices> parameters;
   bool is_fn = group.item->function_kind == FunctionKind::Fn;
   for (const GenericParam& generic : group.item->generics) {
-    if (IsIntGeneric(generic)) continue;
+    if (!IsTypeGeneric(generic)) continue;
     KindChoices& parameter = parameters.emplace_back();
     parameter.name = generic.name.name;
     parameter.kinds = WrittenKinds(module, *group.file, generic);
     parameter.left_out = LeftOutKinds(module, group, generic, parameter.kinds);
-    parameter.is_defined =
-        !is_fn && FindDefine(module, *group.item, generic.name.name) != nullptr;
+    parameter.is_defined = !is_fn && FindDefine(module, *group.item, generic.name.name) != nullptr;
     group.kinds.push_back(parameter.kinds);
   }
   return parameters;
@@ -103,12 +95,6 @@ size_t CountCombinations(const std::vector<KindChoices>& parameters) {
   for (const KindChoices& parameter : parameters)
     count = std::min(count * parameter.kinds.size(), kMostInstances + 1);
   return count;
-}
-
-/// Returns whether the header declares the function, so that it is needed for all of its types.
-bool IsHeaderItem(const ModuleState& module, const FunctionGroup& group) {
-  return group.file == module.file && group.item->exported &&
-         group.item->function_kind != FunctionKind::Fn;
 }
 
 /// Keeps the types that -D selects. Without -D, keeps one combination, for which the body is always checked.
@@ -204,11 +190,15 @@ const std::vector<Scalar>& KindsOf(const FunctionGroup& group, Name name) {
   static const std::vector<Scalar> kNone;
   size_t next = 0;
   for (const GenericParam& generic : group.item->generics) {
-    if (IsIntGeneric(generic)) continue;
+    if (!IsTypeGeneric(generic)) continue;
     if (generic.name.name == name && next < group.kinds.size()) return group.kinds[next];
     ++next;
   }
   return kNone;
+}
+
+bool IsTypeGeneric(const GenericParam& generic) {
+  return generic.function == nullptr && !IsIntGeneric(generic);
 }
 
 std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup& group) {
@@ -225,14 +215,19 @@ std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup
                           Spelling(parameters[0].kinds[0])));
     return {};
   }
-  std::vector<KindCombination> combinations(1);
+  DeclareFunctionChoices(module, group);
+  std::vector<KindCombination> combinations;
+  std::vector<std::vector<const Entity*>> wanted = WantedFunctions(module, group);
+  for (std::vector<const Entity*>& functions : wanted)
+    combinations.push_back({{}, std::move(functions), false, wanted.size() == 1});
   for (const KindChoices& parameter : parameters) {
     std::vector<KindCombination> longer;
     for (const KindCombination& combination : combinations) {
       for (Scalar kind : parameter.kinds) {
         longer.push_back(combination);
         longer.back().kinds.push_back(kind);
-        longer.back().left_out |= std::ranges::find(parameter.left_out, kind) != parameter.left_out.end();
+        longer.back().left_out |=
+            std::ranges::find(parameter.left_out, kind) != parameter.left_out.end();
       }
     }
     combinations = std::move(longer);
@@ -240,16 +235,17 @@ std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup
   return combinations;
 }
 
-void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds) {
+void DeclareGenerics(FunctionState& state, const KindCombination& combination) {
   size_t next = 0;
   for (const GenericParam& generic : state.fn.item->generics) {
     if (IsIntGeneric(generic)) {
       DeclareInt(state, generic);
-    } else {
+    } else if (IsTypeGeneric(generic)) {
       Entity* entity = Declare(state, EntityKind::TypeGeneric, generic.name);
-      state.fn.types.push_back({entity, kinds[next++]});
+      state.fn.types.push_back({entity, combination.kinds[next++]});
     }
   }
+  DeclareFunctions(state, combination.functions);
 }
 
 void CheckDefines(ModuleState& module, const std::vector<const syntax::Item*>& items) {

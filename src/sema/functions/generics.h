@@ -7,21 +7,25 @@
 
 namespace kdl::sema {
 
-/// Returns whether the parameter is an integer, as in `BM: int`, and not a type, as in `T: f16 | f32`.
+/// Returns whether the parameter is an integer, as in `BM: int`.
 bool IsIntGeneric(const syntax::GenericParam& generic);
+/// Returns whether the parameter is a type, as in `T: f16 | f32`.
+bool IsTypeGeneric(const syntax::GenericParam& generic);
 
-/// A choice of one type for each type parameter. KindCombinations returns the combinations for which instances
+/// A choice of one type for each type parameter, and of one fn for each function parameter. KindCombinations returns the combinations for which instances
 /// are made at once, in the order of the parameters and their types. If there are no type parameters, it returns
 /// a single empty combination. Wrong types are reported. The types that each parameter allows are stored in the
 /// group, and the group becomes lazy if instances for other combinations are made where they are used.
 struct KindCombination {
   std::vector<Scalar> kinds;
-  bool left_out = false;  ///< excluded by -D, which names other types
+  std::vector<const Entity*> functions;  ///< one for each function parameter
+  bool left_out = false;                 ///< excluded by -D, which names other types
+  bool is_only_value = false;            ///< there is only one combination of fns
 };
 std::vector<KindCombination> KindCombinations(ModuleState& module, FunctionGroup& group);
 
-/// Declares the generic parameters of an instance with these types.
-void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds);
+/// Declares the generic parameters of an instance.
+void DeclareGenerics(FunctionState& state, const KindCombination& combination);
 
 /// Reports values that -D gives for parameters that no function has.
 void CheckDefines(ModuleState& module, const std::vector<const syntax::Item*>& items);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sema/functions/defines.h"
 #include "sema/functions/devices.h"
+#include "sema/functions/function_params.h"
 #include "sema/functions/generics.h"
 #include "sema/functions/signature.h"
 #include "sema/functions/type_lists.h"
@@ -29,18 +31,69 @@ CheckedFunction* MakeInstance(ModuleState& module, FunctionGroup& group,
   group.instances.push_back(fn);
   group.reports.push_back(module.arena.Make<DiagnosticEngine>());
   FunctionState state = Open(module, group, group.instances.size() - 1);
-  DeclareGenerics(state, combination.kinds);
+  DeclareGenerics(state, combination);
   fn->item = SelectBranches(state, *group.item);
   CheckSignature(state);
   return fn;
+}
+
+std::string TypeText(const FunctionBinding& binding) {
+  std::string params;
+  for (Scalar param : binding.params)
+    params += fmt::format("{}{}", params.empty() ? "" : ", ", Spelling(param));
+  return fmt::format("fn({}) -> {}", params, Spelling(binding.result));
+}
+
+/// Returns whether the fn accepts numbers of the stated types and returns a number of the stated type.
+bool HasType(FunctionState& state, const FunctionBinding& binding, Span at) {
+  FunctionGroup& group = Require(state.module, binding.function);
+  if (group.item->params.size() != binding.params.size()) return false;
+  if (group.instances.empty() && !group.is_lazy) return true;  // its declaration has an error
+  // The search must not report anything, because the caller reports the whole type.
+  DiagnosticEngine ignored;
+  FunctionGroup own = state.group;
+  FunctionState quiet(state.module, own, state.fn, ignored, state.group.file->items);
+  std::vector<KindChoice> kinds;
+  for (size_t i = 0; i < binding.params.size(); ++i)
+    kinds.push_back({syntax::PlainName(group.item->params[i].type->name), binding.params[i], at});
+  const CheckedFunction* instance = Choose(quiet, group, kinds, at);
+  if (instance == nullptr) return false;
+  for (size_t i = 0; i < binding.params.size(); ++i) {
+    const Type& type = instance->params[i].entity->type;
+    if (!type.is_error() && !(type.is_scalar() && type.scalar == binding.params[i])) return false;
+  }
+  const Type& result = instance->result;
+  return result.is_error() || (result.is_scalar() && result.scalar == binding.result);
+}
+
+/// Checks that the fns of an instance have the types that its function parameters state. Otherwise reports an
+/// error at `at`, and returns false.
+bool CheckFunctionTypes(FunctionState& state, const CheckedFunction& instance, Span at) {
+  for (const FunctionBinding& binding : instance.functions) {
+    if (binding.function == nullptr) return false;
+    if (HasType(state, binding, at)) continue;
+    state.diagnostics
+        .Report(diag::FunctionType, at, binding.function->name.text(), TypeText(binding),
+                binding.generic->name.text(), instance.item->name.name.text())
+        .Note(binding.function->span,
+              fmt::format("'{}' is declared here", binding.function->name.text()))
+        .Note(binding.generic->span, "the function parameter is declared here");
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
   if (std::exchange(group.signatures_done, true)) return;
-  for (const KindCombination& combination : KindCombinations(module, group))
-    MakeInstance(module, group, combination);
+  for (const KindCombination& combination : KindCombinations(module, group)) {
+    CheckedFunction* instance = MakeInstance(module, group, combination);
+    if (instance->functions.empty()) continue;
+    instance->is_for_header = combination.is_only_value && IsHeaderItem(module, group);
+    FunctionState state = Open(module, group, group.instances.size() - 1);
+    if (!CheckFunctionTypes(state, *instance, group.item->name.span)) instance->is_checked = true;
+  }
 }
 
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance) {
@@ -68,6 +121,11 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
   for (const syntax::GenericParam& generic : callee.item->generics) {
     if (generic.name.name != arg.name.name) continue;
     if (IsIntGeneric(generic)) return std::nullopt;
+    if (generic.function != nullptr) {
+      const Entity* function = ResolveFunction(state, arg.value);
+      if (function == nullptr) return std::nullopt;
+      return KindChoice{generic.name.name, Scalar::F32, arg.value->span, function};
+    }
     std::optional<syntax::TypeName> name = syntax::AsTypeName(arg.value);
     if (!name) {
       state.diagnostics.Report(diag::UnknownType, arg.value->span, state.Text(arg.value->span));
@@ -116,11 +174,45 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
   return first;
 }
 
+/// Returns the fn that a call gives to a function parameter, or its default. Otherwise reports an error and
+/// returns null.
+const Entity* ChosenFunction(FunctionState& state, const FunctionGroup& callee, size_t number,
+                             const std::vector<KindChoice>& choices, Span at) {
+  const FunctionChoices& parameter = callee.functions[number];
+  Name name = parameter.generic->name.name;
+  for (const KindChoice& choice : choices) {
+    if (choice.generic != name || choice.function == nullptr) continue;
+    bool is_allowed = CheckFunctionChoice(state, callee, number, choice.function, choice.span);
+    return is_allowed ? choice.function : nullptr;
+  }
+  if (parameter.fallback == nullptr && !parameter.is_faulty) {
+    std::string_view function = callee.item->name.name.text();
+    state.diagnostics.Report(diag::FunctionUnknown, at, name.text(), function)
+        .Note(parameter.generic->span, "declared here")
+        .Help(fmt::format("name a fn: {}<{} = f>(…)", function, name.text()));
+  }
+  return parameter.fallback;
+}
+
+const InstanceOrigin* OriginOf(const FunctionGroup& group, const CheckedFunction& instance) {
+  auto known = group.origins.find(&instance);
+  return known != group.origins.end() ? known->second : nullptr;
+}
+
+/// Returns where a call gives a fn, or `at`.
+Span FunctionSpan(const std::vector<KindChoice>& choices, Span at) {
+  for (const KindChoice& choice : choices)
+    if (choice.function != nullptr) return choice.span;
+  return at;
+}
+
 /// Returns the type with which a fn is instantiated in a contract. Contracts have only one float type and
 /// one integer type; for these, the widest type that the parameter allows is chosen.
 Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
   std::vector<Scalar> kinds = KindsOf(callee, choice.generic);
-  auto group_of = [](Scalar scalar) { return IsInteger(scalar) ? ScalarGroup::Signed : Info(scalar).group; };
+  auto group_of = [](Scalar scalar) {
+    return IsInteger(scalar) ? ScalarGroup::Signed : Info(scalar).group;
+  };
   std::erase_if(kinds, [&](Scalar kind) { return group_of(kind) != group_of(choice.scalar); });
   auto wider = [](Scalar a, Scalar b) { return Info(a).bits < Info(b).bits; };
   bool exact = std::find(kinds.begin(), kinds.end(), choice.scalar) != kinds.end();
@@ -134,7 +226,7 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at) {
   std::vector<const KindChoice*> chosen;
   for (const syntax::GenericParam& generic : callee.item->generics) {
-    if (IsIntGeneric(generic)) continue;
+    if (!IsTypeGeneric(generic)) continue;
     chosen.push_back(ChoiceOf(state, callee, generic.name.name, choices, at));
     if (chosen.back() == nullptr) return nullptr;
   }
@@ -153,15 +245,26 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
               fmt::format("'{}' is declared here", callee.item->name.name.text()));
     return nullptr;
   }
+  std::vector<const Entity*> functions;
+  while (functions.size() < callee.functions.size()) {
+    functions.push_back(ChosenFunction(state, callee, functions.size(), choices, at));
+    if (functions.back() == nullptr) return nullptr;
+  }
   FunctionGroup& group = *state.module.groups.at(callee.entity);
   auto has_kinds = [&](const CheckedFunction* instance) {
-    return std::ranges::equal(instance->types, kinds, {}, &TypeBinding::scalar);
+    return std::ranges::equal(instance->types, kinds, {}, &TypeBinding::scalar) &&
+           std::ranges::equal(instance->functions, functions, {}, &FunctionBinding::function);
   };
   auto known = std::ranges::find_if(group.instances, has_kinds);
   if (known == group.instances.end()) {
     if (!group.is_lazy) return nullptr;
+    CheckedFunction* made = MakeInstance(state.module, group, {kinds, functions, false, false});
+    group.origins[made] = state.module.arena.Make<InstanceOrigin>(
+        InstanceOrigin{at, OriginOf(state.group, state.fn)});
+    made->is_checked = !CheckFunctionTypes(state, *made, FunctionSpan(choices, at));
+    if (made->is_checked) return nullptr;
     state.module.pending_bodies.push_back(&group);
-    return MakeInstance(state.module, group, {kinds, false});
+    return made;
   }
   CheckedFunction* instance = *known;
   if (instance->left_out && !std::exchange(instance->is_launched, true))

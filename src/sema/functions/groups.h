@@ -27,11 +27,12 @@ FunctionGroup& Require(ModuleState& module, const Entity* entity);
 const Entity* LibraryFunction(const ModuleState& module, std::string_view name);
 
 /// The type that a call chooses for a type parameter of the callee, either by name (`<T = f32>`) or through
-/// its arguments.
+/// its arguments, or the fn that it chooses for a function parameter (`<F = relu>`).
 struct KindChoice {
   Name generic;
   Scalar scalar = Scalar::F32;
   Span span;
+  const Entity* function = nullptr;  ///< only for a function parameter: the fn
 };
 
 /// Returns the type that a call names, if `arg` names a type parameter of the callee. Reports a value that

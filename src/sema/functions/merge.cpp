@@ -25,6 +25,11 @@ std::string KindsText(const CheckedFunction& fn) {
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
                         Spelling(binding.scalar));
   }
+  for (const FunctionBinding& binding : fn.functions) {
+    if (binding.function == nullptr) continue;
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
+                        binding.function->name.text());
+  }
   return text;
 }
 
@@ -35,6 +40,15 @@ std::string KindsText(const Merged& merged, bool all) {
     text += fmt::format("{}{}", text.empty() ? "" : "; ", KindsText(*fn));
   }
   return text;
+}
+
+/// Notes the call for which an instance was made, the call for which its caller was made, and so on.
+void NoteCalls(const InstanceOrigin& innermost, Diagnostic& report) {
+  constexpr int kMostCalls = 8;
+  int noted = 0;
+  for (const InstanceOrigin* origin = &innermost; origin != nullptr && noted < kMostCalls;
+       origin = origin->outer, ++noted)
+    report.Note(origin->span, "used here");
 }
 
 }  // namespace
@@ -65,8 +79,12 @@ void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
     Diagnostic& copy = CopyReport(*merged.first, into);
     bool in_all = merged.instances.size() == group.instances.size();
     const CheckedFunction& fn = *merged.instances[0];
-    if (fn.types.empty() || (in_all && merged.same_text)) continue;
-    copy.Note(fn.types[0].generic->span, fmt::format("with {}", KindsText(merged, in_all)));
+    bool is_plain = fn.types.empty() && fn.functions.empty();
+    if (is_plain || (in_all && merged.same_text && fn.functions.empty())) continue;
+    const Entity* generic = fn.types.empty() ? fn.functions[0].generic : fn.types[0].generic;
+    copy.Note(generic->span, fmt::format("with {}", KindsText(merged, in_all)));
+    auto origin = group.origins.find(&fn);
+    if (origin != group.origins.end()) NoteCalls(*origin->second, copy);
   }
 }
 

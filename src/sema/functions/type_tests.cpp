@@ -88,8 +88,7 @@ const TypeTestExpr* TestOf(const Expr* expr) {
 
 class BranchSelector : public syntax::TreeCopier {
  public:
-  explicit BranchSelector(FunctionState& state)
-      : TreeCopier(state.module.arena), state_(state) {}
+  explicit BranchSelector(FunctionState& state) : TreeCopier(state.module.arena), state_(state) {}
 
   /// Moves the statements of a branch that ends the body of a fn into the body, so that its `return` is the
   /// last statement there.

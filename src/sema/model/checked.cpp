@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/check.h"
+#include "support/names.h"
 
 namespace kdl::sema {
 
@@ -33,8 +34,21 @@ bool CheckedFunction::HasPipes() const {
 
 std::string CheckedFunction::InstanceName() const {
   std::string name = fmt::format("{}{}", prefix, item->name.name.text());
+  if (!is_for_header)
+    for (const FunctionBinding& binding : functions)
+      name += fmt::format("__{}", CIdentifier(binding.Text()));
   for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
   return name;
+}
+
+const FunctionBinding& CheckedFunction::Bound(const Entity* generic) const {
+  auto found = std::ranges::find(functions, generic, &FunctionBinding::generic);
+  KDL_CHECK(found != functions.end(), "'{}' is not bound", generic->name.text());
+  return *found;
+}
+
+std::string FunctionBinding::Text() const {
+  return fmt::format("{}{}", function->prefix, function->name.text());
 }
 
 }  // namespace kdl::sema

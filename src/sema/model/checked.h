@@ -194,10 +194,6 @@ struct WhereInfo {
   /// is not negative.
   Name defined;
 };
-struct TypeBinding {
-  const Entity* generic = nullptr;  ///< a TypeGeneric
-  Scalar scalar = Scalar::F32;
-};
 struct IntGenericInfo {
   const Entity* entity = nullptr;
   /// From -D (each value makes a variant), or the default; may be empty.
@@ -234,12 +230,13 @@ struct ExpectInfo {
   std::optional<RequirementInfo> condition;
 };
 
-/// A fn, kernel or program that is instantiated for one choice of its type parameters. In a contract, every
+/// A fn, kernel or program that is instantiated for one choice of its type and function parameters. In a contract, every
 /// float is an f64 and every integer an i64.
 struct CheckedFunction {
   const syntax::FunctionItem* item = nullptr;
   const Entity* entity = nullptr;
   std::vector<TypeBinding> types;
+  std::vector<FunctionBinding> functions;
   std::vector<IntGenericInfo> generics;
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
@@ -253,6 +250,7 @@ struct CheckedFunction {
   /// For a program: the named integers that occur in the sizes of its tensors. Each of them is also a size
   /// name.
   std::unordered_set<const Entity*> sizes;
+  bool is_for_header = false;  ///< exported: its name has no suffixes for function parameters
   bool imported = false;     ///< it comes from another file; imported functions are present only if
                              ///< they are used
   bool left_out = false;     ///< -D excludes it; it is kept only if something launches it
@@ -267,8 +265,10 @@ struct CheckedFunction {
 
   const ExprInfo& Info(const syntax::Expr* expr) const;
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
+  const FunctionBinding& Bound(const Entity* generic) const;  ///< of a function parameter
   bool HasPipes() const;
-  /// Returns the name with the file's prefix, followed by a suffix such as `.f32` for each type parameter.
+  /// Returns the name with the file's prefix, followed by the values of function parameters, as in `map<relu>`,
+  /// and by a suffix such as `.f32` for each type parameter.
   /// The name is unique.
   std::string InstanceName() const;
 };

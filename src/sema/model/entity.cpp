@@ -50,7 +50,7 @@ std::string ToString(const Type& type) {
     inner += fmt::format("{}{}", inner.empty() ? "" : ", ", ToString(dim));
   }
   return inner.empty() && !type.is_tensor() ? std::string(Spelling(type.scalar))
-                       : fmt::format("{}[{}]", Spelling(type.scalar), inner);
+                                            : fmt::format("{}[{}]", Spelling(type.scalar), inner);
 }
 
 }  // namespace kdl::sema

@@ -18,6 +18,7 @@ namespace kdl::sema {
 #define KDL_ENTITIES(X)                                                                         \
   X(Const, "a constant") X(TypeList, "a list of types")                                          \
   X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
+  X(FnGeneric, "a function parameter")                                                          \
   X(SizeName, "a size") X(TensorParam, "a tensor") X(ScalarParam, "a scalar parameter")         \
   X(TileParam, "a tile parameter")                                                              \
   X(Let, "a `let` value") X(Var, "a variable") X(Range, "a range")                              \
@@ -148,9 +149,23 @@ struct Entity {
   const syntax::LetStmt* of_literal = nullptr;
   const syntax::FunctionItem* function = nullptr;  ///< only for a Fn, Kernel or Program
   DeviceSpec device;                               ///< only for a Device
-  /// Device: the prefix of its file, as for a function.
+  /// Device, Fn: the prefix of its file, such as `std::nn::`.
   std::string_view prefix;
   const FileState* file = nullptr;  ///< Import: the imported file
+};
+
+struct TypeBinding {
+  const Entity* generic = nullptr;  ///< a TypeGeneric
+  Scalar scalar = Scalar::F32;
+};
+/// A function parameter, the fn that it is in this instance, and the types that its declaration states.
+struct FunctionBinding {
+  const Entity* generic = nullptr;   ///< a FnGeneric
+  const Entity* function = nullptr;  ///< a Fn
+  std::vector<Scalar> params;
+  Scalar result = Scalar::F32;
+  /// Returns the name of the fn with the prefix of its file.
+  std::string Text() const;
 };
 
 /// Returns the tensor whose memory a view shares. Follows views of views. Returns the tensor itself if it

@@ -96,8 +96,8 @@ CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Type& type = state.fn.exprs[call.args[i].value].type;
     if (type.is_literal()) continue;
-    choices.push_back(
-        {syntax::PlainName(group.item->params[i].type->name), type.scalar, call.args[i].value->span});
+    choices.push_back({syntax::PlainName(group.item->params[i].type->name), type.scalar,
+                       call.args[i].value->span});
   }
   return Choose(state, group, choices, call.span);
 }
@@ -369,7 +369,7 @@ bool BindCallee(FunctionState& state, const CallExpr& call, const Entity* callee
   FunctionGroup& group = Require(state.module, callee);
   if (callee->kind == EntityKind::Program) state.group.calls.emplace_back(&group, call.callee.span);
   Args args = CheckArgs(state, call, group);
-  if (!args.ok || group.instances.empty()) return false;
+  if (!args.ok || (group.instances.empty() && !group.is_lazy)) return false;
   launch.kernel = ChooseInstance(state, call, group);
   if (launch.kernel == nullptr) return false;
   if (!CheckArgTypes(state, call, *launch.kernel, args)) return false;

@@ -22,6 +22,20 @@ struct FileState {
   Scope items;
 };
 
+/// The fns that a function parameter may be.
+struct FunctionChoices {
+  const syntax::GenericParam* generic = nullptr;
+  std::vector<const Entity*> allowed;  ///< those of `in {…}`; empty if every fn is allowed
+  const Entity* fallback = nullptr;    ///< the default, or null
+  bool is_faulty = false;              ///< its declaration has an error
+};
+
+/// The call or launch for which an instance was made, and the origin of the instance that contains it.
+struct InstanceOrigin {
+  Span span;
+  const InstanceOrigin* outer = nullptr;  ///< null if that instance was not made for a call
+};
+
 /// A fn, kernel or program of a module, with one instance for each choice of types.
 struct FunctionGroup {
   const Entity* entity = nullptr;
@@ -29,12 +43,15 @@ struct FunctionGroup {
   const FileState* file = nullptr;
   bool signatures_done = false;
   bool names_done = false;  ///< the names in branches for other types have been checked
-  bool is_opaque = false;  ///< the body is not checked, because the parameters have errors
+  bool is_opaque = false;   ///< the body is not checked, because the parameters have errors
   /// The types that each type parameter allows, in the order of the parameters.
   std::vector<std::vector<Scalar>> kinds;
-  bool is_lazy = false;  ///< instances are also made where other types are used
+  std::vector<FunctionChoices> functions;  ///< one for each function parameter
+  bool is_lazy = false;  ///< instances are also made where other types or fns are used
   std::vector<CheckedFunction*> instances;
   std::vector<DiagnosticEngine*> reports;  ///< one for each instance, in the order of the instances
+  /// For instances that were made where they are used: by which call.
+  std::unordered_map<const CheckedFunction*, const InstanceOrigin*> origins;
   /// The functions that the body calls, each with the position of its first call.
   std::vector<std::pair<FunctionGroup*, Span>> calls;
 };
