@@ -24,9 +24,9 @@ struct Builder {
   Names& names;
   DiagnosticEngine& diagnostics;
   Module& module;
-  size_t depth = 0;       ///< the depth of the tree above the node that is being built
+  size_t depth = 0;             ///< the depth of the tree above the node that is being built
   bool has_type_tests = false;  ///< this item contains conditions such as `T is f32`
-  bool too_deep = false;  ///< an error about this item's depth has been reported
+  bool too_deep = false;        ///< an error about this item's depth has been reported
 
   template <class T>
   T* MakeExpr(Span span) {

@@ -112,7 +112,8 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   }
   bool end = rest.contains(antlr4::Token::EOF);
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
-  if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT)).subtract(IntervalSet::of(P::IS));
+  if (rest.size() > 1 || !words.empty())
+    rest = rest.subtract(IntervalSet::of(P::AT)).subtract(IntervalSet::of(P::IS));
   // Lists punctuation before keywords, because a missing token is more often punctuation.
   for (bool signs : {true, false}) {
     for (ssize_t type : rest.toList()) {

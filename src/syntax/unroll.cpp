@@ -19,10 +19,10 @@ class Unroller : public TreeCopier {
  private:
   const Stmt* Replacement(const Stmt* stmt) override {
     const auto* loop = DynAs<ForStmt>(stmt);
-    const ListExpr* list = loop != nullptr && loop->binders.size() == 1 &&
-                                   loop->binders[0].extent.lo == nullptr
-                               ? DynAs<ListExpr>(loop->binders[0].extent.hi)
-                               : nullptr;
+    const ListExpr* list =
+        loop != nullptr && loop->binders.size() == 1 && loop->binders[0].extent.lo == nullptr
+            ? DynAs<ListExpr>(loop->binders[0].extent.hi)
+            : nullptr;
     if (list == nullptr) return nullptr;
     auto* copies = builder_.MakeStmt<BlockStmt>(loop->span);
     copies->unrolled = true;
@@ -39,8 +39,7 @@ class Unroller : public TreeCopier {
     if (const Expr* element = Element(expr)) return CopyOf(element);
     const auto* field = DynAs<FieldExpr>(expr);
     const auto* tuple = field != nullptr ? DynAs<TupleExpr>(Element(field->base)) : nullptr;
-    bool is_element =
-        tuple != nullptr && !field->name && field->index < tuple->elements.size();
+    bool is_element = tuple != nullptr && !field->name && field->index < tuple->elements.size();
     return is_element ? CopyOf(tuple->elements[field->index]) : nullptr;
   }
 

@@ -167,13 +167,14 @@ std::optional<Scalar> ResolveWord(FunctionState& state, const syntax::TypeName& 
       if (binding.generic == entity) return binding.scalar;
     }
     bool is_other = entity->kind == EntityKind::Import && name.member;
-    Diagnostic& report = state.diagnostics.Report(
-        diag::NotAType, name.span, ToString(name),
-        is_other ? "an item of an imported file" : Describe(entity->kind));
+    Diagnostic& report =
+        state.diagnostics.Report(diag::NotAType, name.span, ToString(name),
+                                 is_other ? "an item of an imported file" : Describe(entity->kind));
     if (entity->kind == EntityKind::TypeList)
-      report.Help(fmt::format("use the name of a type parameter that is declared with the list, as "
-                              "T in <T: {}>",
-                              ToString(name)));
+      report.Help(
+          fmt::format("use the name of a type parameter that is declared with the list, as "
+                      "T in <T: {}>",
+                      ToString(name)));
     return std::nullopt;
   }
   std::optional<Scalar> scalar = ScalarFromSpelling(name.name.text());
