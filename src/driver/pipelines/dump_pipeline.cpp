@@ -22,7 +22,7 @@ std::string VariablesText(const targets::Target& target) {
   return fmt::format("# Variables, with their values for {}:\n{}", target.facts->level, text);
 }
 
-std::string StageText(const passes::Pass& pass) {
+std::string PassLines(const passes::Pass& pass) {
   std::string text = fmt::format("  - {}", pass.name);
   if (pass.options.begin() == pass.options.end()) return text + '\n';
   text += ":\n";
@@ -45,7 +45,7 @@ std::string DumpPipeline(const targets::Target& target) {
   StageLists lists = ListsOf(*target.family);
   for (size_t i = 0; i < lists.size(); ++i) {
     fmt::format_to(std::back_inserter(text), "{}:\n", passes::kStageLists[i]);
-    for (const passes::Pass* pass : lists[i]) text += StageText(*pass);
+    for (const passes::Pass* pass : lists[i]) text += PassLines(*pass);
   }
   return text;
 }

@@ -29,7 +29,7 @@ def sections(text):
 
 
 def described(name, prose):
-    return any(re.search(rf"\b{name}\b(?! \d)", span) for span in re.findall(r"`([^`]+)`", prose))
+    return any(re.search(rf"(?<!\.)\b{name}\b(?! \d)", span) for span in re.findall(r"`([^`]+)`", prose))
 
 
 def builtins(text):
