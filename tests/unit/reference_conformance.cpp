@@ -233,6 +233,8 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       {"CallsHaveTheirWorkspaces", "native code only: KIR has no workspace"},
       {"Print", "KIR has no print"},
       {"LostPrintsFail", "KIR has no print"},
+      {"ReceiversOfPrintsMayLaunchPrints", "KIR has no print"},
+      {"PrintsOfSeveralThreadsArriveOneAtATime", "KIR has no print"},
       {"ScalarsOfEveryKind", "KIR has no bits of two-byte floats"},
   };
   static const std::vector<DeviceUnderTest> kDevices = {
