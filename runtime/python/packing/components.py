@@ -24,6 +24,7 @@ LICENCES = {
     "llvm-toolchain-19": "Apache-2.0 WITH LLVM-exception",
     "nlohmann-json3": "MIT",
     "util-linux": "BSD-3-Clause",
+    "yaml-cpp": "MIT",
     "zlib": "Zlib",
 }
 # Libraries of which the program contains code from headers only.

@@ -96,6 +96,8 @@ struct CompiledModule {
   std::string kind;  ///< kind of device that loads the code, such as `host`
   std::string arch;
   std::string payload;  ///< what the device loads; if empty, `object` contains the entries
+  /// The length of the text at the start of the payload, if machine code follows it.
+  size_t text_bytes = std::string::npos;
   std::string object;   ///< an object file for the host's linker; may be empty
   std::string assembly;
   std::string llvm_ir;

@@ -177,19 +177,13 @@ class Collector {
     return nullptr;
   }
 
-  /// Returns the text of a payload. Machine code may follow it.
-  static std::string TextOf(const Part& part) {
-    const std::string& payload = part.compiled.payload;
-    return payload.substr(0, payload.find('\0'));
-  }
-
   void AddPayloads(std::string_view text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
       const targets::TargetKind* kind = LoaderOf(part, text);
       if (!kind || part.compiled.payload.empty()) continue;
       std::string_view ending = kind->ending.empty() ? text : kind->ending;
-      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), TextOf(part));
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.payload.substr(0, part.compiled.text_bytes));
       has_any = true;
     }
     if (!has_any)

@@ -131,8 +131,10 @@ std::vector<std::vector<const Entity*>> WantedFunctions(ModuleState& module,
                                                         const FunctionGroup& group) {
   std::vector<std::vector<const Entity*>> combinations(1);
   for (const FunctionChoices& choices : group.functions) {
+    size_t errors_before = module.diagnostics.error_count();
     std::vector<const Entity*> wanted = Wanted(module, group, choices);
-    if (wanted.empty() && IsHeaderItem(module, group) && !choices.is_faulty) {
+    bool is_reported = choices.is_faulty || module.diagnostics.error_count() != errors_before;
+    if (wanted.empty() && IsHeaderItem(module, group) && !is_reported) {
       const GenericParam& generic = *choices.generic;
       module.diagnostics
           .Report(diag::ExportedFunction, generic.span, group.item->name.name.text(),

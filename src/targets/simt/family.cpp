@@ -92,6 +92,7 @@ Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFa
   if (!compiled || !facts.is_assembled || !options.object) return compiled;
   Result<std::string> cubin = AssemblePtx(compiled->payload, facts.arch);
   if (!cubin) return cubin.failure();
+  compiled->text_bytes = compiled->payload.size();
   compiled->payload += '\0' + *cubin;
   return compiled;
 }
