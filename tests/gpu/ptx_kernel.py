@@ -46,6 +46,12 @@ class Driver:
         return f"status {status}, {(text.value or b'').decode(errors='replace')}"
 
 
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig: the extents of the grid and of its blocks, dynamic shared memory, a stream, and no attributes."""
+    _fields_ = [(name, ctypes.c_uint) for name in ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared_bytes")] + [
+        ("stream", ctypes.c_void_p), ("attributes", ctypes.c_void_p), ("attribute_count", ctypes.c_uint)]
+
+
 @dataclasses.dataclass
 class Param:
     """A parameter of the kernel; `dims` is None for a scalar."""
@@ -177,8 +183,8 @@ class Kernel:
         self.arguments = (ctypes.c_void_p * len(at))(*at)
 
     def launch(self, stream):
-        self.driver.cuLaunchKernel(self.function, self.cores, 1, 1, self.threads, 1, 1, self.shared_bytes,
-                                   ctypes.c_void_p(stream), self.arguments, None)
+        config = LaunchConfig(self.cores, 1, 1, self.threads, 1, 1, self.shared_bytes, stream, None, 0)
+        self.driver.cuLaunchKernelEx(ctypes.byref(config), self.function, self.arguments, None)
 
 
 def dense_strides(shape):
