@@ -260,7 +260,7 @@ def main():
     parser.add_argument("--first", type=int, default=1, metavar="SEED")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
-    files = given.files or seeds.one_in(8, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
+    files = given.files or seeds.one_in(16, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
     called = left = 0
     with tempfile.TemporaryDirectory() as folder:
         headers = pathlib.Path(folder) / "headers"
