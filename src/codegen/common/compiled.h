@@ -98,7 +98,7 @@ struct CompiledModule {
   std::string payload;  ///< what the device loads; if empty, `object` contains the entries
   /// The length of the text at the start of the payload, if machine code follows it.
   size_t text_bytes = std::string::npos;
-  std::string object;   ///< an object file for the host's linker; may be empty
+  std::string object;  ///< an object file for the host's linker; may be empty
   std::string assembly;
   std::string llvm_ir;
   std::vector<KernelCode> kernels;  ///< grouped by source, in the order of the sources

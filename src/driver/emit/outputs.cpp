@@ -183,7 +183,8 @@ class Collector {
       const targets::TargetKind* kind = LoaderOf(part, text);
       if (!kind || part.compiled.payload.empty()) continue;
       std::string_view ending = kind->ending.empty() ? text : kind->ending;
-      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.payload.substr(0, part.compiled.text_bytes));
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending),
+              part.compiled.payload.substr(0, part.compiled.text_bytes));
       has_any = true;
     }
     if (!has_any)
