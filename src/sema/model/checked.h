@@ -267,7 +267,7 @@ struct CheckedFunction {
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
   const FunctionBinding& Bound(const Entity* generic) const;  ///< of a function parameter
   bool HasPipes() const;
-  /// Returns the name with the file's prefix, followed by the values of function parameters, as in `map<relu>`,
+  /// Returns the name with the file's prefix, followed by the values of function parameters, as in `map:relu`,
   /// and by a suffix such as `.f32` for each type parameter.
   /// The name is unique.
   std::string InstanceName() const;
