@@ -35,8 +35,7 @@ bool CheckedFunction::HasPipes() const {
 std::string CheckedFunction::InstanceName() const {
   std::string name = fmt::format("{}{}", prefix, item->name.name.text());
   if (!is_for_header)
-    for (const FunctionBinding& binding : functions)
-      name += fmt::format(":{}", binding.Text());
+    for (const FunctionBinding& binding : functions) name += fmt::format(":{}", binding.Text());
   for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
   return name;
 }
