@@ -25,6 +25,11 @@ struct FoldOperand {
   std::vector<int64_t> inner_strides;
 };
 
+/// Returns the operand's elements from an offset on, or null if it has none.
+const uint64_t* ElementsAt(const FoldOperand& operand, int64_t offset) {
+  return operand.elements ? operand.elements + offset : nullptr;
+}
+
 FoldOperand MakeFoldOperand(Activation& here, const Instruction& instruction, size_t number,
                             ir::EvalFn widen, const std::vector<AxisRange>& ranges) {
   FoldOperand operand;
@@ -191,7 +196,7 @@ void RunReduce(Core& core, Activation& here, const Instruction& instruction) {
   PointWalk terms(ReducedSizes(instruction, ranges), {value.inner_strides});
   size_t last_axis = instruction.points->reduced - 1;
   FillResult(here, instruction, ranges, {value.outer_strides}, [&](const PointWalk& point) {
-    const uint64_t* base = value.elements + point.offset(0);
+    const uint64_t* base = ElementsAt(value, point.offset(0));
     return FoldTerms(plan, terms, last_axis, plan.identity,
                      [&](uint64_t acc, const PointWalk& term) {
                        return Folded(plan.fold, acc, base[term.offset(0)]);
@@ -216,8 +221,8 @@ void RunContraction(Core& core, Activation& here, const Instruction& instruction
     strides.push_back(plus.outer_strides);
   }
   FillResult(here, instruction, ranges, strides, [&](const PointWalk& point) {
-    const uint64_t* a_base = a.elements + point.offset(0);
-    const uint64_t* b_base = b.elements + point.offset(1);
+    const uint64_t* a_base = ElementsAt(a, point.offset(0));
+    const uint64_t* b_base = ElementsAt(b, point.offset(1));
     uint64_t start = into.elements[point.offset(2)];
     if (plus.elements) start = Folded(plan.fold, start, plus.elements[point.offset(3)]);
     auto read = [&](const PointWalk& term, uint64_t& x, uint64_t& y) {

@@ -105,7 +105,9 @@ Value* WatchedMaxima::Larger(const Op* op, Value* a, Value* b) {
 void WatchedMaxima::Watch(Value* value) {
   for (Value* part : Parts(value)) {
     if (unpaired_) {
-      found_.push_back(e_.b.Or(e_.b.Ne(unpaired_, unpaired_), e_.b.Ne(part, part)));
+      Value* second = e_.b.Ne(part, part);
+      Value* first = e_.b.Ne(unpaired_, unpaired_);
+      found_.push_back(e_.b.Or(first, second));
       unpaired_ = nullptr;
     } else {
       unpaired_ = part;
