@@ -124,6 +124,9 @@ def check_sources(folder):
         names = archive.getnames()
     whole = name.removesuffix(".tar.gz")
     needed = ["PKG-INFO", "pyproject.toml", "CMakePresets.json", "src/tools/main.cpp", "runtime/python/packing/backend.py", "stdlib/nn.kdl"]
+    text = tarfile.open(folder / name).extractfile(f"{whole}/pyproject.toml").read().decode()
+    backend = re.search(r'backend-path = \["(.*)"\]', text)
+    checks.expect("pip finds the backend in them", backend and f"{whole}/{backend[1]}/backend.py" in names, text)
     checks.expect("they are complete", all(f"{whole}/{one}" in names for one in needed), str(names[:20]))
 
 

@@ -1,6 +1,6 @@
-"""Builds the package for pip (PEP 517): `pip wheel .` and `pip install .` call these functions.
+"""Builds the package for pip (PEP 517): `pip wheel runtime/python` and `pip install runtime/python` call these functions.
 
-`pip wheel . --config-settings build=FOLDER` packs a build folder that exists.
+With `--config-settings build=FOLDER`, they pack a build folder that exists. The path is relative to the project.
 """
 
 import pathlib
@@ -18,7 +18,7 @@ def build_wheel(folder, settings=None, metadata=None):
     """Builds the project, writes the wheel to the folder, and returns its name."""
     del metadata
     given = (settings or {}).get("build")
-    build = pathlib.Path(given).resolve() if given else wheel.ROOT / "build"
+    build = (wheel.ROOT / given).resolve() if given else wheel.ROOT / "build"
     if not given:
         subprocess.run(["cmake", "--preset", "release"], cwd=wheel.ROOT, check=True)
     subprocess.run(["cmake", "--build", str(build), "--target", *TARGETS], check=True)
@@ -31,8 +31,15 @@ def build_sdist(folder, settings=None):
     whole = f"kernelc-{wheel.version()}"
     path = pathlib.Path(folder) / f"{whole}.tar.gz"
     files = {name: wheel.ROOT / name for name in _names() if not name.startswith(LEFT_OUT)}
-    archives.write_sources(path, whole, {**files, "PKG-INFO": wheel.metadata("Apache-2.0", []).encode()})
+    own = {"PKG-INFO": wheel.metadata("Apache-2.0", []), "pyproject.toml": _project_at_top()}
+    archives.write_sources(path, whole, {**files, **{name: text.encode() for name, text in own.items()}})
     return path.name
+
+
+def _project_at_top():
+    """Returns pyproject.toml for the top folder of an archive, where pip looks for it."""
+    text = (wheel.PACKAGE / "pyproject.toml").read_text()
+    return text.replace('["packing"]', '["runtime/python/packing"]').replace('"PYPI.md"', '"runtime/python/PYPI.md"')
 
 
 def _names():

@@ -17,6 +17,7 @@ import binaries
 import components
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "runtime/python"
 PROGRAM = "kernelc/bin/kernelc"
 
 
@@ -62,17 +63,17 @@ def programs_of(build, inputs, folder):
 
 def metadata(licence, licence_files):
     """Returns the file METADATA: what pyproject.toml says."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
     lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {version()}", f"Summary: {project['description']}",
              f"License-Expression: {licence}"]
     lines += [f"License-File: {name}" for name in licence_files]
     lines += [f"Requires-Dist: {one}" for one in project["dependencies"]]
     lines += [f"Requires-Python: {project['requires-python']}", "Description-Content-Type: text/markdown"]
-    return "\n".join(lines) + "\n\n" + (ROOT / project["readme"]).read_text()
+    return "\n".join(lines) + "\n\n" + (PACKAGE / project["readme"]).read_text()
 
 
 def entry_points():
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    scripts = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]["scripts"]
     return "[console_scripts]\n" + "".join(f"{name} = {function}\n" for name, function in scripts.items())
 
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "codegen/c_source/writer.h"
+#include "codegen/common/size_operation.h"
 #include "kdl/queue.h"
 #include "support/check.h"
 
@@ -20,24 +21,6 @@ std::string SymbolText(const Writer& w, Name symbol) {
   for (size_t i = 0; i < w.kernel.dims.size(); ++i)
     if (w.kernel.dims[i] == symbol) return w.Get(w.kernel.dim_value(i));
   KDL_UNREACHABLE("'{}' is not the name of a size", symbol.text());
-}
-
-std::string OperationText(Helpers& helpers, SizeKind kind, const std::string& a,
-                          const std::string& b) {
-  switch (kind) {
-    case SizeKind::Add:
-      return fmt::format("({} + {})", a, b);
-    case SizeKind::Sub:
-      return fmt::format("({} - {})", a, b);
-    case SizeKind::Mul:
-      return fmt::format("({} * {})", a, b);
-    case SizeKind::FloorDiv:
-      return fmt::format("{}({}, {})", helpers.Function("div", Scalar::I64), a, b);
-    case SizeKind::Mod:
-      return fmt::format("{}({}, {})", helpers.Function("rem", Scalar::I64), a, b);
-    default:
-      return fmt::format("{}({}, {})", helpers.Function("min", Scalar::I64), a, b);
-  }
 }
 
 /// Returns a bound of the size's magnitude, or nothing if its computation may overflow 64 bits or divide by 0.
@@ -103,7 +86,9 @@ std::string SizeText(const Writer& w, Size size) {
                      "static inline int64_t kdl_divisor(int64_t b) { return b == 0 ? 1 : b; }\n");
     b = fmt::format("kdl_divisor({})", b);
   }
-  return OperationText(w.helpers, size->kind, a, b);
+  return SizeOperation(size->kind, a, b, [&](std::string_view name) {
+    return w.helpers.Function(name, Scalar::I64);
+  });
 }
 
 bool IsSafe(Size size) { return BoundOf(size).has_value(); }

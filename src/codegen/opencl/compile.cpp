@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "codegen/common/size_operation.h"
 #include "codegen/opencl/writer.h"
 #include "ir/eval/eval.h"
 #include "ir/views.h"
@@ -435,20 +436,9 @@ std::string SizeText(const Writer& w, Size size) {
   }
   std::string a = SizeText(w, size->lhs);
   std::string b = SizeText(w, size->rhs);
-  switch (size->kind) {
-    case SizeKind::Add:
-      return fmt::format("({} + {})", a, b);
-    case SizeKind::Sub:
-      return fmt::format("({} - {})", a, b);
-    case SizeKind::Mul:
-      return fmt::format("({} * {})", a, b);
-    case SizeKind::FloorDiv:
-      return fmt::format("kdl_div_i64({}, {})", a, b);
-    case SizeKind::Mod:
-      return fmt::format("kdl_rem_i64({}, {})", a, b);
-    default:
-      return fmt::format("min({}, {})", a, b);
-  }
+  return SizeOperation(size->kind, a, b, [](std::string_view name) {
+    return name == "min" ? std::string(name) : fmt::format("kdl_{}_i64", name);
+  });
 }
 
 void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,

@@ -42,15 +42,12 @@ std::string KernelTable(const KernelPerf& kernel) {
 
 std::string HtmlPage(const PerfReport& report) {
   std::string title = fmt::format("What makes the kernels of {} slow", Escaped(report.file));
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
-      "<style>body {{ font: 15px sans-serif; max-width: 1000px; margin: 2em auto; }} "
-      "small {{ color: #666; }} td {{ vertical-align: top; padding: 4px; }} "
-      ".share {{ text-align: right; white-space: nowrap; }}</style>\n</head>\n<body>\n"
-      "<h1>{0}</h1>\n",
-      title);
-  for (const KernelPerf& kernel : report.kernels) html += KernelTable(kernel);
-  return html + "</body>\n</html>\n";
+  std::string body;
+  for (const KernelPerf& kernel : report.kernels) body += KernelTable(kernel);
+  return HtmlDocument(title,
+                      "td { vertical-align: top; padding: 4px; } "
+                      ".share { text-align: right; white-space: nowrap; }",
+                      body);
 }
 
 }  // namespace kdl::tools

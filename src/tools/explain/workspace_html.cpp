@@ -91,15 +91,10 @@ std::string KernelHtml(const KernelMap& kernel) {
 
 std::string HtmlPage(const WorkspaceReport& report) {
   std::string title = fmt::format("Workspaces of {}", Escaped(report.file));
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
-      "<style>body {{ font: 15px sans-serif; max-width: 1000px; margin: 2em auto; }} "
-      "svg text {{ font: 12px sans-serif; }} small {{ color: #666; }} "
-      "pre {{ overflow-x: auto; }}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
-      title, title);
-  for (const KernelMap& kernel : report.kernels) html += KernelHtml(kernel);
-  return html + fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n</body>\n</html>\n",
-                            Escaped(ReportText(report)));
+  std::string body;
+  for (const KernelMap& kernel : report.kernels) body += KernelHtml(kernel);
+  body += fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n", Escaped(ReportText(report)));
+  return HtmlDocument(title, "svg text { font: 12px sans-serif; } pre { overflow-x: auto; }", body);
 }
 
 }  // namespace kdl::tools
