@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -19,6 +22,7 @@
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/exact_compares.h"
 #include "codegen/llvm/optimize/negated_fma.h"
+#include "codegen/llvm/optimize/split_blocks.h"
 #include "support/check.h"
 #include "support/result.h"
 
@@ -94,6 +98,27 @@ llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
       llvm::CodeGenOptLevel::Aggressive};
   KDL_CHECK(opt_level >= 0 && opt_level <= 3, "unknown optimization level {}", opt_level);
   return kLevels[opt_level];
+}
+
+/// Adds LLVM's passes for code generation, as `addPassesToEmitFile` does, and our own in their midst. Returns
+/// whether LLVM has them.
+bool AddCodeGeneration(llvm::legacy::PassManager& passes, llvm::TargetMachine& target,
+                       llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType type) {
+  auto& machine = static_cast<llvm::LLVMTargetMachine&>(target);
+  auto* info = new llvm::MachineModuleInfoWrapperPass(&machine);
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  const std::unique_ptr<llvm::Pass> prepare(llvm::createCodeGenPrepareLegacyPass());
+  config->insertPass(prepare->getPassID(), MakeSplitBlocks());
+  passes.add(config);
+  passes.add(info);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  if (machine.addAsmPrinter(passes, stream, nullptr, type, info->getMMI().getContext()))
+    return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return true;
 }
 
 /// Returns LLVM's target for a triple.
@@ -187,11 +212,10 @@ std::string Machine::Emit(llvm::Module& module, FileType type) const {
   ForbidMinMaxNumber(*target_machine_, module);
   if (target_machine_->getTargetTriple().isX86()) HideNumbers(*target_machine_, module);
   if (target_machine_->getTargetTriple().isAArch64()) HideFmaResults(module);
-  bool refused = target_machine_->addPassesToEmitFile(passes, stream, nullptr,
-                                                      type == FileType::Object
-                                                          ? llvm::CodeGenFileType::ObjectFile
+  bool added = AddCodeGeneration(passes, *target_machine_, stream,
+                                 type == FileType::Object ? llvm::CodeGenFileType::ObjectFile
                                                           : llvm::CodeGenFileType::AssemblyFile);
-  KDL_CHECK(!refused, "LLVM cannot emit a file of this kind for {}",
+  KDL_CHECK(added, "LLVM cannot emit a file of this kind for {}",
             target_machine_->getTargetTriple().str());
   passes.run(module);
   return {bytes.begin(), bytes.end()};
