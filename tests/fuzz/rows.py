@@ -1,5 +1,6 @@
-"""Random kernels over rows: prefix sums and other scans, positions of extrema, and gathers. There are more and
-fewer rows than lanes in a vector, and rows are a little shorter or longer than vectors."""
+"""Random kernels over rows: prefix sums and other scans, positions of extrema, gathers, and lookups in tiles by indices
+of another width. There are more and fewer rows than lanes in a vector, and rows are a little shorter or longer than
+vectors."""
 
 from names import Tensor
 from attention import Attention
@@ -32,9 +33,12 @@ class RowKernel:
         dims = ("C", "R") if self.is_transposed else ("R", "C")
         self.at = "c, r" if self.is_transposed else "r, c"
         self.in_blocks = self.chance(0.3)
+        self.output = Tensor("y", self.accumulator, dims, self.pick(["out", "inout"]))
         self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.type, ("R",), "in"), Tensor("at", self.pick(INDICES), ("R",), "in"),
-                        Tensor("to", self.pick(INDICES), ("C",), "in"), Tensor("y", self.accumulator, dims, self.pick(["out", "inout"])),
-                        Tensor("n", "i64", ("R",), "out")]
+                        Tensor("to", self.pick(INDICES), ("C",), "in"), self.output, Tensor("n", "i64", ("R",), "out")]
+        self.looks_up = not self.in_blocks and self.chance(0.3)
+        if self.looks_up:
+            self.tensors.insert(0, Tensor("places", self.pick(INDICES), dims, "in"))
 
     def kernel(self, name):
         block = self.pick(["1", "4", "8", "16", "64"])
@@ -69,10 +73,20 @@ class RowKernel:
         self.generator.shows[f"{op} of rows"] += 1
         return f"{op}({value} over c{words})"
 
+    def lookup(self):
+        """Generates a tile whose elements another tile's indices choose. Both are loaded together, and often transposed."""
+        if not self.looks_up:
+            return []
+        self.generator.shows["lookup in rows"] += 1
+        other = self.pick(["0", "1"])
+        return [f"let q = e[c = places[{self.at}] else {other} as {self.accumulator}];\n"]
+
     def whole(self):
-        parts = ["range c in C max 300;\n", f"let e = {self.element()};\n", f"let s = {self.scan('e')};\n"]
+        parts = ["range c in C max 300;\n", f"let e = {self.element()};\n", *self.lookup(), f"let s = {self.scan('e')};\n"]
         value = self.pick(["s", "(s + e)", "(s - e)", "max(s, e)", f"{self.scan('s')}", f"(s + sum(e over c) as {self.accumulator})"])
-        if self.tensors[4].direction == "inout":
+        if self.looks_up:
+            value = self.pick(["q", f"({value} + q)"])
+        if self.output.direction == "inout":
             value = f"({value} + y[{self.at}])"
         parts.append(f"y[{self.at}] = {value};\n")
         value = self.pick(["e", "s", f"x[{self.at}]", f"max(e, 0 as {self.accumulator})"])

@@ -167,21 +167,25 @@ class RegisterTransposes {
   }
 
   /// Prefetches rows that are loaded some squares later: as many cache lines as this square loads. Squares
-  /// whose rows are parts of the same cache lines prefetch different rows.
+  /// whose rows are parts of the same cache lines prefetch different rows. A row of wide elements may also be
+  /// several cache lines.
   void PrefetchRows(const Op* load, const TransposedBlock& transpose) {
     constexpr int64_t kBytesAhead = 8192;
     int64_t bytes = Bytes(load->result()->type()->scalar);
+    int64_t line = std::max<int64_t>(e_.facts.cache_line_bytes / bytes, 1);  // elements
     int64_t row = std::max<int64_t>(e_.Extent(SideAxis()) * bytes, 1);
     int64_t ahead = std::max(LineLanes(), kBytesAhead / row);
-    int64_t count = std::max<int64_t>(lanes_ * lanes_ * bytes / e_.facts.cache_line_bytes, 1);
+    int64_t squares = std::clamp<int64_t>(line / lanes_, 1, lanes_);  // that share a cache line
+    int64_t count = lanes_ / squares;
     Value* number = e_.b.Div(transpose.side, e_.b.I64(lanes_));
-    Value* part = e_.b.Rem(number, e_.b.I64(lanes_ / count));
+    Value* part = e_.b.Rem(number, e_.b.I64(squares));
     Value* first = e_.b.Mul(part, e_.b.I64(count));
-    Value* zero = e_.b.I64(0);
     for (int64_t i = 0; i < count; ++i) {
       Value* row = e_.b.Add(first, e_.b.I64(ahead + i));
-      accesses_.MoveTo(transpose, zero, row);
-      ExpandPrefetch(e_, body_.AccessHere(load, {}), ir::IntentKind::ReadLater);
+      for (int64_t side = 0; side < lanes_; side += line) {
+        accesses_.MoveTo(transpose, e_.b.I64(side), row);
+        ExpandPrefetch(e_, body_.AccessHere(load, {}), ir::IntentKind::ReadLater);
+      }
     }
   }
 
