@@ -26,11 +26,18 @@ Error RepeatedCalls::CallOnce(const CalledKernel& kernel, const DenseArguments& 
   return call.RunKernel();
 }
 
+bool RepeatedCalls::Fits(const DenseArguments& arguments) {
+  if (!kept_->call.has_value() || kept_->core_num != arguments.core_num) return false;
+  if (kept_->last.AreThese(arguments)) return true;
+  if (!kept_->call->Rebind(arguments)) return false;
+  kept_->last.Keep(arguments);
+  return true;
+}
+
 Error RepeatedCalls::CallKept(const CalledKernel& kernel, const DenseArguments& arguments) {
-  if (!kept_.has_value()) kept_.emplace(device_);
+  if (!kept_.has_value()) kept_.emplace(device_, *kernel.candidate.variant);
   std::optional<DirectCall>& call = kept_->call;
-  const bool fits =
-      call.has_value() && kept_->core_num == arguments.core_num && call->Rebind(arguments);
+  const bool fits = Fits(arguments);
   if (fits && !kept_->is_prepared) {
     KDL_RETURN_IF_ERROR(call->Prepare());
     kept_->is_prepared = true;
@@ -41,6 +48,7 @@ Error RepeatedCalls::CallKept(const CalledKernel& kernel, const DenseArguments& 
       call.reset();
       return error;
     }
+    kept_->last.Keep(arguments);
     kept_->core_num = arguments.core_num;
     kept_->is_prepared = false;  // if sizes change with each call, that would take time in vain
   }

@@ -6,11 +6,12 @@
 #include <optional>
 
 #include "api/direct_call.h"
+#include "api/last_arguments.h"
 
 namespace kdl::runtime {
 
 // Runs the calls of one kernel on the calling thread. Keeps what the last call has bound: if the next one has the same
-// sizes, only its pointers are checked. Of several threads that call the kernel at once, one uses what is kept, and
+// sizes, only its pointers are checked, and if it has the same pointers and scalars, too, nothing is. Of several threads that call the kernel at once, one uses what is kept, and
 // the others bind everything. A kernel that needs much memory keeps nothing.
 class RepeatedCalls {
  public:
@@ -25,12 +26,14 @@ class RepeatedCalls {
  private:
   // What the last call has bound.
   struct Kept {
-    explicit Kept(Device& used) : device(used.shared_from_this()), counter(used.counters()) {}
+    Kept(Device& used, const kdl_variant& variant)
+        : device(used.shared_from_this()), counter(used.counters()), last(variant) {}
 
     // Shared, because kernels may be closed after their context is destroyed.
     std::shared_ptr<Device> device;
     CallCounter counter;
     std::optional<DirectCall> call;
+    LastArguments last;         // those of `call`
     std::int64_t core_num = 0;  // as the caller gave it
     bool is_prepared = false;
   };
@@ -54,6 +57,8 @@ class RepeatedCalls {
 
   Error CallOnce(const CalledKernel& kernel, const DenseArguments& arguments);
   Error CallKept(const CalledKernel& kernel, const DenseArguments& arguments);
+  // Gives what is kept the arguments of this call. Returns false if the call has to be bound anew.
+  bool Fits(const DenseArguments& arguments);
 
   Device& device_;
   ScratchPool& workspaces_;

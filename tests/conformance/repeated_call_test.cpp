@@ -23,8 +23,11 @@ class Opened {
 
   // Returns the message of the call's error, or nothing if it succeeds.
   std::string Saxpy(std::int64_t n, float a, const float* x, float* y) const {
+    return Saxpy(n, kdl_value{.f32 = a}, x, y);
+  }
+  std::string Saxpy(std::int64_t n, kdl_value a, const float* x, float* y) const {
     const std::int64_t sizes[] = {n, n};
-    const kdl_value values[] = {{.f32 = a}, {.data = x}, {.data = y}};
+    const kdl_value values[] = {a, {.data = x}, {.data = y}};
     return std::string(Status(kdl_kernels_call(kernels_, kSaxpy, sizes, values)).message());
   }
   std::string TrapAt(std::int64_t at, std::int32_t* y, std::int64_t n) const {
@@ -55,6 +58,51 @@ CONFORMANCE_TEST(RepeatedCallsUseTheirArguments) {
     REQUIRE(rows == expected);
   }
   CHECK(bench.device.statistics().launches == before + calls);
+}
+
+// Each call differs from the one before in at most one argument.
+CONFORMANCE_TEST(RepeatedCallsMayHaveEqualArguments) {
+  const Opened kernels(bench);
+  std::vector<float> rows[2] = {std::vector<float>(70, 1.0f), std::vector<float>(70, 3.0f)};
+  std::vector<float> sums[2] = {std::vector<float>(70), std::vector<float>(70)};
+  std::vector<float> expected[2] = {sums[0], sums[1]};
+  struct Arguments {
+    std::int64_t n;
+    float a;
+    int x, y;
+  };
+  for (const Arguments& given : {Arguments{70, 2, 0, 0},
+                                 {70, 2, 0, 0},
+                                 {70, 2, 0, 0},
+                                 {70, 4, 0, 0},
+                                 {70, 4, 1, 0},
+                                 {70, 4, 1, 0},
+                                 {70, 4, 1, 1},
+                                 {69, 4, 1, 1},
+                                 {69, 4, 1, 1},
+                                 {70, 4, 1, 1},
+                                 {70, -1, 1, 1}}) {
+    for (float& element : rows[given.x]) element += 1;
+    REQUIRE(kernels.Saxpy(given.n, given.a, rows[given.x].data(), sums[given.y].data()).empty());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(given.n); ++i)
+      expected[given.y][i] += given.a * rows[given.x][i];
+    REQUIRE(sums[0] == expected[0]);
+    REQUIRE(sums[1] == expected[1]);
+  }
+}
+
+// The bytes of a value after a short scalar may differ from call to call.
+CONFORMANCE_TEST(RepeatedCallsIgnoreBytesAfterScalars) {
+  const Opened kernels(bench);
+  float x[4] = {1, 2, 3, 4};
+  float y[4] = {};
+  for (std::uint64_t rest : {0, 1, 1, -1, 0}) {
+    kdl_value a = {.u64 = rest << 32};
+    a.f32 = 1;
+    REQUIRE(kernels.Saxpy(4, a, x, y).empty());
+  }
+  CHECK(y[0] == 5);
+  CHECK(y[3] == 20);
 }
 
 CONFORMANCE_TEST(RepeatedCallsAreChecked) {
