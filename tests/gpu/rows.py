@@ -177,10 +177,11 @@ FULL = {"matmul": [(256, 192, 512), (129, 77, 131), (8192, 8192, 8192), (4096, 4
         "matmul_sm_80": [(256, 192, 512), (129, 77, 131), (8192, 8192, 8192), (4096, 4096, 4096), (16, 4096, 4096)],
         "matmul_f32": 4096, "bytes": [(200, 4096), (4096, 4096), (8192, 4096)],
         "attention": [(1, 2, 200), (2, 16, 8192), (32, 32, 1024)], "attention_sm_80": [(2, 16, 8192)],
-        "matrix": (16384, 8192), "gelu": 1 << 27, "copies": {"f32": 1 << 28, "bf16": 1 << 29}}
+        "matrix": [(16384, 8192)], "gelu": [1 << 27], "copies": {"f32": [1 << 28], "bf16": [1 << 29]}}
+# Rows of 648 elements are aligned for vectors of any type, unlike those of 131, and end with an incomplete block.
 SMALL = {"matmul": [(129, 77, 131), (70, 136, 264)], "matmul_sm_80": [(129, 72, 131)], "matmul_f32": 70,
          "bytes": [(70, 144)], "attention": [(1, 2, 130)], "attention_sm_80": [(1, 1, 70)],
-         "matrix": (37, 131), "gelu": 1003, "copies": {"f32": 1003, "bf16": 1003}}
+         "matrix": [(37, 131), (150, 648)], "gelu": [1003, 4264], "copies": {"f32": [1003, 4264], "bf16": [1003, 4264]}}
 
 
 def makers(a, sizes):
@@ -200,7 +201,10 @@ def makers(a, sizes):
         for shape in sizes[key]:
             yield one(attention, level, *shape)
     for function in (softmax, layer_norm, row_sum, column_sum, transpose, matvec, gather, jacobi):
-        yield one(function, *sizes["matrix"])
-    yield one(gelu, sizes["gelu"])
-    for type_, n in sizes["copies"].items():
-        yield one(copy, type_, n)
+        for shape in sizes["matrix"]:
+            yield one(function, *shape)
+    for n in sizes["gelu"]:
+        yield one(gelu, n)
+    for type_, lengths in sizes["copies"].items():
+        for n in lengths:
+            yield one(copy, type_, n)

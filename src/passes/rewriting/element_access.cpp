@@ -1,5 +1,6 @@
 #include "passes/rewriting/element_access.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -35,6 +36,8 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
   if (access.is_checked || access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
   for (size_t d = LeadingDims(access.op); d < map.dims.size(); ++d) {
+    bool is_walked = d < access.in_domain.size() && access.in_domain[d];
+    if (is_walked && IsConstant(map.dims[d].offset, 0)) continue;
     Value* index = IndexValue(b, map.dims[d], access.index);
     Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
     MakeCheck(b, access.op, d, index, bound);
@@ -241,6 +244,19 @@ ElementAccess ElementAccessOf(const Op* op, const std::function<Value*(Value*)>&
   auto mask = op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask));
   if (!mask.empty()) access.mask = value(mask[0]);
   return access;
+}
+
+bool WalksDimension(const ir::Function& function, const Op* elementwise, const Op* access,
+                    size_t dim) {
+  const ir::Access map = access->attr<AttrKey::Access>();
+  const std::vector<ir::AccessTerm>& terms = map.dims[dim].terms;
+  if (terms.size() != 1 || !IsConstant(terms[0].coefficient, 1)) return false;
+  const Value* index = IndexOf(access)[terms[0].operand];
+  const std::vector<Value*>& params = elementwise->region()->params();
+  auto param = std::ranges::find(params, index);
+  if (param == params.end()) return false;
+  const Value* block = elementwise->operand(static_cast<size_t>(param - params.begin()));
+  return function.axis(block->type()->axes[0]).domain == TensorOf(access)->type()->dims[dim];
 }
 
 ElementAccess Widened(ir::Builder& b, ElementAccess access) {

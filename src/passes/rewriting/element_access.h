@@ -43,6 +43,11 @@ ir::Value* ExpandLoad(ir::Builder& b, const ElementAccess& access);
 void ExpandStore(ir::Builder& b, const ElementAccess& access, ir::Value* value);
 void ExpandUpdate(ir::Builder& b, const ElementAccess& access, ir::Value* value);
 
+/// Returns whether the index of the dimension, without its constant offset, is that of an axis of the elementwise loop
+/// which covers the dimension. Such an index is in bounds.
+bool WalksDimension(const ir::Function& function, const ir::Op* elementwise, const ir::Op* access,
+                    size_t dim);
+
 /// Returns the access with every index operand cast to i64, the type in which indices are computed.
 ElementAccess Widened(ir::Builder& b, ElementAccess access);
 

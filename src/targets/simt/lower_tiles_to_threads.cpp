@@ -131,7 +131,12 @@ void WorkgroupExpander::ExpandOp(Op* op) {
 }
 
 ElementAccess WorkgroupExpander::NewAccess(const Op* op) const {
-  return passes::ElementAccessOf(op, [&](Value* operand) { return Scalar(operand); });
+  ElementAccess access =
+      passes::ElementAccessOf(op, [&](Value* operand) { return Scalar(operand); });
+  const Op* elementwise = ElementwiseLoopAround(op);
+  for (size_t d = 0; elementwise && d < op->attr<ir::AttrKey::Access>().dims.size(); ++d)
+    access.in_domain.push_back(passes::WalksDimension(kernel_, elementwise, op, d));
+  return access;
 }
 
 void WorkgroupExpander::ExpandStage(const Op* op) {

@@ -45,9 +45,10 @@ using ir::AttrKey;
 
 /// How a kernel uses the axes whose extent is a given generic parameter.
 struct Role {
-  bool folded = false;   ///< reduced by a contraction
-  bool kept = false;     ///< in the result of a contraction
-  bool along = false;    ///< used as the last index of some access
+  bool folded = false;  ///< reduced by a contraction
+  bool kept = false;    ///< in the result of a contraction
+  bool along =
+      false;  ///< the last index of an access that has at least as many dimensions as others
   bool columns = false;  ///< the last axis of a contraction's result
 };
 
@@ -75,6 +76,9 @@ int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
 
 Role FindRole(const ir::Function& kernel, Name generic) {
   Role role;
+  size_t most_along =
+      0;  // the dimensions of the largest access whose last index is a block of the axis
+  size_t most_other = 0;  // the same, if another index is
   auto is_extent = [&](ir::AxisId axis) {
     Size extent = kernel.axis(axis).extent;
     return extent && extent->kind == SizeKind::Symbol && extent->symbol == generic;
@@ -87,15 +91,21 @@ Role FindRole(const ir::Function& kernel, Name generic) {
       role.columns |= !kept.empty() && is_extent(kept.back());
     }
     const ir::Attr* access = op->FindAttr(AttrKey::Access);
-    if (!access || std::get<ir::Access>(access->value).dims.empty()) return;
-    const ir::AccessDim last = std::get<ir::Access>(access->value).dims.back();
+    if (!access) return;
+    const std::vector<ir::AccessDim>& dims = std::get<ir::Access>(access->value).dims;
     size_t index = op->kind() == ir::OpKind::Load ? size_t{ir::LoadOp::at_index}
                                                   : size_t{ir::StoreOp::at_index};
-    for (const ir::AccessTerm& term : last.terms) {
-      ir::Type type = op->Segment(index)[term.operand]->type();
-      role.along |= type->kind == ir::TypeKind::Block && is_extent(type->axes[0]);
+    for (size_t d = 0; d < dims.size(); ++d) {
+      size_t& most = d + 1 == dims.size() ? most_along : most_other;
+      for (const ir::AccessTerm& term : dims[d].terms) {
+        ir::Type type = op->Segment(index)[term.operand]->type();
+        bool has_axis = type->kind == ir::TypeKind::Block && is_extent(type->axes[0]);
+        if (has_axis) most = std::max(most, dims.size());
+      }
     }
   });
+  // Rows that also have one number each, such as their sum, are rows.
+  role.along = most_along > 0 && most_along >= most_other;
   return role;
 }
 

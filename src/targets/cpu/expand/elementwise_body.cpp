@@ -111,21 +111,9 @@ ElementAccess ElementwiseLoopBody::AccessHere(const Op* op, const Chunk& chunk) 
   access.is_checked = checked_ && checked_->contains(op);
   for (Value* index : IndexOf(op)) access.index.push_back(At(index));
   ir::Access map = op->attr<AttrKey::Access>();
-  for (size_t d = 0; d < map.dims.size(); ++d) access.in_domain.push_back(WalksDimension(op, d));
+  for (size_t d = 0; d < map.dims.size(); ++d)
+    access.in_domain.push_back(passes::WalksDimension(e_.function, elementwise_, op, d));
   return access;
-}
-
-/// Whether the index of the dimension, without its constant offset, is that of an axis that covers the dimension.
-bool ElementwiseLoopBody::WalksDimension(const Op* op, size_t d) const {
-  ir::Access map = op->attr<AttrKey::Access>();
-  const std::vector<ir::AccessTerm>& terms = map.dims[d].terms;
-  if (terms.size() != 1 || !IsConstant(terms[0].coefficient, 1)) return false;
-  const Value* index = IndexOf(op)[terms[0].operand];
-  for (size_t i = 0; i < axes_.size(); ++i) {
-    if (elementwise_->region()->param(i) == index)
-      return e_.function.axis(axes_[i]).domain == TensorOf(op)->type()->dims[d];
-  }
-  return false;
 }
 
 bool ElementwiseLoopBody::IsUniformAccess(const Op* op) const {

@@ -116,7 +116,6 @@ class ElementwiseLoopBody {
   ir::Value* Lane(ir::Value* old);
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
-  bool WalksDimension(const ir::Op* op, size_t d) const;
   ir::Value* ElementChunk(const ir::Op* op);
   ir::Value* AtPoint(ir::Value* index, int64_t ahead);
   Position PlaceOf(const ir::Op* element);

@@ -212,18 +212,35 @@ bool SidePoints::StudyLoop(const Op* loop) {
   return true;
 }
 
+/// Returns whether the access is checked once for all points of a group, if it is checked at all. Along a dimension
+/// that an axis of the loop covers, no index is out of bounds.
+bool SidePoints::ChecksTogether(const Op* op) const {
+  auto index = passes::IndexOf(op);
+  const ir::Access access = op->attr<AttrKey::Access>();
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    bool is_same = std::ranges::all_of(access.dims[d].terms, [&](const ir::AccessTerm& term) {
+      return IsSame(index[term.operand]);
+    });
+    bool is_inside = IsConstant(access.dims[d].offset, 0) &&
+                     passes::WalksDimension(tiles_.kernel(), elementwise_, op, d);
+    if (!is_same && !is_inside) return false;
+  }
+  return true;
+}
+
 /// Returns whether the access is the same at all points or can be a vector access. For other accesses, groups
 /// would be slower, because it is better if adjacent threads have adjacent points.
 bool SidePoints::StudyAccess(const Op* op) {
-  if (passes::MayTrap(op)) return false;
+  if (passes::MayTrap(op) && !ChecksTogether(op)) return false;
   bool loads = op->kind() == OpKind::Load;
   auto index = passes::IndexOf(op);
   bool is_same = std::ranges::all_of(index, [&](const Value* value) { return IsSame(value); });
   if (loads && is_same) return true;
   bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
-  bool is_inside = bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven;
-  if (is_masked || !is_inside || op->parent_region() != elementwise_->region()) return false;
+  if (is_masked || bounds_mode == ir::BoundsMode::Else ||
+      op->parent_region() != elementwise_->region())
+    return false;
   const ir::Access access = op->attr<AttrKey::Access>();
   if (access.dims.empty()) return false;
   for (size_t d = 0; d < access.dims.size(); ++d) {
@@ -233,8 +250,7 @@ bool SidePoints::StudyAccess(const Op* op) {
       const Value* value = index[term.operand];
       bool is_last = value == last_param_;
       along += is_last ? 1 : 0;
-      bool is_param = !value->def() && value->parent_region() == elementwise_->region();
-      bool is_known = !passes::IsInside(value, elementwise_) || is_last || (is_param && !is_row);
+      bool is_known = is_last || (is_row ? !passes::IsInside(value, elementwise_) : IsSame(value));
       if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
     }
     if (along != (is_row ? 1 : 0)) return false;
@@ -273,20 +289,19 @@ Value* SidePoints::Fits() {
   if (!begins_.empty()) are_whole(tiles_.FactsAt(elementwise_, last_).start);
   for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsForBlock(block).size);
   if (facts_.vectors_anywhere) return fits;
-  for (size_t i = 0; i < elementwise_->operands().size(); ++i) {
-    AxisId axis = elementwise_->operand(i)->type()->axes[0];
-    maker_.scalars[elementwise_->region()->param(i)] = tiles_.FactsAt(elementwise_, axis).start;
-  }
+  maker_.scalars[last_param_] = tiles_.FactsAt(elementwise_, last_).start;
   std::set<std::pair<const Value*, const Value*>> asked;
   for (const Op* op : global_) {
-    passes::ElementAccess access = passes::Widened(
-        b_,
-        passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); }));
-    const ir::Access map = op->attr<AttrKey::Access>();
-    Value* first = passes::IndexValue(b_, map.dims.back(), access.index);
-    if (!asked.insert({access.tensor, first}).second) continue;
+    const ir::AccessDim row = op->attr<AttrKey::Access>().dims.back();
+    Values index(passes::IndexOf(op).size());
+    for (const ir::AccessTerm& term : row.terms)
+      index[term.operand] =
+          b_.Cast(maker_.scalars.at(passes::IndexOf(op)[term.operand]), kdl::Scalar::I64);
+    Value* tensor = maker_.scalars.at(passes::TensorOf(op));
+    Value* first = passes::IndexValue(b_, row, index);
+    if (!asked.insert({tensor, first}).second) continue;
     are_whole(first);
-    ask(rows_.AreAligned(access.tensor, count_));
+    ask(rows_.AreAligned(tensor, count_));
   }
   return fits;
 }
@@ -419,19 +434,23 @@ Values SidePoints::Parts(Value* vector) {
   return parts;
 }
 
-void SidePoints::Load(const Op* op) {
-  SetCurrent(op, 0);
+/// Returns the vector access of the group whose first point has this number.
+passes::ElementAccess SidePoints::AccessAt(const Op* op, size_t point) {
+  SetCurrent(op, point);
   passes::ElementAccess access =
       passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
   access.chunk = {count_};
-  made_[op->result()] = Parts(passes::ExpandLoad(b_, access));
+  for (size_t d = 0; d < op->attr<AttrKey::Access>().dims.size(); ++d)
+    access.in_domain.push_back(passes::WalksDimension(tiles_.kernel(), elementwise_, op, d));
+  return access;
+}
+
+void SidePoints::Load(const Op* op) {
+  made_[op->result()] = Parts(passes::ExpandLoad(b_, AccessAt(op, 0)));
 }
 
 void SidePoints::StoreGlobal(const Op* op) {
-  SetCurrent(op, 0);
-  passes::ElementAccess access =
-      passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
-  access.chunk = {count_};
+  passes::ElementAccess access = AccessAt(op, 0);
   Values values = AtAllPoints(op->operand(0));
   ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
   passes::ExpandStore(b_, access, b_.Create(OpKind::Zip, {values}, {type})->result());

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "passes/rewriting/element_access.h"
 #include "targets/simt/facts.h"
 #include "targets/simt/tiles/workgroup_tiles.h"
 
@@ -74,6 +75,7 @@ class SidePoints {
   bool StudyOp(const ir::Op* op);
   bool StudyLoop(const ir::Op* loop);
   bool StudyAccess(const ir::Op* access);
+  bool ChecksTogether(const ir::Op* access) const;
   bool UsesElements(const ir::Op* element) const;
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
   bool HasAlignedRows(int64_t count) const;
@@ -81,6 +83,7 @@ class SidePoints {
   void AddGrouped(const ir::Value* tile);
   bool LiesInRows(const ir::Value* tile) const;
 
+  passes::ElementAccess AccessAt(const ir::Op* op, size_t point);
   void SetCurrent(const ir::Op* op, size_t point);
   void ExpandRegion(const ir::Region* region);
   void ExpandPointOp(ir::Op* op);

@@ -26,6 +26,8 @@ class WorkgroupTiles {
   WorkgroupTiles(ir::Builder& b, ir::Function& kernel, TileBuffers tile_buffers)
       : b_(b), kernel_(kernel), tile_buffers_(std::move(tile_buffers)) {}
 
+  const ir::Function& kernel() const { return kernel_; }
+
   // -- Blocks
   void SetBlock(const ir::Value* block, BlockFacts facts) { blocks_[block] = facts; }
   const BlockFacts& FactsForBlock(const ir::Value* block) const { return blocks_.at(block); }
