@@ -32,8 +32,16 @@ constexpr std::string_view kElementary = "math/";
 
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
+/// exp_value is the value of a function parameter, `F = exp`.
+constexpr std::string_view kValueSuffix = "_value";
+
+bool OpensBracket(std::string_view text) {
+  size_t at = text.find_first_not_of(" \t\r\n");
+  return at != std::string_view::npos && text[at] == '(';
+}
+
 /// Returns the identifiers in source text, including those in comments. Also returns `%`, because a
-/// library function implements it for floats.
+/// library function implements it for floats, and `fn(` if the text has types of function parameters.
 std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   std::unordered_set<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
@@ -41,6 +49,7 @@ std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
     while (end < text.size() && IsWordPart(text[end])) ++end;
     if (end > at) words.insert(text.substr(at, end - at));
     if (end < text.size() && text[end] == '%') words.insert("%");
+    if (text.substr(at, end - at) == "fn" && OpensBracket(text.substr(end))) words.insert("fn(");
     at = std::max(end, at) + 1;
   }
   return words;
@@ -61,8 +70,10 @@ std::vector<std::string_view> DeclaredFns(std::string_view text) {
 using Words = std::unordered_set<std::string_view>;
 
 /// Whether source text with these words may need the library function `fn`. For example, `exp` needs
-/// exp_f32, `trunc` needs trunc_of, and `%` needs fmod_f32.
+/// exp_f32, `trunc` needs trunc_of, `%` needs fmod_f32, and `F = exp` needs exp_value.
 bool MayNeed(const Words& words, std::string_view fn) {
+  if (fn.ends_with(kValueSuffix))
+    return words.contains("fn(") && words.contains(fn.substr(0, fn.size() - kValueSuffix.size()));
   for (std::string_view suffix : {"_f32", "_f64", "_of"}) {
     if (!fn.ends_with(suffix)) continue;
     std::string_view builtin = fn.substr(0, fn.size() - suffix.size());
@@ -247,6 +258,7 @@ std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
   Words in_library;
   for (const sema::SourceFile& file : trees.files)
     words.merge(IdentifiersIn(s.sources.text(file.module->file)));
+  for (const std::string& define : s.options.define) words.merge(IdentifiersIn(define));
   std::vector<const StdlibFile*> left;
   for (const StdlibFile& file : StdlibFiles())
     if (file.path.starts_with(kElementary)) left.push_back(&file);

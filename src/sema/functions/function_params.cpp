@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "sema/functions/defines.h"
+#include "sema/model/builtins.h"
+#include "sema/model/written_name.h"
 #include "sema/walk/imports.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
@@ -25,7 +27,7 @@ std::string Alternatives(const std::vector<const Entity*>& functions) {
     std::string_view joint = function == functions.front()  ? ""
                              : function == functions.back() ? " or "
                                                             : ", ";
-    text += fmt::format("{}{}", joint, function->name.text());
+    text += fmt::format("{}{}", joint, WrittenName(*function));
   }
   return text;
 }
@@ -37,10 +39,20 @@ const Entity* FindIn(const Scope& items, std::string_view name, EntityKind kind)
   return nullptr;
 }
 
-/// Returns the fn that a value of -D names, such as `relu` or `nn.relu`, or null.
-const Entity* FindDefined(const FileState& file, std::string_view text) {
+/// Returns the library's fn for a builtin function as a value, or null.
+const Entity* FindBuiltinValue(const ModuleState& module, std::string_view name) {
+  if (FindBuiltin(name) == nullptr) return nullptr;
+  auto found = module.library_by_text.find(fmt::format("{}{}", name, kValueSuffix));
+  return found == module.library_by_text.end() ? nullptr : found->second;
+}
+
+/// Returns the fn that a value of -D names, such as `relu`, `nn.relu` or `exp`, or null.
+const Entity* FindDefined(const ModuleState& module, const FileState& file, std::string_view text) {
   size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return FindIn(file.items, text, EntityKind::Fn);
+  if (dot == std::string_view::npos) {
+    const Entity* function = FindIn(file.items, text, EntityKind::Fn);
+    return function != nullptr ? function : FindBuiltinValue(module, text);
+  }
   const Entity* import = FindIn(file.items, text.substr(0, dot), EntityKind::Import);
   if (import == nullptr) return nullptr;
   const Entity* function = FindIn(import->file->items, text.substr(dot + 1), EntityKind::Fn);
@@ -65,7 +77,7 @@ FunctionChoices Evaluate(ModuleState& module, const FileState& file, const Gener
                    std::ranges::find(choices.allowed, choices.fallback) != choices.allowed.end();
   if (is_choice) return choices;
   module.diagnostics.Report(diag::FunctionChoice, generic.default_value->span,
-                            choices.fallback->name.text(), generic.name.name.text(),
+                            WrittenName(*choices.fallback), generic.name.name.text(),
                             Alternatives(choices.allowed));
   choices.is_faulty = true;
   return choices;
@@ -83,16 +95,17 @@ std::vector<const Entity*> Wanted(ModuleState& module, const FunctionGroup& grou
     return wanted;
   }
   for (const std::string& text : define->values) {
-    const Entity* function = FindDefined(*group.file, text);
+    const Entity* function = FindDefined(module, *group.file, text);
     bool is_choice = choices.allowed.empty() ||
                      std::ranges::find(choices.allowed, function) != choices.allowed.end();
     if (function != nullptr && is_choice) {
       wanted.push_back(function);
       continue;
     }
-    module.diagnostics.Report(
-        diag::DefineKind, choices.generic->name.span, choices.generic->name.name.text(), text,
-        choices.allowed.empty() ? "a fn of this file" : Alternatives(choices.allowed));
+    module.diagnostics.Report(diag::DefineKind, choices.generic->name.span,
+                              choices.generic->name.name.text(), text,
+                              choices.allowed.empty() ? "a fn of this file or a builtin function"
+                                                      : Alternatives(choices.allowed));
   }
   return wanted;
 }
@@ -108,14 +121,15 @@ const Entity* ResolveFunction(FunctionState& state, const Expr* expr) {
     if (entity == nullptr) return nullptr;
   } else if (const auto* name = syntax::DynAs<syntax::NameExpr>(expr)) {
     entity = state.scopes.Find(name->name);
+    if (entity == nullptr) entity = FindBuiltinValue(state.module, name->name.text());
   }
   if (entity != nullptr && entity->kind == EntityKind::FnGeneric)
     return state.fn.Bound(entity).function;
   if (entity != nullptr && entity->kind == EntityKind::Fn) return entity;
   state.diagnostics.Report(diag::NotAFunction, expr->span, Quote(state, expr))
       .Help(
-          "name a fn without its arguments; for a builtin function, declare a fn that calls it: "
-          "fn f(x: f32) -> f32 { return exp(x); }");
+          "name a fn or a builtin function without its arguments; if a function needs other "
+          "arguments, declare a fn that calls it: fn f(x: f32) -> f32 { return g(x, 0.5); }");
   return nullptr;
 }
 
@@ -162,7 +176,7 @@ bool CheckFunctionChoice(FunctionState& state, const FunctionGroup& group, size_
   if (choices.allowed.empty() ||
       std::ranges::find(choices.allowed, function) != choices.allowed.end())
     return true;
-  state.diagnostics.Report(diag::FunctionChoice, at, function->name.text(),
+  state.diagnostics.Report(diag::FunctionChoice, at, WrittenName(*function),
                            choices.generic->name.name.text(), Alternatives(choices.allowed));
   return false;
 }

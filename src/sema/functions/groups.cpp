@@ -12,6 +12,7 @@
 #include "sema/functions/signature.h"
 #include "sema/functions/type_lists.h"
 #include "sema/functions/type_tests.h"
+#include "sema/model/written_name.h"
 #include "sema/walk/resolve.h"
 #include "support/near_names.h"
 
@@ -73,10 +74,10 @@ bool CheckFunctionTypes(FunctionState& state, const CheckedFunction& instance, S
     if (binding.function == nullptr) return false;
     if (HasType(state, binding, at)) continue;
     state.diagnostics
-        .Report(diag::FunctionType, at, binding.function->name.text(), TypeText(binding),
+        .Report(diag::FunctionType, at, WrittenName(*binding.function), TypeText(binding),
                 binding.generic->name.text(), instance.item->name.name.text())
         .Note(binding.function->span,
-              fmt::format("'{}' is declared here", binding.function->name.text()))
+              fmt::format("'{}' is declared here", WrittenName(*binding.function)))
         .Note(binding.generic->span, "the function parameter is declared here");
     return false;
   }

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "sema/model/written_name.h"
+
 namespace kdl::sema {
 
 namespace {
@@ -28,7 +30,7 @@ std::string KindsText(const CheckedFunction& fn) {
   for (const FunctionBinding& binding : fn.functions) {
     if (binding.function == nullptr) continue;
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
-                        binding.function->name.text());
+                        WrittenName(*binding.function));
   }
   return text;
 }

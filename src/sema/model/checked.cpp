@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sema/model/written_name.h"
 #include "support/check.h"
 #include "support/names.h"
 
@@ -47,7 +48,7 @@ const FunctionBinding& CheckedFunction::Bound(const Entity* generic) const {
 }
 
 std::string FunctionBinding::Text() const {
-  return fmt::format("{}{}", function->prefix, function->name.text());
+  return fmt::format("{}{}", function->prefix, WrittenName(*function));
 }
 
 }  // namespace kdl::sema
