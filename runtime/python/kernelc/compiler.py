@@ -112,7 +112,7 @@ def _files(out: pathlib.Path) -> list[pathlib.Path]:
     return [pathlib.Path(re.sub(r"\\([ #:])", r"\1", word).replace("$$", "$")).resolve() for word in words]
 
 
-def options(defines: Mapping[str, object] | None, opt_level: int | None) -> tuple[str, ...]:
+def options(defines: Mapping[str, object] | None, opt_level: int | None, kernel: str | None) -> tuple[str, ...]:
     """Returns the command line options for keyword arguments of `compile`."""
     words = []
     for name, value in (defines or {}).items():
@@ -120,6 +120,8 @@ def options(defines: Mapping[str, object] | None, opt_level: int | None) -> tupl
         words.append(f"-D{name}={','.join(map(str, values))}")
     if opt_level is not None:
         words.append(f"-O{opt_level}")
+    if kernel is not None:
+        words.append(f"--kernel={kernel}")
     return tuple(words)
 
 

@@ -168,22 +168,23 @@ class Module:
 
 
 def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Mapping[str, object] | None = None,
-            opt_level: int | None = None) -> Module:
+            opt_level: int | None = None, kernel: str | None = None) -> Module:
     """Compiles a file, or a text that contains kernels, and returns its exported kernels.
 
     device    where the kernels run, such as "host", "host?threads=1" or "opencl"
     defines   values of generic parameters, such as {"BM": 64} or {"T": ["f32", "f64"]}
     opt_level the optimization level, 0 to 3; results do not depend on it
+    kernel    the name of the only kernel to compile; if omitted, all exported kernels are compiled
 
     Raises CompileError if kernelc reports errors. The result is kept on disk for later processes.
     """
     is_text = isinstance(source, str) and ("\n" in source or "{" in source)
     path = pathlib.Path("source.kdl") if is_text else pathlib.Path(source)
-    return _build(path, str(source) if is_text else None, device, defines, opt_level)
+    return _build(path, str(source) if is_text else None, device, compiler.options(defines, opt_level, kernel))
 
 
-def _build(path: pathlib.Path, text: str | None, device: str, defines: Mapping[str, object] | None, opt_level: int | None) -> Module:
-    return Module(compiler.Source(path, text, compiler.target_of(device), compiler.options(defines, opt_level)), device)
+def _build(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...]) -> Module:
+    return Module(compiler.Source(path, text, compiler.target_of(device), options), device)
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -202,7 +203,8 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if not function.__doc__:
         raise Error(f"the docstring of {function.__name__} must contain the source of a kernel")
     path, text = _place(function)
-    module = _build(path, text, options.pop("device", "host"), options.pop("defines", None), options.pop("opt_level", None))
+    module = _build(path, text, options.pop("device", "host"),
+                    compiler.options(options.pop("defines", None), options.pop("opt_level", None), None))
     if options:
         raise TypeError(f"kernelc.kernel has no option '{next(iter(options))}'")
     made: Kernel = getattr(module, function.__name__)

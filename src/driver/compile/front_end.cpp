@@ -68,6 +68,28 @@ std::optional<std::vector<sema::Define>> AllDefines(Session& s,
   return defines;
 }
 
+bool IsOtherLaunch(const syntax::Item* item, std::string_view kernel) {
+  const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
+  if (function == nullptr) return item->kind == syntax::ItemKind::Test;
+  return function->function_kind != syntax::FunctionKind::Fn &&
+         function->name.name.text() != kernel;
+}
+
+/// Returns the file without its programs, tests and other kernels than the one of `build --kernel`. Reports an
+/// error and returns null if it has no such kernel.
+const syntax::Module* OnlyKernel(Session& s, const syntax::Module& tree, Trees& trees) {
+  const std::string& kernel = s.options.kernel;
+  auto* only = trees.arena.Make<syntax::Module>(tree);
+  std::erase_if(only->items, [&](const syntax::Item* item) { return IsOtherLaunch(item, kernel); });
+  bool is_found = std::ranges::any_of(only->items, [&](const syntax::Item* item) {
+    const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
+    return function != nullptr && function->function_kind == syntax::FunctionKind::Kernel;
+  });
+  if (is_found) return only;
+  s.diagnostics.Report(diag::UnknownProgram, {}, s.sources.path(tree.file), "kernel", kernel);
+  return nullptr;
+}
+
 /// Parses the file. Returns null and sets `end` if compilation ends here.
 const syntax::Module* ParseTree(Session& s, FileId file, Trees& trees, const Emits& emits,
                                 PipelineEnd& end) {
@@ -76,7 +98,9 @@ const syntax::Module* ParseTree(Session& s, FileId file, Trees& trees, const Emi
   if (PrintsAfter(s.options, kParse))
     s.printed += fmt::format("// after {}\n{}", kParse, syntax::DumpAst(*tree));
   if (emits.Has(Emit::Ast)) s.printed += syntax::DumpAst(*tree);
-  if (!emits.HasOnly(Emit::Ast) && s.options.stop_after != kParse) return tree;
+  bool is_part = s.options.command == Command::Build && !s.options.kernel.empty();
+  if (!emits.HasOnly(Emit::Ast) && s.options.stop_after != kParse)
+    return is_part ? OnlyKernel(s, *tree, trees) : tree;
   end = PipelineEnd::Stopped;
   return nullptr;
 }
