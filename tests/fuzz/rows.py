@@ -26,22 +26,24 @@ class RowKernel:
 
     def __init__(self, generator):
         self.generator, self.random, self.pick, self.chance = generator, generator.random, generator.pick, generator.chance
+        self.in_blocks = self.chance(0.3)
+        self.looks_up = not self.in_blocks and self.chance(0.3)
         self.sizes = {"R": self.pick(ROWS), "C": self.pick(LENGTHS)}
-        self.type = self.pick(TYPES)
+        if self.looks_up:  # so many rows and columns that squares of them are transposed
+            self.sizes = {"R": self.pick([16, 37]), "C": self.pick([16, 31, 65])}
+        self.type = self.pick(["i64", "f64"] if self.looks_up else TYPES)
         self.accumulator = {"u8": "u32", "i8": "i32", "i16": "i32", "f16": "f32"}.get(self.type, self.type)
         self.is_transposed = self.chance(0.3)
         dims = ("C", "R") if self.is_transposed else ("R", "C")
         self.at = "c, r" if self.is_transposed else "r, c"
-        self.in_blocks = self.chance(0.3)
         self.output = Tensor("y", self.accumulator, dims, self.pick(["out", "inout"]))
         self.tensors = [Tensor("x", self.type, dims, "in"), Tensor("w", self.type, ("R",), "in"), Tensor("at", self.pick(INDICES), ("R",), "in"),
                         Tensor("to", self.pick(INDICES), ("C",), "in"), self.output, Tensor("n", "i64", ("R",), "out")]
-        self.looks_up = not self.in_blocks and self.chance(0.3)
         if self.looks_up:
-            self.tensors.insert(0, Tensor("places", self.pick(INDICES), dims, "in"))
+            self.tensors.insert(0, Tensor("places", self.pick(["u8", "i8", "u16", "i32"]), dims, "in"))
 
     def kernel(self, name):
-        block = self.pick(["1", "4", "8", "16", "64"])
+        block = self.pick(["16", "64"] if self.looks_up else ["1", "4", "8", "16", "64"])
         params = ", ".join(f"{t.name}: {t.direction} {t.type}[{', '.join(t.dims)}]" for t in self.tensors)
         body = self.blocks() if self.in_blocks else self.whole()
         return text(f"kernel {name}({params}) {{\n", f"spmd for r in R by {block} {{\n", statements(body), "}\n", "}\n")
@@ -89,6 +91,8 @@ class RowKernel:
         if self.output.direction == "inout":
             value = f"({value} + y[{self.at}])"
         parts.append(f"y[{self.at}] = {value};\n")
+        if self.looks_up and self.chance(0.7):  # without reductions, rows are in the lanes of vectors
+            return [*parts, "n[r] = iota(r);\n"]
         value = self.pick(["e", "s", f"x[{self.at}]", f"max(e, 0 as {self.accumulator})"])
         self.generator.shows["position of an extremum"] += 1
         parts.append(f"n[r] = {self.pick(['argmax', 'argmin'])}({value} over c);\n")
