@@ -55,9 +55,8 @@ typedef union kdl_value {
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                             const kdl_value* values);
 
-/* Like kdl_kernels_call, but enqueues the call on queue 0 of the device and returns immediately. Unless
- * `done` is NULL, it receives an event for the end of the call. The caller must not use the memory before
- * that event. */
+/* Like kdl_kernels_call, but enqueues the call on queue 0 of the device and returns immediately. `done`
+ * receives an event for the end of the call. The caller must not use the memory before that event. */
 kdl_error* kdl_kernels_call_async(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,
                                   const kdl_value* values, kdl_event* const* after,
                                   int32_t after_count, kdl_event** done);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/dynamic_scalar.h"
 #include "core/element.h"
@@ -125,6 +126,28 @@ Error DynamicCall::AddTensor(const kdl_param_desc& param, const kdl_dynamic_arg&
   }
   is_dense_ &= IsDense(view);
   return nullptr;
+}
+
+Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
+                   std::span<const kdl_dynamic_arg> given) {
+  DynamicCall call;
+  std::int32_t chosen = 0;
+  KDL_RETURN_IF_ERROR(call.Choose(kernels, given, &chosen));
+  Binding binding;
+  binding.candidate = kernels[static_cast<std::size_t>(chosen)].candidate;
+  binding.tensors.Reserve(given.size());
+  binding.spans.Reserve(given.size());
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const kdl_param_desc& param = binding.candidate.variant->params[p];
+    if (param.is_tensor == 0) continue;
+    const kdl_tensor& view = binding.tensors.Add(*given[p].value.tensor);
+    const std::string what = Concat("array '", param.name, "'");
+    KDL_RETURN_IF_ERROR(CheckView(view, what, &binding.spans.Add()));
+    KDL_RETURN_IF_ERROR(CheckAddress(view, what));
+  }
+  Error error = core_num == KDL_CORES_AUTO ? nullptr : CheckCores(core_num);
+  if (error == nullptr) error = CheckWrittenApart(binding);
+  return OfLaunch(binding.candidate.kernel->name, std::move(error));
 }
 
 }  // namespace kdl::runtime

@@ -36,4 +36,8 @@ class DynamicCall {
   bool is_dense_ = true;
 };
 
+// Makes the checks of a call that depend on neither a device nor the contents of tensors.
+Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
+                   std::span<const kdl_dynamic_arg> given);
+
 }  // namespace kdl::runtime

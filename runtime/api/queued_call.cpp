@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/view.h"
+
 namespace kdl::runtime {
 
 Error QueuedCall::Make(const CallPlace& place, const CalledKernel& kernel,
@@ -28,6 +30,7 @@ Error QueuedCall::Make(const CallPlace& place, const CalledKernel& kernel,
                                         arguments.values[p].data));
     first += static_cast<std::size_t>(param.rank);
   }
+  KDL_RETURN_IF_ERROR(made->CheckOwners(kernel.candidate));
   made->AddArguments(variant, arguments.values);
   *call = std::move(made);
   return nullptr;
@@ -55,6 +58,20 @@ Error QueuedCall::AddTensor(const CallPlace& place, const kdl_param_desc& param,
   if (place.owner == device) return nullptr;
   return Error(
       kdl_array_allocate(device, param.element, param.rank, sizes, param.name, &pair.there));
+}
+
+// The launch checks the tensors on the device. Copies there are always apart, even if the caller's tensors are not.
+Error QueuedCall::CheckOwners(const Candidate& candidate) const {
+  if (std::ranges::none_of(pairs_, &Pair::is_copied)) return nullptr;
+  Binding owners;
+  owners.candidate = candidate;
+  owners.tensors.Reserve(pairs_.size());
+  owners.spans.Reserve(pairs_.size());
+  for (const Pair& pair : pairs_) {
+    owners.tensors.Add() = pair.owner.view;
+    owners.spans.Add(SpanBytes(pair.owner.view));
+  }
+  return OfLaunch(candidate.kernel->name, CheckWrittenApart(owners));
 }
 
 void QueuedCall::AddArguments(const kdl_variant& variant, const kdl_value* values) {

@@ -41,6 +41,7 @@ class QueuedCall {
   QueuedCall() = default;
   Error AddTensor(const CallPlace& place, const kdl_param_desc& param, const std::int64_t* sizes,
                   const std::int64_t* strides, const void* data);
+  Error CheckOwners(const Candidate& candidate) const;
   void AddArguments(const kdl_variant& variant, const kdl_value* values);
   Error EnqueueAll(kdl_event* const* after, std::int32_t after_count, kdl_event** done) const;
 

@@ -151,12 +151,7 @@ Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Dev
   }
   if (param.direction != KDL_IN && buffer.is_constant())
     return CheckWritable(buffer, Concat("the tensor for ", Spelling(param)));
-  if (param.direction != KDL_IN && OverlapsItself(view)) {
-    return Invalid("the tensor for ", Spelling(param),
-                   ", which is written, has elements that share memory; its strides must keep all "
-                   "elements apart");
-  }
-  return nullptr;
+  return param.direction == KDL_IN ? nullptr : CheckOwnElements(param, view);
 }
 
 Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) {

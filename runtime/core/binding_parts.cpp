@@ -123,13 +123,6 @@ Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
   return nullptr;
 }
 
-Error CheckCores(std::int64_t core_num) {
-  if (core_num < 1) return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
-  if (core_num <= KDL_LARGEST_SIZE) return nullptr;
-  return Invalid("core_num is ", core_num, "; a launch runs on at most ", KDL_LARGEST_SIZE,
-                 " cores");
-}
-
 // Computes the number of cores of a launch that states none. Callers may have allocated the workspace for the
 // number of the device's facts (see kdl_device_instances), so kernels that need one do not use more cores.
 Error ChooseCores(Device& device, const Candidate& candidate, std::int64_t* core_num) {
@@ -195,6 +188,13 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
   return SizeWorkspace(device, binding);
 }
 
+Error CheckCores(std::int64_t core_num) {
+  if (core_num < 1) return Invalid("core_num is ", core_num, "; a launch runs on 1 core or more");
+  if (core_num <= KDL_LARGEST_SIZE) return nullptr;
+  return Invalid("core_num is ", core_num, "; a launch runs on at most ", KDL_LARGEST_SIZE,
+                 " cores");
+}
+
 bool DoWrittenRangesMeet(const Binding& binding) {
   const kdl_variant& variant = *binding.candidate.variant;
   std::size_t written = 0;
@@ -208,6 +208,25 @@ bool DoWrittenRangesMeet(const Binding& binding) {
     ++written;
   }
   return false;
+}
+
+Error CheckOwnElements(const kdl_param_desc& param, const kdl_tensor& view) {
+  if (!OverlapsItself(view)) return nullptr;
+  return Invalid("the tensor for ", Spelling(param),
+                 ", which is written, has elements that share memory; its strides must keep all "
+                 "elements apart");
+}
+
+Error CheckWrittenApart(const Binding& binding) {
+  const kdl_variant& variant = *binding.candidate.variant;
+  const kdl_tensor* view = binding.tensors.begin();
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor == 0) continue;
+    if (param.direction != KDL_IN) KDL_RETURN_IF_ERROR(CheckOwnElements(param, *view));
+    ++view;
+  }
+  return CheckOverlaps(variant, binding);
 }
 
 std::int64_t BusyCores(const kdl_variant& variant, const Binding& binding) {

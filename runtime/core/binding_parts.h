@@ -57,6 +57,16 @@ Error Settle(Device& device, std::int64_t core_num, Binding* binding);
 // Whether the byte range of a written tensor meets that of another tensor. Tensors whose ranges are apart do not overlap.
 bool DoWrittenRangesMeet(const Binding& binding);
 
+// Checks that no two elements of a written tensor, and no elements of it and of another tensor, share memory. Needs only
+// the variant, the tensors and their spans.
+Error CheckWrittenApart(const Binding& binding);
+
+// Checks this for a single tensor that is written.
+Error CheckOwnElements(const kdl_param_desc& param, const kdl_tensor& view);
+
+// Checks the number of cores of a launch, which is not KDL_CORES_AUTO.
+Error CheckCores(std::int64_t core_num);
+
 // Returns the number of cores that have work to do, for a variant that computes it.
 std::int64_t BusyCores(const kdl_variant& variant, const Binding& binding);
 

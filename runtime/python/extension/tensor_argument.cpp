@@ -128,8 +128,8 @@ bool TensorArgument::OpenBuffer(PyObject* array, const char* name) {
   view_.element_bits = static_cast<uint16_t>(buffer_.itemsize * 8);
   is_read_only_ = buffer_.readonly != 0;
   if (!SetShape(buffer_.ndim, name)) return false;
-  for (int32_t d = 0; d < view_.rank; ++d) {
-    view_.size[d] = buffer_.shape[d];
+  SetRowMajor();
+  for (int32_t d = 0; d < view_.rank && buffer_.strides != nullptr; ++d) {
     if (buffer_.strides[d] % buffer_.itemsize != 0) {
       PyErr_Format(PyExc_ValueError,
                    "'%s': the stride of axis %d is %zd bytes, which is no multiple of the element "
@@ -142,6 +142,17 @@ bool TensorArgument::OpenBuffer(PyObject* array, const char* name) {
   if (const NumpyArray* fields = AsNumpyArray(array))
     AddKnownType(fields->type, view_.element, static_cast<uint8_t>(buffer_.itemsize));
   return true;
+}
+
+/// Takes the shape of the buffer, and the strides for elements without gaps. Arrays of ctypes state no strides, although the
+/// request asks for them.
+void TensorArgument::SetRowMajor() {
+  int64_t stride = 1;
+  for (int32_t d = view_.rank - 1; d >= 0; --d) {
+    view_.size[d] = buffer_.shape[d];
+    view_.stride[d] = stride;
+    stride *= buffer_.shape[d];
+  }
 }
 
 bool TensorArgument::OpenDlpack(PyObject* array, const char* name) {

@@ -33,6 +33,7 @@ class TensorArgument {
   bool OpenBuffer(PyObject* array, const char* name);
   bool OpenDlpack(PyObject* array, const char* name);
   bool SetShape(int32_t rank, const char* name);
+  void SetRowMajor();
 
   kdl_tensor view_ = {};
   bool is_read_only_ = false;
