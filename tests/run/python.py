@@ -102,6 +102,42 @@ x, y = np.arange(9, dtype="f4"), np.zeros(9, "f4")
 module.axpy(1, OnlyDlpack(x), OnlyDlpack(y))
 assert (y == x).all()
 ''',
+    "overlapping arguments, on every device": '''
+source = """export kernel copy(x: in f32[M, N], y: out f32[M, N], z: out f32[M, N]) {
+    spmd for i in M by 8, j in N by 8 { y[i, j] = x[i, j]; z[i, j] = x[i, j]; }
+}"""
+def check(call):
+    whole = np.zeros((8, 16), "f4")
+    ones, y, z = np.ones((8, 4), "f4"), np.zeros((8, 4), "f4"), np.zeros((8, 4), "f4")
+    call(whole[:, :4], whole[:, 4:8], whole[:, 8:12])
+    fails("share memory", kernelc.ArgumentError, lambda: call(whole[:, :4], whole[:, 3:7], z))
+    fails("share memory", kernelc.ArgumentError, lambda: call(whole[:, :4], whole[:, :4], z))
+    fails("share memory", kernelc.ArgumentError, lambda: call(ones, whole[:, 5:9], whole[:, 8:12]))
+    fails("share memory", kernelc.ArgumentError, lambda: call(ones, y, np.lib.stride_tricks.as_strided(z, (8, 4), (4, 4))))
+    assert (whole == 0).all() and (y == 0).all()
+for device in ("debug", "host"):
+    copy = kernelc.compile(source, device=device).copy
+    for call in (copy, copy[3], lambda *args: copy.submit(*args).result()): check(call)
+with kernelc.interpret(): check(copy)
+''',
+    "arrays of ctypes, which state no strides": '''
+import ctypes
+y = ((ctypes.c_int32 * 3) * 2)((1, 2, 3), (4, 5, 6))
+assert (module.both(y)[0] == [[2, 8], [4, 10], [6, 12]]).all()
+twos = (ctypes.c_float * 3)()
+module.axpy(2, (ctypes.c_float * 3)(1, 1, 1), twos)
+assert list(twos) == [2, 2, 2] and module.at(ctypes.c_uint8 * 3 and (ctypes.c_uint8 * 3)(7, 8, 9), 1)[0] == 8
+''',
+    "a folder that is left": '''
+import tempfile
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    pathlib.Path("moved.kdl").write_text(SOURCE)
+    moved = kernelc.compile("moved.kdl")
+    os.chdir("/")
+    assert "axpy" in moved.axpy.asm()
+    with kernelc.interpret(): assert (moved.both(np.ones((2, 2)))[0] == 2).all()
+''',
     "wrong arguments": '''
 x, y = np.ones(5, "f4"), np.ones(5, "f4")
 locked = np.ones(5, "f4")
@@ -135,6 +171,11 @@ source = """export kernel f(x: in f32[lambda], y: out f32[2 * lambda + 1]) { spm
 export kernel g(x: in f32[M], y: in f32[K], z: out f32[M / K]) { spmd for i in M / K by 8 { z[i] = 1; } }"""
 made = kernelc.compile(source)
 assert made.f(np.ones(4, "f4")).shape == made.f(array.array("f", range(4))).shape == (9,)
+assert made.f(OnlyDlpack(np.ones(4, "f4"))).shape == (9,)
+names = kernelc.compile("""export kernel f(x: in f32[_N], z: in f32[N], y: out f32[_N]) { spmd for i in _N by 8 { y[i] = x[i]; } }
+export kernel g(x: in f32[N], y: out f32[N * -1 + 8]) { spmd for i in N * -1 + 8 by 8 { y[i] = 1; } }""")
+assert names.f(np.ones(4, "f4"), np.ones(7, "f4")).shape == (4,) and names.g(np.ones(3, "f4")).shape == (5,)
+fails("sizes are 0 or more", kernelc.ArgumentError, lambda: names.g(np.ones(9, "f4")))
 fails("divides by 0", kernelc.ArgumentError, lambda: made.g(np.ones(4, "f4"), np.ones(0, "f4")))
 fails("'x' must be an array", TypeError, lambda: made.f(1.0))
 ''',
@@ -267,6 +308,21 @@ except kernelc.CompileError as error:
     assert f"decorated.py:{line}:50: error" in str(error), error
 else:
     raise AssertionError("no error")
+
+class Inside:
+    try:
+        @kernelc.kernel(opt_level=1)
+        def apart(x, y):  # export kernel apart(x: in f32[N], y: out f32[N]) {
+            r"""
+
+            export kernel apart(x: in f32[N], y: out f32[N]) {
+                spmd for i in N by 64 { y[i] = 2.0 * w[i]; }
+            }"""
+    except kernelc.CompileError as error:
+        line = next(n for n, text in enumerate(open(__file__), 1) if "* w[i]" in text)
+        assert f"decorated.py:{line}:54: error" in str(error), error
+    else:
+        raise AssertionError("no error")
 '''
 
 

@@ -13,6 +13,11 @@ CHECKS = {
     "calls in the interpreter": '''
 import contextlib, io
 x, y = np.array([1, -0.0, np.nan, np.inf], "f4"), np.ones(4, "f4")
+locked = np.ones(4, "f4")
+locked.flags.writeable = False
+scalars = kernelc.compile("""export kernel root(x: in f32[], y: out f32[]) { spmd for i in 0..1 { y[] = sqrt(x[]); } }
+export kernel axpy<T: f32 | i32>(a: T, x: in T[N], y: inout T[N]) { spmd for i in N by 8 { y[i] += a * x[i]; } }""")
+assert scalars.root.verify(np.array(9, "f4")) == scalars.axpy.verify(3, np.ones(2, "i4"), np.ones(2, "i4"))
 with kernelc.interpret():
     assert module.axpy(2.0, x, OnlyDlpack(y)) is None
     assert np.array_equal(y, np.array([3, 1, np.nan, np.inf], "f4"), equal_nan=True), y
@@ -27,6 +32,11 @@ with kernelc.interpret():
         assert module.at(np.ones(3, "u1"), 2)[0] == 1
     assert text.getvalue() == "read 2\\n", text.getvalue()
     fails("source.kdl:10:", kernelc.Trap, lambda: module.at(np.ones(3, "u1"), 3))
+    assert scalars.root(np.array(9, "f4")) == 3 and scalars.axpy(3, np.ones(2, "i4"), np.ones(2, "i4")) is None
+    fails("f64[3]", kernelc.ArgumentError, lambda: scalars.root(np.ones(3)))
+    fails("i32 cannot represent", kernelc.ArgumentError, lambda: module.at(np.ones(3, "u1"), 2**31))
+    fails("read-only", kernelc.ArgumentError, lambda: module.axpy(1, x, locked))
+    fails("core_num is 0", kernelc.ArgumentError, lambda: module.both[0](np.ones((2, 2))))
     fails("size N", kernelc.Error, lambda: module.axpy(1, np.ones(3, "f4"), y))
     other = []
     thread = threading.Thread(target=lambda: other.append(module.at.signatures and kernelc.interpreter.is_active()))

@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#include "api/dynamic_call.h"
 #include "core/element.h"
 #include "extension/arguments.h"
 #include "extension/context.h"
@@ -112,6 +113,27 @@ PyObject* RunKernel(PyObject* self, PyObject* args) {
       0)
     return nullptr;
   return Call(self, given, keywords, core_num);
+}
+
+/// check(core_num, args): raises the exception that a call on any device would raise before the kernel runs.
+PyObject* CheckCall(PyObject* self, PyObject* args) {
+  long long core_num = 0;
+  PyObject* all = nullptr;
+  if (PyArg_ParseTuple(args, "LO!", &core_num, &PyTuple_Type, &all) == 0) return nullptr;
+  const Kernel& kernel = *AsKernel(self);
+  std::vector<PyObject*> objects;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(all); ++i) objects.push_back(PyTuple_GetItem(all, i));
+  Arguments arguments;
+  if (!arguments.Open(objects.data(), AnyVariant(kernel))) return nullptr;
+  const std::vector<Function>& functions = kernel.library->functions();
+  const kdl_kernel named = {functions[kernel.begin].name.c_str(), nullptr, 0, 0};
+  std::vector<runtime::CalledKernel> choices;
+  for (size_t f = kernel.begin; f < kernel.end; ++f)
+    choices.push_back({nullptr, {nullptr, &named, functions[f].variant}, nullptr, false});
+  runtime::Error error = runtime::CheckDynamic(
+      choices, core_num, {arguments.given(), static_cast<size_t>(arguments.count())});
+  if (!Succeeded(error.release())) return nullptr;
+  Py_RETURN_NONE;
 }
 
 /// A call that has been enqueued. Keeps its arrays open until it has ended.
@@ -272,6 +294,7 @@ PyCFunction AsMethod(Function* function) {
 
 PyMethodDef kernel_methods[] = {
     {"run", AsMethod(RunKernel), METH_VARARGS, "Calls the kernel on a given number of cores."},
+    {"check", AsMethod(CheckCall), METH_VARARGS, "Checks the arguments of a call."},
     {"submit", AsMethod(Submit), METH_VARARGS | METH_KEYWORDS,
      "Like a call, but returns at once: a `Pending` whose `result()` waits.\n\n"
      "Until then, the arrays must not be used."},
@@ -292,9 +315,23 @@ PyObject* ElementOf(PyObject* /*module*/, PyObject* object) {
   return PyUnicode_FromString(runtime::ElementName(tensor.view().element).data());
 }
 
+/// shape(object): returns the sizes of an array; () if the object is not an array.
+PyObject* ShapeOf(PyObject* /*module*/, PyObject* object) {
+  TensorArgument tensor;
+  bool is_array = TensorArgument::IsArray(object);
+  if (is_array && !tensor.Open(object, "argument")) return nullptr;
+  Ref sizes(PyTuple_New(tensor.view().rank));
+  for (int32_t d = 0; d < tensor.view().rank && sizes; ++d) {
+    PyObject* size = PyLong_FromLongLong(tensor.view().size[d]);
+    if (size == nullptr || PyTuple_SetItem(sizes.get(), d, size) != 0) return nullptr;
+  }
+  return sizes.release();
+}
+
 PyMethodDef kernel_functions[] = {
     {"element", AsMethod(ElementOf), METH_O, "The element type of an array."},
     {"finish", AsMethod(Finish), METH_NOARGS, "Waits for all calls."},
+    {"shape", AsMethod(ShapeOf), METH_O, "The sizes of an array."},
     {"load", AsMethod(Load), METH_VARARGS, "Loads a shared object."},
     {}};
 

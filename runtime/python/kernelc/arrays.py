@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ._core import shape
+
 # The names of element types in NumPy and PyTorch, where they differ from "float32" and the like.
 _NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
           "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool", "bf16": "bfloat16",
@@ -46,6 +48,8 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
             return int(node.value)
         if isinstance(node, ast.Name):
             return known[node.id[1:]]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -value(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             size: int = _OPERATORS[type(node.op)](value(node.left), value(node.right))
             return size
@@ -53,7 +57,7 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
             return _FUNCTIONS[node.func.id[1:]](*map(value, node.args))
         raise KeyError(shape)
 
-    named = re.sub(r"\b[A-Za-z]", r"_\g<0>", shape)  # since names such as `lambda` are keywords of Python
+    named = re.sub(r"\b[A-Za-z_]", r"_\g<0>", shape)  # since names such as `lambda` are keywords of Python
     parsed = ast.parse(named, mode="eval").body
     return [value(one) for one in parsed.elts] if isinstance(parsed, ast.List) else []
 
@@ -61,8 +65,8 @@ def sizes_of(shape: str, known: Mapping[str, int]) -> list[int]:
 def shape_of(array: Any) -> Sequence[int]:
     """Returns the shape of an array; () if the object is none."""
     try:
-        shape: Sequence[int] = array.shape if hasattr(array, "shape") else memoryview(array).shape
-        return shape
+        sizes: Sequence[int] = array.shape if hasattr(array, "shape") else shape(array)
+        return sizes
     except TypeError:
         return ()
 
@@ -77,7 +81,7 @@ def number(value: Any, element: str) -> str:
 def save(array: Any, element: str, file: pathlib.Path) -> None:
     """Writes an array to a file."""
     import numpy
-    numpy.save(file, numpy.ascontiguousarray(_viewed(array, element)))
+    numpy.save(file, numpy.asarray(_viewed(array, element), order="C"))
 
 
 def fill(array: Any, element: str, file: pathlib.Path) -> None:

@@ -19,7 +19,7 @@ def folder() -> pathlib.Path | None:
     """Returns the folder of the cache, or None if `KDL_CACHE_DIR` is set to nothing, which disables the cache."""
     named = os.environ.get("KDL_CACHE_DIR")
     if named is not None:
-        return pathlib.Path(named) / "python" if named else None
+        return pathlib.Path(named).absolute() / "python" if named else None
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return pathlib.Path(home) / "kernelc" / "python"
 

@@ -48,16 +48,22 @@ class Source:
     text: str | None
     target: str
     options: tuple[str, ...]
+    #: The current folder when the source was named, since later commands run on the same file.
+    folder: str = dataclasses.field(default_factory=os.getcwd)
+
+    @property
+    def file(self) -> pathlib.Path:
+        return pathlib.Path(self.folder, self.path)
 
     def run(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs `kernelc COMMAND` on the source and returns what it printed."""
         if self.text is None:
-            return self._run(command, words, self.path, None)
+            return self._run(command, words, self.path, self.folder)
         with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
             (pathlib.Path(folder) / self.path.name).write_text(self.text, encoding="utf-8")
             return self._run(command, words, pathlib.Path(self.path.name), folder)
 
-    def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str | None) -> subprocess.CompletedProcess[str]:
+    def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str) -> subprocess.CompletedProcess[str]:
         full = [program(), command, str(path), "--target", self.target, *self.options, *words]
         return subprocess.run(full, cwd=folder, capture_output=True, encoding="utf-8", errors="replace")
 
@@ -69,8 +75,8 @@ class Source:
 def build(source: Source) -> pathlib.Path:
     """Returns a shared object with the kernels of the source."""
     state = os.stat(program())
-    content = source.path.read_bytes() if source.text is None else source.text
-    where = source.path.resolve() if source.text is None else source.path
+    content = source.file.read_bytes() if source.text is None else source.text
+    where = source.file.resolve() if source.text is None else source.path
     machine = processor() if "isa=native" in source.target else 0
     name = cache.key(program(), state.st_size, state.st_mtime_ns, where, content, source.target, machine, source.options)
     found = cache.find(name)
@@ -81,7 +87,7 @@ def build(source: Source) -> pathlib.Path:
     try:
         _compile(source, folder)
         shared = next(folder.glob("*.so"))
-        made = cache.add(name, shared, [] if source.text is not None else _files(folder))
+        made = cache.add(name, shared, [] if source.text is not None else _files(source, folder))
         return made
     finally:
         if made.parent == folder:  # without a cache, the object is loaded from here
@@ -105,11 +111,11 @@ def _compile(source: Source, out: pathlib.Path) -> None:
         warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=5)
 
 
-def _files(out: pathlib.Path) -> list[pathlib.Path]:
+def _files(source: Source, out: pathlib.Path) -> list[pathlib.Path]:
     """Returns the files that the compiler has read, as its dependency file lists them."""
     rule = next(out.glob("*.d")).read_text(encoding="utf-8", errors="surrogateescape")
     words = re.findall(r"(?:\\+[ #:]|\S)+", rule)[1:]  # the first is the output
-    return [pathlib.Path(re.sub(r"\\([ #:])", r"\1", word).replace("$$", "$")).resolve() for word in words]
+    return [pathlib.Path(source.folder, re.sub(r"\\([ #:])", r"\1", word).replace("$$", "$")).resolve() for word in words]
 
 
 def options(defines: Mapping[str, object] | None, opt_level: int | None, kernel: str | None) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ TARGET = "reference?sanitize=races+init"
 # What the errors of a run mean for a caller: a check in the kernel failed, or its `requires` does not hold.
 _ERRORS: dict[str, type[Error]] = {"E0959": Trap, "E0964": ArgumentError}
 
+# KDL_CORES_AUTO of kdl/queue.h: a call that states no number of cores.
+_ANY_NUMBER = -2**63
+
 _active = contextvars.ContextVar("kernelc.interpret", default=False)
 
 
@@ -65,9 +68,10 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
     every, result = kernel.complete(args, keywords)
     given = {parameter.name: value for parameter, value in zip(kernel.parameters, every)}
     signature = kernel.signature(given)
+    kernel.check(cores, every)
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         words = ["--kernel", kernel.name, "--diag-format=json", *arguments(signature, given, pathlib.Path(folder))]
-        if cores > 0:
+        if cores != _ANY_NUMBER:
             words += ["--core-num", str(cores)]
         outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy") for p in signature if p.direction in ("out", "inout")}
         for name, file in outputs.items():

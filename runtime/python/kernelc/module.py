@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import inspect
 import os
 import pathlib
+import re
+import tokenize
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -101,6 +105,8 @@ class Kernel(CoreKernel):
                 continue
             try:
                 shape = arrays.sizes_of(parameter.shape, known)
+                if any(size < 0 for size in shape):
+                    raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' would be {shape}; sizes are 0 or more")
             except ZeroDivisionError:
                 raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' divides by 0") from None
             except KeyError:
@@ -219,12 +225,20 @@ def _place(function: Callable[..., Any]) -> tuple[pathlib.Path, str]:
         file = pathlib.Path(inspect.getsourcefile(function) or "source").name
     except (OSError, TypeError):
         return pathlib.Path(f"{function.__name__}.kdl"), doc
-    start = "".join(lines).find(doc[:doc.find("\n")] if "\n" in doc else doc)
-    if start < 0:  # the docstring contains escapes
-        return pathlib.Path(f"{file}.kdl"), doc
-    before = "".join(lines)[:start]
-    column = start - (before.rfind("\n") + 1)
-    return pathlib.Path(f"{file}.kdl"), "\n" * (first - 1 + before.count("\n")) + " " * column + doc
+    for row, column, text in _strings(lines):
+        if inspect.cleandoc(text) == inspect.cleandoc(doc):  # newer versions of Python remove the indentation of `doc`
+            return pathlib.Path(f"{file}.kdl"), "\n" * (first + row - 2) + " " * column + text
+    return pathlib.Path(f"{file}.kdl"), doc
+
+
+def _strings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Yields the line, column and text of the strings in Python code that have the same lines there as in the code."""
+    with contextlib.suppress(tokenize.TokenError, IndentationError):
+        for token in tokenize.generate_tokens(iter(lines).__next__):
+            quote = re.match(r"""[ruRU]*("{3}|'{3}|"|')""", token.string) if token.type == tokenize.STRING else None
+            text = ast.literal_eval(token.string) if quote else ""
+            if quote and isinstance(text, str) and text.count("\n") == token.string.count("\n"):
+                yield token.start[0], token.start[1] + quote.end(), text
 
 
 def _fits(array: Any, parameter: Parameter) -> bool:

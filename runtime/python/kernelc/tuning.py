@@ -23,7 +23,7 @@ def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: in
     source = dataclasses.replace(kernel.source, options=options)
     root = cache.folder() or pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
     root.mkdir(parents=True, exist_ok=True)
-    where = source.path.resolve() if source.text is None else source.text
+    where = source.file.resolve() if source.text is None else source.text
     file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
     words = [f"--set={name}={size}" for name, size in interpreter.sizes_in(kernel.signature(given), given).items()]
     run = source.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
