@@ -205,8 +205,9 @@ bool IsReport(const Options& options) {
 
 void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngine& diagnostics) {
   size_t most = info.most_files < 0 ? options.files.size() : static_cast<size_t>(info.most_files);
-  if (options.all) most = 0;
+  if (options.all || !options.suite.empty()) most = 0;
   bool optional = (info.words.empty() || info.words.front() == '[') && !IsReport(options);
+  optional = optional || !options.suite.empty();
   if (options.files.size() > most) {
     diagnostics.Report(diag::TooManyFiles, {}, info.invocation, options.files[most]);
   } else if (options.files.empty() && !optional && !options.help) {
@@ -243,6 +244,32 @@ bool IsName(std::string_view text) {
   auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
   return text.empty() || (is_letter(text.front()) && std::ranges::all_of(text, fits));
+}
+
+/// Checks the options that only have a meaning for a suite, or none for it.
+void CheckSuite(const std::vector<po::option>& given, const Options& options,
+                DiagnosticEngine& diagnostics) {
+  constexpr std::string_view kOnlySuite[] = {"shard", "resume"};
+  constexpr std::string_view kOnlySuiteOfBench[] = {"filter", "seed"};
+  constexpr std::string_view kOnlySuiteOfTest[] = {"json"};
+  constexpr std::string_view kNeverSuite[] = {"program", "kernel",    "set",      "arg",   "out",
+                                              "against", "contracts", "coverage", "update"};
+  bool is_bench = options.command == Command::Bench;
+  if (!is_bench && options.command != Command::Test) return;
+  for (const po::option& option : given) {
+    const OptionInfo* info = FindOption(option.string_key);
+    if (info == nullptr) continue;
+    auto is_in = [&](std::span<const std::string_view> names) {
+      return std::ranges::find(names, info->name) != names.end();
+    };
+    bool only =
+        is_in(kOnlySuite) || (is_bench ? is_in(kOnlySuiteOfBench) : is_in(kOnlySuiteOfTest));
+    if (options.suite.empty() && only)
+      diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--suite");
+    if (!options.suite.empty() && is_in(kNeverSuite))
+      diagnostics.Report(diag::NotForSuite, {}, Dashed(*info))
+          .Help("the file of --suite says what its problems run, and with which arguments");
+  }
 }
 
 void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
@@ -351,6 +378,7 @@ std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const 
   if (diagnostics.error_count() == errors_before) {
     CheckFiles(command, options, diagnostics);
     CheckExplain(*split, options, diagnostics);
+    CheckSuite(*split, options, diagnostics);
     CheckValues(options, diagnostics);
   }
   return diagnostics.error_count() == errors_before ? std::optional(std::move(options))

@@ -18,6 +18,7 @@
 #include "tools/commands.h"
 #include "tools/measure/ceilings.h"
 #include "tools/measure/crew.h"
+#include "tools/suite/suite_run.h"
 #include "tools/timing/bench_report.h"
 #include "tools/timing/measure_options.h"
 #include "tools/timing/placed_kernel.h"
@@ -78,17 +79,21 @@ void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKer
                 BenchRow& row) {
   double per_call = measure::ArithmeticSlots(row.threads);
   std::optional<double> slots = MultiplyAddSlots(kernel.work());
+  double all = kernel.bytes().all();
+  double repeats = all > 0 ? kernel.moved() / all : 1;
   Series streams;
   Series least;
   for (size_t trial = 0; trial < series[first].size(); ++trial) {
     double stream = series[first + 1][trial];
     for (size_t s = first + 2; s < series.size(); ++s) stream = std::min(stream, series[s][trial]);
     streams.push_back(stream);
+    // The streams move the bytes of the arguments, and a program's launches may move them often.
+    stream *= repeats;
     least.push_back(std::max(stream, series[first][trial] * slots.value_or(0) / per_call));
   }
   row.peak = 2 * per_call / measure::Median(series[first]);
-  row.bandwidth = kernel.bytes().all() / measure::Median(streams);
-  bool works = slots && (*slots > 0 || kernel.bytes().all() > 0);
+  row.bandwidth = all / measure::Median(streams);
+  bool works = slots && (*slots > 0 || all > 0);
   if (works) row.ceiling = measure::Ceiling(series[0], least);
 }
 
@@ -127,10 +132,14 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   if (options.seconds) limits.seconds = static_cast<double>(*options.seconds);
   limits.processor_time = wanted.threads == 1;
   Eviction eviction;
-  if (options.cold) {
-    limits.single = true;
-    limits.prepare = [&] { eviction.Evict(); };
-  }
+  limits.single = options.cold || ours.ChangesArguments();
+  limits.prepare = [&] {
+    for (PlacedKernel* one : {&ours, other}) {
+      Status restored = one ? one->Restore() : Status();
+      if (!restored.ok()) throw LaunchFailed{restored.failure()};
+    }
+    if (options.cold) eviction.Evict();
+  };
   std::vector<Side> sides = {LaunchSide("ours", ours)};
   if (other) sides.push_back(LaunchSide("against", *other));
   size_t ceilings = sides.size();
@@ -154,7 +163,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   row.spread = measure::Spread(series[0]);
   row.trials = static_cast<int>(series[0].size());
   if (wanted.threads == 0) row.by_device = TimeByDevice(ours, row.trials);
-  row.bytes = ours.bytes().all();
+  row.bytes = ours.moved();
   row.remark = ours.WorstRemark();
   if (ours.work()) row.operations = Sum(*ours.work());
   if (wanted.threads > 0) AddCeiling(series, ceilings, ours, row);
@@ -219,8 +228,12 @@ class Bench {
     auto threads = ThreadCounts(options_, *spec, OneAndAll(), session_.diagnostics);
     if (!threads || !CanMeasure(options_, session_.diagnostics)) return std::nullopt;
     if (!MayWrite()) return std::nullopt;
-    kernels =
-        driver::SelectKernels(*listed_.module, options_.files[0], options_, session_.diagnostics);
+    if (options_.program.empty()) {
+      kernels =
+          driver::SelectKernels(*listed_.module, options_.files[0], options_, session_.diagnostics);
+    } else {
+      kernels = FindPrograms();
+    }
     if (kernels.empty()) return std::nullopt;
     std::vector<Wanted> rows;
     for (int count : *threads) {
@@ -229,6 +242,16 @@ class Bench {
         rows.push_back({kernel->name.str(), *spec, own, count});
     }
     return rows;
+  }
+
+  /// Returns an instance of the program that --program names. The arguments select the instance that runs.
+  std::vector<ir::Function*> FindPrograms() {
+    for (ir::Function* one : listed_.module->functions()) {
+      bool is_program = one->kind == ir::FunctionKind::Program;
+      if (is_program && driver::IsNamed(*one, options_.program)) return {one};
+    }
+    driver::SelectFunction(*listed_.module, options_.files[0], {}, options_, session_.diagnostics);
+    return {};
   }
 
   /// Whether --json and --plot name different files, neither of which is an input file.
@@ -291,6 +314,7 @@ class Bench {
 }  // namespace
 
 int RunBench(const driver::Options& options, const targets::Registry& families) {
+  if (!options.suite.empty()) return RunSuite(options);
   return Bench(options, families).MeasureAll();
 }
 

@@ -22,6 +22,7 @@
 #include "syntax/limits.h"
 #include "tools/commands.h"
 #include "tools/loading/named_code.h"
+#include "tools/suite/suite_run.h"
 #include "tools/testing/contract_test.h"
 #include "tools/testing/coverage.h"
 #include "tools/testing/golden_run.h"
@@ -228,6 +229,7 @@ size_t JobsOf(const driver::Options& options) {
 }  // namespace
 
 int RunTest(const driver::Options& options, const targets::Registry& families) {
+  if (!options.suite.empty()) return RunSuite(options);
   DiagnosticEngine diagnostics;
   std::vector<std::string> files = FindTestFiles(options, diagnostics);
   if (!diagnostics.has_errors() && options.coverage) {

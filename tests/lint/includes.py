@@ -53,7 +53,7 @@ ONLY_IN = {
     "llvm/": "src/codegen/llvm src/codegen/ptx src/codegen/cluster", "llvm-c/": "src/codegen/llvm", "lld/": "src/codegen/llvm",
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
     "boost/program_options": "src/driver src/tools",
-    "isl/": "src/proofs", "yaml-cpp": "src/passes",
+    "isl/": "src/proofs", "yaml-cpp": "src/passes src/tools",
 }
 
 # System headers: only one folder of the compiler and one of the runtime may include them.

@@ -83,6 +83,31 @@ Status Executor::RunProgram(const ir::Function& program,
   return worked.ok() ? walked : worked;
 }
 
+void Executor::ForgetRuns(size_t arguments) {
+  for (kdl_event* event : events_) kdl_event_free(event);
+  events_.clear();
+  waited_ = 0;
+  for (size_t i = arguments; i < tensors_.size(); ++i) kdl_array_free(&tensors_[i]);
+  tensors_.resize(arguments);
+  for (const Workspace& workspace : workspaces_) kdl_buffer_free(workspace.buffer);
+  workspaces_.clear();
+}
+
+std::vector<HostTensor> Executor::ShapesOf(const interp::LaunchRequest& request) const {
+  std::vector<HostTensor> found;
+  for (const interp::LaunchArgument& argument : request.arguments) {
+    HostTensor& one = found.emplace_back(HostTensor{argument.scalar, {}, {}});
+    if (argument.tensor.valid()) {
+      const auto& view = array(argument.tensor).view;
+      one.shape.assign(view.size, view.size + view.rank);
+    } else {
+      one.bytes.resize(static_cast<size_t>(Bytes(argument.scalar)));
+      SetElementBits(one, 0, argument.bits);
+    }
+  }
+  return found;
+}
+
 /// If an operation fails, all operations that depend on it fail with the same cause. The first
 /// failed event therefore has the original cause.
 Status Executor::Wait() {
@@ -311,6 +336,7 @@ Status Executor::CheckEnsured(const interp::LaunchRequest& request, const Checke
 }
 
 Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
+  if (observer_) observer_(request);
   Result<CheckedLaunch> checked = CheckRequired(request);
   if (!checked.ok()) return checked.failure();
   Result<EventId> done = StartLaunch(request);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/run/contracts.h"
@@ -67,6 +69,14 @@ class Executor final : public interp::ProgramHost {
   /// Repeats the last launch with the same arguments on the calling thread. The tensors of that
   /// launch must not have been freed.
   Status Relaunch();
+  /// Frees what runs of programs have left: events, and tensors other than the first `arguments`.
+  void ForgetRuns(size_t arguments);
+  /// Sets a function that is called before each launch.
+  void SetObserver(std::function<void(const interp::LaunchRequest&)> observer) {
+    observer_ = std::move(observer);
+  }
+  /// Returns the types, shapes and numbers of a launch's arguments, without the elements of tensors.
+  std::vector<HostTensor> ShapesOf(const interp::LaunchRequest& request) const;
 
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
@@ -159,6 +169,7 @@ class Executor final : public interp::ProgramHost {
   std::vector<kdl_event*> events_;     ///< indexed by id, in program order
   std::vector<Workspace> workspaces_;  ///< indexed by id
   Launching last_;
+  std::function<void(const interp::LaunchRequest&)> observer_;
   size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for
 };
 

@@ -117,6 +117,18 @@ Status PlacedProgram::Fill(const BoundArgument& argument, const kdl_array& array
   });
 }
 
+Status PlacedProgram::Restore(const BoundProgram& bound) {
+  executor_->ForgetRuns(arguments_.tensors.size());
+  size_t tensor = 0;
+  for (const BoundArgument& argument : bound.arguments) {
+    if (!argument.is_tensor) continue;
+    const kdl_array& array = executor_->array(arguments_.tensors[tensor++].id);
+    if (argument.direction != ir::Direction::InOut) continue;
+    if (Status filled = Fill(argument, array); !filled.ok()) return filled;
+  }
+  return {};
+}
+
 Status PlacedProgram::TakeBack(BoundProgram& bound) const {
   size_t tensor = 0;
   for (BoundArgument& argument : bound.arguments) {

@@ -24,10 +24,15 @@ class PlacedProgram {
   Status Place(const BoundProgram& bound);
   /// Runs the program and waits for all operations that it has started.
   Status RunProgram() { return executor_->RunProgram(program_, arguments_); }
+  /// Gives the arguments that the program changes their values of `bound` again, and frees what earlier
+  /// runs have left.
+  Status Restore(const BoundProgram& bound);
   /// Repeats only the last launch of the program. Call this after RunProgram.
   Status Relaunch() { return executor_->Relaunch(); }
   /// Copies the tensors that the program has written from the devices to `bound`.
   Status TakeBack(BoundProgram& bound) const;
+  /// The executor, which exists after Place.
+  Executor& executor() { return *executor_; }
 
  private:
   /// Returns the number of guard bytes on each side of a tensor.

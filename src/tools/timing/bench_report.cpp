@@ -53,6 +53,17 @@ std::string BenchLine(const BenchRow& row, const BenchColumns& columns) {
       RateText(row.bytes, row.median), PercentText(row.ceiling), against, row.trials);
 }
 
+std::string BenchTimesHead() {
+  return fmt::format("{:>10} {:>6} {:>9} {:>9} {:>7}", "time", "spread", "Gop/s", "GB/s",
+                     "ceiling");
+}
+
+std::string BenchTimes(const BenchRow& row) {
+  return fmt::format("{:>10} {:>6} {:>9} {:>9} {:>7}", TimeText(row.median),
+                     PercentText(row.spread), RateText(row.operations, row.median),
+                     RateText(row.bytes, row.median), PercentText(row.ceiling));
+}
+
 std::string BenchRemarkLine(const BenchRow& row) {
   constexpr double kSlowShare = 0.4;
   bool is_slow = row.ceiling && *row.ceiling < kSlowShare;
@@ -82,6 +93,34 @@ std::string BenchJson(const std::vector<BenchRow>& rows) {
     out.push_back(std::move(one));
   }
   return out.dump(2) + "\n";
+}
+
+std::optional<BenchRow> ParseBenchRow(std::string_view text) {
+  nlohmann::json one = nlohmann::json::parse(text, nullptr, false);
+  if (one.is_array() && !one.empty()) one = nlohmann::json(one[0]);
+  if (!one.is_object()) return std::nullopt;
+  auto number = [&](const char* key) -> std::optional<double> {
+    bool has = one.contains(key) && one[key].is_number();
+    return has ? std::optional(one[key].get<double>()) : std::nullopt;
+  };
+  BenchRow row;
+  row.kernel = one.value("kernel", std::string());
+  row.sizes = one.value("sizes", std::string());
+  row.device = one.value("device", std::string());
+  row.threads = one.value("threads", 0);
+  row.median = number("median").value_or(0);
+  row.spread = number("spread").value_or(0);
+  row.by_device = number("by_device");
+  row.trials = one.value("trials", 0);
+  row.bytes = number("bytes").value_or(0);
+  row.operations = number("operations");
+  row.ceiling = number("ceiling");
+  row.peak = number("peak").value_or(0);
+  row.bandwidth = number("bandwidth").value_or(0);
+  row.against = number("against");
+  row.against_spread = number("against_spread");
+  row.remark = one.value("remark", std::string());
+  return row;
 }
 
 }  // namespace kdl::tools

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kdl::tools {
@@ -43,8 +44,14 @@ std::string BenchLine(const BenchRow& row, const BenchColumns& columns);
 /// Returns a line with the row's remark if the row is below 40 % of its ceiling, otherwise an empty string.
 std::string BenchRemarkLine(const BenchRow& row);
 
+/// The columns of a row that contain its time and rates, and their head.
+std::string BenchTimesHead();
+std::string BenchTimes(const BenchRow& row);
+
 /// Returns a JSON array of objects, whose keys are the members of BenchRow.
 std::string BenchJson(const std::vector<BenchRow>& rows);
+/// Parses what BenchJson returns, or one of its objects. Returns the first row, or nothing for another text.
+std::optional<BenchRow> ParseBenchRow(std::string_view text);
 
 /// Returns a roofline plot as SVG. It shows operations per second against operations per byte for
 /// each row, and the limits of the machine.

@@ -12,14 +12,23 @@
 #include "driver/compile/wanted_targets.h"
 #include "driver/diagnostics.h"
 #include "driver/run/contracts.h"
+#include "driver/run/launch_contract.h"
+#include "driver/run/npy.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
 #include "ir/eval/eval.h"
 #include "support/contains.h"
+#include "support/io.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
 
 namespace kdl::tools {
+
+namespace {
+
+constexpr uint8_t kUnwritten = 0xAB;
+
+}  // namespace
 
 PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& families,
                            std::string kernel, std::string spec)
@@ -41,22 +50,37 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
   if (!context_) return;
   place_.emplace(driver::RunPlace{context_.get(), *compilation_.module, compilation_.devices[0],
                                   session_.sources, nullptr});
-  placed_.emplace(*place_, *program_, driver::RunMemory{});
+  if (is_program_) before_ = *bound_;
+  // Elements that the first run does not write are then noticed by those who read its outputs.
+  driver::RunMemory memory;
+  if (!options_.out.empty()) memory.poison = kUnwritten;
+  placed_.emplace(*place_, *program_, memory);
   Status placed = placed_->Place(*bound_);
+  if (placed.ok() && is_program_)
+    placed_->executor().SetObserver([this](const auto& request) { Observe(request); });
   if (placed.ok()) placed = placed_->RunProgram();
+  if (placed.ok()) placed_->executor().SetObserver(nullptr);
+  if (placed.ok() && !options_.out.empty()) placed = WriteOutputs();
+  if (placed.ok()) placed = Restore();
   if (placed.ok()) placed = ReadFacts();
   if (!placed.ok()) {
     driver::ReportFailure(placed.failure(), session_.sources, session_.diagnostics);
     placed_.reset();
     return;
   }
-  Count();
+  CountBytes();
+  if (is_program_) {
+    CountLaunches();
+  } else {
+    Count();
+  }
 }
 
 /// Replaces the programs of the module with one that launches the kernel, and binds the kernel's
 /// arguments.
 bool PlacedKernel::Prepare(driver::Compilation& made,
                            const std::vector<driver::ArgumentSpec>& arguments) {
+  if (!options_.program.empty()) return PrepareProgram(made, arguments);
   driver::Options named = options_;
   named.kernel = kernel_;
   std::vector<ir::Function*> kernels =
@@ -78,6 +102,69 @@ bool PlacedKernel::Prepare(driver::Compilation& made,
                                              session_.diagnostics));
 }
 
+bool PlacedKernel::PrepareProgram(driver::Compilation& made,
+                                  const std::vector<driver::ArgumentSpec>& arguments) {
+  ir::Function* program = driver::SelectFunction(*made.module, options_.files[0], arguments,
+                                                 options_, session_.diagnostics);
+  if (!program) return false;
+  if (options_.core_num) driver::SetCoreNum(*made.module, *program, *options_.core_num);
+  driver::KeepOnly(*made.module, {program});
+  program_ = program;
+  is_program_ = true;
+  bound_ = driver::BindProgram(*made.module, *program, arguments, options_, session_.diagnostics);
+  return bound_.has_value();
+}
+
+Status PlacedKernel::WriteOutputs() {
+  driver::BoundProgram after = *bound_;
+  if (Status back = placed_->TakeBack(after); !back.ok()) return back;
+  for (const driver::BoundArgument& argument : after.arguments) {
+    if (argument.out_path.empty()) continue;
+    Status written = WriteFileWhole(argument.out_path, driver::FormatNpy(argument.tensor));
+    if (!written.ok()) return written;
+  }
+  return {};
+}
+
+/// Records a launch of the program.
+void PlacedKernel::Observe(const interp::LaunchRequest& request) {
+  const ir::Function* kernel = compilation_.module->FindFunction(request.kernel);
+  std::vector<driver::HostTensor> shapes = placed_->executor().ShapesOf(request);
+  for (size_t i = 0; kernel && i < shapes.size(); ++i) {
+    if (!request.arguments[i].tensor.valid()) continue;
+    auto bytes =
+        static_cast<double>(driver::ElementCount(shapes[i].scalar, shapes[i].shape).value_or(0) *
+                            Bytes(shapes[i].scalar));
+    moved_ += kernel->params[i].direction == ir::Direction::InOut ? 2 * bytes : bytes;
+  }
+  auto sizes =
+      kernel ? driver::SizesAtLaunch(*kernel, shapes, request.constants.text()) : std::nullopt;
+  ++launches_[{request.kernel, sizes.value_or(std::map<Name, int64_t>())}];
+}
+
+/// Adds up the work of the program's launches.
+void PlacedKernel::CountLaunches() {
+  for (const driver::TargetCode& target : compilation_.code.targets) {
+    std::optional<Operations> all = Operations();
+    for (const auto& [launch, count] : launches_) {
+      const auto& [name, sizes] = launch;
+      const ir::Function* tiled = On(target, name);
+      auto size_of = [&](Name wanted) -> std::optional<int64_t> {
+        for (const auto& [size, value] : sizes) {
+          if (size.text() == wanted.text()) return value;
+        }
+        return std::nullopt;
+      };
+      auto one = tiled ? CountWork(*target.tiled, *tiled, size_of) : std::nullopt;
+      if (!one) all.reset();
+      if (!all) break;
+      for (const auto& [scalar, number] : *one)
+        (*all)[scalar] += number * static_cast<double>(count);
+    }
+    if (all) work_ = all;
+  }
+}
+
 /// Reads the facts of the device. Only one device is in use.
 Status PlacedKernel::ReadFacts() {
   for (const auto& [name, spec] : compilation_.devices[0]) {
@@ -96,7 +183,7 @@ std::optional<int64_t> PlacedKernel::NanosecondsInKernels() const {
   return time == counts.end() ? std::nullopt : std::optional(time->value);
 }
 
-void PlacedKernel::Count() {
+void PlacedKernel::CountBytes() {
   for (const driver::BoundArgument& argument : bound_->arguments) {
     if (!argument.is_tensor) continue;
     auto bytes = static_cast<double>(argument.tensor.bytes.size());
@@ -105,6 +192,10 @@ void PlacedKernel::Count() {
                                                                : bytes_.changed;
     moved += bytes;
   }
+  if (!is_program_) moved_ = bytes_.all();
+}
+
+void PlacedKernel::Count() {
   auto size_of = [&](Name name) -> std::optional<int64_t> {
     for (size_t i = 0; i < bound_->dims.size(); ++i) {
       if (program_->dims[i].text() == name.text()) return bound_->dims[i];
@@ -121,10 +212,10 @@ void PlacedKernel::Count() {
   }
 }
 
-const ir::Function* PlacedKernel::On(const driver::TargetCode& level) const {
+const ir::Function* PlacedKernel::On(const driver::TargetCode& level, Name kernel) {
   if (!level.tiled) return nullptr;
   auto tiled = std::ranges::find_if(level.tiled->functions(), [&](const ir::Function* one) {
-    return one->kind == ir::FunctionKind::Kernel && one->name.text() == instance_.text();
+    return one->kind == ir::FunctionKind::Kernel && one->name.text() == kernel.text();
   });
   return tiled == level.tiled->functions().end() ? nullptr : *tiled;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/compile/compile.h"
@@ -16,12 +17,13 @@
 
 namespace kdl::tools {
 
-/// A kernel on a device, with its arguments in the device's memory, so that it can be launched many
+/// A kernel or a program on a device, with its arguments in the device's memory, so that it can run many
 /// times. Errors are reported to the session's diagnostics.
 class PlacedKernel {
  public:
   /// Compiles the file that the options name for the device of `spec`. `kernel` is the name of an
-  /// instance, such as `matmul.f32`.
+  /// instance, such as `matmul.f32`. If the options name a program, that is what runs. Writes the outputs
+  /// of the first run to the files of --out.
   PlacedKernel(driver::Options options, const targets::Registry& families, std::string kernel,
                std::string spec);
   PlacedKernel(const PlacedKernel&) = delete;
@@ -31,8 +33,12 @@ class PlacedKernel {
   const driver::Session& session() const { return session_; }
   driver::Session& session() { return session_; }
 
-  /// Launches the kernel once on the calling thread and waits until it has finished.
-  Status Launch() { return placed_->Relaunch(); }
+  /// Launches the kernel once on the calling thread, or runs the program, and waits until it has finished.
+  Status Launch() { return is_program_ ? placed_->RunProgram() : placed_->Relaunch(); }
+  /// Whether a run changes arguments on which the next one depends, so that Restore is needed before it.
+  bool ChangesArguments() const { return is_program_ && bytes_.changed > 0; }
+  /// Gives the arguments of a program their first values, and frees what earlier runs have left.
+  Status Restore() { return is_program_ ? placed_->Restore(*before_) : Status(); }
 
   /// Returns text such as `M=512 N=512`.
   std::string SizesText() const;
@@ -42,12 +48,14 @@ class PlacedKernel {
   std::optional<int64_t> NanosecondsInKernels() const;
   /// Returns the numbers of bytes in the kernel's tensors, by how the kernel accesses them.
   const measure::Traffic& bytes() const { return bytes_; }
+  /// Returns the number of bytes in the tensors of all launches. For a kernel, this is bytes().all().
+  double moved() const { return moved_; }
   const std::optional<Operations>& work() const { return work_; }
   /// Returns the code that runs: the code for the best level of the processor, after the kernel's
   /// tile sizes are chosen. Returns null if no level is known.
   const driver::TargetCode* level() const;
   /// Returns the kernel in the code of the given level.
-  const ir::Function* On(const driver::TargetCode& level) const;
+  const ir::Function* On(const driver::TargetCode& level) const { return On(level, instance_); }
   /// Returns the costliest remark about the code that runs, such as `9:14: 'x[i]' is … [R1001]`. Returns an
   /// empty string if there is none.
   std::string WorstRemark() const;
@@ -59,8 +67,15 @@ class PlacedKernel {
  private:
   void Make(const std::vector<driver::ArgumentSpec>& arguments);
   bool Prepare(driver::Compilation& made, const std::vector<driver::ArgumentSpec>& arguments);
+  bool PrepareProgram(driver::Compilation& made,
+                      const std::vector<driver::ArgumentSpec>& arguments);
   Status ReadFacts();
+  Status WriteOutputs();
+  void CountBytes();
   void Count();
+  void CountLaunches();
+  void Observe(const interp::LaunchRequest& request);
+  static const ir::Function* On(const driver::TargetCode& level, Name kernel);
 
   driver::Options options_;
   std::string kernel_;
@@ -70,12 +85,18 @@ class PlacedKernel {
   driver::Compilation compilation_;
   driver::Context context_;
   std::optional<driver::RunPlace> place_;
-  const ir::Function* program_ = nullptr;  ///< the program that launches the kernel once
+  const ir::Function* program_ = nullptr;  ///< the program, or one that launches the kernel once
+  bool is_program_ = false;
+  std::optional<driver::BoundProgram>
+      before_;  ///< of a program, its arguments before the first run
+  /// The number of launches of a program, by kernel and sizes.
+  std::map<std::pair<Name, std::map<Name, int64_t>>, int64_t> launches_;
   std::optional<driver::BoundProgram> bound_;
   std::optional<driver::PlacedProgram> placed_;
   kdl_device* device_ = nullptr;
   kdl_device_facts facts_{};
   measure::Traffic bytes_;
+  double moved_ = 0;
   std::optional<Operations> work_;
 };
 

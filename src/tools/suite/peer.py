@@ -1,0 +1,245 @@
+"""Runs the Python side of a problem of a suite, for `kernelc bench --suite` and `kernelc test --suite`.
+
+    python3 - FOLDER inputs         # draws the arguments and computes the results to compare with
+    python3 - FOLDER time BASELINE  # measures a baseline on these arguments
+
+FOLDER contains request.json. Writes answer.json, and arrays as .npy files, to FOLDER.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import pathlib
+import sys
+import time
+
+import numpy
+
+TRIAL = 2e-3  # minimum seconds of a trial
+WIDER = {"float16": numpy.float64, "float32": numpy.float64, "float64": numpy.longdouble}
+TYPES = {"bool": numpy.bool_, **{f"{kind[0]}{bits}": numpy.dtype(f"{kind}{bits}")
+                                 for kind, widths in {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}.items()
+                                 for bits in widths}}
+
+
+class Distributions:
+    """The functions that an argument may name, such as `uniform(0, 1)`."""
+
+    def __init__(self, rng, shape, dtype):
+        self.rng, self.shape, self.dtype = rng, shape, dtype
+
+    def uniform(self, low=-1.0, high=1.0):
+        return self.rng.uniform(low, high, self.shape)
+
+    def normal(self, mean=0.0, deviation=1.0):
+        return self.rng.normal(mean, deviation, self.shape)
+
+    def integers(self, low, high):
+        """Whole numbers from `low` to `high - 1`."""
+        return self.rng.integers(low, high, self.shape)
+
+    def permutation(self):
+        return self.rng.permutation(int(numpy.prod(self.shape))).reshape(self.shape)
+
+    def constant(self, value):
+        return numpy.full(self.shape, value)
+
+    def iota(self, step=1):
+        return numpy.arange(int(numpy.prod(self.shape))).reshape(self.shape) * step
+
+    def names(self):
+        return {name: getattr(self, name) for name in ("uniform", "normal", "integers", "permutation", "constant", "iota")}
+
+
+def load(path):
+    sys.path.insert(0, str(pathlib.Path(path).parent))
+    spec = importlib.util.spec_from_file_location("peers_of_suite", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Problem:
+    def __init__(self, folder):
+        self.folder = folder
+        self.request = json.loads((folder / "request.json").read_text())
+        self.sizes = self.request["sizes"]
+        self.arguments = self.request["arguments"]
+        self.module = load(self.request["peers"])
+
+    def function(self, suffix=""):
+        return getattr(self.module, self.request["peer"] + suffix, None)
+
+    def shape(self, argument):
+        return tuple(int(eval(size, {"__builtins__": {}}, self.sizes)) for size in argument["shape"])
+
+    def draw(self):
+        """Returns the arguments before the run, in their own types, without the outputs."""
+        rng = numpy.random.default_rng(self.request["seed"])
+        drawn = {}
+        if self.request["draw"]:
+            drawn = self.module.__dict__[self.request["draw"]](rng, **self.sizes)
+        values = {}
+        for argument in self.arguments:
+            name, dtype = argument["name"], TYPES[argument["type"]]
+            if argument["direction"] == "out":
+                continue
+            shape = self.shape(argument)
+            known = Distributions(rng, shape, dtype).names()
+            value = drawn.get(name)
+            if value is None:
+                value = eval(argument["fill"] or "uniform()", {"__builtins__": {}, **known, "pi": numpy.pi}, self.sizes)
+            values[name] = numpy.ascontiguousarray(value, dtype) if argument["tensor"] else numpy.dtype(dtype).type(value)
+            if argument["tensor"] and values[name].shape != shape:
+                sys.exit(f"'{name}' has the shape {values[name].shape}, not {shape}")
+        return values
+
+    def outputs(self):
+        return [argument for argument in self.arguments if argument["direction"] != "in"]
+
+    def call(self, function, values, wide=False):
+        """Returns a call of the function and what it returns, as a list of the outputs."""
+        given = {}
+        for name in inspect.signature(function).parameters:
+            out = next((a for a in self.outputs() if a["name"] == name and a["direction"] == "out"), None)
+            if out:
+                dtype = numpy.dtype(TYPES[out["type"]])
+                given[name] = numpy.zeros(self.shape(out), WIDER.get(dtype.name, dtype) if wide else dtype)
+            elif name in values:
+                given[name] = values[name].copy()
+            else:
+                given[name] = self.sizes[name]
+        positions = list(given.values())
+        returned = function(*positions)
+        if returned is None:
+            returned = [given[argument["name"]] for argument in self.outputs()]
+        return list(returned) if isinstance(returned, (tuple, list)) else [returned]
+
+
+def widened(values):
+    """Returns the arguments with wider floats."""
+    wide = {}
+    for name, value in values.items():
+        wider = WIDER.get(value.dtype.name, value.dtype)
+        wide[name] = value.astype(wider) if value.ndim > 0 else numpy.dtype(wider).type(value)
+    return wide
+
+
+def perturbed(values, rng):
+    """Returns the widened arguments, changed by up to the distance of neighbouring numbers of their own types."""
+    changed = widened(values)
+    for name, value in values.items():
+        if value.dtype.name in WIDER and value.ndim > 0:
+            wider = changed[name].dtype
+            noise = (rng.uniform(-1, 1, value.shape) * numpy.finfo(value.dtype).eps).astype(wider)
+            changed[name] = changed[name] * (1 + noise)
+    return changed
+
+
+def inputs(problem):
+    values = problem.draw()
+    for name, value in values.items():
+        if value.ndim > 0:
+            numpy.save(problem.folder / f"{name}.npy", value)
+    begin = time.monotonic()
+    variants = {"wide": problem.call(problem.function(), widened(values), wide=True)}
+    rng = numpy.random.default_rng(problem.request["seed"] + 1)
+    variants["perturbed"] = problem.call(problem.function(), perturbed(values, rng), wide=True)
+    variants["same"] = problem.call(problem.function(), values)
+    for variant, results in variants.items():
+        for argument, result in zip(problem.outputs(), results, strict=True):
+            dtype = numpy.dtype(TYPES[argument["type"]])
+            array = numpy.asarray(result)
+            shape = problem.shape(argument)
+            if array.shape != shape:
+                sys.exit(f"the peer's '{argument['name']}' has the shape {array.shape}, not {shape}")
+            array = array.astype(numpy.float64 if dtype.kind == "f" else dtype)
+            numpy.save(problem.folder / f"{argument['name']}.{variant}.npy", numpy.ascontiguousarray(array))
+    scalars = {name: repr(value.item()).lower() for name, value in values.items() if value.ndim == 0}
+    return {"scalars": scalars, "seconds": time.monotonic() - begin}
+
+
+def numba_call(problem):
+    import numba
+
+    own = problem.function("_numba")
+    return own or numba.njit(parallel=True)(problem.function()), numba.__version__
+
+
+def torch_call(problem):
+    import torch
+
+    function = problem.function("_torch")
+    torch.set_num_threads(problem.request["threads"])
+    return function and (lambda *given: function(*(torch.from_numpy(v) if isinstance(v, numpy.ndarray) else v for v in given))), torch.__version__
+
+
+def numpy_call(problem):
+    return problem.function("_numpy") or problem.function(), numpy.__version__
+
+
+BASELINES = {"numpy": numpy_call, "numba": numba_call, "torch": torch_call}
+
+
+def timed(problem, baseline):
+    if baseline not in BASELINES:
+        return {"note": f"unknown baseline; known are {', '.join(BASELINES)}"}
+    try:
+        function, version = BASELINES[baseline](problem)
+    except ImportError as missing:
+        return {"note": str(missing)}
+    if not function:
+        return {"note": f"the peers have no function for {baseline}"}
+    values = {}
+    for argument in problem.arguments:
+        if argument["direction"] != "out" and argument["tensor"]:
+            values[argument["name"]] = numpy.load(problem.folder / f"{argument['name']}.npy")
+    scalars = problem.draw() if problem.request["scalars"] else {}
+    values |= {name: value for name, value in scalars.items() if value.ndim == 0}
+    names = list(inspect.signature(problem.function()).parameters)
+    outs = {a["name"]: a for a in problem.outputs() if a["direction"] == "out"}
+    changed = {a["name"] for a in problem.outputs() if a["direction"] == "inout"}
+
+    def given():
+        positions = []
+        for name in names:
+            if name in outs:
+                positions.append(numpy.zeros(problem.shape(outs[name]), TYPES[outs[name]["type"]]))
+            else:
+                value = values[name] if name in values else problem.sizes[name]
+                positions.append(value.copy() if name in changed else value)
+        return positions
+
+    function(*given())  # warms caches, and compiles
+    # As in `kernelc bench`: on one thread, processor time counts, without the time of other programs.
+    clock = time.process_time if problem.request["threads"] == 1 else time.perf_counter
+    series, end = [], time.monotonic() + problem.request["seconds"]
+    arguments = given()
+    runs = 1
+    while len(series) < 3 or (len(series) < problem.request["trials"] and time.monotonic() < end):
+        if changed:
+            arguments = given()
+        begin = clock()
+        for _ in range(runs):
+            function(*arguments)
+        took = clock() - begin
+        if took < TRIAL and not changed:
+            runs *= 2
+            continue
+        series.append(took / runs)
+    quarter = numpy.percentile(series, [25, 50, 75])
+    return {"version": version, "seconds": quarter[1], "spread": (quarter[2] - quarter[0]) / quarter[1]}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    problem = Problem(folder)
+    with numpy.errstate(all="ignore"):
+        answer = inputs(problem) if sys.argv[2] == "inputs" else timed(problem, sys.argv[3])
+    (folder / "answer.json").write_text(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()
