@@ -1,0 +1,91 @@
+"""The peers of waves.kdl."""
+
+import numpy as np
+
+
+def adi(u, steps):
+    n = len(u)
+    mul = u.dtype.type(n * n) / u.dtype.type(steps)
+    v, p, q = np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
+
+    def sweep(x, y, a, b, d):
+        """The right sides are along the first dimension of x, and the unknowns along that of y."""
+        y[0, 1:-1], p[0, 1:-1], q[0, 1:-1] = 1, 0, 1
+        for j in range(1, n - 1):
+            f = a * p[j - 1, 1:-1] + b
+            p[j, 1:-1] = -a / f
+            q[j, 1:-1] = (-d * x[:-2, j] + (1 + 2 * d) * x[1:-1, j] - d * x[2:, j] - a * q[j - 1, 1:-1]) / f
+        y[-1, 1:-1] = 1
+        for j in range(n - 2, 0, -1):
+            y[j, 1:-1] = p[j, 1:-1] * y[j + 1, 1:-1] + q[j, 1:-1]
+
+    for step in range(steps):
+        sweep(u.T, v, -mul, 1 + mul, -mul / 2)
+        sweep(v, u.T, -mul / 2, 1 + mul, -mul)
+    return u
+
+
+def vadv(u, stage, w, pos, tens, dt):
+    last = u.shape[2] - 1
+    c, d = np.zeros_like(u), np.zeros_like(u)
+    half = (w[1:] + w[:-1]) / 8
+    for k in range(last + 1):
+        change, a, above = 0, 0, 0
+        if k > 0:
+            a = -half[:, :, k]
+            change = change - a * (stage[:, :, k - 1] - stage[:, :, k])
+        if k < last:
+            above = half[:, :, k + 1]
+            change = change - above * (stage[:, :, k + 1] - stage[:, :, k])
+        d[:, :, k] = dt * pos[:, :, k] + tens[:, :, k] + u[:, :, k] + change
+        f = dt - a - above
+        if k > 0:
+            f = f - c[:, :, k - 1] * a
+            d[:, :, k] -= d[:, :, k - 1] * a
+        c[:, :, k] = above / f
+        d[:, :, k] /= f
+    for k in range(last - 1, -1, -1):
+        d[:, :, k] -= c[:, :, k] * d[:, :, k + 1]
+    return dt * (d - pos)
+
+
+def cavity_flow(u, v, p, steps, turns, rho, nu, dt, dx, dy):
+    b = np.zeros_like(u)
+
+    def step(w, un, vn, slope):
+        m = w[1:-1, 1:-1]
+        return (m - un[1:-1, 1:-1] * dt / dx * (m - w[1:-1, :-2]) - vn[1:-1, 1:-1] * dt / dy * (m - w[:-2, 1:-1])
+                - dt / (2 * rho) * slope
+                + nu * (dt / dx ** 2 * (w[1:-1, 2:] - 2 * m + w[1:-1, :-2]) + dt / dy ** 2 * (w[2:, 1:-1] - 2 * m + w[:-2, 1:-1])))
+
+    for t in range(steps):
+        un, vn = u.copy(), v.copy()
+        ux, uy = (u[1:-1, 2:] - u[1:-1, :-2]) / (2 * dx), (u[2:, 1:-1] - u[:-2, 1:-1]) / (2 * dy)
+        vx, vy = (v[1:-1, 2:] - v[1:-1, :-2]) / (2 * dx), (v[2:, 1:-1] - v[:-2, 1:-1]) / (2 * dy)
+        b[1:-1, 1:-1] = rho * ((ux + vy) / dt - ux * ux - 2 * uy * vx - vy * vy)
+        for s in range(turns):
+            q = p.copy()
+            p[1:-1, 1:-1] = ((q[1:-1, 2:] + q[1:-1, :-2]) * dy ** 2 + (q[2:, 1:-1] + q[:-2, 1:-1]) * dx ** 2
+                             - dx ** 2 * dy ** 2 * b[1:-1, 1:-1]) / (2 * (dx ** 2 + dy ** 2))
+            p[:, -1] = p[:, -2]
+            p[0] = p[1]
+            p[:, 0] = p[:, 1]
+            p[-1] = 0
+        u[1:-1, 1:-1] = step(un, un, vn, (p[1:-1, 2:] - p[1:-1, :-2]) / dx)
+        v[1:-1, 1:-1] = step(vn, un, vn, (p[2:, 1:-1] - p[:-2, 1:-1]) / dy)
+        for side in (u[0], u[:, 0], u[:, -1], v[0], v[-1], v[:, 0], v[:, -1]):
+            side[...] = 0
+        u[-1] = 1
+    return u, v, p
+
+
+def scatter(neighbour, dh, g, d, s):
+    dh, g, d = (x[..., 0] + 1j * x[..., 1] for x in (dh, g, d))
+    total = s[..., 0] + 1j * s[..., 1]
+    for e in range(g.shape[1]):
+        for w in range(min(d.shape[1], e + 1)):
+            at = g[:, e - w][:, neighbour]
+            left = np.einsum("kabmt,abitn->kabimn", at, dh)
+            right = np.einsum("abjmn,qabij->abimn", dh, d[:, w])
+            total[:, e] += np.einsum("kabimt,abitn->kamn", left, right)
+    return np.stack([total.real, total.imag], axis=-1)
