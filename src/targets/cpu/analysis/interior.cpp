@@ -384,11 +384,10 @@ class InteriorFinder {
 };
 
 /// Whether the points of the loop may run in any order. They may not if an op traps, because the first trap
-/// must stay the same, or if several points may update the same element.
+/// must stay the same, or if several points may update the same element. Reductions keep their order by themselves.
 bool MayReorder(const Op* elementwise) {
   for (const Op* op : *elementwise->region()) {
-    if (MayTrap(op) || op->kind() == OpKind::Update || op->kind() == OpKind::ReduceInLoop)
-      return false;
+    if (MayTrap(op) || op->kind() == OpKind::Update) return false;
   }
   return true;
 }

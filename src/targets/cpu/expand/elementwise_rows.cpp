@@ -76,6 +76,12 @@ void ElementwiseRows::ExpandRows() {
   });
 }
 
+void ElementwiseRows::ExpandFolds(ElementwiseLoopBody& inner, RowInterior& interior) {
+  inner_ = &inner;
+  interior_ = &interior;
+  RunFolds();
+}
+
 void ElementwiseRows::BeginRow() {
   for (size_t i = 0; i + 1 < body_.axes().size(); ++i) body_.MapPoint(i);
   body_.Expand({}, [&](const Op* op) { return body_.last().IsInvariant(op); });
@@ -226,6 +232,7 @@ void ElementwiseRows::RunFolds() {
     RunChunk(chunk, [&] { terms = Terms(); });
     return terms;
   };
+  if (inner_) RunInside(walk);
   walk.kept.resize(walk.kept.size() - made[0].folded.size());
   if (walk.kept.empty()) {
     Values folded = ReduceInLoopLanes(e_, walk);
@@ -234,8 +241,86 @@ void ElementwiseRows::RunFolds() {
     return;
   }
   for (const Value* result : FoldResults()) walk.tile_buffers.push_back(TileBufferOf(e_, result));
-  walk.together = ComeFromMemory();
+  if (!inner_) walk.together = ComeFromMemory();
   FoldAllInLanes(e_, walk);
+}
+
+void ElementwiseRows::RunInside(LaneWalk& walk) {
+  walk.row = [&] {
+    BeginRow();
+    inner_->position() = body_.position();
+    ElementwiseRows(*inner_).BeginRow();
+    inside_ = InsideOfRow();
+  };
+  walk.inside = [&] { return inside_; };
+  walk.set_inside = [&](bool is_inside) { is_inside_ = is_inside; };
+  walk.set_faster = [&](bool faster) {
+    body_.CompareNumbers(faster);
+    inner_->CompareNumbers(faster);
+  };
+  bool has_slow_masks = HasSlowMasks(body_.elementwise(), e_.facts);
+  auto anywhere = walk.terms;
+  walk.terms = [&, anywhere, has_slow_masks](const Chunk& chunk, int64_t before) {
+    if (is_inside_) return TermsInside(chunk, before);
+    if (!has_slow_masks || chunk.mask) return anywhere(chunk, before);
+    return TermsOfBorder(chunk, before, anywhere);
+  };
+}
+
+Window ElementwiseRows::InsideOfRow() {
+  Value* zero = e_.b.I64(0);
+  Value* size = e_.Facts(body_.folds()[0].op, axis_).size;
+  auto [lo, hi, exists] = interior_->PartOf({zero, size, size}, e_.b.Bool(true));
+  lo = e_.b.Select(exists, lo, zero);
+  hi = e_.b.Select(exists, hi, zero);
+  return {lo, hi, e_.b.Sub(hi, lo)};
+}
+
+std::vector<Values> ElementwiseRows::TermsOfBorder(const Chunk& chunk, int64_t before,
+                                                   const ChunkTerms& anywhere) {
+  std::vector<ir::Type> types;
+  for (const Accumulation& fold : body_.folds()) {
+    for (const Value* operand : fold.operands)
+      types.push_back(e_.VectorType(operand->type()->scalar, chunk.lanes));
+  }
+  auto flat = [&](const std::vector<Values>& terms) {
+    Values all;
+    for (const Values& of_fold : terms) {
+      for (Value* term : of_fold) all.push_back(e_.b.Splat(term, chunk.lanes));
+    }
+    return all;
+  };
+  Value* position = body_.position().at(axis_);
+  Value* end = e_.b.Add(position, e_.b.I64(chunk.lanes));
+  Value* is_inside = e_.b.And(e_.b.Ge(position, inside_.lo), e_.b.Le(end, inside_.hi));
+  Values chosen = MakeIf(
+      e_.b, is_inside, types, [&] { return flat(TermsInside(chunk, before)); },
+      [&] { return flat(anywhere(chunk, before)); });
+  std::vector<Values> terms;
+  auto next = chosen.begin();
+  for (const Accumulation& fold : body_.folds()) {
+    auto after = next + static_cast<std::ptrdiff_t>(fold.operands.size());
+    terms.emplace_back(next, after);
+    next = after;
+  }
+  return terms;
+}
+
+std::vector<Values> ElementwiseRows::TermsInside(const Chunk& chunk, int64_t before) {
+  std::vector<Values> terms;
+  inner_->position() = body_.position();
+  inner_->ComeTo(before);
+  inner_->Locally([&] {
+    inner_->MapPoint(inner_->axes().size() - 1);
+    inner_->Expand(chunk, [&](const Op* op) { return !inner_->last().IsInvariant(op); });
+    for (const Op* op : *inner_->elementwise()->region()) {
+      if (op->kind() != OpKind::ReduceInLoop) continue;
+      terms.emplace_back();
+      for (Value* term : op->Segment(ir::ReduceInLoopOp::at_terms))
+        terms.back().push_back(inner_->Term(term));
+    }
+  });
+  return terms;
 }
 
 bool ElementwiseRows::IsSimple() const {

@@ -5,6 +5,7 @@
 
 #include "targets/cpu/expand/elementwise_body.h"
 #include "targets/cpu/expand/lane_folds.h"
+#include "targets/cpu/expand/row_interior.h"
 
 namespace kdl::cpu {
 
@@ -18,6 +19,8 @@ class ElementwiseRows {
   /// Makes rows of which there are only a few, so that their code should be short, in vectors of `lanes` lanes.
   static ElementwiseRows ForFewRows(ElementwiseLoopBody& body, int64_t lanes);
   void ExpandRows();
+  /// The same for a loop with reductions. `inner` has a simpler body, for the part of each row that `interior` finds.
+  void ExpandFolds(ElementwiseLoopBody& inner, RowInterior& interior);
   /// Expands the ops whose results are the same for a whole row.
   void BeginRow();
   /// Emits the chunks of a row, or of a part of it.
@@ -65,6 +68,10 @@ class ElementwiseRows {
   std::function<void(const Chunk&)> Body();
   /// Emits loops that also carry the accumulators of the reductions.
   void RunFolds();
+  /// Lets the reductions use the simpler body inside of the row's interior.
+  void RunInside(LaneWalk& walk);
+  /// Returns the interior of the current row, which is empty at its start if there is none.
+  Window InsideOfRow();
   /// Whether the body only loads and computes, with few ops.
   bool IsSimple() const;
   /// Whether rows may be reduced a second time.
@@ -78,6 +85,11 @@ class ElementwiseRows {
   std::vector<const Value*> FoldResults() const;
   /// Returns the terms that each reduction accumulates from the current chunk.
   std::vector<Values> Terms();
+  /// The same, computed by the simpler body.
+  std::vector<Values> TermsInside(const Chunk& chunk, int64_t before);
+  using ChunkTerms = std::function<std::vector<Values>(const Chunk&, int64_t before)>;
+  /// The same near a border, where masks are slow: only vectors that need them use the body that works anywhere.
+  std::vector<Values> TermsOfBorder(const Chunk& chunk, int64_t before, const ChunkTerms& anywhere);
   /// Emits the full chunks between two positions and returns the position where they end. If maxima are watched and one
   /// of them may be wrong, runs the chunks a second time.
   Value* FullChunks(Value* from, Value* to);
@@ -103,6 +115,11 @@ class ElementwiseRows {
   bool is_border_ = false;  ///< whether the code should be short, because it runs for few elements
   int64_t together_;        ///< the number of chunks that an iteration over full chunks processes
   Streaming streaming_;
+  /// The simpler body for the interior of rows that are reduced, and the interior; null if there are none.
+  ElementwiseLoopBody* inner_ = nullptr;
+  RowInterior* interior_ = nullptr;
+  Window inside_ = {};      ///< the interior of the current row
+  bool is_inside_ = false;  ///< whether the simpler body computes the terms
   /// In the row of FullVectors: whether stores bypass the caches; null if they never do.
   ir::Value* streams_ = nullptr;
 };

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "ir/op_kind.h"
@@ -10,6 +9,7 @@
 #include "targets/cpu/expand/joined_rows.h"
 #include "targets/cpu/expand/layouts.h"
 #include "targets/cpu/expand/loop_notes.h"
+#include "targets/cpu/expand/row_interior.h"
 
 // Gives the interior of an elementwise loop rows of its own. There, all accesses are in bounds, conditions on the index
 // are constant, and elements that are a few elements apart are loaded and stored as whole vectors. So its rows run
@@ -17,6 +17,9 @@
 // others, if the body may run twice for an element and masks are fast. Elsewhere both borders of a row run the same code:
 // masked vectors, or element by element if masks are slow. If a row has no interior, the second border is the whole row.
 // It is the only one if there are no neighbors before an element.
+//
+// Reductions keep the order of their terms. They are accumulated in iterations of 64 elements or more, of which those that
+// are in the interior run the simpler body.
 
 namespace kdl::cpu {
 
@@ -50,13 +53,14 @@ class InteriorRows {
         few_lanes_(few && lanes_ >= kManyLanes ? lanes_ / 2 : lanes_),
         interior_(interior),
         exists_(exists),
+        part_(body, interior),
         axis_(body.axes().back()),
         border_rows_(ElementwiseRows::ForBorder(body)),
         inner_rows_(inner),
         masks_borders_(lanes_ > 1 && border_rows_.lanes() == lanes_) {
     if (!interior.is_repeatable && !masks_borders_) inner_rows_.StopStreaming();
     const Value* point = body.elementwise()->region()->params().back();
-    if (IsIndexOfDimension(point))
+    if (part_.IsIndexOfDimension(point))
       margins_ = MarginsOf(interior, point, e_.function.axis(axis_).domain);
     overlaps_ = masks_borders_ && interior.is_repeatable && margins_ &&
                 margins_->left + margins_->right <= lanes_;
@@ -127,7 +131,7 @@ class InteriorRows {
     MakeIf(e_.b, e_.b.And(has_room, e_.b.Lt(from, to)), [&] {
       auto run = [&] { inner_rows_.RunCovering(from, to, last); };
       if (!few_) return run();
-      MakeIf(e_.b, AllHold(e_.b.Bool(true), interior_.row_conditions), run, [&] {
+      MakeIf(e_.b, part_.AllHold(e_.b.Bool(true), interior_.row_conditions), run, [&] {
         ElementwiseRows rows = ElementwiseRows::ForFewRows(*few_, lanes_);
         rows.BeginRow();
         rows.RunCovering(from, to, last);
@@ -158,7 +162,7 @@ class InteriorRows {
     };
     MakeIf(e_.b, e_.b.Gt(vectors.size, e_.b.I64(0)), [&] {
       if (!few_) return run();
-      MakeIf(e_.b, AllHold(e_.b.Bool(true), interior_.row_conditions), run, run_few);
+      MakeIf(e_.b, part_.AllHold(e_.b.Bool(true), interior_.row_conditions), run, run_few);
     });
     border_rows_.RunBorders(row, vectors);
   }
@@ -167,7 +171,7 @@ class InteriorRows {
     if (!few_) return inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable);
     Value* is_long = e_.b.Ge(inside.size, e_.b.I64(lanes_));
     MakeIf(
-        e_.b, AllHold(is_long, interior_.row_conditions), std::vector<ir::Type>(),
+        e_.b, part_.AllHold(is_long, interior_.row_conditions), std::vector<ir::Type>(),
         [&] {
           inner_rows_.RunWithoutMasks(inside, interior_.is_repeatable);
           return Values();
@@ -180,24 +184,11 @@ class InteriorRows {
         });
   }
 
-  /// Returns whether `all` and conditions that are the same for the whole row are true.
-  Value* AllHold(Value* all, const std::vector<PointCondition>& conditions) {
-    Value* lo = nullptr;
-    Value* hi = nullptr;
-    for (const PointCondition& condition : conditions) Narrow(condition, lo, hi, all);
-    return all;
-  }
-
   /// Returns the part of the row that the simpler body computes. If that part is smaller than a vector,
   /// returns an empty part at the start of the row.
   Window InteriorOfRow(const Window& row) {
-    Value* lo = row.lo;
-    Value* hi = row.hi;
-    Value* exists = AllHold(exists_, few_ ? interior_.nonempty : interior_.row_conditions);
-    exists = AllExact(exists, interior_.exact);
-    for (const PointCondition& condition : interior_.conditions) {
-      Narrow(condition, lo, hi, exists);
-    }
+    auto [lo, hi, exists] =
+        part_.PartOf(row, exists_, few_ ? interior_.nonempty : interior_.row_conditions);
     Value* size = e_.b.Sub(hi, lo);
     if (!interior_.is_repeatable && !masks_borders_) size = RoundDown(e_, size, lanes_);
     exists = e_.b.And(exists, e_.b.Ge(size, e_.b.I64(few_lanes_)));
@@ -205,83 +196,6 @@ class InteriorRows {
     size = e_.b.Select(exists, size, e_.b.I64(0));
     return {lo, e_.b.Add(lo, size), size};
   }
-
-  /// Returns whether `all` is true and the sums do not wrap around in this row.
-  Value* AllExact(Value* all, const std::vector<PointCondition>& sums) {
-    for (const PointCondition& sum : sums) all = e_.b.And(all, InRow(sum).is_exact);
-    return all;
-  }
-
-  /// A sum in a row: `factor` times the position plus `rest`.
-  struct RowSum {
-    int64_t factor;
-    Value* rest;
-    Value* is_exact;  ///< whether the terms are so close to 0 that the sum does not wrap around
-  };
-
-  RowSum InRow(const PointCondition& condition) {
-    const Value* point = body_.elementwise()->region()->params().back();
-    RowSum sum{0, e_.b.I64(condition.constant), e_.b.Bool(true)};
-    for (const auto& [size, times] : condition.sizes) {
-      Value* number = e_.b.SizeValue(size);
-      sum.rest = e_.b.Add(sum.rest, Times(number, times));
-      if (size->kind != SizeKind::Symbol || std::abs(times) > kSmallFactor)
-        sum.is_exact = e_.b.And(sum.is_exact, IsSmall(number, times));
-    }
-    for (const auto& [value, times] : condition.terms) {
-      Value* start = e_.blocks.at(body_.elementwise()->operands().back()).start;
-      Value* known = value == point ? start : body_.InRow(const_cast<Value*>(value));
-      known = e_.b.Cast(known, Scalar::I64);
-      sum.rest = e_.b.Add(sum.rest, Times(known, times));
-      if (value == point) sum.factor = times;
-      if (!IsIndexOfDimension(value)) sum.is_exact = e_.b.And(sum.is_exact, IsSmall(known, times));
-    }
-    return sum;
-  }
-
-  /// Whether the value is the index of an axis that covers a dimension, and therefore not negative and below a size.
-  bool IsIndexOfDimension(const Value* value) const {
-    const std::vector<Value*>& params = body_.elementwise()->region()->params();
-    auto at = std::ranges::find(params, value);
-    if (at == params.end()) return false;
-    ir::AxisId axis = body_.axes()[static_cast<size_t>(at - params.begin())];
-    Size domain = e_.function.axis(axis).domain;
-    return domain && (domain->kind == SizeKind::Symbol || domain->kind == SizeKind::Constant);
-  }
-
-  /// Returns whether the value, which a condition multiplies by `factor`, is so close to 0 that the sums of
-  /// conditions do not overflow. Elsewhere, the row has no interior.
-  Value* IsSmall(Value* value, int64_t factor) {
-    int64_t most = kLargestTerm / std::max<int64_t>(std::abs(factor), 1);
-    Value* is_above = e_.b.Ge(value, e_.b.I64(-most));
-    return e_.b.And(is_above, e_.b.Le(value, e_.b.I64(most)));
-  }
-
-  /// Restricts the positions to those at which the condition is true.
-  void Narrow(const PointCondition& condition, Value*& lo, Value*& hi, Value*& exists) {
-    auto [factor, rest, is_exact] = InRow(condition);
-    // A sum without the position wraps like the index that it stands for.
-    exists = e_.b.And(exists, factor == 0 ? e_.b.Ge(rest, e_.b.I64(0)) : is_exact);
-    if (factor > 0) {
-      Value* needed = e_.b.Sub(e_.b.I64(0), FloorDiv(rest, factor));
-      lo = e_.b.Max(lo, needed);
-    } else if (factor < 0) {
-      Value* end = e_.b.Add(FloorDiv(rest, -factor), e_.b.I64(1));
-      hi = e_.b.Min(hi, end);
-    }
-  }
-
-  Value* Times(Value* value, int64_t factor) {
-    return factor == 1 ? value : e_.b.Mul(value, e_.b.I64(factor));
-  }
-  Value* FloorDiv(Value* value, int64_t divisor) {
-    return divisor == 1 ? value : e_.b.Div(value, e_.b.I64(divisor));
-  }
-
-  /// A sum of a few terms up to this limit can be added to positions without overflow.
-  static constexpr int64_t kLargestTerm = int64_t{1} << 58;
-  /// A size is below 2^44 (KDL_LARGEST_SIZE), so its product with a factor up to this limit is below kLargestTerm.
-  static constexpr int64_t kSmallFactor = int64_t{1} << 14;
 
   Expander& e_;
   ElementwiseLoopBody& body_;
@@ -291,6 +205,7 @@ class InteriorRows {
   int64_t few_lanes_;  ///< the same for rows of the body `few_`
   const Interior& interior_;
   Value* exists_;
+  RowInterior part_;
   ir::AxisId axis_;
   ElementwiseRows border_rows_;
   ElementwiseRows inner_rows_;
@@ -329,6 +244,18 @@ bool IsWorthwhile(const ElementwiseLoopBody& body, const Op* loop, const Interio
   int64_t least_lanes = last.MostRepeats() > 1 ? 2 * last.MostRepeats() : 2;
   return last.Vectorizes() && lanes >= least_lanes && HaveLayouts(body) &&
          body.e().Extent(axis) >= least_chunks * lanes;
+}
+
+/// Whether the interior of a loop with reductions should have its own code: its body must need no masks, and rows must
+/// have several iterations.
+bool IsWorthwhileForFolds(const ElementwiseLoopBody& body, const Op* loop,
+                          const Interior& interior) {
+  constexpr int64_t kFewElements = 256;
+  bool is_simpler =
+      !interior.inside.empty() || !interior.clamps.empty() || !interior.comparisons.empty();
+  return is_simpler && !interior.has_steps && body.last().Vectorizes() &&
+         LastAxis(loop, /*by_steps=*/true).Vectorizes() && HaveLayouts(body) &&
+         body.e().Extent(body.axes().back()) >= kFewElements;
 }
 
 /// The old tensors with joined rows, which the body of the interior uses.
@@ -391,8 +318,15 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   if (!interior) return false;
   JoinedTensors joined(e, *interior, body.elementwise());
   Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined());
-  bool expands = IsWorthwhile(body, loop, *interior);
-  if (expands) {
+  bool folds = !body.folds().empty();
+  bool expands =
+      folds ? IsWorthwhileForFolds(body, loop, *interior) : IsWorthwhile(body, loop, *interior);
+  if (expands && folds) {
+    ElementwiseLoopBody inner(e, loop, body);
+    RowInterior part(body, *interior);
+    ElementwiseRows(body).ExpandFolds(inner, part);
+    NoteElementwiseLoop(inner, body.elementwise());
+  } else if (expands) {
     Value* exists = joined.Emit();
     ElementwiseLoopBody inner(e, loop, body);
     ExpandParts(body, inner, *interior, exists);

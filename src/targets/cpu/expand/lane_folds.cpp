@@ -356,13 +356,18 @@ class LaneFolds {
     };
     Values whole = sums;
     Value* from = e_.b.I64(0);
+    auto add = [&](const Stretch& stretch, int64_t step) {
+      return InParts(whole, stretch, step, [&](const Values& before, const Stretch& part) {
+        return added(before, WholeIterations(zeros, part, step));
+      });
+    };
     if (int64_t step = IntegerStep(); step > kLanes && e_.Extent(last_) >= step) {
       Value* end = RoundDown(e_, size, step);
-      whole = added(whole, WholeIterations(zeros, {last_, from, end}, step));
+      whole = add({last_, from, end}, step);
       from = end;
     }
     if (e_.Extent(last_) >= kLanes) {
-      auto rest = [&] { return added(whole, WholeIterations(zeros, {last_, from, full}, kLanes)); };
+      auto rest = [&] { return add({last_, from, full}, kLanes); };
       bool is_all = ConstantOf(from) == 0;
       whole = is_all
                   ? rest()
@@ -424,8 +429,13 @@ class LaneFolds {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
     Value* full = RoundDown(e_, size, LanesPerIteration());
     Values lanes = carried;
-    if (e_.Extent(last_) >= LanesPerIteration())
-      lanes = WholeIterations(carried, {last_, e_.b.I64(0), full}, LanesPerIteration());
+    int64_t step = LanesPerIteration();
+    if (e_.Extent(last_) >= step) {
+      lanes = InParts(carried, {last_, e_.b.I64(0), full}, step,
+                      [&](const Values& before, const Stretch& part) {
+                        return WholeIterations(before, part, step);
+                      });
+    }
     return in_any_order_ ? RestInAnyOrder(lanes, full) : Rest(lanes, full);
   }
 
@@ -433,6 +443,32 @@ class LaneFolds {
   /// brings two lines.
   int64_t IntegerStep() const {
     return std::max(kLanes, 2 * e_.facts.cache_line_bytes / walk_.bytes);
+  }
+
+  /// Accumulates the elements of the stretch in order: those before the interior of the row, those inside, and those
+  /// after it. The parts consist of whole iterations of `step` elements. One loop runs those before and after.
+  Values InParts(const Values& carried, const Stretch& stretch, int64_t step,
+                 const std::function<Values(const Values&, const Stretch&)>& accumulate) {
+    if (!walk_.inside) return accumulate(carried, stretch);
+    Window inside = walk_.inside();
+    Value* zero = e_.b.I64(0);
+    auto in_stretch = [&](Value* position, int64_t up) {
+      Value* after = e_.b.Max(e_.b.Sub(position, stretch.begin), zero);
+      Value* whole = RoundDown(e_, e_.b.Add(after, e_.b.I64(up)), step);
+      return e_.b.Min(e_.b.Add(stretch.begin, whole), stretch.end);
+    };
+    Value* from = in_stretch(inside.lo, step - 1);
+    Value* to = e_.b.Max(in_stretch(inside.hi, 0), from);
+    return MakeLoop(e_.b, {zero, e_.b.I64(2)}, carried, [&](Value* side, const Values& before) {
+      Value* is_first = e_.b.Eq(side, zero);
+      Value* begin = e_.b.Select(is_first, stretch.begin, to);
+      Value* end = e_.b.Select(is_first, from, stretch.end);
+      Values after = accumulate(before, {stretch.axis, begin, end});
+      walk_.set_inside(true);
+      after = accumulate(after, {stretch.axis, end, e_.b.Select(is_first, to, end)});
+      walk_.set_inside(false);
+      return after;
+    });
   }
 
   /// Accumulates the elements of the stretch in iterations of `step` elements, which fill all accumulators.

@@ -25,6 +25,10 @@ struct LaneWalk {
   /// is none; `set_faster` then chooses the way. Both may be empty.
   std::function<ir::Value*()> may_be_faster = {};
   std::function<void(bool)> set_faster = {};
+  /// Returns the part of the row in which the terms may be computed in a simpler way, because no neighbor of an element
+  /// is missing; `set_inside` then chooses the way. Both may be empty. The part is from 0 to 0 if the row has none.
+  std::function<Window()> inside = {};
+  std::function<void(bool)> set_inside = {};
   /// Whether the terms may be computed again, because that takes little time and has no effect.
   bool may_repeat = false;
   /// A bool that says whether several rows are processed together; null if they never are.
