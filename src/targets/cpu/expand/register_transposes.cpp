@@ -128,19 +128,27 @@ class RegisterTransposes {
     TransposedBlock transpose{at_side, at_last, e_.b.Sub(block.side.hi, at_side),
                               e_.b.Sub(block.last.hi, at_last)};
     Value* lanes = e_.b.I64(lanes_);
-    Value* full = e_.b.Ge(transpose.last_points, lanes);
     TransposedBlock whole = transpose;
     if (accesses_.IsNarrow()) {
       whole.last_points = lanes;
       whole.side_points = transpose.side_points = e_.b.I64(accesses_.points());
-    } else {
-      Value* full_side = e_.b.Ge(transpose.side_points, lanes);
-      full = e_.b.And(full_side, full);
     }
     auto run = [&](const TransposedBlock& part, bool masked) {
       body_.Locally([&] { Fill(part, masked); });
     };
+    if (!MayBeFull()) return run(transpose, true);
+    Value* full = e_.b.Ge(transpose.last_points, lanes);
+    if (!accesses_.IsNarrow()) {
+      Value* full_side = e_.b.Ge(transpose.side_points, lanes);
+      full = e_.b.And(full_side, full);
+    }
     MakeIf(e_.b, full, [&] { run(whole, false); }, [&] { run(transpose, true); });
+  }
+
+  /// Whether a block can have enough points for a square without a mask.
+  bool MayBeFull() const {
+    bool has_sides = accesses_.IsNarrow() || e_.Extent(SideAxis()) >= lanes_;
+    return has_sides && e_.Extent(LastAxis()) >= lanes_;
   }
 
   void Fill(const TransposedBlock& transpose, bool masked) {
