@@ -7,6 +7,8 @@ A case is (name, command line, the file's bytes, exit code, text in standard err
 
 import os
 import pathlib
+import platform
+import struct
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,13 @@ def npy(descr="<f4", shape="(3,)", data=b"\0" * 12, fortran="False"):
     return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + data
 
 
+def cut_object():
+    """Returns the start of a shared object for this machine, whose only segment would be 1 MiB long."""
+    machine = {"x86_64": 62, "aarch64": 183, "riscv64": 243}[platform.machine()]
+    header = struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return b"\x7fELF\2\1\1" + b"\0" * 9 + header + struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 4096)
+
+
 CASES = [
     ("empty file", "build f.kdl --emit obj -o out", b"", 0, ""),
     ("a line of 10 MB", "build f.kdl -o out", b"const N = " + b"1 + " * (10 << 18), 1, "[E0"),
@@ -52,6 +61,8 @@ CASES = [
     ("a plugin that is a device file", PLUGIN + "/dev/zero", KERNEL, 1, "cannot load a device from '/dev/zero': it is not a regular file"),
     ("a plugin that is a named pipe", PLUGIN + "./f.kdl", "fifo", 1, "cannot load a device from './f.kdl': it is not a regular file"),
     ("a plugin that is a folder", PLUGIN + "folder.kdl", KERNEL, 1, "cannot load a device from 'folder.kdl': it is not a regular file"),
+    ("a plugin that is cut", PLUGIN + "./f.kdl", cut_object(), 1, "cannot load a device from './f.kdl': it is cut"),
+    ("a plugin that is cut in its header", PLUGIN + "./f.kdl", cut_object()[:100], 1, "cannot load a device from './f.kdl': it is cut"),
     ("an imported folder", "build f.kdl -o out", b"import folder;\n", 1, "f.kdl:1:1: error: there is no file 'folder.kdl'"),
     ("an output folder that is a file", "build f.kdl -o f.kdl", KERNEL, 1, "[E0916]"),
     ("a truncated .npy", RUN, npy()[:-1], 1, "needs 12 bytes of elements, but the file has 11"),
