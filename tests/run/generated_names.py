@@ -181,15 +181,20 @@ def devices(words):
     return text
 
 
+# A header that callers often include, too. Its names cannot be namespaces either.
+OF_CALLERS = '#include <string.h>\n'
+
+
 def globals_of(folder):
     """Returns the names that the global scope already contains, so that they cannot be namespaces."""
-    text = "".join(output_of([*c, "-E", "-P", "-I", ROOT / "include", "names.orch.cpp"], folder) for c in CPP_20)
+    text = "".join(output_of([*c, "-E", "-P", "-include", "string.h", "-I", ROOT / "include", "names.orch.cpp"], folder) for c in CPP_20)
     names = sorted(set(re.findall(r"\b[A-Za-z]\w*", text)) - set(KEYWORDS))
-    (folder / "spaces.cpp").write_text('#include "names.orch.cpp"\n' + "".join(f"namespace {name} {{ }}\n" for name in names))
+    before = OF_CALLERS + '#include "names.orch.cpp"\n'
+    (folder / "spaces.cpp").write_text(before + "".join(f"namespace {name} {{ }}\n" for name in names))
     done = subprocess.run(["clang++-19", "-std=gnu++20", "-ferror-limit=0", "-fsyntax-only", "-w", "-I", ROOT / "include", "spaces.cpp"],
                           cwd=folder, capture_output=True, text=True, timeout=300)
     lines = re.findall(r"^spaces\.cpp:(\d+):\d+: error", done.stderr, re.MULTILINE)
-    return sorted({names[int(line) - 2] for line in lines if int(line) >= 2})
+    return sorted({names[int(line) - 3] for line in lines if int(line) >= 3})
 
 
 def check_modules(what, folder, modules):
@@ -203,7 +208,7 @@ def check_modules(what, folder, modules):
         headers.append(f"{place.name}/{module}")
     for words in C + CPP_17 + CPP_20:
         end = "cpp" if "++" in words[0] else "c"
-        (folder / f"all.{end}").write_text("".join(f'#include "{header}.{"h" if end == "cpp" else "c"}"\n' for header in headers))
+        (folder / f"all.{end}").write_text(OF_CALLERS + "".join(f'#include "{header}.{"h" if end == "cpp" else "c"}"\n' for header in headers))
         done = subprocess.run([*words, *WARNINGS, "-I", str(ROOT / "include"), f"all.{end}"], cwd=folder, capture_output=True, text=True, timeout=300)
         checks.expect(f"{what}: {words}", done.returncode == 0, done.stderr[:1000])
 
