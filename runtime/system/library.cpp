@@ -29,7 +29,7 @@ bool ReadHeader(const std::string& path, Elf64_Ehdr* header) {
 
 // Whether a file ends before its segments do, like a copy that is not complete. The system loads such a file, and then
 // ends the process when it uses what is missing.
-bool IsCut(const std::string& path) {
+bool IsTruncated(const std::string& path) {
   Elf64_Ehdr header = {};
   struct stat facts = {};
   if (path.find('/') == std::string::npos || !ReadHeader(path, &header) ||
@@ -70,7 +70,7 @@ Library LoadDriver(const char* name) {
 }
 
 Library LoadLibrary(const char* name) {
-  if (IsSpecialPath(name) || IsCut(name)) return nullptr;
+  if (IsSpecialPath(name) || IsTruncated(name)) return nullptr;
   StayLoaded();
   return Library(dlopen(name, RTLD_NOW | RTLD_LOCAL), [](void* opened) {
     if (opened != nullptr) dlclose(opened);
@@ -79,7 +79,7 @@ Library LoadLibrary(const char* name) {
 
 std::string WhyNotLoaded(const std::string& name) {
   if (IsSpecialPath(name)) return "it is not a regular file";
-  if (IsCut(name)) return "it is cut: it ends before its segments do";
+  if (IsTruncated(name)) return "it is truncated: it ends before its segments do";
   const char* said = dlerror();
   std::string reason = said == nullptr ? "" : said;
   if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);

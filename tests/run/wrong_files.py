@@ -34,7 +34,7 @@ def npy(descr="<f4", shape="(3,)", data=b"\0" * 12, fortran="False"):
     return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + data
 
 
-def cut_object():
+def truncated_object():
     """Returns the start of a shared object for this machine, whose only segment would be 1 MiB long."""
     machine = {"x86_64": 62, "aarch64": 183, "riscv64": 243}[platform.machine()]
     header = struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
@@ -61,8 +61,8 @@ CASES = [
     ("a plugin that is a device file", PLUGIN + "/dev/zero", KERNEL, 1, "cannot load a device from '/dev/zero': it is not a regular file"),
     ("a plugin that is a named pipe", PLUGIN + "./f.kdl", "fifo", 1, "cannot load a device from './f.kdl': it is not a regular file"),
     ("a plugin that is a folder", PLUGIN + "folder.kdl", KERNEL, 1, "cannot load a device from 'folder.kdl': it is not a regular file"),
-    ("a plugin that is cut", PLUGIN + "./f.kdl", cut_object(), 1, "cannot load a device from './f.kdl': it is cut"),
-    ("a plugin that is cut in its header", PLUGIN + "./f.kdl", cut_object()[:100], 1, "cannot load a device from './f.kdl': it is cut"),
+    ("a truncated plugin", PLUGIN + "./f.kdl", truncated_object(), 1, "cannot load a device from './f.kdl': it is truncated"),
+    ("a plugin that ends in its header", PLUGIN + "./f.kdl", truncated_object()[:100], 1, "cannot load a device from './f.kdl': it is truncated"),
     ("an imported folder", "build f.kdl -o out", b"import folder;\n", 1, "f.kdl:1:1: error: there is no file 'folder.kdl'"),
     ("an output folder that is a file", "build f.kdl -o f.kdl", KERNEL, 1, "[E0916]"),
     ("a truncated .npy", RUN, npy()[:-1], 1, "needs 12 bytes of elements, but the file has 11"),
