@@ -46,6 +46,8 @@ class ElementwiseRows {
   int64_t lanes() const { return lanes_; }
   /// Whether stores may bypass the caches.
   bool may_stream() const { return streaming_.large != nullptr; }
+  /// A bool that says whether they do, because the outputs are large; null if they never do.
+  Value* large() const { return streaming_.large; }
   /// From now on, no store bypasses the caches.
   void StopStreaming() { streaming_ = {}; }
 

@@ -113,11 +113,13 @@ class InteriorRows {
     }
     auto run = [&] {
       Value* first = has_first ? e_.b.Add(row.lo, lanes) : row.lo;
+      Value* needs_first = has_first ? NeedsFirst(row, inside) : nullptr;
+      if (needs_first) first = e_.b.Select(needs_first, first, row.lo);
       RunBetween(inner_rows_.FirstVectorUpTo(first, inside), row, inside, is_long);
       Values borders;
       if (has_first) borders.push_back(row.lo);
       if (has_last) borders.push_back(e_.b.Sub(row.hi, lanes));
-      RunBorders(borders);
+      RunBorders(borders, needs_first);
     };
     MakeIf(e_.b, fits, run, [&] { border_rows_.RunMasked(row); });
   }
@@ -139,16 +141,39 @@ class InteriorRows {
     });
   }
 
-  /// Emits the vectors of the borders. What they compute from the index is the same for all rows, unless a loop runs
-  /// both vectors of a long body.
-  void RunBorders(const Values& positions) {
+  /// Returns whether the row begins with a border; null if its first vector always runs as one. In a block that begins
+  /// inside of the interior, a border would take long if it loads elements that the interior does not: they may be so far
+  /// outside of their tensor that no memory is there, and then even a load whose mask is empty takes about 90 ns.
+  Value* NeedsFirst(const Window& row, const Window& inside) {
+    if (Loads(body_) == Loads(inner_)) return nullptr;
+    Value* is_short = e_.b.Lt(inside.size, e_.b.I64(lanes_));
+    Value* needs_first = e_.b.Or(is_short, e_.b.Lt(row.lo, inside.lo));
+    Value* streams = inner_rows_.large();
+    return streams ? e_.b.Or(needs_first, streams) : needs_first;
+  }
+
+  static int64_t Loads(const ElementwiseLoopBody& body) {
+    int64_t loads = 0;
+    for (const Op* op : *body.elementwise()->region()) loads += op->kind() == OpKind::Load ? 1 : 0;
+    return loads;
+  }
+
+  /// Emits the vectors of the borders, the first one only if `needs_first`, unless that is null. What they compute from the
+  /// index is the same for all rows, unless a loop runs both vectors of a long body.
+  void RunBorders(const Values& positions, Value* needs_first) {
+    Value* zero = e_.b.I64(0);
     if (positions.size() == 2 && IsLong(body_.elementwise())) {
-      MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(2)}, [&](Value* side) {
-        Value* is_first = e_.b.Eq(side, e_.b.I64(0));
+      Value* start = needs_first ? e_.b.Select(needs_first, zero, e_.b.I64(1)) : zero;
+      MakeLoop(e_.b, {start, e_.b.I64(2)}, [&](Value* side) {
+        Value* is_first = e_.b.Eq(side, zero);
         border_rows_.RunChunkAt(e_.b.Select(is_first, positions[0], positions[1]));
       });
-    } else {
-      for (Value* position : positions) border_rows_.RunChunkAt(position);
+      return;
+    }
+    for (Value* position : positions) {
+      bool is_first = needs_first && position == positions[0];
+      auto run = [&] { border_rows_.RunChunkAt(position); };
+      is_first ? MakeIf(e_.b, needs_first, run) : run();
     }
   }
 
