@@ -6,6 +6,7 @@ machine code (model/README.md), and compares the times that were measured.
     figures.py --kit FOLDER ...      PTX that pack.sh or an earlier call has written to FOLDER
     figures.py --blocks 132,1056 ... these numbers of blocks, instead of those that were measured
     figures.py --best ...            only the number of blocks with which the row was fastest
+    figures.py --fit ...             as many blocks as fit on the GPU at once, which is what the runtime launches
 """
 
 import argparse
@@ -93,7 +94,15 @@ def build(folder):
     subprocess.run([ROOT / "tests/gpu/pack.sh", "--numbers", folder], check=True, stdout=subprocess.DEVNULL)
 
 
-def chosen_blocks(row, options):
+def fitting_blocks(machine, folder, row):
+    program = launches.load(folder, row)
+    launch = launches.launch(program, row, DEFAULT_BLOCKS)
+    return machine.processors * machine.occupancy(program.registers, launch.shared_bytes, launch.threads)
+
+
+def chosen_blocks(machine, folder, row, options):
+    if options.fit:
+        return [fitting_blocks(machine, folder, row)]
     if options.blocks:
         return [int(each) for each in options.blocks.split(",")]
     times = measured.times_of(row.what)
@@ -138,6 +147,7 @@ def main():
     parser.add_argument("--kit", type=pathlib.Path)
     parser.add_argument("--blocks")
     parser.add_argument("--best", action="store_true")
+    parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()
     machine, pairs = Machine(), []
     print("| row | blocks | registers | shared memory | blocks x warps | instructions per element | bytes over least | bytes in flight | "
@@ -151,7 +161,7 @@ def main():
             row = make()
             if options.pattern not in row.what:
                 continue
-            for blocks in chosen_blocks(row, options):
+            for blocks in chosen_blocks(machine, kit, row, options):
                 found = predict(machine, kit, row, blocks)
                 pairs.append((found, measured.times_of(row.what).get(blocks)))
                 print(line_of(*pairs[-1]), flush=True)

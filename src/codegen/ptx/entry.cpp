@@ -82,6 +82,21 @@ int64_t TileRegisters(const ir::Region* region) {
   return here + within;
 }
 
+/// Returns the number of ops on the longest path, since a kernel has several versions of a loop, for aligned tensors and
+/// whole blocks, and only one of them needs registers at a time.
+int64_t OpsOnPath(const ir::Region* region) {
+  int64_t ops = 0;
+  for (const ir::Op* op : *region) {
+    int64_t within = 0;
+    for (const ir::Region* nested : op->regions()) {
+      int64_t path = OpsOnPath(nested);
+      within = op->kind() == ir::OpKind::If ? std::max(within, path) : within + path;
+    }
+    ops += 1 + within;
+  }
+  return ops;
+}
+
 /// Returns whether some threads take no part in a matrix product. If so, the product is in a branch, and all
 /// threads keep its result in registers across that branch.
 bool HasIdleThreads(const ir::Function& kernel) {
@@ -130,12 +145,10 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
   // The maximum number of registers for tiles. Each thread has 128 registers if two large workgroups run at
   // the same time.
   constexpr int64_t kMostOfTiles = 64;
-  int64_t ops = 0;
   bool steps = false;
   bool keeps = false;
   bool wide = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    ++ops;
     wide |= std::ranges::any_of(op->results(), [](const ir::Value* result) {
       return ir::IsScalar(result->type()) && result->type()->scalar == Scalar::F64;
     });
@@ -148,7 +161,7 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
   // workgroup computes while the other one waits.
   if (kernel.workgroup > kSmallWorkgroup)
     return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleThreads(kernel) ? 2 : 1;
-  if (steps || (ops < kLong && !wide)) return 0;
+  if (steps || (OpsOnPath(kernel.body) < kLong && !wide)) return 0;
   return std::min(in_workgroup, keeps ? kWithRegisters : kMost);
 }
 

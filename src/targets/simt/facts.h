@@ -39,6 +39,9 @@ struct SimtFacts : passes::TargetFacts {
   bool global_pipes = false;
   /// The number of bytes of workgroup memory that every such machine has.
   int64_t workgroup_bytes = 32 << 10;
+  /// The amount of workgroup memory in a multiprocessor, which all workgroups that run on it share, or 0 if unknown.
+  int64_t multiprocessor_bytes = 0;
+  int64_t reserved_bytes = 0;  ///< bytes of it that the driver takes for each workgroup
   /// The number of bytes of workgroup memory that a workgroup may use so that a second workgroup also has
   /// room. One of them computes while the other one waits.
   int64_t ring_bytes = workgroup_bytes;

@@ -32,9 +32,6 @@ struct DeviceFacts : SimtFacts {
   std::string kind;  ///< the kind of the machine's images
   Result<CompiledModule> (*generate)(const TargetKernels& kernels, const DeviceFacts& facts,
                                      const CompileOptions& options) = nullptr;
-  /// The amount of workgroup memory in a multiprocessor. All workgroups that run on the multiprocessor share
-  /// it.
-  int64_t multiprocessor_bytes = 0;
   /// LLVM's description of the processor, if LLVM generates the code.
   codegen::Processor processor;
   bool is_assembled = false;  ///< whether the image also contains machine code
@@ -125,6 +122,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->arch = facts->level = level;
   facts->workgroup_bytes = row->workgroup_bytes;
   facts->multiprocessor_bytes = row->multiprocessor_bytes;
+  facts->reserved_bytes = 1 << 10;
   facts->ring_bytes = row->ring_bytes;
   facts->generate = GenerateCuda;
   facts->copy_bytes = 16;

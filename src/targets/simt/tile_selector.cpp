@@ -14,12 +14,14 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/lookup.h"
 #include "ir/module.h"
 #include "ir/views.h"
 #include "support/check.h"
 #include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
+#include "targets/simt/tiles/side_points.h"
 
 // The model for choosing block sizes. Axes that a contraction reduces get short blocks, because workgroup
 // memory contains both operands. Axes that the contraction keeps get square blocks. In other kernels, the
@@ -45,11 +47,15 @@ using ir::AttrKey;
 
 /// How a kernel uses the axes whose extent is a given generic parameter.
 struct Role {
-  bool folded = false;  ///< reduced by a contraction
-  bool kept = false;    ///< in the result of a contraction
+  bool folded = false;  ///< reduced by a contraction with several kept axes
+  bool kept = false;    ///< in the result of such a contraction
   bool along =
       false;  ///< the last index of an access that has at least as many dimensions as others
-  bool columns = false;  ///< the last axis of a contraction's result
+  bool columns = false;  ///< the last axis of such a contraction's result
+  bool summed = false;   ///< reduced in sequential order by something else
+  bool sums = false;     ///< contiguous, and kept by such a reduction
+  bool turned = false;   ///< contiguous in one tensor, and not in another one of the same rank
+  int64_t bytes = 0;     ///< the bytes of the largest element, if the kernel has no other axis
 };
 
 /// The form of a kernel's only reduction. `Outer` is a sum of outer products, and `Matrix` is the same with a
@@ -57,6 +63,18 @@ struct Role {
 /// multiplies tensor tiles, the second in any other loop. `None` means any other reduction, or several
 /// reductions.
 enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
+
+// The block of a reduction that adds rows to each other, each column in order: its 32 columns are a line of memory for
+// f32. There are few columns, so that there are many blocks, and many rows, so that all threads load.
+constexpr int64_t kSummedColumns = 32;
+constexpr int64_t kSummedRows = 128;
+
+// If a kernel writes columns, each row of its block is a line of memory (for f32), which the block writes at once.
+// With more rows, more lines would be partly written at a time: with 256 rows and 16 blocks on each of 132
+// multiprocessors, these are more than a second-level cache of 50 MB can hold.
+constexpr int64_t kTurned = 32;
+
+constexpr int64_t kColumns = 256;  // of blocks that are contiguous in memory
 
 // The number of bytes in a row of terms, if tensor tiles are copied.
 constexpr int64_t kRowBytes = 128;
@@ -70,8 +88,18 @@ int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
   if (product == Product::TensorTiles && role.columns) return instruction->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
+  if (role.sums) return kSummedColumns;
+  if (role.summed) return kSummedRows;
+  if (role.turned) return kTurned;
+  if (role.bytes > 0 && facts.vector_bytes > 0)
+    return std::max(facts.threads * kBytesInFlight / role.bytes, kColumns);
   // With 8 rows of 256 elements, each of 128 threads has four vectors, all of which are in flight at once.
-  return role.along ? 256 : facts.vector_bytes > 0 ? 8 : 4;
+  return role.along ? kColumns : facts.vector_bytes > 0 ? 8 : 4;
+}
+
+bool IsFold(const ir::Op* op) {
+  return op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
+         op->kind() == ir::OpKind::MultiReduce || op->kind() == ir::OpKind::Scan;
 }
 
 Role FindRole(const ir::Function& kernel, Name generic) {
@@ -79,19 +107,31 @@ Role FindRole(const ir::Function& kernel, Name generic) {
   size_t most_along =
       0;  // the dimensions of the largest access whose last index is a block of the axis
   size_t most_other = 0;  // the same, if another index is
+  bool folds = false;
   auto is_extent = [&](ir::AxisId axis) {
     Size extent = kernel.axis(axis).extent;
     return extent && extent->kind == SizeKind::Symbol && extent->symbol == generic;
   };
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    if (op->kind() == ir::OpKind::Contraction) {
-      role.folded |= std::ranges::any_of(op->attr<AttrKey::Axes>(), is_extent);
+    if (op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce) {
       const ir::AxisList& kept = op->result()->type()->axes;
-      role.kept |= std::ranges::any_of(kept, is_extent);
-      role.columns |= !kept.empty() && is_extent(kept.back());
+      bool is_folded = std::ranges::any_of(op->attr<AttrKey::Axes>(), is_extent);
+      bool keeps = std::ranges::any_of(kept, is_extent);
+      bool in_lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+      if (op->kind() == ir::OpKind::Contraction && kept.size() > 1) {
+        role.folded |= is_folded;
+        role.kept |= keeps;
+        role.columns |= is_extent(kept.back());
+      } else if (!in_lanes && !kept.empty()) {
+        role.summed |= is_folded;
+        role.sums |= keeps;
+      }
     }
+    folds |= IsFold(op);
     const ir::Attr* access = op->FindAttr(AttrKey::Access);
     if (!access) return;
+    const Scalar element = ir::TensorOf(op)->type()->scalar;
+    role.bytes = std::max<int64_t>(role.bytes, Bytes(element));
     const std::vector<ir::AccessDim>& dims = std::get<ir::Access>(access->value).dims;
     size_t index = op->kind() == ir::OpKind::Load ? size_t{ir::LoadOp::at_index}
                                                   : size_t{ir::StoreOp::at_index};
@@ -106,18 +146,28 @@ Role FindRole(const ir::Function& kernel, Name generic) {
   });
   // Rows that also have one number each, such as their sum, are rows.
   role.along = most_along > 0 && most_along >= most_other;
+  role.turned = role.along && most_along == most_other;
+  role.sums &= role.along;
+  role.summed &= !role.along;
+  if (kernel.axes.size() > 1 || folds) role.bytes = 0;
   return role;
-}
-
-bool IsFold(const ir::Op* op) {
-  return op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
-         op->kind() == ir::OpKind::MultiReduce || op->kind() == ir::OpKind::Scan;
 }
 
 bool Multiplies(const ir::Function& kernel) {
   bool found = false;
-  ir::Walk(kernel.body, [&](const ir::Op* op) { found |= op->kind() == ir::OpKind::Contraction; });
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    found |= op->kind() == ir::OpKind::Contraction && op->result()->type()->axes.size() > 1;
+  });
   return found;
+}
+
+/// Returns how much workgroup memory the tiles of a kernel may take. If it only streams, several workgroups must share
+/// a multiprocessor to keep its memory busy: while some wait at a barrier, the others load.
+int64_t MostBytes(const SimtFacts& facts, const ir::Function& kernel) {
+  constexpr int64_t kWorkgroups = 4;
+  if (facts.multiprocessor_bytes == 0 || Multiplies(kernel)) return facts.workgroup_bytes;
+  int64_t share = facts.multiprocessor_bytes / kWorkgroups - facts.reserved_bytes;
+  return std::min(facts.workgroup_bytes, share);
 }
 
 /// Classifies the kernel's only reduction, if that is a sum of outer products. Sets `instruction` to its
@@ -212,6 +262,9 @@ bool Shrink(const ir::Generic& generic, int64_t& value) {
 std::string_view DescribeRole(const Role& role) {
   if (role.folded) return "reduced by a product";
   if (role.kept) return role.columns ? "columns of a product" : "rows of a product";
+  if (role.sums) return "columns whose rows are added";
+  if (role.summed) return "rows that are added";
+  if (role.turned) return "contiguous in memory in one tensor, but not in another";
   return role.along ? "contiguous in memory" : "rows";
 }
 
@@ -263,7 +316,7 @@ class TileSelector final : public passes::TileSelector {
     } else if (product == Product::None) {
       // Tiles that do not fit into workgroup memory are placed in global memory.
       std::vector<int64_t> first = extents;
-      bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.workgroup_bytes, extents, trace);
+      bool fits = MakeFit(kernel, FoldedTiles(kernel), MostBytes(facts_, kernel), extents, trace);
       // If a product's tiles do not fit with any choice, the first choice is used, because it reads the least
       // from global memory.
       if (!fits && Multiplies(kernel)) {

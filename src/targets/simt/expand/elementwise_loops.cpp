@@ -98,16 +98,27 @@ void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, con
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
   // If products fill the registers, no registers are left for computing several points at once.
   if (side.count() == 1 || has_maps_) return tiles_.Distribute(op, axes, body);
-  auto together = [&](const Values& place) {
-    std::vector<Values> made = side.Make(place);
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i]) side.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
+  auto together = [&](const std::vector<Values>& places) {
+    std::vector<std::vector<Values>> made = side.Make(places);
+    for (size_t group = 0; group < places.size(); ++group) {
+      for (size_t i = 0; i < buffers.size(); ++i) {
+        if (!buffers[i]) continue;
+        side.Store(made[group][i], op->result(i), buffers[i], PlaceIn(op, i, axes, places[group]));
+      }
     }
   };
-  Value* fits = side.Fits();
-  passes::MakeIf(
-      b_, fits, [&] { tiles_.DistributeSide(op, axes, threads_, side.count(), together); },
-      [&] { tiles_.Distribute(op, axes, body); });
+  auto one_group = [&](const Values& place) { together({place}); };
+  auto in_groups = [&] {
+    if (side.groups_at_once() == 1)
+      return tiles_.DistributeSide(op, axes, threads_, side.count(), one_group);
+    passes::MakeIf(
+        b_, tiles_.AreWhole(op, axes),
+        [&] {
+          tiles_.DistributeGroups(axes, threads_, side.count(), side.groups_at_once(), together);
+        },
+        [&] { tiles_.DistributeSide(op, axes, threads_, side.count(), one_group); });
+  };
+  passes::MakeIf(b_, side.Fits(), in_groups, [&] { tiles_.Distribute(op, axes, body); });
 }
 
 void WorkgroupExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,

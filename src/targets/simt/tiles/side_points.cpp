@@ -30,7 +30,8 @@ using passes::Values;
 
 namespace {
 
-constexpr int64_t kMostOps = 512;  // the maximum number of ops for all points of a group
+constexpr int64_t kMostOps =
+    512;  // the maximum number of ops for all points that are computed at once
 
 int64_t OpsIn(const Region* region) {
   int64_t ops = 0;
@@ -108,12 +109,13 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& t
       last_param_(elementwise->region()->params().back()) {
   if (facts_.vector_bytes == 0) return;
   varying_.insert(last_param_);
-  along_[last_param_] = {last_, nullptr};
+  along_[last_param_] = {last_, {}};
   Study(elementwise->region());
   for (const Value* result : elementwise->results()) {
     if (LiesInRows(result)) AddGrouped(result);
   }
   if (fits_ && bytes_ > 0) count_ = BestCount(facts_.threads);
+  if (count_ > 1) groups_at_once_ = BestGroups(facts_.threads);
 }
 
 void SidePoints::AddGrouped(const Value* tile) {
@@ -134,18 +136,41 @@ bool SidePoints::HasAlignedRows(int64_t count) const {
          });
 }
 
-int64_t SidePoints::BestCount(int64_t threads) const {
+int64_t SidePoints::CountPoints() const {
   int64_t points = 1;
   for (const Value* block : elementwise_->operands())
     points *= tiles_.Extent(block->type()->axes[0]);
+  return points;
+}
+
+int64_t SidePoints::BestCount(int64_t threads) const {
   int64_t ops = OpsIn(elementwise_->region());
   int64_t count = facts_.vector_bytes / bytes_;
   auto takes = [&] {
-    return tiles_.Extent(last_) % count == 0 && points >= count * threads &&
+    return tiles_.Extent(last_) % count == 0 && CountPoints() >= count * threads &&
            ops * count <= kMostOps && HasAlignedRows(count);
   };
   while (count > 1 && !takes()) count /= 2;
   return count;
+}
+
+/// Returns 1 if the loop loads nothing, since only loads of tensors have a latency that is worth more registers.
+int64_t SidePoints::BestGroups(int64_t threads) const {
+  int64_t loaded = 0;
+  for (const Op* op : global_) {
+    bool loads = op->kind() == OpKind::Load;
+    loaded += loads ? count_ * Bytes(op->result()->type()->scalar) : 0;
+  }
+  // A loop that begins at the point's index must have the same bounds for all groups of a thread.
+  bool has_same_begin = begins_.empty() || threads % (tiles_.Extent(last_) / count_) == 0;
+  if (loaded == 0 || has_own_bounds_ || !has_same_begin) return 1;
+  int64_t ops = OpsIn(elementwise_->region());
+  int64_t groups = std::max<int64_t>(kBytesInFlight / loaded, 1);
+  auto takes = [&] {
+    return CountPoints() % (count_ * threads * groups) == 0 && ops * count_ * groups <= kMostOps;
+  };
+  while (groups > 1 && !takes()) groups /= 2;
+  return groups;
 }
 
 void SidePoints::Study(const Region* region) {
@@ -193,6 +218,7 @@ bool SidePoints::StudyLoop(const Op* loop) {
   bool is_plain = loop->attrs().empty() && step && IsSame(view.hi()) &&
                   std::ranges::none_of(loop->results(), is_tile);
   if (!is_plain) return false;
+  has_own_bounds_ |= passes::IsInside(view.hi(), elementwise_);
   const std::vector<Value*>& params = loop->region()->params();
   for (size_t i = 1; i < params.size(); ++i) varying_.insert(params[i]);
   if (!IsSame(view.lo())) {
@@ -204,8 +230,10 @@ bool SidePoints::StudyLoop(const Op* loop) {
         ir::FindBlock(loop, block->type()->axes[0]) != block || *step % facts_.vector_bytes != 0)
       return false;
     begins_.emplace_back(loop, block);
-    along_[params[0]] = {block->type()->axes[0], nullptr};
+    along_[params[0]] = {block->type()->axes[0], {}};
     varying_.insert(params[0]);
+  } else {
+    has_own_bounds_ |= passes::IsInside(view.lo(), elementwise_);
   }
   Study(loop->region());
   varying_.insert(loop->results().begin(), loop->results().end());
@@ -238,9 +266,8 @@ bool SidePoints::StudyAccess(const Op* op) {
   if (loads && is_same) return true;
   bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
-  if (is_masked || bounds_mode == ir::BoundsMode::Else ||
-      op->parent_region() != elementwise_->region())
-    return false;
+  bool in_loop = op->parent_region() != elementwise_->region();
+  if (is_masked || bounds_mode == ir::BoundsMode::Else || (in_loop && !loads)) return false;
   const ir::Access access = op->attr<AttrKey::Access>();
   if (access.dims.empty()) return false;
   for (size_t d = 0; d < access.dims.size(); ++d) {
@@ -248,7 +275,7 @@ bool SidePoints::StudyAccess(const Op* op) {
     int along = 0;
     for (const ir::AccessTerm& term : access.dims[d].terms) {
       const Value* value = index[term.operand];
-      bool is_last = value == last_param_;
+      bool is_last = along_.contains(value);
       along += is_last ? 1 : 0;
       bool is_known = is_last || (is_row ? !passes::IsInside(value, elementwise_) : IsSame(value));
       if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
@@ -290,6 +317,8 @@ Value* SidePoints::Fits() {
   for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsForBlock(block).size);
   if (facts_.vectors_anywhere) return fits;
   maker_.scalars[last_param_] = tiles_.FactsAt(elementwise_, last_).start;
+  for (const auto& [loop, block] : begins_)
+    maker_.scalars[loop->region()->param(0)] = tiles_.FactsForBlock(block).start;
   std::set<std::pair<const Value*, const Value*>> asked;
   for (const Op* op : global_) {
     const ir::AccessDim row = op->attr<AttrKey::Access>().dims.back();
@@ -308,25 +337,36 @@ Value* SidePoints::Fits() {
 
 // -- The points ---------------------------------------------------------------------------------------
 
-std::vector<Values> SidePoints::Make(const Values& place) {
+std::vector<std::vector<Values>> SidePoints::Make(const std::vector<Values>& places) {
   made_.clear();
-  for (size_t i = 0; i < place.size(); ++i) {
-    const Value* param = elementwise_->region()->param(i);
-    AxisId axis = elementwise_->operand(i)->type()->axes[0];
-    Value* first = b_.Add(tiles_.FactsAt(elementwise_, axis).start, place[i]);
-    bool is_last = param == last_param_;
-    if (is_last) along_[param].place = place[i];
-    for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
-      Value* index = is_last ? Plus(first, point) : first;
-      made_[param].push_back(index);
-      maker_.places[index] = is_last ? Plus(place[i], point) : place[i];
+  groups_ = places.size();
+  along_.at(last_param_).places.clear();
+  for (const Values& place : places) {
+    for (size_t i = 0; i < place.size(); ++i) {
+      const Value* param = elementwise_->region()->param(i);
+      AxisId axis = elementwise_->operand(i)->type()->axes[0];
+      Value* first = b_.Add(tiles_.FactsAt(elementwise_, axis).start, place[i]);
+      bool is_last = param == last_param_;
+      if (is_last) along_.at(param).places.push_back(place[i]);
+      for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
+        Value* index = is_last ? Plus(first, point) : first;
+        made_[param].push_back(index);
+        maker_.places[index] = is_last ? Plus(place[i], point) : place[i];
+      }
     }
   }
   ExpandRegion(elementwise_->region());
-  std::vector<Values> yielded;
-  for (const Value* value : elementwise_->region()->terminator()->operands())
-    yielded.push_back(AtAllPoints(value));
+  std::vector<std::vector<Values>> yielded(groups_);
+  for (const Value* value : elementwise_->region()->terminator()->operands()) {
+    Values all = AtAllPoints(value);
+    for (size_t group = 0; group < groups_; ++group) yielded[group].push_back(OfGroup(all, group));
+  }
   return yielded;
+}
+
+Values SidePoints::OfGroup(const Values& all, size_t group) const {
+  auto first = all.begin() + static_cast<std::ptrdiff_t>(group) * count_;
+  return {first, first + count_};
 }
 
 Value* SidePoints::Plus(Value* value, size_t number) {
@@ -336,10 +376,10 @@ Value* SidePoints::Plus(Value* value, size_t number) {
 Values SidePoints::AtAllPoints(const Value* old) const {
   auto found = made_.find(old);
   if (found != made_.end()) return found->second;
-  return Values(static_cast<size_t>(count_), maker_.scalars.at(old));
+  return Values(points(), maker_.scalars.at(old));
 }
 
-/// Makes the values that the op uses refer to the given point of the group.
+/// Makes the values that the op uses refer to the given point.
 void SidePoints::SetCurrent(const Op* op, size_t point) {
   for (const Value* used : passes::OutsideOperands(op)) {
     auto found = made_.find(used);
@@ -363,8 +403,9 @@ void SidePoints::ExpandPointOp(Op* op) {
   if (op->kind() == OpKind::Element && UsesElements(op)) return Elements(op);
   bool is_same = std::ranges::all_of(op->results(), [&](const Value* r) { return IsSame(r); });
   for (const Value* result : op->results()) made_[result].clear();
-  for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
-    if (point == 0 || !is_same) {
+  for (size_t point = 0; point < points(); ++point) {
+    bool is_first = point % static_cast<size_t>(count_) == 0;
+    if (is_first || !is_same) {
       SetCurrent(op, point);
       maker_.expand(op);
     }
@@ -372,11 +413,11 @@ void SidePoints::ExpandPointOp(Op* op) {
   }
 }
 
-/// Emits one loop for all points of a group. If the loop begins at a different index for each point, it
+/// Emits one loop for all points. If the loop begins at a different index for each point, it
 /// counts from the block's start instead.
 void SidePoints::ExpandPointLoop(const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
-  auto count = static_cast<size_t>(count_);
+  size_t count = points();
   const std::vector<Value*>& params = op->region()->params();
   auto of_all = [&](const Value* old) { return AtAllPoints(old)[0]; };
   auto begins = std::ranges::find(begins_, op, &std::pair<const Op*, const Value*>::first);
@@ -395,11 +436,12 @@ void SidePoints::ExpandPointLoop(const Op* op) {
   }
   auto body = [&](Value* index, const Values& carried) {
     Value* first = start ? b_.Add(start, index) : index;
-    if (start) along_[params[0]].place = index;
+    if (start) along_[params[0]].places = Values(groups_, index);
     made_[params[0]].clear();
     for (size_t point = 0; point < count; ++point) {
-      made_[params[0]].push_back(start ? Plus(first, point) : first);
-      if (start) maker_.places[made_[params[0]][point]] = Plus(index, point);
+      size_t in_group = point % static_cast<size_t>(count_);
+      made_[params[0]].push_back(start ? Plus(first, in_group) : first);
+      if (start) maker_.places[made_[params[0]][point]] = Plus(index, in_group);
     }
     for (size_t i = 1; i < params.size(); ++i) {
       auto from = carried.begin() + static_cast<std::ptrdiff_t>((i - 1) * count);
@@ -434,9 +476,9 @@ Values SidePoints::Parts(Value* vector) {
   return parts;
 }
 
-/// Returns the vector access of the group whose first point has this number.
-passes::ElementAccess SidePoints::AccessAt(const Op* op, size_t point) {
-  SetCurrent(op, point);
+/// Returns the vector access of a group.
+passes::ElementAccess SidePoints::AccessAt(const Op* op, size_t group) {
+  SetCurrent(op, group * static_cast<size_t>(count_));
   passes::ElementAccess access =
       passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
   access.chunk = {count_};
@@ -446,17 +488,34 @@ passes::ElementAccess SidePoints::AccessAt(const Op* op, size_t point) {
 }
 
 void SidePoints::Load(const Op* op) {
-  made_[op->result()] = Parts(passes::ExpandLoad(b_, AccessAt(op, 0)));
+  Values loaded;
+  for (size_t group = 0; group < groups_; ++group) {
+    Values parts = Parts(passes::ExpandLoad(b_, AccessAt(op, group)));
+    loaded.insert(loaded.end(), parts.begin(), parts.end());
+  }
+  made_[op->result()] = std::move(loaded);
 }
 
 void SidePoints::StoreGlobal(const Op* op) {
-  passes::ElementAccess access = AccessAt(op, 0);
   Values values = AtAllPoints(op->operand(0));
   ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
-  passes::ExpandStore(b_, access, b_.Create(OpKind::Zip, {values}, {type})->result());
+  for (size_t group = 0; group < groups_; ++group) {
+    passes::ElementAccess access = AccessAt(op, group);
+    Value* vector = b_.Create(OpKind::Zip, {OfGroup(values, group)}, {type})->result();
+    passes::ExpandStore(b_, access, vector);
+  }
 }
 
 void SidePoints::Elements(const Op* op) {
+  Values elements;
+  for (size_t group = 0; group < groups_; ++group) {
+    Values side = ElementsOf(op, group);
+    elements.insert(elements.end(), side.begin(), side.end());
+  }
+  made_[op->result()] = std::move(elements);
+}
+
+Values SidePoints::ElementsOf(const Op* op, size_t group) {
   const Value* tile = op->operand(0);
   const AxisList& axes = tile->type()->axes;
   auto point = op->Segment(ir::ElementOp::at_point);
@@ -464,16 +523,16 @@ void SidePoints::Elements(const Op* op) {
   for (size_t i = 0; i < axes.size(); ++i) {
     auto along = along_.find(point[i]);
     if (along != along_.end()) {
-      place.push_back(along->second.place);
+      place.push_back(along->second.places[group]);
       continue;
     }
-    Value* index = AtAllPoints(point[i])[0];
+    Value* index = OfGroup(AtAllPoints(point[i]), group)[0];
     auto known = maker_.places.find(index);
     place.push_back(known != maker_.places.end()
                         ? known->second
                         : b_.Sub(index, tiles_.FactsAt(op, axes[i]).start));
   }
-  made_[op->result()] = tiles_.LoadSide(tile, tiles_.BufferOf(tile), place, count_);
+  return tiles_.LoadSide(tile, tiles_.BufferOf(tile), place, count_);
 }
 
 void SidePoints::Store(const Values& values, const Value* tile, Value* buffer,

@@ -12,6 +12,10 @@
 
 namespace kdl::simt {
 
+/// The number of bytes that a thread should load before it uses any of them. With 2048 threads, a multiprocessor then has
+/// 64 KiB in flight.
+inline constexpr int64_t kBytesInFlight = 32;
+
 /// Emits the condition that all rows of a tensor begin at a multiple of a given number of elements. If the
 /// tensor is a parameter of the kernel, this condition is computed only once, at the start of the kernel.
 class AlignedRows {
@@ -54,21 +58,24 @@ class SidePoints {
 
   /// Returns the number of points in a group, or 1 if groups cannot be used.
   int64_t count() const { return count_; }
+  /// Returns how many groups a thread should compute at once, so that its loads are in flight together.
+  int64_t groups_at_once() const { return groups_at_once_; }
   /// Emits the condition that groups can be used at run time: the block consists of whole groups, and each
   /// group is aligned in every tensor.
   ir::Value* Fits();
-  /// Emits the computation of the group whose first point is at `place`. For each value that the elementwise
-  /// loop yields, returns its values at all points of the group.
-  std::vector<Values> Make(const Values& place);
+  /// Emits the computation of the groups whose first points are at `places`. Loads of all groups come before what uses
+  /// them. For each group, and each value that the elementwise loop yields, returns its values at all points of the
+  /// group.
+  std::vector<std::vector<Values>> Make(const std::vector<Values>& places);
   /// Stores the values of a group's points in the buffer of a tile.
   void Store(const Values& values, const ir::Value* tile, ir::Value* buffer, const Values& place);
 
  private:
-  /// An index that increases by one from each point of a group to the next. `place` is the offset of its
-  /// first value from the start of a block of `axis`.
+  /// An index that increases by one from each point of a group to the next. `places` are the offsets of its
+  /// first values from the start of a block of `axis`, one for each group.
   struct Along {
     ir::AxisId axis;
-    ir::Value* place = nullptr;
+    Values places;
   };
 
   void Study(const ir::Region* region);
@@ -79,17 +86,22 @@ class SidePoints {
   bool UsesElements(const ir::Op* element) const;
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
   bool HasAlignedRows(int64_t count) const;
+  int64_t CountPoints() const;
   int64_t BestCount(int64_t threads) const;
+  int64_t BestGroups(int64_t threads) const;
+  size_t points() const { return static_cast<size_t>(count_) * groups_; }
+  Values OfGroup(const Values& all, size_t group) const;
   void AddGrouped(const ir::Value* tile);
   bool LiesInRows(const ir::Value* tile) const;
 
-  passes::ElementAccess AccessAt(const ir::Op* op, size_t point);
+  passes::ElementAccess AccessAt(const ir::Op* op, size_t group);
   void SetCurrent(const ir::Op* op, size_t point);
   void ExpandRegion(const ir::Region* region);
   void ExpandPointOp(ir::Op* op);
   void ExpandPointLoop(const ir::Op* loop);
   void Load(const ir::Op* op);
   void Elements(const ir::Op* op);
+  Values ElementsOf(const ir::Op* op, size_t group);
   void StoreGlobal(const ir::Op* op);
   Values Parts(ir::Value* vector);
   ir::Value* Plus(ir::Value* value, size_t number);
@@ -106,13 +118,17 @@ class SidePoints {
   bool fits_ = true;   ///< whether nothing in the elementwise loop prevents groups
   int64_t bytes_ = 0;  ///< the size in bytes of the largest element in a vector access
   int64_t count_ = 1;
+  int64_t groups_at_once_ = 1;
+  bool has_own_bounds_ = false;  ///< whether bounds of a loop may differ between groups
+  size_t groups_ = 1;            ///< the number of groups that are being computed
   std::unordered_set<const ir::Value*> varying_;  ///< old values that may differ between points
   std::unordered_map<const ir::Value*, Along> along_;
   /// Loops that begin at the start of a block plus the point's index, and end at the end of the block.
   std::vector<std::pair<const ir::Op*, const ir::Value*>> begins_;
   std::vector<const ir::Value*> grouped_;  ///< tiles that are accessed in vectors
   std::vector<const ir::Op*> global_;      ///< loads and stores that become vector accesses
-  std::unordered_map<const ir::Value*, Values> made_;  ///< each old value's values at all points
+  std::unordered_map<const ir::Value*, Values>
+      made_;  ///< each old value's values at all points of all groups
 };
 
 }  // namespace kdl::simt

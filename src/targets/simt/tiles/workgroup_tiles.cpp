@@ -221,6 +221,38 @@ void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Ro
   });
 }
 
+void WorkgroupTiles::DistributeGroups(
+    const AxisList& axes, int64_t threads, int64_t count, int64_t at_once,
+    const std::function<void(const std::vector<Values>&)>& together) {
+  KDL_CHECK(PointsPerThread(axes, threads) % (count * at_once) == 0,
+            "threads have different numbers of groups");
+  int64_t groups = PointsPerThread(axes, threads) / count * threads;
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(threads);
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
+    auto some = [&](Value* first) {
+      std::vector<Values> places;
+      for (int64_t group = 0; group < at_once; ++group) {
+        Value* number = group == 0 ? first : b_.Add(first, b_.I64(group * threads));
+        places.push_back(PointPlace(number, axes, count));
+      }
+      together(places);
+    };
+    if (groups == at_once * threads) return some(thread);
+    passes::MakeLoop(b_, {thread, b_.I64(groups), at_once * threads}, some);
+  });
+}
+
+Value* WorkgroupTiles::AreWhole(const Op* at, const AxisList& axes) {
+  Value* whole = nullptr;
+  for (AxisId axis : axes) {
+    Value* extent = b_.I64(Extent(axis));
+    Value* is_whole = b_.Eq(FactsAt(at, axis).size, extent);
+    whole = whole ? b_.And(whole, is_whole) : is_whole;
+  }
+  return whole;
+}
+
 int64_t WorkgroupTiles::PointsPerThread(const AxisList& axes, int64_t threads) const {
   int64_t points = 1;
   for (AxisId axis : axes) points *= Extent(axis);
@@ -231,12 +263,7 @@ void WorkgroupTiles::DistributeTogether(
     const Op* at, const AxisList& axes, int64_t threads,
     const std::function<void(const std::vector<Values>&)>& together, const Body& body) {
   Value* points = CountPoints(at, axes);
-  Value* whole = nullptr;
-  for (AxisId axis : axes) {
-    Value* extent = b_.I64(Extent(axis));
-    Value* is_whole = b_.Eq(FactsAt(at, axis).size, extent);
-    whole = whole ? b_.And(whole, is_whole) : is_whole;
-  }
+  Value* whole = AreWhole(at, axes);
   Value* zero = b_.I64(0);
   Value* all = b_.I64(threads);
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {

@@ -86,6 +86,12 @@ class WorkgroupTiles {
   /// whole groups.
   void DistributeSide(const ir::Op* at, const ir::AxisList& axes, int64_t threads, int64_t count,
                       const Body& body);
+  /// Like `DistributeSide`, but `together` handles `at_once` groups of a thread. The blocks must be whole, and each
+  /// thread must have the same number of groups, a multiple of `at_once`.
+  void DistributeGroups(const ir::AxisList& axes, int64_t threads, int64_t count, int64_t at_once,
+                        const std::function<void(const std::vector<Values>& places)>& together);
+  /// Emits the condition that the blocks of the axes are whole.
+  ir::Value* AreWhole(const ir::Op* at, const ir::AxisList& axes);
   /// Like `Distribute`, but if the blocks are whole, `together` handles several points of a thread at once.
   void DistributeTogether(const ir::Op* at, const ir::AxisList& axes, int64_t threads,
                           const std::function<void(const std::vector<Values>& places)>& together,
