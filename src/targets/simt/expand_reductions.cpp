@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
+#include "proofs/proofs.h"
 #include "targets/simt/passes.h"
 
 // expand-reductions: replaces an op that reduces, multiplies or gathers elements of tiles by an elementwise
@@ -29,6 +31,9 @@
 //   ->
 //   %l = elementwise (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
 //   %m = elementwise (%r in %br) { max of %l[%r, 0], … }
+//
+// If an elementwise loop computes elements only for such a reduction, the reduction computes each of them where it
+// needs it, instead of reading a tile from workgroup memory.
 
 namespace kdl::simt {
 
@@ -42,8 +47,12 @@ using Point = std::map<AxisId, Value*>;
 
 class PointFolder {
  public:
-  PointFolder(ir::Module& module, ir::Function& kernel)
-      : module_(module), kernel_(kernel), order_(kernel), b_(module) {}
+  PointFolder(ir::Module& module, ir::Function& kernel, bool computes_operands)
+      : module_(module),
+        kernel_(kernel),
+        order_(kernel),
+        b_(module),
+        computes_operands_(computes_operands) {}
 
   void ExpandOp(Op* op) {
     b_.StandAt(op);
@@ -68,6 +77,7 @@ class PointFolder {
         return;
     }
     ir::Erase(op);
+    for (Value* tile : std::exchange(unused_, {})) ir::Erase(tile->def());
   }
 
  private:
@@ -107,9 +117,47 @@ class PointFolder {
     return elementwise->results();
   }
 
+  /// Returns whether only this op uses the tile, and computes it as cheaply as it would read it: loads from tensors that
+  /// the kernel cannot change, and pure ops. Each element of the result must need each element of the tile once, unless
+  /// it only needs loads of a row that all elements share.
+  bool IsComputedHere(const Value* tile) const {
+    const Op* loop = tile->def();
+    if (!loop || loop->kind() != OpKind::Elementwise || loop->results().size() != 1 ||
+        loop->parent_region() != at_->parent_region() || tile->uses().size() != 1)
+      return false;
+    size_t axes = at_->attr<AttrKey::Axes>().size() + at_->result()->type()->axes.size();
+    bool is_shared = loop->operands().size() != axes;
+    bool is_cheap = true;
+    for (const Op* op : *loop->region()) is_cheap &= IsComputedHere(op, is_shared);
+    return is_cheap;
+  }
+
+  static bool IsComputedHere(const Op* op, bool is_shared) {
+    if (op->info().has(ir::kTerminator)) return true;
+    if (passes::MayTrap(op) || !op->regions().empty()) return false;
+    if (op->kind() == OpKind::Element) return !is_shared;
+    if (op->kind() == OpKind::Load)
+      return op->Segment(ir::LoadOp::at_otherwise).empty() &&
+             op->Segment(ir::LoadOp::at_mask).empty() &&
+             proofs::IsInput(op->operand(ir::LoadOp::at_tensor));
+    bool is_free = op->kind() == OpKind::Const || op->kind() == OpKind::Cast;
+    return is_shared ? is_free : op->info().has(ir::kPure);
+  }
+
+  /// Emits the body of the elementwise loop that makes the tile, at a point.
+  Value* ComputedHere(const Value* tile, const Point& point) {
+    const Op* loop = tile->def();
+    ir::ValueMap map;
+    for (size_t i = 0; i < loop->operands().size(); ++i)
+      map[loop->region()->param(i)] = point.at(loop->operand(i)->type()->axes[0]);
+    ir::CloneBody(loop->region(), b_, map);
+    return Mapped(map, loop->region()->terminator()->operand(0));
+  }
+
   /// Returns an element of a tile, or the value itself if it is a scalar.
   Value* Element(Value* value, const Point& point) {
     if (ir::IsScalar(value->type())) return value;
+    if (std::ranges::find(computed_, value) != computed_.end()) return ComputedHere(value, point);
     std::vector<Value*> index;
     for (AxisId axis : value->type()->axes) index.push_back(point.at(axis));
     return b_
@@ -172,9 +220,14 @@ class PointFolder {
   void Folded(Op* op) {
     AxisList folded = op->attr<AttrKey::Axes>();
     bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+    computed_.clear();
+    for (Value* operand : op->operands()) {
+      if (lanes && computes_operands_ && IsComputedHere(operand)) computed_.push_back(operand);
+    }
     Values made = lanes ? InLanes(op, folded) : InSequence(op, folded);
     made[0]->set_name(op->result()->name());
     op->result()->ReplaceAllUsesWith(made[0]);
+    unused_.insert(unused_.end(), computed_.begin(), computed_.end());
   }
 
   Values InSequence(Op* op, const AxisList& folded) {
@@ -399,14 +452,20 @@ class PointFolder {
   ir::Function& kernel_;
   AxisOrder order_;
   ir::Builder b_;
-  Op* at_ = nullptr;                ///< the op that is being replaced
+  bool computes_operands_;
+  Op* at_ = nullptr;  ///< the op that is being replaced
+  std::vector<Value*>
+      computed_;                ///< its operands whose elements are computed where they are needed
+  std::vector<Value*> unused_;  ///< tiles that nothing needs any more
   std::map<AxisId, Range> ranges_;  ///< the ranges of the op's axes
 };
 
 }  // namespace
 
 void RunExpandReductions(PassContext& context, ir::Function& kernel) {
-  PointFolder folder(context.module, kernel);
+  // Only threads that load vectors read a tensor as fast as workgroup memory.
+  bool computes_operands = SimtFactsOf(context).vector_bytes > 0;
+  PointFolder folder(context.module, kernel, computes_operands);
   std::vector<Op*> ops;
   ir::Walk(kernel.body, [&](Op* op) { ops.push_back(op); });
   for (Op* op : ops) folder.ExpandOp(op);
