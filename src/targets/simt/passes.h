@@ -44,6 +44,12 @@ KDL_KERNEL_PASS(ExpandReductions, .name = "expand-reductions",
                           {&kMapsAssigned, "products with a layout are not changed"}},
                 .gives = {&kFoldsPointwise});
 
+KDL_KERNEL_PASS(StageTransposedLoads, .name = "stage-transposed-loads",
+                .summary = "loads rows into tiles in workgroup memory for loops that read columns",
+                .needs = {
+                    {&kElementwiseFused, "a load and the store of its value are then in one loop"},
+                    {&kTilesSelected, "the size of a tile depends on constant extents"}});
+
 inline constexpr PassOption kTensorTileSlots{
     "slots", 2, 8, 4,
     "tensor tiles of each factor in workgroup memory, if the source does not say it"};

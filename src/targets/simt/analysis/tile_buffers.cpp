@@ -53,6 +53,15 @@ bool WalksRows(const Op* element) {
   return !follows(point.back()) && std::ranges::any_of(point.first(point.size() - 1), follows);
 }
 
+/// Returns whether adjacent threads read from adjacent rows of a tile with two axes at this `element` op.
+bool ReadsColumns(const Op* element) {
+  auto point = element->Segment(ir::ElementOp::at_point);
+  const Op* elementwise = ElementwiseLoopAround(element);
+  if (!elementwise || point.size() != 2) return false;
+  const std::vector<Value*>& params = elementwise->region()->params();
+  return point[0] == params.back() && std::ranges::find(params, point[1]) != params.end();
+}
+
 }  // namespace
 
 TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
@@ -105,7 +114,7 @@ int64_t TileBuffers::PaddingPerRow(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
   if (tile.printed || tile.panels || tile.copied) return 0;
   int64_t bytes = Bytes(value->type()->scalar);
-  if (IsFactor(value)) return kPadBytes / bytes;
+  if (IsFactor(value) || tile.columns) return kPadBytes / bytes;
   return tile.walked ? std::max<int64_t>(kBankBytes / bytes, 1) : 0;
 }
 
@@ -140,7 +149,11 @@ void TileBuffers::Study(const Op* op) {
   for (const Value* operand : op->operands()) {
     if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
   }
-  if (op->kind() == OpKind::Element && WalksRows(op)) tiles_[Find(op->operand(0))].walked = true;
+  if (op->kind() == OpKind::Element) {
+    Tile& tile = tiles_[Find(op->operand(0))];
+    tile.walked |= WalksRows(op);
+    tile.columns |= ReadsColumns(op);
+  }
   if (op->kind() == OpKind::Load && op->HasAttr(AttrKey::Copied)) {
     Tile& tile = tiles_[Find(op->result())];
     if (tile.order.empty()) tile.order = IndexedAxes(op);

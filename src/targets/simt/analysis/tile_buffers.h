@@ -51,7 +51,8 @@ class TileBuffers {
     bool printed = false;
     bool copied = false;
     bool panels = false;
-    bool walked = false;  ///< whether each thread reads along a row of its own
+    bool walked = false;   ///< whether each thread reads along a row of its own
+    bool columns = false;  ///< whether adjacent threads read from adjacent rows
   };
 
   size_t Find(const ir::Value* value) const { return number_.at(value); }
