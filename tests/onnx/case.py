@@ -1,0 +1,96 @@
+"""One case of ONNX's node tests: the inputs and attributes of a node, and calls of the library for it."""
+
+import numpy as np
+import onnx
+
+from library import ACCUMULATORS, Missing, around, kind, merged, product
+
+
+def array(value):
+    """Returns a tensor of a case as an array."""
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
+
+
+class Case:
+    def __init__(self, case, library):
+        self.node = case.model.graph.node[0]
+        named = dict(zip((value.name for value in case.model.graph.input), map(array, case.data_sets[0][0])))
+        self.x = [named.get(name) for name in self.node.input]  # None for an optional input that is absent
+        self.attributes = {one.name: onnx.helper.get_attribute_value(one) for one in self.node.attribute}
+        self.version = case.model.opset_import[0].version
+        self.library = library
+
+    def get(self, name, default=None):
+        value = self.attributes.get(name, default)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def input(self, number, default=None):
+        """Returns an input, or the default if it is absent."""
+        return self.x[number] if len(self.x) > number and self.x[number] is not None else default
+
+    def only(self, name, *values):
+        """Reports a case as missing if an attribute has another value."""
+        if self.get(name, values[0]) not in values:
+            raise Missing(f"{name} = {self.get(name)}")
+
+    def map(self, function, x, *numbers, name=None):
+        y = np.empty(x.shape, x.dtype)
+        kernel = name or ("map", "map_with", "map_with2")[len(numbers)]
+        views = merged([x, y], 3)
+        self.library("elementwise", kernel, F=function, T=kind(x))(views[0], *numbers, views[1])
+        return y
+
+    def test(self, function, x):
+        y = np.empty(x.shape, bool)
+        views = merged([x, y], 3)
+        self.library("elementwise", "test", F=function, T=kind(x))(*views)
+        return y
+
+    def map2(self, function, x, y):
+        x, y = np.broadcast_arrays(x, y)
+        z = np.empty(x.shape, x.dtype)
+        self.library("elementwise", "map2", F=function, T=kind(x))(*merged([x, y, z], 3))
+        return z
+
+    def compare(self, function, x, y):
+        x, y = np.broadcast_arrays(x, y)
+        z = np.empty(x.shape, bool)
+        self.library("elementwise", "compare", F=function, T=kind(x))(*merged([x, y, z], 3))
+        return z
+
+    def select(self, c, x, y):
+        c, x, y = np.broadcast_arrays(c, x, y)
+        z = np.empty(x.shape, x.dtype)
+        self.library("elementwise", "select", T=kind(x))(*merged([c, x, y, z], 3))
+        return z
+
+    def convert(self, x, dtype):
+        y = np.empty(x.shape, dtype)
+        self.library("elementwise", "convert", T=kind(x), U=kind(y))(*merged([x, y], 3))
+        return y
+
+    def take(self, x, index, axis):
+        """Returns x[…, index, …]."""
+        axis %= x.ndim
+        shape = (product(x.shape[:axis]), x.shape[axis], product(x.shape[axis + 1:]))
+        y = np.empty((shape[0], index.size, shape[2]), x.dtype)
+        self.library("nn", "gather", T=kind(x), I=kind(index))(np.ascontiguousarray(x).reshape(shape), index.reshape(-1), y)
+        return y.reshape(x.shape[:axis] + index.shape + x.shape[axis + 1:])
+
+    def copy(self, x, into=None):
+        """Copies a view."""
+        y = np.empty(x.shape, x.dtype) if into is None else into
+        self.library("elementwise", "copied", T=kind(x))(*merged([x, y], 6))
+        return y
+
+    def reduce(self, kernel, x, axes, keep=True, **functions):
+        """Reduces axes; an empty list means that nothing is reduced."""
+        if x.dtype == bool:
+            return self.reduce(kernel, x.view("u1"), axes, keep, **functions).view(bool)
+        view, kept = around(x, axes)
+        dtype = ACCUMULATORS.get(x.dtype, x.dtype) if kernel in ("sum_axis", "mean_axis", "product_axis", "log_sum_exp_axis") else x.dtype
+        y = np.empty((view.shape[0], view.shape[2]), dtype)
+        self.library("reduce", kernel, T=kind(x), **functions)(view, y)
+        shape = kept if keep else tuple(size for i, size in enumerate(x.shape) if i not in {axis % x.ndim for axis in axes})
+        y = y.reshape(shape)
+        return y if y.dtype == x.dtype else self.convert(y, x.dtype)
