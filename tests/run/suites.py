@@ -86,7 +86,7 @@ ENDS = {
     "crashes": ("CRASHED", "signal"),
     "sleeps": ("LATE", "did not end"),
     "raises": ("FAILED", "no result"),
-    "chaotic": ("WRONG", ""),
+    "chaotic": ("WEAK", "would also accept"),
     "careless": ("WEAK", "would also accept zeros of c"),
 }
 
@@ -165,7 +165,7 @@ def check_bench(folder):
     for name in ("numba", "nonsense"):
         checks.expect(f"{name}: a note, not an error", baselines[name]["note"] and baselines[name]["seconds"] is None, baselines)
     times = found["two"]["times"]
-    checks.expect("operations are counted", times["operations"] == 2 * 37 * 41 * 43 + 3 * 37 * 41 - 37 * 41, times)
+    checks.expect("operations are counted", times["operations"] == 2 * 37 * 41 * 43 + 3 * 37 * 41, times)
     checks.expect("the picture has both problems", all(f">{name}<" in (folder / "speed.svg").read_text() for name in ("one", "two")))
 
 

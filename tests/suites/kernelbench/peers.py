@@ -323,3 +323,32 @@ def attention(q, k, v, scale):
     s = scale * (q @ k.swapaxes(-1, -2))
     p = np.exp(s - s.max(axis=-1, keepdims=True))
     return (p @ v) / p.sum(axis=-1, keepdims=True)
+
+
+# Transposed convolutions. x[N, G, C, ...] and w[G, C, O, ...], where G is the number of groups.
+
+def transpose_convolve(x, w, stride, padding, dilation, added):
+    sizes, taps = x.shape[3:], w.shape[3:]
+    full = [(n - 1) * s + d * (k - 1) + 1 + added for n, s, d, k in zip(sizes, stride, dilation, taps)]
+    y = np.zeros((x.shape[0], w.shape[0], w.shape[2], *full), x.dtype)
+    for tap in np.ndindex(*taps):
+        at = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilation, sizes, stride))
+        part = np.einsum("ngc...,gco->ngo...", x, w[(slice(None),) * 3 + tap])
+        y[(slice(None),) * 3 + at] += part
+    return np.ascontiguousarray(y[(slice(None),) * 3 + tuple(slice(p, n - p) for p, n in zip(padding, full))])
+
+
+def transposed_2d(x, w, P0, P1, D0, D1):
+    return transpose_convolve(x, w, [1, 1], [P0, P1], [D0, D1], 0)
+
+
+def strided_2d(x, w, S0, S1, P0, P1, D0, D1):
+    return transpose_convolve(x, w, [S0, S1], [P0, P1], [D0, D1], 0)
+
+
+def transposed_3d(x, w):
+    return transpose_convolve(x, w, [1] * 3, [0] * 3, [1] * 3, 0)
+
+
+def strided_3d(x, w, S, P0, P1, P2, D, A):
+    return transpose_convolve(x, w, [S] * 3, [P0, P1, P2], [D] * 3, A)

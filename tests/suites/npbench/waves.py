@@ -89,3 +89,37 @@ def scatter(neighbour, dh, g, d, s):
             right = np.einsum("abjmn,qabij->abimn", dh, d[:, w])
             total[:, e] += np.einsum("kabimt,abitn->kamn", left, right)
     return np.stack([total.real, total.imag], axis=-1)
+
+
+def channel_flow(u, v, p, count, turns, rho, nu, force, dt, dx, dy):
+    b = np.zeros_like(u)
+    change = 1
+
+    def sides(x):
+        """The rows between the walls, with their neighbours in both directions."""
+        m = x[1:-1]
+        return m, np.roll(m, -1, axis=1), np.roll(m, 1, axis=1), x[2:], x[:-2]
+
+    def step(w, un, vn, slope):
+        m, right, left, up, down = sides(w)
+        return (m - un[1:-1] * dt / dx * (m - left) - vn[1:-1] * dt / dy * (m - down) - dt / (2 * rho) * slope
+                + nu * (dt / dx ** 2 * (right - 2 * m + left) + dt / dy ** 2 * (up - 2 * m + down)))
+
+    while change > 0.001:
+        un, vn = u.copy(), v.copy()
+        (_, ur, ul, uu, ud), (_, vr, vl, vu, vd) = sides(u), sides(v)
+        ux, uy, vx, vy = (ur - ul) / (2 * dx), (uu - ud) / (2 * dy), (vr - vl) / (2 * dx), (vu - vd) / (2 * dy)
+        b[1:-1] = rho * ((ux + vy) / dt - ux * ux - 2 * uy * vx - vy * vy)
+        for s in range(turns):
+            _, right, left, up, down = sides(p.copy())
+            p[1:-1] = ((right + left) * dy ** 2 + (up + down) * dx ** 2 - dx ** 2 * dy ** 2 * b[1:-1]) / (2 * (dx ** 2 + dy ** 2))
+            p[-1] = p[-2]
+            p[0] = p[1]
+        _, right, left, up, down = sides(p)
+        u[1:-1] = step(un, un, vn, (right - left) / dx) + force * dt
+        v[1:-1] = step(vn, un, vn, (up - down) / dy)
+        for wall in (u[0], u[-1], v[0], v[-1]):
+            wall[...] = 0
+        change = (u.sum() - un.sum()) / u.sum()
+        count[0] += 1
+    return u, v, p, count
