@@ -36,6 +36,8 @@ constexpr OptionInfo kOptions[] = {
 };
 
 constexpr const char* kFileKey = "file";
+/// The value that stands for none, for Boost, which would otherwise take the next word as the value.
+constexpr std::string_view kNoValue = "-";
 constexpr int64_t kMostJobs = 1024;
 
 struct EmitInfo {
@@ -123,6 +125,16 @@ bool Read(const OptionInfo&, std::string_view text, OptionTexts& to, DiagnosticE
   return true;
 }
 
+bool Read(const OptionInfo& option, std::string_view text, OptionMaybe& to,
+          DiagnosticEngine& diagnostics) {
+  if (to) {
+    diagnostics.Report(diag::OptionTwice, {}, Dashed(option));
+    return false;
+  }
+  to = text == kNoValue ? "" : text;
+  return true;
+}
+
 /// Sets each member to its default.
 void SetDefaults(Options& options, DiagnosticEngine& diagnostics) {
   size_t row = 0;
@@ -174,6 +186,18 @@ void ReportSyntax(const CommandInfo& command, const po::error_with_option_name& 
   }
 }
 
+/// Writes `--name` as `--name=-` if the option's value may be omitted.
+std::vector<std::string> WithValues(const CommandInfo& command, std::vector<std::string> words) {
+  for (std::string& word : words) {
+    if (word == "--") break;
+    for (const OptionInfo& option : kOptions) {
+      if (option.kind == OptionKind::Maybe && Takes(command, option) && word == Dashed(option))
+        word += fmt::format("={}", kNoValue);
+    }
+  }
+  return words;
+}
+
 /// Splits the arguments into options and files. Returns nothing if the syntax is wrong.
 std::optional<std::vector<po::option>> Split(const CommandInfo& command,
                                              const std::vector<std::string>& words,
@@ -183,7 +207,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
   positions.add(kFileKey, -1);
   int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   try {
-    return po::command_line_parser(words)
+    return po::command_line_parser(WithValues(command, words))
         .options(known)
         .positional(positions)
         .style(style)
@@ -273,10 +297,6 @@ void CheckSuite(const std::vector<po::option>& given, const Options& options,
 }
 
 void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
-  if (options.diag_format != "text" && options.diag_format != "json") {
-    diagnostics.Report(diag::BadOptionValue, {}, "--diag-format", options.diag_format,
-                       "text or json");
-  }
   if (options.pipes != "auto" && options.pipes != "buffered" && options.pipes != "fused") {
     diagnostics.Report(diag::BadOptionValue, {}, "--pipes", options.pipes,
                        "buffered, fused or auto");
@@ -329,10 +349,15 @@ std::string Usage(const OptionInfo& option) {
   std::string text = option.short_name != 0
                          ? fmt::format("-{}, --{}", option.short_name, option.name)
                          : fmt::format("    --{}", option.name);
-  return option.value.empty() ? text : fmt::format("{} {}", text, option.value);
+  return text + ValueUsage(option);
 }
 
 }  // namespace
+
+std::string ValueUsage(const OptionInfo& option) {
+  if (option.kind == OptionKind::Maybe) return fmt::format("[={}]", option.value);
+  return option.value.empty() ? "" : fmt::format(" {}", option.value);
+}
 
 std::span<const CommandInfo> AllCommands() { return kCommands; }
 std::span<const OptionInfo> AllOptions() { return kOptions; }

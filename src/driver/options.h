@@ -34,7 +34,7 @@ enum class Emit : uint8_t {
 #include "driver/emits.def"
 };
 
-enum class OptionKind : uint8_t { Flag, Text, Number, Texts };
+enum class OptionKind : uint8_t { Flag, Text, Number, Texts, Maybe };
 
 struct OptionInfo {
   OptionKind kind;
@@ -48,11 +48,15 @@ struct OptionInfo {
 };
 std::span<const OptionInfo> AllOptions();
 
+/// Returns what follows the name of an option in a help text: ` VALUE`, or `[=VALUE]` if the value may be omitted.
+std::string ValueUsage(const OptionInfo& option);
+
 // The C++ types of option values, one for each OptionKind.
 using OptionFlag = bool;
 using OptionText = std::string;
 using OptionNumber = std::optional<int64_t>;
 using OptionTexts = std::vector<std::string>;
+using OptionMaybe = std::optional<std::string>;  ///< empty if the option has no value
 
 /// A parsed command line, with a member for each row of options.def.
 struct Options {

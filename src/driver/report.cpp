@@ -7,14 +7,35 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "kdl/version.h"
 #include "support/io.h"
 #include "support/render.h"
 
 namespace kdl::driver {
 
 namespace {
+
+/// The meaning of a member of the object never changes within a schema; members may be added.
+constexpr int kJsonSchema = 1;
+
+struct JsonObject {
+  bool alone = false;
+  std::string output;
+  nlohmann::ordered_json members;
+};
+std::optional<JsonObject> json;
+
+bool PrintsText() { return !json || !json->alone; }
+
+void AddDiagnostic(const Diagnostic& one, const SourceManager& sources) {
+  nlohmann::ordered_json entry = nlohmann::ordered_json::parse(RenderJson(one, sources));
+  entry["text"] = RenderText(one, sources, false);
+  json->members["diagnostics"].push_back(std::move(entry));
+}
 
 bool HasColour() {
   const char* refused = std::getenv("NO_COLOR");
@@ -26,19 +47,21 @@ bool HasColour() {
 }  // namespace
 
 void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& sources,
-                      std::string_view format, std::string_view program) {
+                      std::string_view program) {
   bool colour = HasColour();
   std::string text;
   for (const std::unique_ptr<Diagnostic>& one : diagnostics.all()) {
-    std::string rendered =
-        format == "json" ? RenderJson(*one, sources) : RenderText(*one, sources, colour);
+    if (json) AddDiagnostic(*one, sources);
+    std::string rendered = RenderText(*one, sources, colour);
     if (rendered.starts_with(kCompilerName)) rendered.replace(0, kCompilerName.size(), program);
     text += rendered;
   }
-  PrintAside(text);
+  if (PrintsText()) PrintAside(text);
 }
 
 bool PrintOutput(std::string_view text, std::string_view program) {
+  if (json) json->output += text;
+  if (!PrintsText()) return true;
   bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
@@ -46,6 +69,26 @@ bool PrintOutput(std::string_view text, std::string_view program) {
                            std::strerror(errno)));  // standard error may be closed, too
   }
   return written;
+}
+
+void BeginJson(std::string_view command, JsonPlace place) {
+  json.emplace();
+  json->alone = place == JsonPlace::Output;
+  json->members = {{"schema", kJsonSchema}, {"version", KDL_VERSION}, {"command", command}};
+  json->members["diagnostics"] = nlohmann::ordered_json::array();
+}
+
+void AddJson(std::string_view key, std::string_view value) {
+  if (json) json->members[std::string(key)] = nlohmann::ordered_json::parse(value);
+}
+
+std::string EndJson(int exit_code) {
+  json->members["exit_code"] = exit_code;
+  json->members["output"] = json->output;
+  std::string text =
+      json->members.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  json.reset();
+  return text;
 }
 
 void PrintAside(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }

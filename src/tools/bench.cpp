@@ -257,7 +257,7 @@ class Bench {
   /// Whether --json and --plot name different files, neither of which is an input file.
   bool MayWrite() {
     std::vector<std::string> written;
-    for (const std::string& path : {options_.json, options_.plot}) {
+    for (const std::string& path : {options_.json.value_or(""), options_.plot}) {
       if (!path.empty()) written.push_back(path);
     }
     std::vector<std::string> read = listed_.files_read;
@@ -297,7 +297,7 @@ class Bench {
 
   int Write() {
     std::vector<driver::OutputFile> files;
-    if (!options_.json.empty()) files.push_back({options_.json, BenchJson(rows_)});
+    driver::AddJson("rows", BenchJson(rows_));
     if (!options_.plot.empty()) files.push_back({options_.plot, RooflineSvg(rows_)});
     driver::WriteOutputFiles(files, session_.diagnostics);
     return driver::Finish(session_);

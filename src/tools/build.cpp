@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "driver/compile/compile.h"
 #include "driver/emit/outputs.h"
 #include "driver/files.h"
+#include "driver/report.h"
 #include "tools/commands.h"
 
 namespace kdl::tools {
@@ -58,6 +60,7 @@ void Write(driver::Session& s, const std::vector<std::string>& files_read,
   for (const driver::OutputFile& file : files) paths.push_back(file.path);
   if (driver::MayWrite(paths, files_read, "name another folder with -o DIR", s.diagnostics)) {
     driver::WriteOutputFiles(files, s.diagnostics);
+    if (!s.diagnostics.has_errors()) driver::AddJson("files", nlohmann::json(paths).dump());
   }
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "driver/diagnostics.h"
 #include "driver/report.h"
@@ -45,17 +47,25 @@ Result<std::string> Describe(kdl_context* context, const std::string& spec,
   return fmt::format("{}: {}\n", kdl_device_uri(device), Described(facts));
 }
 
+/// Adds a line about a device, or about why there is none.
+void Add(std::string_view spec, const Result<std::string>& line, std::string& text,
+         nlohmann::ordered_json& rows) {
+  std::string found =
+      line.ok() ? *line : fmt::format("{}: not here: {}\n", spec, line.failure().message);
+  text += found;
+  found.pop_back();
+  rows.push_back({{"spec", spec}, {"available", line.ok()}, {"text", found}});
+}
+
 /// Describes the available devices of a kind. If they are emulations, describes only the first.
-std::string DescribeAll(kdl_context* context, std::string_view kind) {
-  std::string text;
+void DescribeAll(kdl_context* context, std::string_view kind, std::string& text,
+                 nlohmann::ordered_json& rows) {
   for (int ordinal = 0;; ++ordinal) {
     std::string spec = ordinal == 0 ? std::string(kind) : fmt::format("{}[{}]", kind, ordinal);
     bool functional = false;
     Result<std::string> line = Describe(context, spec, &functional);
-    if (!line.ok())
-      return ordinal == 0 ? fmt::format("{}: not here: {}\n", kind, line.failure().message) : text;
-    text += *line;
-    if (functional) return text;
+    if (line.ok() || ordinal == 0) Add(spec, line, text, rows);
+    if (!line.ok() || functional) return;
   }
 }
 
@@ -68,17 +78,19 @@ int RunDevices(const driver::Options& options, const targets::Registry& registry
   if (status.ok()) status = AddInterpreters(context.get(), registry);
   std::string text = status.ok() ? "" : status.failure().message + "\n";
   bool all = status.ok();
+  auto rows = nlohmann::ordered_json::array();
   if (status.ok() && options.files.empty()) {
     for (const targets::Family* family : registry.families())
       for (const targets::TargetKind& one : family->kinds)
-        text += DescribeAll(context.get(), one.kind);
+        DescribeAll(context.get(), one.kind, text, rows);
   }
   for (const std::string& spec : options.files) {
     if (!status.ok()) break;
     Result<std::string> line = Describe(context.get(), spec);
     all &= line.ok();
-    text += line.ok() ? *line : fmt::format("{}: not here: {}\n", spec, line.failure().message);
+    Add(spec, line, text, rows);
   }
+  driver::AddJson("devices", rows.dump());
   if (!driver::PrintOutput(text)) return driver::kExitEnvironment;
   return all ? driver::kExitDone : driver::kExitInput;
 }

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,34 @@ std::string HeadOf(const DiagnosticRow& row) {
 
 std::string ExplainDiagnostic(const DiagnosticRow& row) {
   return fmt::format("{}\n{}\n", HeadOf(row), row.explanation);
+}
+
+/// Adds an entry of a table to the object of --json.
+using Entries = nlohmann::ordered_json;
+
+void AddEntry(Entries& entries, const DiagnosticRow& row, std::string_view phase) {
+  entries.push_back({{"id", row.id},
+                     {"severity", SeverityName(row.severity)},
+                     {"phase", phase},
+                     {"message", WithoutPlaceholders(row.text)},
+                     {"explanation", row.explanation}});
+}
+
+/// Returns what the page about a word lists, as JSON. A word that is not in a table has a text only.
+std::string EntriesFor(const std::string& word, bool all, const targets::Registry& families) {
+  Entries entries = Entries::array();
+  for (const DiagnosticPhase& phase : DiagnosticsByPhase()) {
+    for (const DiagnosticRow& row : phase.rows)
+      if (all || word == "diagnostics" || row.id == word) AddEntry(entries, row, phase.title);
+  }
+  for (const Table& table : AllTables(families)) {
+    if (all || table.topic == "diagnostics") continue;
+    for (const TableRow& row : table.rows) {
+      if (table.topic == word || row.name == word)
+        entries.push_back({{"name", row.name}, {"topic", table.topic}, {"text", row.text}});
+    }
+  }
+  return entries.dump();
 }
 
 std::string ListTable(const Table& table) {
@@ -169,7 +199,7 @@ void ExplainPerf(driver::Session& s) {
   if (!made.ok()) return;
   PerfReport report = ReportPerf(s, made.code);
   Show(s, made.files_read, report);
-  if (s.options.diag_format == "json") s.printed = JsonLines(report);
+  driver::AddJson("remarks", RemarksJson(report));
 }
 
 void ExplainPlacement(driver::Session& s) {
@@ -194,11 +224,12 @@ int RunExplain(const driver::Options& options, const targets::Registry& families
   if (options.placement) return RunReport(options, families, ExplainPlacement);
   std::string word = options.files.empty() ? "diagnostics" : options.files[0];
   std::string page = options.all ? ExplainAllDiagnostics() : PageFor(word, families);
+  if (!page.empty()) driver::AddJson("entries", EntriesFor(word, options.all, families));
   if (!page.empty())
     return driver::PrintOutput(page) ? driver::kExitDone : driver::kExitEnvironment;
   DiagnosticEngine diagnostics;
   diagnostics.Report(driver::diag::UnknownTopic, {}, word).Help(Hint(word, families));
-  driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
+  driver::PrintDiagnostics(diagnostics, SourceManager());
   return driver::ExitCodeOf(diagnostics);
 }
 

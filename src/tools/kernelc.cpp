@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 #include "driver/options.h"
 #include "driver/report.h"
 #include "kdl/version.h"
@@ -48,14 +52,32 @@ std::string VersionText(const targets::Registry& families) {
   return fmt::format("kernelc {}\ntargets: {}\n", KDL_VERSION, kinds);
 }
 
-/// Prints usage errors in the diagnostic format that the arguments request. Returns the exit code.
+/// Prints usage errors, as JSON if the arguments request that. Returns the exit code.
 int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::string>& words) {
-  bool json = false;
-  for (size_t i = 0; i < words.size(); ++i) {
-    json = json || words[i] == "--diag-format=json" ||
-           (words[i] == "--diag-format" && i + 1 < words.size() && words[i + 1] == "json");
+  bool json = std::ranges::find(words, "--json") != words.end();
+  int code = driver::ExitCodeOf(diagnostics);
+  if (json) driver::BeginJson(words[0], driver::JsonPlace::Output);
+  driver::PrintDiagnostics(diagnostics, SourceManager());
+  if (json) Print(driver::EndJson(code));
+  return code;
+}
+
+/// Runs the command, and prints or writes the object of --json.
+int DispatchWithJson(const driver::Options& options, std::string_view name,
+                     const targets::Registry& families) {
+  const std::string& file = *options.json;
+  DiagnosticEngine diagnostics;
+  if (!file.empty() &&
+      !driver::MayWrite({file}, options.files, "name another file after --json=", diagnostics)) {
+    driver::PrintDiagnostics(diagnostics, SourceManager());
+    return driver::ExitCodeOf(diagnostics);
   }
-  driver::PrintDiagnostics(diagnostics, SourceManager(), json ? "json" : "text");
+  driver::BeginJson(name, file.empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);
+  int code = Dispatch(options, families);
+  std::string text = driver::EndJson(code);
+  if (file.empty()) return Print(text) == driver::kExitDone ? code : driver::kExitEnvironment;
+  if (driver::WriteOutputFiles({{file, std::move(text)}}, diagnostics)) return code;
+  driver::PrintDiagnostics(diagnostics, SourceManager());
   return driver::ExitCodeOf(diagnostics);
 }
 
@@ -75,7 +97,8 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   if (options->help) return Print(driver::HelpText(*command));
   AllowNamed(*options, families);
   families.AskPlugins(PluginImageKind);
-  return Dispatch(*options, families);
+  return options->json ? DispatchWithJson(*options, command->name, families)
+                       : Dispatch(*options, families);
 }
 
 /// Returns the command line. It is part of the report of an internal error.

@@ -37,7 +37,7 @@ std::string OptionTerm(const driver::OptionInfo& option) {
   std::string term;
   if (option.short_name != 0) term = fmt::format("-{}, ", option.short_name);
   term += fmt::format("--{}", option.name);
-  return option.value.empty() ? term : fmt::format("{} {}", term, option.value);
+  return term + driver::ValueUsage(option);
 }
 
 std::string OptionText(const driver::OptionInfo& option) {

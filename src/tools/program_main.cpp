@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 #include "driver/options.h"
 #include "driver/report.h"
 #include "driver/run/arguments.h"
@@ -100,8 +101,15 @@ std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
 int Finish(const std::string& name, const std::string& printed, const driver::Options& options,
            const DiagnosticEngine& diagnostics) {
   bool written = driver::PrintOutput(printed, name);
-  driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format, name);
+  driver::PrintDiagnostics(diagnostics, SourceManager(), name);
   int code = driver::ExitCodeOf(diagnostics);
+  if (code == driver::kExitDone && !written) code = driver::kExitEnvironment;
+  if (!options.json) return code;
+  std::string text = driver::EndJson(code);
+  DiagnosticEngine found;
+  written = options.json->empty() ? driver::PrintOutput(text, name)
+                                  : driver::WriteOutputFiles({{*options.json, text}}, found);
+  driver::PrintDiagnostics(found, SourceManager(), name);
   return code == driver::kExitDone && !written ? driver::kExitEnvironment : code;
 }
 
@@ -109,6 +117,9 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
   DiagnosticEngine diagnostics;
   auto options = driver::ParseOptions(driver::ProgramCommand(name), words, diagnostics);
   if (!options) return Finish(name, "", driver::Options{}, diagnostics);
+  if (options->json)
+    driver::BeginJson(name,
+                      options->json->empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);
   if (options->help)
     return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
   LoadedProgram loaded;

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "driver/diagnostics.h"
@@ -29,6 +30,19 @@ std::string ListTargets(const targets::Registry& families) {
          fmt::format("{:<17}{}\n", "plugin:PATH",
                      "a device from a shared object (kdl/device_plugin.h), which says for which "
                      "kind of target code is generated; the keys are those of that kind");
+}
+
+/// Returns the rows of ListTargets as JSON.
+std::string TargetsJson(const targets::Registry& families) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const targets::Family* family : families.families()) {
+    for (const targets::TargetKind& kind : family->kinds)
+      rows.push_back({{"kind", kind.kind},
+                      {"summary", kind.summary},
+                      {"keys", targets::KeysOf(kind)},
+                      {"emit", kind.text}});
+  }
+  return rows.dump();
 }
 
 /// Returns the text of a description file for the machine that the spec names.
@@ -73,6 +87,8 @@ Result<std::string> TargetsText(const driver::Options& options, const targets::R
 
 int RunTargets(const driver::Options& options, const targets::Registry& families) {
   Result<std::string> text = TargetsText(options, families);
+  if (options.files.empty() && options.device.empty())
+    driver::AddJson("targets", TargetsJson(families));
   if (text) return driver::PrintOutput(*text) ? driver::kExitDone : driver::kExitEnvironment;
   DiagnosticEngine diagnostics;
   if (text.failure().kind == FailureKind::Environment) {
@@ -80,7 +96,7 @@ int RunTargets(const driver::Options& options, const targets::Registry& families
   } else {
     diagnostics.Report(driver::diag::UnknownTarget, {}, text.failure().message);
   }
-  driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
+  driver::PrintDiagnostics(diagnostics, SourceManager());
   return driver::ExitCodeOf(diagnostics);
 }
 

@@ -105,7 +105,6 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   for (const std::string& size : options.set) pass_on("set", size);
   if (options.allow_plugins) request.words.emplace_back("--allow-plugins");
   if (options.unproven) request.words.emplace_back("--unproven");
-  pass_on("diag-format", options.diag_format);
   if (!options.kernel.empty()) pass_on("kernel", options.kernel);
   if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
   if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));
@@ -266,9 +265,11 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
     }
   }
   if (diagnostics.has_errors()) {
-    driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
+    driver::PrintDiagnostics(diagnostics, SourceManager());
     return driver::ExitCodeOf(diagnostics);
   }
+  driver::AddJson("passed", fmt::to_string(counts.passed));
+  driver::AddJson("failed", fmt::to_string(counts.failed));
   bool printed =
       driver::PrintOutput(fmt::format("{} passed, {} failed\n", counts.passed, counts.failed));
   if (!printed) return driver::kExitEnvironment;

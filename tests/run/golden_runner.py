@@ -105,7 +105,7 @@ def main():
         watched = ["--target", "reference?sanitize=races+init"]
         expect("what no proof accepts", folder, UNPROVEN, 1, "[E0414]", options=watched)
         expect("what no proof accepts, under sanitizers", folder, UNPROVEN, 0, "[E0972]", options=[*watched, "--unproven"])
-        expect("diagnostics as JSON", folder, UNPROVEN, 1, '"id":"E0414"', options=[*watched, "--diag-format", "json"])
+        expect("diagnostics as JSON", folder, UNPROVEN, 1, '[E0414]', '"failed":1', options=[*watched, "--json"])
 
         ended_with_it(folder)
         wrong = PASSING.replace("//| module", "//| modul")

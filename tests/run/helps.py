@@ -121,11 +121,10 @@ FORMS = [
 
 def diagnostics(folder, name, lines, options):
     (folder / name).write_text("\n".join(lines))
-    ran = subprocess.run(["kernelc", "build", *options, "--diag-format=json", "-o", str(folder / "out"), name],
+    ran = subprocess.run(["kernelc", "build", *options, "--json", "-o", str(folder / "out"), name],
                          cwd=folder, capture_output=True, text=True, timeout=120)
     checks.expect(f"{name}: the compiler ends", ran.returncode in (0, 1), ran.stderr)
-    found = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
-    return [one for one in found if "line" in one]
+    return [one for one in json.loads(ran.stdout)["diagnostics"] if "line" in one]
 
 
 def options_of(text):

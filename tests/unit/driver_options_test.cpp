@@ -41,7 +41,9 @@ TEST_CASE("options: files, values and their forms") {
   CHECK(options.files == Words{"a.kdl"});
   CHECK(options.stop_after == "parse");
   CHECK(options.print_after == Words{"parse", "sema"});
-  CHECK(options.diag_format == "text");
+  CHECK_FALSE(options.json.has_value());
+  CHECK(Parsed(Command::Build, {"--json", "a.kdl"}).json == "");
+  CHECK(Parsed(Command::Build, {"--json=b.json", "a.kdl"}).json == "b.json");
   CHECK(Parsed(Command::Test, {"a", "b", "-j", "3"}).jobs == 3);
   CHECK(Parsed(Command::Test, {"a", "-j3", "--update"}).update);
   CHECK(Parsed(Command::Build, {"--help"}).help);
@@ -59,7 +61,7 @@ TEST_CASE("options: usage errors suggest what was probably meant") {
   CHECK(Refused(Command::Build, {"a.kdl", "--time-passes=yes"}).starts_with("E0900"));
   CHECK(
       Refused(Command::Build, {"a.kdl", "--stop-after=a", "--stop-after=b"}).starts_with("E0905"));
-  CHECK(Refused(Command::Build, {"a.kdl", "--diag-format=xml"}).starts_with("E0904"));
+  CHECK(Refused(Command::Build, {"a.kdl", "--json", "--json"}).starts_with("E0905"));
   CHECK(Refused(Command::Test, {"a", "-j", "many"}).starts_with("E0904"));
   CHECK(Refused(Command::Test, {"a", "-j", "0"}).starts_with("E0904"));
   CHECK(Refused(Command::Build, {}).starts_with("E0906"));

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from . import cache
 from ._core import processor
@@ -96,16 +97,23 @@ def build(source: Source) -> pathlib.Path:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def found(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    """Returns the diagnostics in the object that `--json` has printed. There is none if the program has crashed."""
+    if not run.stdout.startswith("{"):
+        return []
+    return list(json.loads(source.shown(run.stdout))["diagnostics"])
+
+
 def _compile(source: Source, out: pathlib.Path) -> None:
     words = ["--emit", "shared,deps", "-o", str(out)]
     if source.path.stem.endswith(".py"):
         words.append(f"--path-prefix-map={source.path.name}={source.path.stem}")
-    run = source.run("build", *words, "--diag-format=json")
-    diagnostics = [json.loads(source.shown(line)) for line in run.stderr.splitlines() if line.startswith("{")]
+    run = source.run("build", *words, "--json")
+    diagnostics = found(source, run)
     for one in diagnostics:
         one["file"] = source.shown(one.get("file", "") + ":")[:-1]
     if run.returncode != 0:
-        text = source.shown(source.run("build", *words).stderr).rstrip() or run.stderr
+        text = "".join(one["text"] for one in diagnostics).rstrip() or run.stderr
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
     for one in diagnostics:
         warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=5)

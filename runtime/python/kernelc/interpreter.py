@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import arrays
+from . import arrays, compiler
 from ._core import divert
 from .errors import ArgumentError, Error, Trap
 
@@ -70,7 +70,7 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
     signature = kernel.signature(given)
     kernel.check(cores, every)
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
-        words = ["--kernel", kernel.name, "--diag-format=json", *arguments(signature, given, pathlib.Path(folder))]
+        words = ["--kernel", kernel.name, "--json", *arguments(signature, given, pathlib.Path(folder))]
         if cores != _ANY_NUMBER:
             words += ["--core-num", str(cores)]
         outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy") for p in signature if p.direction in ("out", "inout")}
@@ -113,13 +113,13 @@ def _run(kernel: Kernel, words: list[str], outputs: Mapping[str, pathlib.Path]) 
     """Runs the kernel, prints what it prints, and raises the exception for its error."""
     run = dataclasses.replace(kernel.source, target=TARGET).run("run", *words)
     written = [f" -> {file}" for file in outputs.values()]
-    for line in run.stdout.splitlines():
+    printed = json.loads(run.stdout)["output"] if run.stdout.startswith("{") else run.stdout
+    for line in printed.splitlines():
         if not any(line.endswith(end) for end in written):
             print(line, file=sys.stdout)
     if run.returncode == 0:
         return
-    found = [json.loads(line) for line in run.stderr.splitlines() if line.startswith("{")]
-    errors = [one for one in found if one["severity"] == "error"]
+    errors = [one for one in compiler.found(kernel.source, run) if one["severity"] == "error"]
     if not errors:
         raise Error(run.stderr.rstrip() or f"the interpreter ended with code {run.returncode}")
     place = [kernel.source.shown(f"{one['file']}:{one['line']}:{one['column']}: ") if "line" in one else "" for one in errors]

@@ -13,7 +13,7 @@ int Finish(const Session& session) {
     for (const passes::PassRun& run : session.times)
       PrintAside(fmt::format("{:>10.3f} ms  {}\n", run.seconds * 1e3, run.name));
   }
-  PrintDiagnostics(session.diagnostics, session.sources, session.options.diag_format);
+  PrintDiagnostics(session.diagnostics, session.sources);
   int code = ExitCodeOf(session.diagnostics);
   return code == kExitDone && !printed ? kExitEnvironment : code;
 }

@@ -35,8 +35,8 @@ std::string HeadText(const KernelPerf& kernel);
 /// Returns a table for each kernel.
 std::string ReportText(const PerfReport& report);
 
-/// Returns a line for each remark, which contains a JSON object.
-std::string JsonLines(const PerfReport& report);
+/// Returns a JSON array with an object for each remark.
+std::string RemarksJson(const PerfReport& report);
 
 /// Returns an HTML page with a table for each kernel, in which bars show the shares of its time.
 std::string HtmlPage(const PerfReport& report);

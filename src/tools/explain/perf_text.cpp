@@ -25,7 +25,7 @@ std::vector<const ir::Function*> CompiledKernels(const driver::Code& code) {
   return kernels;
 }
 
-std::string JsonLine(const LevelRemark& one) {
+std::string RemarkJson(const LevelRemark& one) {
   const passes::Remark& remark = one.remark;
   nlohmann::ordered_json line = {{"kernel", remark.kernel.str()},
                                  {"id", remark.id},
@@ -36,7 +36,7 @@ std::string JsonLine(const LevelRemark& one) {
                                  {"levels", one.levels},
                                  {"message", remark.text},
                                  {"help", remark.help}};
-  return line.dump() + "\n";
+  return line.dump();
 }
 
 std::string TableLines(const LevelRemark& one) {
@@ -80,12 +80,13 @@ std::string ReportText(const PerfReport& report) {
   return text;
 }
 
-std::string JsonLines(const PerfReport& report) {
+std::string RemarksJson(const PerfReport& report) {
   std::string text;
   for (const KernelPerf& kernel : report.kernels) {
-    for (const LevelRemark& one : kernel.remarks) text += JsonLine(one);
+    for (const LevelRemark& one : kernel.remarks)
+      text += (text.empty() ? "" : ",") + RemarkJson(one);
   }
-  return text;
+  return "[" + text + "]";
 }
 
 }  // namespace kdl::tools

@@ -272,7 +272,7 @@ class FileTest {
     driver::Session session(options_, families_);
     driver::Compilation compilation = driver::Compile(session, {.until = driver::Until::Ir});
     if (!compilation.ok()) {
-      driver::PrintDiagnostics(session.diagnostics, session.sources, options_.diag_format);
+      driver::PrintDiagnostics(session.diagnostics, session.sources);
       return {0, 1};
     }
     std::vector<const ir::Function*> kernels;
@@ -280,7 +280,7 @@ class FileTest {
       if (IsTested(compilation, *function)) kernels.push_back(function);
     }
     if (!KnowSizes(kernels, options_, session.diagnostics)) {
-      driver::PrintDiagnostics(session.diagnostics, session.sources, options_.diag_format);
+      driver::PrintDiagnostics(session.diagnostics, session.sources);
       return {0, 1};
     }
     for (const ir::Function* function : compilation.module->functions()) {
@@ -399,7 +399,7 @@ class FileTest {
       rows[0].ok = false;
       rows[0].empty = kernel.excludes_constants();
       if (!rows[0].empty || prints_empty)
-        driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources(), options_.diag_format);
+        driver::PrintDiagnostics(kernel.diagnostics(), kernel.sources());
       if (rows[0].empty && prints_empty)
         driver::PrintOutput(
             "help: this excludes all constants that were tried; give others with -D\n");
@@ -443,7 +443,7 @@ class FileTest {
     if (options_.seed) rerun += fmt::format(" --seed {}", *options_.seed);
     if (!test.is_steady()) text += "; the same inputs were right when tried again";
     driver::PrintOutput(text + "\n");
-    driver::PrintDiagnostics(test.report(), kernel.sources(), options_.diag_format);
+    driver::PrintDiagnostics(test.report(), kernel.sources());
     driver::PrintOutput(fmt::format("rerun: {}\n", rerun));
   }
 

@@ -62,7 +62,7 @@ std::vector<ItemResult> RunTestItem(const driver::Options& options,
                                     const std::vector<std::string>& targets) {
   driver::Session session(options, families);
   std::vector<ItemResult> results = RunOnTargets(session, program, targets);
-  driver::PrintDiagnostics(session.diagnostics, session.sources, options.diag_format);
+  driver::PrintDiagnostics(session.diagnostics, session.sources);
   if (results.empty()) results.push_back({targets[0], false});
   return results;
 }

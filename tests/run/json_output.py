@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Tests `--json`: each command prints one object with a schema version and nothing else, and writes the same to a file. Also tests
+that `kernelc check` of a file with 200 lines takes less than a tenth of a second, as editors need."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from shared import checks
+
+KERNEL = """/// Doubles x.
+export kernel twice(x: in f32[N], y: out f32[N]) {
+    spmd for i in N by 64 { y[i] = 2 * x[i]; }
+}
+ensures { y[i] ~ 2 * x[i]; }
+"""
+EVERYWHERE = {"schema": int, "version": str, "command": str, "diagnostics": list, "exit_code": int, "output": str}
+QUICK = ["--set", "N=64", "--threads", "1", "--trials", "3", "--seconds", "1"]
+# For each command: its arguments, and what must hold for the object `o`.
+COMMANDS = [
+    (["build", "a.kdl", "-o", "out"], 'o["files"] == ["out/a.h", "out/a.c", "out/a.orch.cpp", "out/a.host.o", "out/a.x86-64.o"]'),
+    (["build", "a.kdl", "--emit", "ir"], '"spmd" in o["output"]'),
+    (["check", "a.kdl"], 'o["diagnostics"] == []'),
+    (["run", "a.kdl", "--set", "N=5", "--verify"], '"bit for bit" in o["output"]'),
+    (["test", "a.kdl"], 'o["passed"] == 1 and o["failed"] == 0'),
+    (["bench", "a.kdl", *QUICK], '[row["kernel"] for row in o["rows"]] == ["twice"] and o["rows"][0]["median"] > 0'),
+    (["explain", "E0302"], 'o["entries"][0]["id"] == "E0302" and o["entries"][0]["explanation"]'),
+    (["explain", "--all"], 'len(o["entries"]) > 200 and all(e["explanation"] and e["phase"] for e in o["entries"])'),
+    (["explain", "ops"], '{"name", "topic", "text"} == set(o["entries"][0])'),
+    (["explain", "--perf", "a.kdl"], 'o["remarks"] == []'),
+    (["explain", "nothing"], 'o["exit_code"] != 0 and o["diagnostics"][0]["help"]'),
+    (["targets"], '"host" in [row["kind"] for row in o["targets"]]'),
+    (["devices", "host", "nodevice"], '[row["available"] for row in o["devices"]] == [True, False]'),
+    (["build", "wrong.kdl"], 'o["diagnostics"][0]["line"] == 2 and "wrong.kdl:2:" in o["diagnostics"][0]["text"] and o["exit_code"] == 1'),
+    (["build", "a.kdl", "--nothing"], 'o["diagnostics"][0]["id"] == "E0902" and o["exit_code"] == 2'),
+    (["build", "missing.kdl"], 'o["exit_code"] == 1 and len(o["diagnostics"]) == 1'),
+]
+
+
+def call(*words, folder, given=None):
+    return subprocess.run(["kernelc", *map(str, words)], cwd=folder, input=given, capture_output=True, text=True, timeout=300)
+
+
+def holding(holds, found):
+    try:
+        return eval(holds, {"o": found})
+    except (KeyError, IndexError):
+        return False
+
+
+def check_command(words, holds, folder):
+    what = " ".join(words)
+    plain = call(*words, folder=folder)
+    ran = call(*words, "--json", folder=folder)
+    try:
+        found = json.loads(ran.stdout)
+    except json.JSONDecodeError as error:
+        return checks.expect(what, False, f"{error}\n{ran.stdout}{ran.stderr}")
+    kinds = all(isinstance(found.get(key), kind) for key, kind in EVERYWHERE.items())
+    checks.expect(f"{what}: members", kinds and found["schema"] == 1 and found["command"] == words[0], ran.stdout)
+    checks.expect(f"{what}: exit code", found["exit_code"] == ran.returncode == plain.returncode, f"{ran.returncode} {plain.returncode}")
+    checks.expect(f"{what}: {holds}", holding(holds, found), ran.stdout[:3000])
+    checks.expect(f"{what}: nothing else", ran.stderr == "" and ran.stdout.count("\n") == 1, ran.stderr)
+    if words[0] != "bench":  # whose times differ
+        checks.expect(f"{what}: the same text", found["output"] == plain.stdout, found["output"][:3000])
+        texts = "".join(one["text"] for one in found["diagnostics"])
+        checks.expect(f"{what}: the same diagnostics", texts == plain.stderr, texts)
+
+
+def check_file(folder):
+    ran = call("check", "wrong.kdl", "--json=told.json", folder=folder)
+    found = json.loads((folder / "told.json").read_text())
+    checks.expect("texts are printed as usual", ran.stdout == "" and "wrong.kdl:2:" in ran.stderr, ran.stderr)
+    checks.expect("the file has the object", found["command"] == "check" and len(found["diagnostics"]) == 1, found)
+    before = (folder / "a.kdl").read_text()
+    ran = call("check", "a.kdl", "--json=a.kdl", folder=folder)
+    checks.expect("an input is not replaced", ran.returncode != 0 and (folder / "a.kdl").read_text() == before, ran.stderr)
+    ran = call("check", "-", "--json", folder=folder, given=KERNEL.replace("2 * x", "2 * z"))
+    found = json.loads(ran.stdout)
+    checks.expect("standard input", [one["file"] for one in found["diagnostics"]][:1] == ["stdin.kdl"], ran.stdout)
+
+
+def check_speed(folder):
+    """Checks 200 lines. On a busy machine, the time of the processor counts, and the best of several runs."""
+    text = "".join(re.sub("twice", f"twice{n}", KERNEL) for n in range(40))
+    (folder / "long.kdl").write_text(text)
+    best = 1e9
+    for _ in range(5):
+        begin = sum(children())
+        ran = call("check", "long.kdl", folder=folder)
+        best = min(best, sum(children()) - begin)
+    checks.expect(f"{text.count(chr(10))} lines take {1e3 * best:.0f} ms", ran.returncode == 0 and best < 0.1, ran.stderr)
+    print(f"check: {text.count(chr(10))} lines, {1e3 * best:.0f} ms of the processor")
+
+
+def children():
+    import resource
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime, used.ru_stime
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "a.kdl").write_text(KERNEL)
+        (folder / "wrong.kdl").write_text("const N: int = 4;\nconst M: int = ;\n")
+        for words, holds in COMMANDS:
+            check_command(words, holds, folder)
+        check_file(folder)
+        check_speed(folder)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
