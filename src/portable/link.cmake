@@ -19,3 +19,17 @@ function(kdl_link_portably target)
   target_link_options(${target} PRIVATE -B${libraries}/ -L${libraries} --sysroot=${KDL_OLD_SYSTEM})
   target_link_libraries(${target} PRIVATE ${unwinder} -lpthread -ldl)
 endfunction()
+
+# Sets a variable to the archives of the C++ library that code for such a system needs, and KDL_OLDER_LIBC to the file with
+# functions that its libc lacks.
+function(kdl_portable_archives variable)
+  set(archives -lstdc++ -lgcc_eh -lgcc)
+  set(KDL_OLDER_LIBC "" PARENT_SCOPE)
+  if(KDL_OLD_SYSTEM)
+    file(GLOB archives ${KDL_OLD_SYSTEM}/usr/lib/gcc/${CMAKE_LIBRARY_ARCHITECTURE}/*/libgcc_eh.a)
+    list(PREPEND archives -lstdc++)
+    list(APPEND archives -lgcc)
+    set(KDL_OLDER_LIBC ${kdl_portable}/older_libc.c PARENT_SCOPE)
+  endif()
+  set(${variable} ${archives} PARENT_SCOPE)
+endfunction()

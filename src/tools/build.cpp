@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -57,7 +58,11 @@ void Write(driver::Session& s, const std::vector<std::string>& files_read,
   const std::string& folder = s.options.output;
   if (files.empty() || (!folder.empty() && !driver::MakeFolder(folder, s.diagnostics))) return;
   std::vector<std::string> paths;
-  for (const driver::OutputFile& file : files) paths.push_back(file.path);
+  for (const driver::OutputFile& file : files) {
+    paths.push_back(file.path);
+    std::string inner = std::filesystem::path(file.path).parent_path().string();
+    if (inner.size() > folder.size() && !driver::MakeFolder(inner, s.diagnostics)) return;
+  }
   if (driver::MayWrite(paths, files_read, "name another folder with -o DIR", s.diagnostics)) {
     driver::WriteOutputFiles(files, s.diagnostics);
     if (!s.diagnostics.has_errors()) driver::AddJson("files", nlohmann::json(paths).dump());

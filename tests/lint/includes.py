@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "src/codegen/opencl": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
     "src/codegen/ptx": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm"},
     "src/codegen/cluster": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl"},
-    "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl"},
+    "src/codegen/orchestration": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
     "src/codegen/c_source": {"src/support", "src/ir", "include/kdl", "src/codegen/common", "src/codegen/orchestration"},
     "src/targets": BELOW_TARGETS,
     "src/driver": BELOW_DRIVER,

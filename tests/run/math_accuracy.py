@@ -90,8 +90,8 @@ def main():
         for level in ("3", "0"):
             for target in targets():
                 out = folder / str(len(shared))
-                call("kernelc", "build", KERNELS, "--emit", "shared", "-O", level, "--target", target, "-o", out)
-                shared.append(out / "elementary.so")
+                call("kernelc", "build", KERNELS, "--emit", "images", "-O", level, "--target", target, "-o", out)
+                shared.append(out / "elementary.images.so")
         sys.exit(subprocess.run([str(PROGRAM), *sys.argv[1:], str(ROOT / "stdlib/math"), *map(str, shared)]).returncode)
 
 

@@ -30,7 +30,7 @@ def call(*words):
 def main():
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        built = call("kernelc", "build", HERE / "slices.kdl", "--pipes=buffered", "--emit", "shared", "-o", folder)
+        built = call("kernelc", "build", HERE / "slices.kdl", "--pipes=buffered", "--emit", "images", "-o", folder)
         caller = pathlib.Path(folder) / "caller"
         compiled = call("g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", *sanitizers(), "-I", ROOT / "include",
                         HERE / "slices_caller.cpp", BUILD / "lib/libkdl_runtime.a", "-ldl", "-pthread", "-o", caller)

@@ -135,7 +135,7 @@ def main():
     if not list((BUILD / "python/kernelc").glob("_core*.so")):
         print("the build has no Python package, because Python's headers are missing")
         return 77
-    succeed("the program is linked", "cmake", "--build", BUILD, "--target", "kernelc_portable", "kdl_python", "kdl_python_sources")
+    succeed("the program is linked", "cmake", "--build", BUILD, "--target", "kernelc_portable", "kdl_python", "kdl_python_sources", "kdl_inside")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         told = succeed("the wheel is packed", sys.executable, PACKING / "wheel.py", "--fast", BUILD, folder)

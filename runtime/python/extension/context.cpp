@@ -1,7 +1,9 @@
 #include "extension/context.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <string>
 
 namespace kdl::python {
 
@@ -9,6 +11,8 @@ namespace {
 
 kdl_context* context = nullptr;
 long generation = 0;
+/// The package whose exceptions are raised. A package of users' kernels has a copy of this module, too.
+std::string package = "kernelc";
 
 std::atomic<bool> is_ending = false;
 
@@ -49,11 +53,19 @@ PyObject* AfterFork(PyObject* /*module*/, PyObject* /*none*/) {
   Py_RETURN_NONE;
 }
 
+bool SetPackage(PyObject* module) {
+  const char* name = PyModule_GetName(module);
+  if (name == nullptr) return false;
+  package = name;
+  package.erase(std::min(package.find("._core"), package.size()));
+  return true;
+}
+
 void PrintWithoutPython() { is_ending = true; }
 
 bool Succeeded(kdl_error* error) {
   if (error == nullptr) return true;
-  Ref errors(PyImport_ImportModule("kernelc.errors"));
+  Ref errors(PyImport_ImportModule((package + ".errors").c_str()));
   Ref exception(errors ? PyObject_CallMethod(errors.get(), "of_runtime", "is",
                                              static_cast<int>(kdl_error_code(error)),
                                              kdl_error_message(error))

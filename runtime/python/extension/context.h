@@ -16,6 +16,9 @@ long Generation();
 /// Python calls this in the child after a fork.
 PyObject* AfterFork(PyObject* module, PyObject* none);
 
+/// Remembers the package that this module is part of. On failure, sets a Python exception and returns false.
+bool SetPackage(PyObject* module);
+
 /// From now on, output of `print` in kernels goes to the process's standard output.
 void PrintWithoutPython();
 

@@ -3,7 +3,7 @@
 #include "extension/divert.h"
 #include "extension/kernel.h"
 
-// The module kernelc._core. It connects Python objects with the runtime; everything that need not be fast is
+// The module kernelc._core, or _core of a package that --emit python has written. It connects Python objects with the runtime; everything that need not be fast is
 // written in Python.
 
 namespace kdl::python {
@@ -21,7 +21,7 @@ PyMethodDef module_functions[] = {
     {"processor", Processor, METH_NOARGS, "Which instructions the processor has."},
     {}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "kernelc._core",
+                          "_core",
                           nullptr,
                           -1,
                           module_functions,
@@ -36,6 +36,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit__core() {
   kdl::python::Ref module(PyModule_Create(&kdl::python::definition));
-  if (!module || !kdl::python::AddKernels(module.get())) return nullptr;
+  if (!module || !kdl::python::SetPackage(module.get()) || !kdl::python::AddKernels(module.get()))
+    return nullptr;
   return module.release();
 }

@@ -14,7 +14,7 @@ from typing import Any
 from ._core import shape
 
 # The names of element types in NumPy and PyTorch, where they differ from "float32" and the like.
-_NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
           "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool", "bf16": "bfloat16",
           "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 _NARROW = ("bf16", "f8e4m3", "f8e5m2")
@@ -24,12 +24,12 @@ def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
     """Returns a new array, of PyTorch if one of the arrays in `like` is a tensor of PyTorch, else of NumPy."""
     torch = sys.modules.get("torch")
     if torch is not None and any(isinstance(array, torch.Tensor) for array in like):
-        return torch.empty(tuple(shape), dtype=getattr(torch, _NAMES[element]))
+        return torch.empty(tuple(shape), dtype=getattr(torch, NAMES[element]))
     import numpy
     if element in _NARROW:
         import ml_dtypes  # type: ignore  # NumPy has no such type of its own
-        return numpy.empty(shape, getattr(ml_dtypes, _NAMES[element]))
-    return numpy.empty(shape, _NAMES[element])
+        return numpy.empty(shape, getattr(ml_dtypes, NAMES[element]))
+    return numpy.empty(shape, NAMES[element])
 
 
 def _ceil_div(a: int, b: int) -> int:

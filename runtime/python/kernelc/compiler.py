@@ -105,7 +105,7 @@ def found(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[st
 
 
 def _compile(source: Source, out: pathlib.Path) -> None:
-    words = ["--emit", "shared,deps", "-o", str(out)]
+    words = ["--emit", "images,deps", "-o", str(out)]
     if source.path.stem.endswith(".py"):
         words.append(f"--path-prefix-map={source.path.name}={source.path.stem}")
     run = source.run("build", *words, "--json")

@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import arrays, compiler
+from . import arrays, calling, compiler
 from ._core import divert
 from .errors import ArgumentError, Error, Trap
 
 if TYPE_CHECKING:
-    from .module import Kernel, Parameter
+    from .calling import Parameter
+    from .module import Kernel
 
 TARGET = "reference?sanitize=races+init"
 # What the errors of a run mean for a caller: a check in the kernel failed, or its `requires` does not hold.
@@ -83,15 +84,6 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
     return result
 
 
-def sizes_in(signature: list[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the sizes that the given arrays determine."""
-    sizes: dict[str, int] = {}
-    for parameter in signature:
-        shape = arrays.shape_of(given.get(parameter.name))
-        sizes.update({name: int(size) for name, size in zip(parameter.sizes, shape) if isinstance(name, str)})
-    return sizes
-
-
 def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
     """Returns the options of `kernelc run` for the arguments of a call: files for arrays that are read, and sizes that these lack."""
     words = []
@@ -104,8 +96,8 @@ def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: path
             words += ["--arg", f"{parameter.name}=@{file}"]
         else:
             words += ["--arg", f"{parameter.name}={arrays.number(value, parameter.element)}"]
-    known = sizes_in(read, given)
-    others = {name: size for name, size in sizes_in(signature, given).items() if name not in known}
+    known = calling.sizes_in(read, given)
+    others = {name: size for name, size in calling.sizes_in(signature, given).items() if name not in known}
     return words + [f"--set={name}={size}" for name, size in others.items()]
 
 

@@ -10,45 +10,19 @@ import pathlib
 import re
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from . import arrays, compiler, interpreter, tools, tuning
-from ._core import Kernel as CoreKernel
-from ._core import element, load
-from .errors import ArgumentError, Error
-
-
-class Parameter(NamedTuple):
-    """A parameter of a kernel."""
-
-    name: str
-    direction: str  #: "in", "out" or "inout"; "" for a scalar
-    element: str  #: such as "f32"
-    shape: str  #: as in the source, such as "[M, K]"; "" for a scalar
-    sizes: tuple[str | int | None, ...]  #: for each axis: its name, its constant size, or None for an expression
+from . import calling, compiler, interpreter, tools, tuning
+from ._core import load
+from .calling import Parameter as Parameter
+from .errors import Error
 
 
-class Kernel(CoreKernel):
-    """A kernel, to be called with arrays and numbers.
-
-    Arguments are in the order of the source or have the names of the source. Outputs may be omitted; they are then allocated and
-    returned, several as a tuple. Kernels on the host work on the arrays themselves. The interpreter's lock is released while
-    the kernel runs.
-    """
-
-    @property
-    def parameters(self) -> list[Parameter]:
-        """The parameters for the first choice of element types."""
-        return [Parameter(*one) for one in self.signatures[0]]
+class Kernel(calling.Kernel):
+    """A compiled kernel, which also tells what the compiler knows about it."""
 
     #: What the kernel was compiled from.
     source: compiler.Source
-    #: Where it runs.
-    device: str
-
-    def __getitem__(self, cores: int) -> Callable[..., Any]:
-        """Returns a function that calls the kernel on this number of cores: `kernel[4](x, y)`."""
-        return lambda *args, **keywords: self.run(cores, args, keywords)
 
     def submit(self, *args: Any, **keywords: Any) -> Any:
         """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
@@ -63,7 +37,7 @@ class Kernel(CoreKernel):
     def verify(self, *args: Any, **keywords: Any) -> str:
         """Calls the kernel with these inputs and compares the result with that of the reference interpreter, bit for bit, and with
         the kernel's contract. Returns what `kernelc run --verify` says; raises VerifyError if something differs."""
-        return tools.verify(self, self._bind(args, keywords))
+        return tools.verify(self, self.bind(args, keywords))
 
     def asm(self) -> str:
         """Returns the assembly of the kernel's file."""
@@ -87,66 +61,9 @@ class Kernel(CoreKernel):
         Results do not change: only constants that the source leaves to the compiler (`auto`) are tried, each in a number of trials,
         for at most about the given number of seconds. Later calls for the same kernel continue the search.
         """
-        source = tuning.tuned_source(self, self._bind(args, keywords), trials, seconds)
+        source = tuning.tuned_source(self, self.bind(args, keywords), trials, seconds)
         tuned: Kernel = getattr(Module(source, self.device), self.name)
         return tuned
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
-
-    def complete(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
-        """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted."""
-        given = self._bind(args, keywords)
-        signature = self.signature(given)
-        known = interpreter.sizes_in(signature, given)
-        made = []
-        for parameter in signature:
-            if parameter.name in given:
-                continue
-            try:
-                shape = arrays.sizes_of(parameter.shape, known)
-                if any(size < 0 for size in shape):
-                    raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' would be {shape}; sizes are 0 or more")
-            except ZeroDivisionError:
-                raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' divides by 0") from None
-            except KeyError:
-                _check_arrays(signature, given)
-                raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
-                                f"pass an array for it") from None
-            given[parameter.name] = arrays.empty(shape, parameter.element, list(given.values()))
-            made.append(given[parameter.name])
-        result = None if not made else made[0] if len(made) == 1 else tuple(made)
-        return tuple(given[parameter.name] for parameter in signature), result
-
-    def _bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
-        """Gives arguments their names. If not all parameters have positional arguments, outputs are left out."""
-        parameters = self.parameters
-        names = [p.name for p in parameters]
-        needed = [p.name for p in parameters if p.direction != "out"]
-        places = names if len(args) > len(needed) else needed
-        if len(args) > len(names):
-            raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
-        given = dict(zip(places, args))
-        for name, value in keywords.items():
-            if name not in names:
-                raise TypeError(f"{self.name} has no parameter '{name}'; its parameters are: {', '.join(names)}")
-            if name in given:
-                raise TypeError(f"{self.name} gets two arguments for '{name}'")
-            given[name] = value
-        missing = [name for name in needed if name not in given]
-        if missing:
-            raise TypeError(f"{self.name} needs an argument for {' and '.join(map(repr, missing))}")
-        return given
-
-    def signature(self, given: Mapping[str, Any]) -> list[Parameter]:
-        """Returns the parameters for the element types of the given arrays, which are named."""
-        signatures = [[Parameter(*one) for one in signature] for signature in self.signatures]
-        if len(signatures) == 1:
-            return signatures[0]
-        fitting = [one for one in signatures if all(_fits(given[p.name], p) for p in one if p.direction and p.name in given)]
-        if any(one != fitting[0] for one in fitting):
-            raise TypeError(f"{self.name}: the arguments fit several types or constants; pass arrays for the outputs, too")
-        return (fitting or signatures)[0]  # if none fits, the call says what does not
 
 
 class Module:
@@ -239,22 +156,3 @@ def _strings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
             text = ast.literal_eval(token.string) if quote else ""
             if quote and isinstance(text, str) and text.count("\n") == token.string.count("\n"):
                 yield token.start[0], token.start[1] + quote.end(), text
-
-
-def _fits(array: Any, parameter: Parameter) -> bool:
-    """Whether an array has the element type and the constant sizes of a parameter."""
-    sizes = zip(parameter.sizes, arrays.shape_of(array))
-    return element(array) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
-
-
-def _check_arrays(signature: list[Parameter], given: Mapping[str, Any]) -> None:
-    """Raises TypeError if an argument for a tensor is not an array."""
-    for parameter in signature:
-        if parameter.direction and parameter.name in given and not element(given[parameter.name]):
-            raise TypeError(f"'{parameter.name}' must be an array, such as one of NumPy or PyTorch, not "
-                            f"{type(given[parameter.name]).__name__}")
-
-
-def _text(parameter: Parameter) -> str:
-    words = " ".join(word for word in (parameter.direction, parameter.element + parameter.shape) if word)
-    return f"{parameter.name}: {words}"

@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from . import cache, interpreter
+from . import cache, calling
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: in
     root.mkdir(parents=True, exist_ok=True)
     where = source.file.resolve() if source.text is None else source.text
     file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
-    words = [f"--set={name}={size}" for name, size in interpreter.sizes_in(kernel.signature(given), given).items()]
+    words = [f"--set={name}={size}" for name, size in calling.sizes_in(kernel.signature(given), given).items()]
     run = source.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
     if run.returncode != 0:
         raise Error(source.shown(run.stderr).rstrip())

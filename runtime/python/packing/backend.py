@@ -9,7 +9,7 @@ import subprocess
 import archives
 import wheel
 
-TARGETS = ["kernelc_portable", "kdl_python", "kdl_python_sources"]
+TARGETS = ["kernelc_portable", "kdl_python", "kdl_python_sources", "kdl_inside"]
 # Folders that the build does not need.
 LEFT_OUT = ("tests/", ".")
 

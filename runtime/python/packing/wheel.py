@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packs the Python package of a build folder as a wheel: wheel.py [--fast] BUILD OUT
 
-The build folder must contain the targets kernelc_portable, kdl_python and kdl_python_sources. The wheel contains the compiler and all
+The build folder must contain the targets kernelc_portable, kdl_python, kdl_python_sources and kdl_inside. The wheel contains the compiler and all
 libraries that not every system has. `--fast` compresses less.
 """
 
@@ -19,6 +19,7 @@ import components
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "runtime/python"
 PROGRAM = "kernelc/bin/kernelc"
+INSIDE = "kernelc/lib/kdl_inside.o"  # the runtime for --emit shared
 
 
 def version():
@@ -93,6 +94,7 @@ def pack(build, out, level=9):
         files = {f"kernelc/{file.name}": (file.read_bytes(), False)
                  for file in sorted((build / "python/kernelc").iterdir()) if file.suffix in (".py", ".pyi", ".typed")}
         files.update({name: (file.read_bytes(), True) for name, file in programs.items()})
+        files[INSIDE] = ((build / "lib/kdl_inside.o").read_bytes(), False)
         files.update({f"{about}/licenses/{name}": (content, False) for name, content in licences.items()})
         files.update({f"{about}/{name}": (text.encode(), False) for name, text in texts.items()})
         path = out / f"kernelc-{version()}-{tag}.whl"

@@ -33,7 +33,7 @@ class Survival {
 
 }  // namespace
 
-Status LinkShared(const std::vector<std::string>& objects, const std::string& output) {
+Status LinkShared(const std::vector<std::string>& inputs, const std::string& output) {
   static bool usable = true;
   if (!usable) return Failure{"cannot link kernels after lld has failed", FailureKind::Environment};
   // One thread is enough for objects of this size, and starting others would take longer than linking. If the
@@ -41,7 +41,7 @@ Status LinkShared(const std::vector<std::string>& objects, const std::string& ou
   std::vector<const char*> words = {
       "ld.lld",      "-shared", "-z",          "defs", "--build-id=none", "--no-mmap-output-file",
       "--threads=1", "-o",      output.c_str()};
-  for (const std::string& object : objects) words.push_back(object.c_str());
+  for (const std::string& input : inputs) words.push_back(input.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   Survival survival(stream);

@@ -8,7 +8,8 @@
 namespace kdl::codegen {
 
 /// Links object files into a shared object, with LLVM's linker lld, which is part of this program. Only one
-/// thread at a time may link, and none may compile meanwhile, because lld resets LLVM's options.
-Status LinkShared(const std::vector<std::string>& objects, const std::string& output);
+/// thread at a time may link, and none may compile meanwhile, because lld resets LLVM's options. `inputs` are
+/// objects, and may contain options of lld.
+Status LinkShared(const std::vector<std::string>& inputs, const std::string& output);
 
 }  // namespace kdl::codegen

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "codegen/common/call_table.h"
 #include "ir/module.h"
 
 namespace kdl::codegen {
@@ -18,6 +19,24 @@ std::string PrintHeader(const ir::Module& module, const std::string& runtime_nam
 
 /// Returns NAME.c, which defines the kernels that NAME.h declares as C functions.
 std::string PrintCalls(const ir::Module& module, const std::string& runtime_name);
+
+/// The texts of a Python project with the kernels.
+struct PythonProject {
+  std::string package;  ///< the name of the package
+  std::string project;  ///< pyproject.toml
+  std::string init;     ///< __init__.py
+  std::string stubs;    ///< __init__.pyi
+  std::string torch;    ///< torch.py, which registers the kernels with PyTorch
+};
+
+/// Returns a project whose kernels run on the device of a spec. The folder `inner` of the package contains what
+/// calls them, and `images` the kernels.
+PythonProject PrintPython(const ir::Module& module, const std::string& runtime_name,
+                          const std::string& device, const std::string& inner,
+                          const std::string& images);
+
+/// Returns what NAME.c defines, as data.
+CallTable CallTableOf(const ir::Module& module, const std::string& runtime_name);
 
 /// Returns NAME.ffi.c, which defines the kernels as functions of the TVM FFI. They run on the device of a spec.
 std::string PrintFfi(const ir::Module& module, const std::string& runtime_name,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -16,15 +17,21 @@ namespace {
 
 /// Whether any requested output needs code for a target.
 bool NeedsCode(const Emits& emits) {
-  constexpr Emit kOfTargets[] = {Emit::Obj, Emit::CSource, Emit::Ffi,   Emit::Llvm,
-                                 Emit::Asm, Emit::Exe,     Emit::Shared};
+  constexpr Emit kOfTargets[] = {Emit::Obj, Emit::CSource, Emit::Ffi,    Emit::Llvm,  Emit::Asm,
+                                 Emit::Exe, Emit::Shared,  Emit::Images, Emit::Python};
   return !emits.texts.empty() ||
          std::ranges::any_of(kOfTargets, [&](Emit emit) { return emits.Has(emit); });
 }
 
 /// Whether a program other than kernelc can load the objects. Reports an error if not.
 bool HasLoader(Session& s, const DeviceSpecs& specs, const Emits& emits) {
-  std::string_view word = emits.Has(Emit::Obj) ? "obj" : emits.Has(Emit::Shared) ? "shared" : "";
+  constexpr std::pair<Emit, std::string_view> kLoaded[] = {{Emit::Obj, "obj"},
+                                                           {Emit::Shared, "shared"},
+                                                           {Emit::Images, "images"},
+                                                           {Emit::Python, "python"}};
+  auto loaded =
+      std::ranges::find_if(kLoaded, [&](const auto& one) { return emits.Has(one.first); });
+  std::string_view word = loaded == std::end(kLoaded) ? "" : loaded->second;
   bool interprets = std::ranges::all_of(specs, [](const auto& device) {
     std::string_view spec = device.second;
     return spec.substr(0, spec.find('?')) == targets::kReferenceKind;

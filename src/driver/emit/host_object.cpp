@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "codegen/llvm/before_launch/call_functions.h"
 #include "codegen/llvm/before_launch/host_module.h"
 #include "driver/compile/runtime_name.h"
 #include "driver/diagnostics.h"
@@ -164,6 +165,14 @@ bool EmbedsIr(const Options& options, const Code& code) {
   return options.embed_ir || options.verify ||
          std::ranges::any_of(code.targets,
                              [](const TargetCode& one) { return one.target.interprets; });
+}
+
+std::string CompileCallsObject(Session& s, const codegen::CallTable& table) {
+  Result<codegen::Backend> backend = codegen::Backend::Create(
+      *targets::HostProcessor(targets::OwnArch()), static_cast<int>(*s.options.opt_level));
+  if (backend.ok()) return codegen::CompileCalls(*backend, table);
+  s.diagnostics.Report(diag::MachineFailed, {}, backend.failure().message);
+  return "";
 }
 
 const std::string* CompileHostObject(Session& s, Compilation& made, std::string_view arch,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/common/call_table.h"
 #include "driver/compile/compile.h"
 
 namespace kdl::driver {
@@ -29,5 +30,9 @@ bool EmbedsIr(const Options& options, const Code& code);
 /// returns null.
 const std::string* CompileHostObject(Session& session, Compilation& made, std::string_view arch,
                                      bool embeds_ir);
+
+/// Compiles the object of a library for this processor that defines the functions of NAME.h. On error, reports it and
+/// returns nothing.
+std::string CompileCallsObject(Session& session, const codegen::CallTable& table);
 
 }  // namespace kdl::driver

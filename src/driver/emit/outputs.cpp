@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "codegen/c_source/c_source.h"
 #include "codegen/orchestration/orchestration.h"
 #include "driver/compile/runtime_name.h"
 #include "driver/diagnostics.h"
 #include "driver/emit/host_object.h"
+#include "driver/emit/python_project.h"
 #include "driver/emit/toolchain.h"
 #include "ir/print/printer.h"
 #include "support/check.h"
@@ -104,9 +107,15 @@ class Collector {
           AddLinked(name_, targets::OwnArch(), true, LinkProgram, true);
         break;
       case Emit::Shared:
+        AddLibrary();
+        break;
+      case Emit::Images:
         for (const std::string& arch : HostArchs(code_))
-          AddLinked(ForHost("", arch, ".so"), arch, EmbedsIr(session_.options, code_), LinkShared,
-                    false);
+          AddLinked(ForHost(".images", arch, ".so"), arch, EmbedsIr(session_.options, code_),
+                    LinkImages, false);
+        break;
+      case Emit::Python:
+        AddPython();
         break;
       case Emit::Deps:
         AddDeps();
@@ -239,24 +248,57 @@ class Collector {
     return fmt::format("{}.{}", part.targets[0]->target.family->name, arch);
   }
 
-  using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
-  void AddLinked(const std::string& name, std::string_view arch, bool embeds_ir, Linker link,
+  /// Adds a library with the functions of NAME.h. It contains the runtime, which exists only for this processor.
+  void AddLibrary() {
+    WarnWithoutKernels(name_ + ".so");
+    if (!RunsHere(code_, session_.diagnostics)) return;
+    codegen::CallTable table = codegen::CallTableOf(*made_.module, runtime_name_);
+    Linker link = [&](std::vector<std::string> objects, const std::string& linked,
+                      DiagnosticEngine& diagnostics) {
+      std::string functions = CompileCallsObject(session_, table);
+      std::string path = objects[0] + ".calls.o";
+      if (functions.empty() || !WriteOutputFiles({{path, functions}}, diagnostics)) return false;
+      objects.push_back(path);
+      return LinkLibrary(std::move(objects), linked, table, name_ + ".so", diagnostics);
+    };
+    AddLinked(name_ + ".so", targets::OwnArch(), EmbedsIr(session_.options, code_), link, false);
+  }
+
+  using Linker =
+      std::function<bool(const std::vector<std::string>&, const std::string&, DiagnosticEngine&)>;
+  void AddLinked(const std::string& name, std::string_view arch, bool embeds_ir, const Linker& link,
                  bool executable) {
+    std::optional<std::string> bytes = Linked(arch, embeds_ir, link);
+    if (bytes) AddFile(name, std::move(*bytes), executable);
+  }
+
+  /// Returns the file that `link` makes of the objects for a host. On error, reports it and returns nothing.
+  std::optional<std::string> Linked(std::string_view arch, bool embeds_ir, const Linker& link) {
     Result<TemporaryFolder> folder = TemporaryFolder::Make();
     if (!folder.ok()) {
       session_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
-      return;
+      return std::nullopt;
     }
     std::vector<std::string> objects =
         WriteObjects(session_, made_, arch, embeds_ir, folder->path());
     std::string linked = folder->path() + "/linked";
-    if (objects.empty() || !link(objects, linked, session_.diagnostics)) return;
+    if (objects.empty() || !link(objects, linked, session_.diagnostics)) return std::nullopt;
     Result<std::string> bytes = ReadFile(linked, kMostOfTool);
-    if (bytes.ok()) {
-      AddFile(name, std::move(*bytes), executable);
-    } else {
-      session_.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
-    }
+    if (bytes.ok()) return std::move(*bytes);
+    session_.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
+    return std::nullopt;
+  }
+
+  /// Adds a Python project with the kernels.
+  void AddPython() {
+    WarnWithoutKernels("the package");
+    if (!RunsHere(code_, session_.diagnostics)) return;
+    std::optional<std::string> images =
+        Linked(targets::OwnArch(), EmbedsIr(session_.options, code_), LinkImages);
+    if (!images) return;
+    for (OutputFile& file :
+         PythonProjectFiles(session_, made_, runtime_name_, AnyDevice(), std::move(*images)))
+      AddFile(file.path, std::move(file.bytes));
   }
 
   /// Adds a dependency file for make and ninja, in which the files collected so far depend on all

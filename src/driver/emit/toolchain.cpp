@@ -9,7 +9,10 @@
 
 #include "codegen/llvm/link_shared.h"
 #include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "kdl/kernel_abi.h"
 #include "support/process.h"
+#include "support/system_libraries.h"
 
 namespace kdl::driver {
 
@@ -28,6 +31,27 @@ std::string Find(const std::vector<std::string>& names, std::string_view purpose
   return path;
 }
 
+/// Returns the path of the object that contains the runtime and what it needs of the C++ library, or nothing.
+std::string FindRuntimeInside() {
+  for (const char* libraries : {"lib", KDL_LIBRARIES}) {
+    fs::path path = OwnRoot() / libraries / KDL_RUNTIME_INSIDE;
+    std::error_code error;
+    if (fs::exists(path, error)) return path.string();
+  }
+  return "";
+}
+
+/// Returns a version script of the linker. An incompatible runtime gives all symbols another version.
+std::string VersionScript(const codegen::CallTable& table) {
+  std::string names =
+      fmt::format("{}; kdl_module_images; {}; {};", table.images, table.open, table.close);
+  for (const codegen::CallEntry& entry : table.entries)
+    names += fmt::format(" {}; {}; {}; {}; {};", entry.call, entry.async, entry.bind, entry.run,
+                         entry.unbind);
+  return fmt::format("{}_{} {{ global: {} local: *; }};\nKDL_{} {{ global: kdl_*; }};\n",
+                     table.library, KDL_ABI_VERSION, names, KDL_ABI_VERSION);
+}
+
 bool RunTool(std::vector<std::string> words, DiagnosticEngine& diagnostics) {
   ProcessRequest request;
   request.words = std::move(words);
@@ -44,19 +68,40 @@ bool RunTool(std::vector<std::string> words, DiagnosticEngine& diagnostics) {
 
 }  // namespace
 
-bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
+fs::path OwnRoot() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+}
+
+bool LinkImages(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics) {
   Status linked = codegen::LinkShared(objects, output);
   if (!linked.ok()) diagnostics.Report(diag::MachineFailed, {}, linked.failure().message);
   return linked.ok();
 }
 
+bool LinkLibrary(std::vector<std::string> objects, const std::string& output,
+                 const codegen::CallTable& table, const std::string& name,
+                 DiagnosticEngine& diagnostics) {
+  std::string runtime = FindRuntimeInside();
+  if (runtime.empty()) {
+    diagnostics.Report(diag::NoRuntimeInside, {}, KDL_RUNTIME_INSIDE)
+        .Help("use --emit images for a file that kdl_context_load opens");
+    return false;
+  }
+  std::string map = objects[0] + ".map";
+  if (!WriteOutputFiles({{map, VersionScript(table)}}, diagnostics)) return false;
+  objects.insert(objects.end(), {runtime, "--version-script=" + map, "-soname=" + name,
+                                 "--eh-frame-hdr", "--gc-sections", "-Bsymbolic", "--as-needed"});
+  for (std::string& library : LoadedSystemLibraries()) objects.push_back(std::move(library));
+  return LinkImages(objects, output, diagnostics);
+}
+
 bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,
                  DiagnosticEngine& diagnostics) {
   std::string compiler = Find({"c++", "g++", "clang++-19"}, "link a program", "g++", diagnostics);
   if (compiler.empty()) return false;
-  std::error_code error;
-  fs::path root = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  const fs::path root = OwnRoot();
   std::vector<std::string> words = {compiler, "-o", output};
   words.insert(words.end(), objects.begin(), objects.end());
   for (const char* libraries : {"lib", KDL_LIBRARIES}) {

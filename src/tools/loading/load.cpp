@@ -27,7 +27,7 @@ driver::Context Load(driver::Session& s, driver::Compilation& made) {
     std::vector<std::string> objects = driver::WriteObjects(
         s, made, targets::OwnArch(), driver::EmbedsIr(s.options, made.code), folder->path());
     std::string shared = folder->path() + "/kernels.so";
-    if (objects.empty() || !driver::LinkShared(objects, shared, s.diagnostics)) return nullptr;
+    if (objects.empty() || !driver::LinkImages(objects, shared, s.diagnostics)) return nullptr;
     status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
   }
   if (status.ok()) return context;

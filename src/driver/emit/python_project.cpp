@@ -1,0 +1,68 @@
+#include "driver/emit/python_project.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "codegen/orchestration/orchestration.h"
+#include "driver/diagnostics.h"
+#include "driver/emit/toolchain.h"
+#include "support/io.h"
+
+namespace kdl::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInner = "_kernelc";
+constexpr const char* kImages = "kernels.so";
+constexpr const char* kExtension = "_core.abi3.so";
+constexpr const char* kBackend = "backend.py";
+/// The files of the package kernelc that a package of kernels contains.
+constexpr const char* kCopied[] = {kExtension,  "_core.pyi",  "arrays.py", "calling.py",
+                                   "errors.py", "library.py", "py.typed",  "torch_ops.py"};
+
+/// Returns the folder of the package kernelc: in a build, or around the program if the package contains it.
+fs::path FindPackage() {
+  std::error_code error;
+  for (const fs::path& path : {OwnRoot() / "python/kernelc", OwnRoot()})
+    if (fs::exists(path / kExtension, error)) return path;
+  return {};
+}
+
+}  // namespace
+
+std::vector<OutputFile> PythonProjectFiles(Session& s, const Compilation& made,
+                                           const std::string& runtime_name,
+                                           const std::string& device, std::string images) {
+  fs::path own = FindPackage();
+  if (own.empty()) {
+    s.diagnostics.Report(diag::NoPythonPackage, {}, kExtension)
+        .Help(
+            "build kernelc where Python's headers are installed (python3-dev), or use the kernelc "
+            "of `pip install kernelc`");
+    return {};
+  }
+  codegen::PythonProject texts =
+      codegen::PrintPython(*made.module, runtime_name, device, kInner, kImages);
+  std::string package = texts.package + "/";
+  std::vector<OutputFile> files = {
+      {"pyproject.toml", texts.project},       {package + "__init__.py", texts.init},
+      {package + "__init__.pyi", texts.stubs}, {package + "py.typed", ""},
+      {package + "torch.py", texts.torch},     {package + kImages, std::move(images)},
+      {package + kInner + "/__init__.py", ""}};
+  auto copy = [&](const std::string& name, const std::string& to) {
+    Result<std::string> bytes = ReadFile((own / name).string(), kMostOfTool);
+    if (bytes.ok()) {
+      files.push_back({to + name, std::move(*bytes)});
+    } else {
+      s.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
+    }
+  };
+  copy(kBackend, "");
+  for (const char* name : kCopied) copy(name, package + kInner + "/");
+  return files;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Tests `--emit python`: pip makes a wheel of the project, and the kernels of the wheel run where there is no kernelc."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from shared import checks
+
+PACKAGE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python/kernelc"
+KERNELS = '''
+/// y = a * x. Says "hello".
+export kernel scale<T: f32 | f64>(a: f32, x: in T[M, N], y: out T[M, N]) {
+    spmd for i in M by 8, j in N by 64 { y[i, j] = (a as T) * x[i, j]; }
+}
+export kernel at(x: in f32[N], i: i32, y: out f32[1]) {
+    spmd for k in 1 by 1 { y[k] = x[i + k]; }
+}
+export kernel lambda(x: inout f32[N]) {
+    spmd for i in N by 64 { x[i] += 1; }
+}
+'''
+USE = '''
+import sys
+import numpy as np
+import numbers_of as ops
+
+assert sorted(ops.__all__) == ["at", "lambda", "scale"]
+for kind in ("f4", "f8"):
+    x = np.arange(12).reshape(3, 4).astype(kind)
+    y = ops.scale(2.5, x)
+    assert y.dtype == x.dtype and (y == 2.5 * x).all()
+y = np.zeros((3, 4))
+ops.scale[2](a=1.5, x=x, y=y)
+assert (y == 1.5 * x).all()
+z = np.zeros(3, "f4")
+getattr(ops, "lambda")(z)
+assert (z == 1).all()
+try:
+    ops.at(z, 5)
+except Exception as error:
+    assert type(error).__name__ == "Trap" and type(error).__module__ == "numbers_of._kernelc.errors", type(error)
+    assert "index 5 is outside dimension 0 of size 3" in str(error), error
+else:
+    raise AssertionError("no trap")
+assert "kernelc" not in sys.modules
+print(ops.scale)
+'''
+TYPES = '''
+import numbers_of as ops
+reveal_type(ops.scale(1.0, None))
+ops.scale()
+ops.scale("a", None)
+ops.nothing
+'''
+TORCH = '''
+import torch
+import numbers_of.torch
+x = torch.arange(12, dtype=torch.float64).reshape(3, 4)
+assert torch.equal(torch.ops.numbers_of.scale(2.5, x), 2.5 * x)
+assert torch.equal(torch.ops.numbers_of.scale(2.5, x.t()), 2.5 * x.t())
+torch.library.opcheck(torch.ops.numbers_of.scale.default, (2.5, x), test_utils=("test_schema", "test_faketensor"))
+whole = torch.compile(lambda x: torch.ops.numbers_of.scale(2.0, x + 1) * 3, fullgraph=True, backend="aot_eager", dynamic=True)
+assert torch.equal(whole(x), (x + 1) * 6) and torch.equal(whole(x[:2]), (x[:2] + 1) * 6)
+z = torch.zeros(3)
+getattr(torch.ops.numbers_of, "lambda")(z)
+assert torch.equal(z, torch.ones(3))
+'''
+
+
+def call(*words, **options):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **options)
+
+
+def succeed(what, *words, **options):
+    done = call(*words, **options)
+    checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def main():
+    if not (PACKAGE / "_core.abi3.so").exists():
+        print("the build has no Python package")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "numbers_of.kdl").write_text(KERNELS)
+        succeed("the project is written", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "project", cwd=folder)
+        succeed("pip makes a wheel", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w", "dist", "./project", cwd=folder)
+        wheels = list((folder / "dist").glob("numbers_of-0.1.0-cp311-abi3-manylinux_2_*.whl"))
+        checks.expect("the wheel has a tag", len(wheels) == 1, list(folder.glob("dist/*")))
+        if not wheels:
+            return checks.end()
+        site = folder / "site"
+        succeed("pip installs it", sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", site, wheels[0])
+        alone = {"PATH": "/nowhere", "PYTHONPATH": str(site), "HOME": name}
+        shown = succeed("the kernels run", sys.executable, "-c", USE, env=alone)
+        checks.expect("a kernel is shown", shown == "<kernel scale(a: f32, x: in f32[M, N], y: out f32[M, N])>\n", shown)
+        (folder / "use.py").write_text(TYPES)
+        told = call("/usr/bin/python3", "-m", "mypy", "--strict", "--cache-dir", os.devnull, "use.py", cwd=folder, env={"MYPYPATH": str(site), "PATH": "/usr/bin"})
+        for part in ("use.py:3: note: Revealed type", "use.py:4: error: Missing positional argument", 'use.py:5: error: Argument 1 to "__call__"',
+                     'use.py:6: error: Module has no attribute "nothing"'):
+            checks.expect(f"mypy: {part}", part in told.stdout, told.stdout + told.stderr)
+        if call(sys.executable, "-c", "import torch").returncode != 0:
+            checks.skip("operators of PyTorch", "PyTorch is not installed")
+        else:
+            succeed("operators of PyTorch", sys.executable, "-c", TORCH, env=dict(os.environ, PYTHONPATH=str(site)))
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
