@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import archives
+import components
 import wheel
 
 TARGETS = ["kernelc_portable", "kdl_python", "kdl_python_sources", "kdl_inside"]
@@ -31,7 +32,7 @@ def build_sdist(folder, settings=None):
     whole = f"kernelc-{wheel.version()}"
     path = pathlib.Path(folder) / f"{whole}.tar.gz"
     files = {name: wheel.ROOT / name for name in _names() if not name.startswith(LEFT_OUT)}
-    own = {"PKG-INFO": wheel.metadata("Apache-2.0", []), "pyproject.toml": _project_at_top()}
+    own = {"PKG-INFO": wheel.metadata(components.OWN, []), "pyproject.toml": _project_at_top()}
     archives.write_sources(path, whole, {**files, **{name: text.encode() for name, text in own.items()}})
     return path.name
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from binaries import PackError, run
 
+# The licence of kernelc itself.
+OWN = "Apache-2.0 WITH LLVM-exception"
 # The licences of the parts that are linked, by the name of Debian's source package.
 LICENCES = {
     "antlr4-cpp-runtime": "BSD-3-Clause",
@@ -87,8 +89,8 @@ def licence_files(packages):
 
 def expression(components):
     """Returns the licence of everything together."""
-    licences = sorted({licence for _, licence in components.values()})
-    return " AND ".join(["Apache-2.0", *(f"({one})" if " " in one else one for one in licences)])
+    licences = sorted({OWN, *(licence for _, licence in components.values())})
+    return " AND ".join([*(f"({one})" if " " in one else one for one in licences)])
 
 
 def bill(version, components):
@@ -98,7 +100,7 @@ def bill(version, components):
         where = f"pkg:deb/debian/{name}@{urllib.parse.quote(of, safe='')}?arch=source"
         parts.append({"type": "library", "bom-ref": where, "name": name, "version": of, "licenses": [{"expression": licence}], "purl": where,
                       "externalReferences": [{"type": "website", "url": home}]})
-    own = {"type": "application", "bom-ref": "kernelc", "name": "kernelc", "version": version, "licenses": [{"expression": "Apache-2.0"}],
+    own = {"type": "application", "bom-ref": "kernelc", "name": "kernelc", "version": version, "licenses": [{"expression": OWN}],
            "purl": f"pkg:pypi/kernelc@{version}"}
     depends = [{"ref": "kernelc", "dependsOn": [part["bom-ref"] for part in parts]}]
     whole = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": own}, "components": parts,
