@@ -127,7 +127,7 @@ def check_wrong(folder):
         checks.expect(f"{what}: the kernel has the text to change", KERNEL.count(before) == 1)
         problems[what] = (KERNEL.replace(before, after), "gemm")
     suite = write_suite(folder, "wrong", problems)
-    ran = kernelc("test", "--suite", suite, "--json", folder / "wrong.json")
+    ran = kernelc("test", "--suite", suite, f"--json={folder}/wrong.json")
     checks.expect("wrong kernels: the exit code is 1", ran.returncode == 1, ran.stdout + ran.stderr)
     found = rows(folder / "wrong.json")
     for what in problems:
@@ -141,7 +141,7 @@ def check_ends(folder):
     problems["traps"] = (KERNEL.replace("spmd for", "assert(M < 3, \"too many rows\");\n    spmd for"), "gemm")
     problems["right"] = (KERNEL, "gemm")
     suite = write_suite(folder, "ends", problems)
-    kernelc("test", "--suite", suite, "--json", folder / "ends.json")
+    kernelc("test", "--suite", suite, f"--json={folder}/ends.json")
     found = rows(folder / "ends.json")
     expected = ENDS | {"does_not_compile": ("FAILED", "nonsense"), "traps": ("FAILED", "too many rows"), "right": ("right", "")}
     for name, (verdict, note) in expected.items():
@@ -156,7 +156,7 @@ def check_bench(folder):
     first = kernelc(*words, "--shard", "1/2")
     checks.expect("a part of the suite runs", first.returncode == 0 and "\ntwo " not in first.stdout, first.stdout + first.stderr)
     log = (folder / "log").read_text()
-    ran = kernelc(*words, "--json", folder / "speed.json", "--plot", folder / "speed.svg")
+    ran = kernelc(*words, f"--json={folder}/speed.json", "--plot", folder / "speed.svg")
     checks.expect("the rest runs", ran.returncode == 0 and "2 of 2 are right" in ran.stdout, ran.stdout + ran.stderr)
     checks.expect("the log keeps its rows", (folder / "log").read_text().startswith(log) and log.count("\n") == 1)
     found = rows(folder / "speed.json")

@@ -140,12 +140,10 @@ std::string SuiteSummary(const std::vector<SuiteRow>& rows) {
   return text;
 }
 
-std::string SuiteJson(std::string_view suite, const std::vector<SuiteRow>& rows) {
-  Json all;
-  all["suite"] = suite;
-  all["rows"] = Json::array();
-  for (const SuiteRow& row : rows) all["rows"].push_back(JsonOf(row));
-  return all.dump(2) + "\n";
+std::string SuiteJson(const std::vector<SuiteRow>& rows) {
+  Json all = Json::array();
+  for (const SuiteRow& row : rows) all.push_back(JsonOf(row));
+  return all.dump();
 }
 
 std::vector<BenchRow> TimesOf(const std::vector<SuiteRow>& rows) {

@@ -53,8 +53,8 @@ std::string SuiteLine(const SuiteRow& row, bool times);
 /// Returns the lines below the table: how many problems are right, the geometric mean of the ratios to each
 /// baseline, and the baselines that are missing.
 std::string SuiteSummary(const std::vector<SuiteRow>& rows);
-/// Returns all rows as JSON.
-std::string SuiteJson(std::string_view suite, const std::vector<SuiteRow>& rows);
+/// Returns all rows as a JSON array.
+std::string SuiteJson(const std::vector<SuiteRow>& rows);
 /// Returns the rows that have times, named by their problems.
 std::vector<BenchRow> TimesOf(const std::vector<SuiteRow>& rows);
 

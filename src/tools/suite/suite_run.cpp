@@ -63,7 +63,7 @@ class SuiteRun {
       if (!RunOne(*suite, *problems[i], i, problems.size())) return End();
     }
     driver::PrintOutput(SuiteSummary(rows_));
-    Write(*suite);
+    Write();
     if (diagnostics_.has_errors()) return End();
     bool right = std::ranges::all_of(
         rows_, [](const SuiteRow& row) { return row.verdict == Verdict::Right; });
@@ -104,7 +104,8 @@ class SuiteRun {
   /// Whether the files that are written differ from each other and from the suite's own.
   bool MayWriteFiles(const Suite& suite) {
     std::vector<std::string> written;
-    for (const std::string& path : {options_.json, options_.plot, options_.resume}) {
+    for (const std::string& path :
+         {options_.json.value_or(""), options_.plot, options_.resume}) {
       if (!path.empty()) written.push_back(path);
     }
     std::vector<std::string> read = {options_.suite, suite.peers};
@@ -170,11 +171,10 @@ class SuiteRun {
     return driver::WriteOutputFiles({{options_.resume, text + log_}}, diagnostics_);
   }
 
-  void Write(const Suite& suite) {
-    std::vector<driver::OutputFile> files;
-    if (!options_.json.empty()) files.push_back({options_.json, SuiteJson(suite.name, rows_)});
-    if (!options_.plot.empty()) files.push_back({options_.plot, RooflineSvg(TimesOf(rows_))});
-    driver::WriteOutputFiles(files, diagnostics_);
+  void Write() {
+    driver::AddJson("rows", SuiteJson(rows_));
+    if (options_.plot.empty()) return;
+    driver::WriteOutputFiles({{options_.plot, RooflineSvg(TimesOf(rows_))}}, diagnostics_);
   }
 
   const driver::Options& options_;

@@ -97,6 +97,7 @@ std::string BenchJson(const std::vector<BenchRow>& rows) {
 
 std::optional<BenchRow> ParseBenchRow(std::string_view text) {
   nlohmann::json one = nlohmann::json::parse(text, nullptr, false);
+  if (one.is_object() && one.contains("rows")) one = nlohmann::json(one["rows"]);
   if (one.is_array() && !one.empty()) one = nlohmann::json(one[0]);
   if (!one.is_object()) return std::nullopt;
   auto number = [&](const char* key) -> std::optional<double> {

@@ -50,7 +50,7 @@ std::string BenchTimes(const BenchRow& row);
 
 /// Returns a JSON array of objects, whose keys are the members of BenchRow.
 std::string BenchJson(const std::vector<BenchRow>& rows);
-/// Parses what BenchJson returns, or one of its objects. Returns the first row, or nothing for another text.
+/// Parses what BenchJson returns, one of its objects, or the object of `--json`. Returns the first row, or nothing for another text.
 std::optional<BenchRow> ParseBenchRow(std::string_view text);
 
 /// Returns a roofline plot as SVG. It shows operations per second against operations per byte for
