@@ -320,10 +320,12 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const In
                  Value* exists) {
   Expander& e = body.e();
   bool has_slow_masks = HasSlowMasks(body.elementwise(), e.facts);
-  if (interior.has_steps || (!has_slow_masks && !body.last().Vectorizes())) {
+  bool runs_elements = has_slow_masks || !body.last().Vectorizes();  // near borders
+  bool has_rows = !interior.row_conditions.empty();
+  if (interior.has_steps || (has_rows && runs_elements && !has_slow_masks)) {
     InteriorRows(body, inner, nullptr, interior, exists).ExpandRows();
-  } else if (interior.row_conditions.empty()) {
-    bool short_rows = has_slow_masks && inner.Lanes() >= InteriorRows::kManyLanes;
+  } else if (!has_rows) {
+    bool short_rows = runs_elements && inner.Lanes() >= InteriorRows::kManyLanes;
     ElementwiseLoopBody* few = short_rows ? &inner : nullptr;
     InteriorRows(body, inner, few, interior, exists).ExpandRows();
   } else {
