@@ -82,7 +82,7 @@ def main():
             print(f"FAILED: {case.name}: {why}", flush=True)
     for reason, names in sorted(reasons.items(), key=lambda pair: -len(pair[1])) if not options.seconds else []:
         print(f"missing: {len(names)} of {reason}")
-    print(f"{len(cases)} cases: {counts['passed']} passed, {counts['missing']} missing, {counts['failed']} failed")
+    print(f"{counts.total()} of {len(cases)} cases: {counts['passed']} passed, {counts['missing']} missing, {counts['failed']} failed")
     return counts["failed"] > 0
 
 
