@@ -325,7 +325,9 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const In
   if (interior.has_steps || (has_rows && runs_elements && !has_slow_masks)) {
     InteriorRows(body, inner, nullptr, interior, exists).ExpandRows();
   } else if (!has_rows) {
-    bool short_rows = runs_elements && inner.Lanes() >= InteriorRows::kManyLanes;
+    // An interior that cannot be repeated consists of whole vectors, so it is not shorter than one.
+    bool short_rows =
+        runs_elements && interior.is_repeatable && inner.Lanes() >= InteriorRows::kManyLanes;
     ElementwiseLoopBody* few = short_rows ? &inner : nullptr;
     InteriorRows(body, inner, few, interior, exists).ExpandRows();
   } else {
