@@ -182,7 +182,7 @@ def main():
         check_wrong(folder)
         check_ends(folder)
         check_bench(folder)
-    check_samples("--all" in sys.argv)
+        check_samples("--all" in sys.argv)
     return checks.end()
 
 
