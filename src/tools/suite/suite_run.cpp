@@ -104,8 +104,7 @@ class SuiteRun {
   /// Whether the files that are written differ from each other and from the suite's own.
   bool MayWriteFiles(const Suite& suite) {
     std::vector<std::string> written;
-    for (const std::string& path :
-         {options_.json.value_or(""), options_.plot, options_.resume}) {
+    for (const std::string& path : {options_.json.value_or(""), options_.plot, options_.resume}) {
       if (!path.empty()) written.push_back(path);
     }
     std::vector<std::string> read = {options_.suite, suite.peers};

@@ -183,10 +183,11 @@ class RegisterTransposes {
     int64_t line = std::max<int64_t>(e_.facts.cache_line_bytes / bytes, 1);  // elements
     int64_t row = std::max<int64_t>(e_.Extent(SideAxis()) * bytes, 1);
     int64_t ahead = std::max(LineLanes(), kBytesAhead / row);
-    int64_t squares = std::clamp<int64_t>(line / lanes_, 1, lanes_);  // that share a cache line
-    int64_t count = lanes_ / squares;
+    int64_t sharing =
+        std::clamp<int64_t>(line / lanes_, 1, lanes_);  // transposes of one cache line
+    int64_t count = lanes_ / sharing;
     Value* number = e_.b.Div(transpose.side, e_.b.I64(lanes_));
-    Value* part = e_.b.Rem(number, e_.b.I64(squares));
+    Value* part = e_.b.Rem(number, e_.b.I64(sharing));
     Value* first = e_.b.Mul(part, e_.b.I64(count));
     for (int64_t i = 0; i < count; ++i) {
       Value* row = e_.b.Add(first, e_.b.I64(ahead + i));
