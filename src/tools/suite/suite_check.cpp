@@ -64,9 +64,9 @@ std::string PlaceText(const CheckedOutput& output, size_t n) {
 }
 
 /// What is known about an output before it is compared, so that controls are compared quickly.
-class Expected {
+class ExpectedOutput {
  public:
-  explicit Expected(const CheckedOutput& output)
+  explicit ExpectedOutput(const CheckedOutput& output)
       : output_(output),
         is_float_(IsFloat(output.ours.scalar)),
         wide_(ValuesOf(output.wide)),
@@ -196,7 +196,7 @@ SuiteError WorstError(const CheckedOutput& output) {
       return {std::numeric_limits<double>::infinity(),
               fmt::format("'{}' has another shape", output.name)};
   }
-  auto [worst, at] = Expected(output).Worst(ours, true);
+  auto [worst, at] = ExpectedOutput(output).Worst(ours, true);
   if (worst <= 1) return {worst, {}};
   return {worst, fmt::format("{} is {}, not {}", PlaceText(output, at), ValueOf(ours, at),
                              ValueOf(output.wide, at))};
@@ -205,7 +205,7 @@ SuiteError WorstError(const CheckedOutput& output) {
 std::vector<std::string> AcceptedControls(const CheckedOutput& output,
                                           const std::vector<HostTensor>& inputs, bool& constant) {
   const HostTensor& ours = output.ours;
-  Expected expected(output);
+  ExpectedOutput expected(output);
   std::vector<std::pair<std::string, HostTensor>> controls;
   HostTensor constants = Filled(ours, CountOf(ours) > 0 ? driver::ElementBits(ours, 0) : 0);
   constant = CountOf(ours) > 1 && constants.bytes == ours.bytes;

@@ -72,7 +72,7 @@ class SuiteRun {
 
  private:
   int End() {
-    driver::PrintDiagnostics(diagnostics_, sources_, options_.diag_format);
+    driver::PrintDiagnostics(diagnostics_, sources_);
     return driver::ExitCodeOf(diagnostics_);
   }
 
