@@ -329,17 +329,6 @@ Type CheckFnArgs(FunctionState& state, const CallExpr& call, const CheckedFuncti
   return result.is_error() ? result : Seen(state, ResultOfCall(state, callee, *info.call, args));
 }
 
-/// Returns the types that the declaration of a function parameter gives to the type parameters of the fn that
-/// is called through it.
-std::vector<KindChoice> BoundKinds(const FunctionGroup& group, const FunctionBinding& binding,
-                                   Span span) {
-  std::vector<KindChoice> choices;
-  for (size_t i = 0; i < std::min(group.item->params.size(), binding.params.size()); ++i)
-    choices.push_back(
-        {syntax::PlainName(group.item->params[i].type->name), binding.params[i], span});
-  return choices;
-}
-
 /// Checks a call of a fn. If the callee is written as a function parameter, `binding` is its binding.
 Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entity,
                  const FunctionBinding* binding, ExprInfo& info) {

@@ -21,16 +21,24 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// Returns the fn in `with f`, or reports an error and returns null.
-const Entity* CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
+/// The fn in `with f`. If f is a function parameter, `binding` is its binding.
+struct Combine {
+  const Entity* function = nullptr;
+  const FunctionBinding* binding = nullptr;
+};
+
+/// Returns the fn in `with f`. Reports an error if f is something else.
+Combine CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
-  if (entity != nullptr && entity->kind == EntityKind::Fn) return entity;
-  if (entity != nullptr && entity->kind == EntityKind::FnGeneric)
-    return state.fn.Bound(entity).function;
+  if (entity != nullptr && entity->kind == EntityKind::Fn) return {entity};
+  if (entity != nullptr && entity->kind == EntityKind::FnGeneric) {
+    const FunctionBinding& binding = state.fn.Bound(entity);
+    return {binding.function, &binding};
+  }
   state.diagnostics.Report(diag::FoldsWithOther, reduce.combine->span, Quote(state, reduce.combine))
       .Help("declare a fn with two parameters: fn add(a: f32, b: f32) -> f32 { return a + b; }");
-  return nullptr;
+  return {};
 }
 
 /// Returns the types that the operand gives to the fn's type parameters.
@@ -62,13 +70,16 @@ bool AcceptsTiles(const FunctionState& state, const ReduceExpr& reduce) {
 
 const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& reduce,
                                      const Type& operand) {
-  const Entity* entity = CombineFunction(state, reduce);
+  auto [entity, binding] = CombineFunction(state, reduce);
   if (entity == nullptr) return nullptr;
   FunctionGroup& group = Require(state.module, entity);
   state.group.calls.emplace_back(&group, reduce.combine->span);
   if ((group.instances.empty() && !group.is_lazy) || operand.is_error()) return nullptr;
-  CheckedFunction* callee = Choose(
-      state, group, OperandKinds(group, operand, reduce.operands[0]->span), reduce.combine->span);
+  // The declaration of a function parameter states the types, which the operand must have.
+  std::vector<KindChoice> kinds = binding != nullptr
+                                      ? BoundKinds(group, *binding, reduce.combine->span)
+                                      : OperandKinds(group, operand, reduce.operands[0]->span);
+  CheckedFunction* callee = Choose(state, group, kinds, reduce.combine->span);
   if (callee == nullptr) return nullptr;
   if (callee->result.is_error()) return nullptr;
   for (const ParamInfo& param : callee->params) {

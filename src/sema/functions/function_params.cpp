@@ -59,7 +59,20 @@ const Entity* FindDefined(const ModuleState& module, const FileState& file, std:
   return function != nullptr && function->function->exported ? function : nullptr;
 }
 
-FunctionChoices Evaluate(ModuleState& module, const FileState& file, const GenericParam& generic) {
+bool Allows(const FunctionChoices& choices, const Entity* function) {
+  return choices.allowed.empty() ||
+         std::ranges::find(choices.allowed, function) != choices.allowed.end();
+}
+
+void ReportChoice(DiagnosticEngine& diagnostics, const FunctionChoices& choices,
+                  const Entity* function, Span at) {
+  diagnostics.Report(diag::FunctionChoice, at, WrittenName(*function),
+                     choices.generic->name.name.text(), Alternatives(choices.allowed));
+}
+
+FunctionChoices Evaluate(ModuleState& module, const FunctionGroup& group,
+                         const GenericParam& generic) {
+  const FileState& file = *group.file;
   FunctionGroup scratch_group;
   CheckedFunction scratch;
   FunctionState state(module, scratch_group, scratch, module.diagnostics, file.items);
@@ -71,19 +84,16 @@ FunctionChoices Evaluate(ModuleState& module, const FileState& file, const Gener
   }
   choices.is_faulty = choices.allowed.size() != generic.choices.size();
   if (generic.default_value == nullptr || choices.is_faulty) return choices;
+  if (SameAs(group, generic)) return choices;
   choices.fallback = ResolveFunction(state, generic.default_value);
   choices.is_faulty = choices.fallback == nullptr;
-  bool is_choice = choices.allowed.empty() || choices.is_faulty ||
-                   std::ranges::find(choices.allowed, choices.fallback) != choices.allowed.end();
-  if (is_choice) return choices;
-  module.diagnostics.Report(diag::FunctionChoice, generic.default_value->span,
-                            WrittenName(*choices.fallback), generic.name.name.text(),
-                            Alternatives(choices.allowed));
+  if (choices.is_faulty || Allows(choices, choices.fallback)) return choices;
+  ReportChoice(module.diagnostics, choices, choices.fallback, generic.default_value->span);
   choices.is_faulty = true;
   return choices;
 }
 
-/// Returns the fns that -D gives for a parameter. If -D gives none, returns the default.
+/// Returns the fns that -D gives for a parameter. If -D gives none, returns the default if that is a fn.
 std::vector<const Entity*> Wanted(ModuleState& module, const FunctionGroup& group,
                                   const FunctionChoices& choices) {
   std::vector<const Entity*> wanted;
@@ -96,9 +106,7 @@ std::vector<const Entity*> Wanted(ModuleState& module, const FunctionGroup& grou
   }
   for (const std::string& text : define->values) {
     const Entity* function = FindDefined(module, *group.file, text);
-    bool is_choice = choices.allowed.empty() ||
-                     std::ranges::find(choices.allowed, function) != choices.allowed.end();
-    if (function != nullptr && is_choice) {
+    if (function != nullptr && Allows(choices, function)) {
       wanted.push_back(function);
       continue;
     }
@@ -108,6 +116,15 @@ std::vector<const Entity*> Wanted(ModuleState& module, const FunctionGroup& grou
                                                       : Alternatives(choices.allowed));
   }
   return wanted;
+}
+
+/// Returns the fn of the parameter that is the default. If the parameter must not be this fn, reports an error
+/// and returns nothing.
+std::vector<const Entity*> Same(ModuleState& module, const FunctionChoices& choices,
+                                const Entity* function) {
+  if (Allows(choices, function)) return {function};
+  ReportChoice(module.diagnostics, choices, function, choices.generic->default_value->span);
+  return {};
 }
 
 }  // namespace
@@ -133,10 +150,25 @@ const Entity* ResolveFunction(FunctionState& state, const Expr* expr) {
   return nullptr;
 }
 
+std::optional<size_t> SameAs(const FunctionGroup& group, const GenericParam& generic) {
+  const auto* name = generic.default_value != nullptr
+                         ? syntax::DynAs<syntax::NameExpr>(generic.default_value)
+                         : nullptr;
+  if (name == nullptr) return std::nullopt;
+  size_t number = 0;
+  for (const GenericParam& other : group.item->generics) {
+    if (&other == &generic) return std::nullopt;
+    if (other.function == nullptr) continue;
+    if (other.name.name == name->name) return number;
+    ++number;
+  }
+  return std::nullopt;
+}
+
 void DeclareFunctionChoices(ModuleState& module, FunctionGroup& group) {
   for (const GenericParam& generic : group.item->generics) {
     if (generic.function == nullptr) continue;
-    group.functions.push_back(Evaluate(module, *group.file, generic));
+    group.functions.push_back(Evaluate(module, group, generic));
     group.is_lazy = true;
   }
 }
@@ -148,7 +180,9 @@ std::vector<std::vector<const Entity*>> WantedFunctions(ModuleState& module,
     size_t errors_before = module.diagnostics.error_count();
     std::vector<const Entity*> wanted = Wanted(module, group, choices);
     bool is_reported = choices.is_faulty || module.diagnostics.error_count() != errors_before;
-    if (wanted.empty() && IsHeaderItem(module, group) && !is_reported) {
+    std::optional<size_t> same = SameAs(group, *choices.generic);
+    bool is_same = wanted.empty() && same && !is_reported;
+    if (wanted.empty() && IsHeaderItem(module, group) && !is_reported && !is_same) {
       const GenericParam& generic = *choices.generic;
       module.diagnostics
           .Report(diag::ExportedFunction, generic.span, group.item->name.name.text(),
@@ -159,6 +193,7 @@ std::vector<std::vector<const Entity*>> WantedFunctions(ModuleState& module,
     }
     std::vector<std::vector<const Entity*>> longer;
     for (const auto& combination : combinations) {
+      if (is_same) wanted = Same(module, choices, combination[*same]);
       for (const Entity* function : wanted) {
         longer.push_back(combination);
         longer.back().push_back(function);
@@ -173,11 +208,8 @@ bool CheckFunctionChoice(FunctionState& state, const FunctionGroup& group, size_
                          const Entity* function, Span at) {
   const FunctionChoices& choices = group.functions[number];
   if (choices.is_faulty) return false;
-  if (choices.allowed.empty() ||
-      std::ranges::find(choices.allowed, function) != choices.allowed.end())
-    return true;
-  state.diagnostics.Report(diag::FunctionChoice, at, WrittenName(*function),
-                           choices.generic->name.name.text(), Alternatives(choices.allowed));
+  if (Allows(choices, function)) return true;
+  ReportChoice(state.diagnostics, choices, function, at);
   return false;
 }
 

@@ -13,6 +13,10 @@ namespace kdl::sema {
 /// Returns the fn that an expression names, or reports an error and returns null.
 const Entity* ResolveFunction(FunctionState& state, const syntax::Expr* expr);
 
+/// If the default of a function parameter is a function parameter that is declared before it, returns the number
+/// of that one.
+std::optional<size_t> SameAs(const FunctionGroup& group, const syntax::GenericParam& generic);
+
 /// Evaluates the declarations of the group's function parameters, and stores them in the group.
 void DeclareFunctionChoices(ModuleState& module, FunctionGroup& group);
 

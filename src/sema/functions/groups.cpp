@@ -54,10 +54,7 @@ bool HasType(FunctionState& state, const FunctionBinding& binding, Span at) {
   DiagnosticEngine ignored;
   FunctionGroup own = state.group;
   FunctionState quiet(state.module, own, state.fn, ignored, state.group.file->items);
-  std::vector<KindChoice> kinds;
-  for (size_t i = 0; i < binding.params.size(); ++i)
-    kinds.push_back({syntax::PlainName(group.item->params[i].type->name), binding.params[i], at});
-  const CheckedFunction* instance = Choose(quiet, group, kinds, at);
+  const CheckedFunction* instance = Choose(quiet, group, BoundKinds(group, binding, at), at);
   if (instance == nullptr) return false;
   for (size_t i = 0; i < binding.params.size(); ++i) {
     const Type& type = instance->params[i].entity->type;
@@ -115,6 +112,17 @@ FunctionGroup& Require(ModuleState& module, const Entity* entity) {
 const Entity* LibraryFunction(const ModuleState& module, std::string_view name) {
   auto found = module.library_by_text.find(name);
   return found == module.library_by_text.end() ? nullptr : found->second;
+}
+
+std::vector<KindChoice> BoundKinds(const FunctionGroup& group, const FunctionBinding& binding,
+                                   Span span) {
+  std::vector<KindChoice> choices;
+  for (size_t i = 0; i < std::min(group.item->params.size(), binding.params.size()); ++i)
+    choices.push_back(
+        {syntax::PlainName(group.item->params[i].type->name), binding.params[i], span});
+  if (group.item->result != nullptr)
+    choices.push_back({syntax::PlainName(group.item->result->name), binding.result, span});
+  return choices;
 }
 
 std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,
@@ -175,16 +183,22 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
   return first;
 }
 
-/// Returns the fn that a call gives to a function parameter, or its default. Otherwise reports an error and
-/// returns null.
-const Entity* ChosenFunction(FunctionState& state, const FunctionGroup& callee, size_t number,
+/// Returns the fn that a call gives to the next function parameter, or its default. Otherwise reports an error
+/// and returns null. `chosen` has the fns of the parameters before it.
+const Entity* ChosenFunction(FunctionState& state, const FunctionGroup& callee,
+                             const std::vector<const Entity*>& chosen,
                              const std::vector<KindChoice>& choices, Span at) {
+  size_t number = chosen.size();
   const FunctionChoices& parameter = callee.functions[number];
   Name name = parameter.generic->name.name;
   for (const KindChoice& choice : choices) {
     if (choice.generic != name || choice.function == nullptr) continue;
     bool is_allowed = CheckFunctionChoice(state, callee, number, choice.function, choice.span);
     return is_allowed ? choice.function : nullptr;
+  }
+  if (std::optional<size_t> same = SameAs(callee, *parameter.generic)) {
+    const Entity* function = chosen[*same];
+    return CheckFunctionChoice(state, callee, number, function, at) ? function : nullptr;
   }
   if (parameter.fallback == nullptr && !parameter.is_faulty) {
     std::string_view function = callee.item->name.name.text();
@@ -248,7 +262,7 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
   }
   std::vector<const Entity*> functions;
   while (functions.size() < callee.functions.size()) {
-    functions.push_back(ChosenFunction(state, callee, functions.size(), choices, at));
+    functions.push_back(ChosenFunction(state, callee, functions, choices, at));
     if (functions.back() == nullptr) return nullptr;
   }
   FunctionGroup& group = *state.module.groups.at(callee.entity);

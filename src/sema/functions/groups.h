@@ -40,6 +40,11 @@ struct KindChoice {
 std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,
                                     const syntax::Arg& arg);
 
+/// Returns the types that the declaration of a function parameter gives to the type parameters of its fn, which
+/// are those of its parameters and of its result.
+std::vector<KindChoice> BoundKinds(const FunctionGroup& group, const FunctionBinding& binding,
+                                   Span span);
+
 /// Returns the instance for these types. If there is none, reports an error at `at` and returns null.
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at);
