@@ -102,7 +102,9 @@ bool IsFold(const ir::Op* op) {
          op->kind() == ir::OpKind::MultiReduce || op->kind() == ir::OpKind::Scan;
 }
 
-Role FindRole(const ir::Function& kernel, Name generic) {
+/// `streams` tells whether threads read tensors directly. A machine that copies whole blocks to workgroup memory has no
+/// use for blocks of few rows.
+Role FindRole(const ir::Function& kernel, Name generic, bool streams) {
   Role role;
   size_t most_along =
       0;  // the dimensions of the largest access whose last index is a block of the axis
@@ -118,11 +120,11 @@ Role FindRole(const ir::Function& kernel, Name generic) {
       bool is_folded = std::ranges::any_of(op->attr<AttrKey::Axes>(), is_extent);
       bool keeps = std::ranges::any_of(kept, is_extent);
       bool in_lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
-      if (op->kind() == ir::OpKind::Contraction && kept.size() > 1) {
+      if (op->kind() == ir::OpKind::Contraction && (kept.size() > 1 || !streams)) {
         role.folded |= is_folded;
         role.kept |= keeps;
-        role.columns |= is_extent(kept.back());
-      } else if (!in_lanes && !kept.empty()) {
+        role.columns |= !kept.empty() && is_extent(kept.back());
+      } else if (streams && !in_lanes && !kept.empty()) {
         role.summed |= is_folded;
         role.sums |= keeps;
       }
@@ -145,8 +147,8 @@ Role FindRole(const ir::Function& kernel, Name generic) {
     }
   });
   // Rows that also have one number each, such as their sum, are rows.
-  role.along = most_along > 0 && most_along >= most_other;
-  role.turned = role.along && most_along == most_other;
+  role.along = most_along > 0 && (most_along >= most_other || !streams);
+  role.turned = role.along && streams && most_along == most_other;
   role.sums &= role.along;
   role.summed &= !role.along;
   if (kernel.axes.size() > 1 || folds) role.bytes = 0;
@@ -305,7 +307,7 @@ class TileSelector final : public passes::TileSelector {
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
-      Role role = FindRole(kernel, generic.name);
+      Role role = FindRole(kernel, generic.name, facts_.workgroup_limit == 0);
       extents.push_back(Chosen(generic, Wanted(facts_, role, product, instruction)));
       trace += fmt::format("  {}: {}, {} at first\n", generic.name.text(), DescribeRole(role),
                            extents.back());
