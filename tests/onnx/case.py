@@ -66,7 +66,7 @@ class Case:
 
     def convert(self, x, dtype):
         y = np.empty(x.shape, dtype)
-        self.library("elementwise", "convert", T=kind(x), U=kind(y))(*merged([x, y], 3))
+        self.library("convert", "convert", T=kind(x), U=kind(y))(*merged([x, y], 3))
         return y
 
     def take(self, x, index, axis):
