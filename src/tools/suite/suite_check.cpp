@@ -129,7 +129,7 @@ class ExpectedOutput {
   double noise_ = 0;
 };
 
-HostTensor Filled(HostTensor tensor, uint64_t bits) {
+HostTensor FilledWith(HostTensor tensor, uint64_t bits) {
   for (size_t n = 0; n < CountOf(tensor); ++n)
     driver::SetElementBits(tensor, static_cast<int64_t>(n), bits);
   return tensor;
@@ -207,7 +207,7 @@ std::vector<std::string> AcceptedControls(const CheckedOutput& output,
   const HostTensor& ours = output.ours;
   ExpectedOutput expected(output);
   std::vector<std::pair<std::string, HostTensor>> controls;
-  HostTensor constants = Filled(ours, CountOf(ours) > 0 ? driver::ElementBits(ours, 0) : 0);
+  HostTensor constants = FilledWith(ours, CountOf(ours) > 0 ? driver::ElementBits(ours, 0) : 0);
   constant = CountOf(ours) > 1 && constants.bytes == ours.bytes;
   std::vector<std::string> accepted;
   auto try_one = [&](std::string_view name, const HostTensor& wrong) {
@@ -216,8 +216,8 @@ std::vector<std::string> AcceptedControls(const CheckedOutput& output,
     accepted.emplace_back(name);
   };
   if (CountOf(ours) == 0) return accepted;
-  try_one("zeros", Filled(ours, driver::NumberBits(ours.scalar, 0)));
-  try_one("ones", Filled(ours, driver::NumberBits(ours.scalar, 1)));
+  try_one("zeros", FilledWith(ours, driver::NumberBits(ours.scalar, 0)));
+  try_one("ones", FilledWith(ours, driver::NumberBits(ours.scalar, 1)));
   try_one("one constant", constants);
   try_one("one wrong element", WithOneWrong(ours, expected.wide()));
   try_one("an unwritten part", WithoutLastPart(ours));

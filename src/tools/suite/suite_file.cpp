@@ -28,25 +28,25 @@ struct SuiteFault {
   std::string message;
 };
 
-[[noreturn]] void Fail(const YAML::Node& node, std::string message) {
+[[noreturn]] void FailAt(const YAML::Node& node, std::string message) {
   throw SuiteFault{node.Mark(), node.IsScalar() ? node.Scalar().size() : 1, std::move(message)};
 }
 
 std::string TextOf(const YAML::Node& node, std::string_view wanted) {
-  if (!node.IsScalar() || node.Scalar().empty()) Fail(node, fmt::format("expected {}", wanted));
+  if (!node.IsScalar() || node.Scalar().empty()) FailAt(node, fmt::format("expected {}", wanted));
   return node.Scalar();
 }
 
-using Entry = std::pair<YAML::Node, YAML::Node>;
+using SuiteEntry = std::pair<YAML::Node, YAML::Node>;
 
 /// Returns the entries of a mapping, in the order of the text. Keys must be different names.
-std::vector<Entry> EntriesOf(const YAML::Node& node, std::string_view wanted) {
-  if (!node.IsMap()) Fail(node, fmt::format("expected {}", wanted));
-  std::vector<Entry> entries;
+std::vector<SuiteEntry> EntriesOf(const YAML::Node& node, std::string_view wanted) {
+  if (!node.IsMap()) FailAt(node, fmt::format("expected {}", wanted));
+  std::vector<SuiteEntry> entries;
   std::set<std::string> names;
   for (const auto& entry : node) {
     if (!names.insert(TextOf(entry.first, "a name")).second)
-      Fail(entry.first, fmt::format("'{}' is already set", entry.first.Scalar()));
+      FailAt(entry.first, fmt::format("'{}' is already set", entry.first.Scalar()));
     entries.emplace_back(entry.first, entry.second);
   }
   return entries;
@@ -57,7 +57,7 @@ int64_t NumberOf(const YAML::Node& node, int64_t low) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < low)
-    Fail(node, fmt::format("expected a whole number of at least {}, not '{}'", low, text));
+    FailAt(node, fmt::format("expected a whole number of at least {}, not '{}'", low, text));
   return value;
 }
 
@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> TextsOf(const YAML::Node& node)
 }
 
 std::vector<std::string> ListOf(const YAML::Node& node) {
-  if (!node.IsSequence()) Fail(node, "expected a list such as [numpy, numba]");
+  if (!node.IsSequence()) FailAt(node, "expected a list such as [numpy, numba]");
   std::vector<std::string> list;
   for (const YAML::Node& item : node) list.push_back(TextOf(item, "a name"));
   return list;
@@ -117,29 +117,29 @@ SuiteArgument ArgumentOf(const YAML::Node& key, const YAML::Node& node) {
   const auto* direction =
       std::ranges::find(kDirections, word, [](const auto& d) { return d.first; });
   if (direction == std::end(kDirections))
-    Fail(node, fmt::format("expected {}; '{}' is not in, out or inout", kForm, word));
+    FailAt(node, fmt::format("expected {}; '{}' is not in, out or inout", kForm, word));
   argument.direction = direction->second;
   std::string_view type = TakeWord(rest, " [");
   const auto* scalar = std::ranges::find(kScalars, type, &ScalarInfo::spelling);
   if (scalar == std::end(kScalars) || scalar->scalar == Scalar::BF16 || IsByteFloat(scalar->scalar))
-    Fail(node, fmt::format("'{}' is not a type that NumPy has", type));
+    FailAt(node, fmt::format("'{}' is not a type that NumPy has", type));
   argument.scalar = scalar->scalar;
   argument.is_tensor = rest.starts_with('[');
   if (argument.is_tensor) {
     size_t end = rest.find(']');
     if (end == std::string_view::npos)
-      Fail(node, fmt::format("expected {}; ']' is missing", kForm));
+      FailAt(node, fmt::format("expected {}; ']' is missing", kForm));
     argument.shape = SplitShape(rest.substr(1, end - 1));
     rest.remove_prefix(end + 1);
     rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(' ')));
   }
   argument.fill = rest;
   if (!argument.is_tensor && argument.direction != ir::Direction::In)
-    Fail(node, "only tensors can be out or inout");
+    FailAt(node, "only tensors can be out or inout");
   if (!argument.is_tensor && argument.fill.empty())
-    Fail(node, "a scalar needs a value: `in f64 1.5`");
+    FailAt(node, "a scalar needs a value: `in f64 1.5`");
   if (argument.direction == ir::Direction::Out && !argument.fill.empty())
-    Fail(node, fmt::format("an output has no values before the run; remove '{}'", argument.fill));
+    FailAt(node, fmt::format("an output has no values before the run; remove '{}'", argument.fill));
   return argument;
 }
 
@@ -162,9 +162,9 @@ class SuiteReader {
     }
     for (std::string_view name : {"suite", "peers", "problems"}) {
       if (!documents[0][std::string(name)])
-        Fail(documents[0], fmt::format("the key '{}' is missing", name));
+        FailAt(documents[0], fmt::format("the key '{}' is missing", name));
     }
-    if (!problems.IsSequence()) Fail(problems, "'problems' must be a list");
+    if (!problems.IsSequence()) FailAt(problems, "'problems' must be a list");
     for (const YAML::Node& problem : problems) suite_.problems.push_back(ProblemOf(problem));
     return std::move(suite_);
   }
@@ -179,10 +179,10 @@ class SuiteReader {
     auto found = std::ranges::find(names, key.Scalar());
     if (found != names.end()) return *found;
     std::string_view near = NearestName(key.Scalar(), names);
-    Fail(key, near.empty()
-                  ? fmt::format("unknown key '{}'; the keys are {}", key.Scalar(),
-                                fmt::join(names, ", "))
-                  : fmt::format("unknown key '{}'; did you mean '{}'?", key.Scalar(), near));
+    FailAt(key, near.empty()
+                    ? fmt::format("unknown key '{}'; the keys are {}", key.Scalar(),
+                                  fmt::join(names, ", "))
+                    : fmt::format("unknown key '{}'; did you mean '{}'?", key.Scalar(), near));
   }
 
   SuiteProblem ProblemOf(const YAML::Node& node) {
@@ -208,11 +208,11 @@ class SuiteReader {
       if (name == "arguments") SetArguments(problem, value);
     }
     for (std::string_view name : {"name", "file", "scaled", "arguments"}) {
-      if (!node[std::string(name)]) Fail(node, fmt::format("the key '{}' is missing", name));
+      if (!node[std::string(name)]) FailAt(node, fmt::format("the key '{}' is missing", name));
     }
-    if (problem.function.empty()) Fail(node, "the key 'program' or 'kernel' is missing");
+    if (problem.function.empty()) FailAt(node, "the key 'program' or 'kernel' is missing");
     if (!names_.insert(problem.name).second)
-      Fail(node["name"], fmt::format("there is already a problem '{}'", problem.name));
+      FailAt(node["name"], fmt::format("there is already a problem '{}'", problem.name));
     if (problem.check.empty()) problem.check = problem.scaled;
     if (problem.peer.empty()) problem.peer = problem.name;
     CheckSizes(node, problem);
@@ -220,7 +220,7 @@ class SuiteReader {
   }
 
   static void SetFunction(SuiteProblem& problem, const YAML::Node& key, const YAML::Node& value) {
-    if (!problem.function.empty()) Fail(key, "a problem has a program or a kernel, not both");
+    if (!problem.function.empty()) FailAt(key, "a problem has a program or a kernel, not both");
     problem.function = TextOf(value, "a name");
     problem.is_program = key.Scalar() == "program";
   }
@@ -231,7 +231,7 @@ class SuiteReader {
       problem.arguments.push_back(ArgumentOf(key, value));
       writes = writes || problem.arguments.back().direction != ir::Direction::In;
     }
-    if (!writes) Fail(node, "a problem needs an argument that is out or inout");
+    if (!writes) FailAt(node, "a problem needs an argument that is out or inout");
   }
 
   /// Checks that `check` and `scaled` give values to the same names.
@@ -242,7 +242,7 @@ class SuiteReader {
       return found;
     };
     if (names(problem.check) != names(problem.scaled))
-      Fail(node["check"], "'check' and 'scaled' must have the same names");
+      FailAt(node["check"], "'check' and 'scaled' must have the same names");
   }
 
   std::filesystem::path folder_;
