@@ -86,7 +86,45 @@ def ways(library, folder):
     return {"the kernel alone (C source)": in_c(library.alone), "C, bound arguments": in_c(library.from_c_bound), "C": in_c(library.from_c),
             "TVM FFI, called from C": in_c(library.by_ffi), "Python, the package kernelc": in_python(package),
             "Python, ctypes by hand": in_python(hand), "Python, ctypes, converted before": in_python(hand_bound),
-            "to compare: numpy.add(y, x, out=y)": in_python(numpy)}
+            "to compare: numpy.add(y, x, out=y)": in_python(numpy), **of_tvm_ffi(folder), **of_torch(folder)}
+
+
+def of_tvm_ffi(folder):
+    """Returns the call by the package tvm_ffi, with its own tensors, if that package is installed."""
+    try:
+        import tvm_ffi
+    except ImportError:
+        return {}
+    import numpy as np
+    axpy = tvm_ffi.load_module(str(folder / "calls.so")).axpy
+
+    def call(size):
+        x, y = (tvm_ffi.from_dlpack(np.zeros(size, "f4")) for _ in "xy")
+        return lambda: axpy(1.0, x, y)
+
+    return {"Python, TVM FFI": in_python(call)}
+
+
+def of_torch(folder):
+    """Returns the call as an operator of PyTorch, if that is installed."""
+    try:
+        import torch
+    except ImportError:
+        return {}
+    words = ["kernelc", "build", "axpy.kdl", "--module", "axpy_ops", "--target", "host?isa=x86-64-v3", "--emit", "python", "-o", "project"]
+    subprocess.run(words, cwd=folder, check=True)
+    sys.path.insert(0, str(folder / "project"))
+    import axpy_ops.torch  # noqa: F401
+    torch.set_num_threads(1)
+
+    def call(operator):
+        def work(size):
+            x, y = torch.zeros(size), torch.zeros(size)
+            return lambda: operator(1.0, x, y)
+        return in_python(work)
+
+    return {"Python, a torch operator": call(torch.ops.axpy_ops.axpy),
+            "to compare: y.add_(x) of torch": call(lambda _, x, y: y.add_(x))}
 
 
 def measure(library, all_ways, size, trials):

@@ -28,31 +28,48 @@ def register(namespace: str, kernels: Iterable[Kernel]) -> Any:
 class _Operator:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
-        known = _names(p for p in kernel.parameters if p.direction in ("in", "inout"))
-        outputs = [p for p in kernel.parameters if p.direction == "out"]
-        self.makes_outputs = all(_depends_on(p.shape, known) for p in outputs)
-        self.taken = [p for p in kernel.parameters if p.direction != "out" or not self.makes_outputs]
+        self.signatures = [[Parameter(*one) for one in signature] for signature in kernel.signatures]
+        every = self.signatures[0]
+        known = _names(p for p in every if p.direction in ("in", "inout"))
+        makes_outputs = all(_depends_on(p.shape, known) for p in every if p.direction == "out")
+        self.places = [place for place, p in enumerate(every) if p.direction != "out" or not makes_outputs]
+        self.taken = [every[place] for place in self.places]
 
     def schema(self) -> str:
         """Returns the declaration of the operator: `softmax(Tensor x) -> Tensor`."""
         taken = [f"{_kind(p, place)} {p.name}" for place, p in enumerate(self.taken)]
-        made = len(self.kernel.parameters) - len(self.taken)
+        made = len(self.signatures[0]) - len(self.taken)
         result = "Tensor" if made == 1 else f"({', '.join(['Tensor'] * made)})"
         return f"{self.kernel.name}({', '.join(taken)}) -> {result}"
 
     def run(self, *args: Any) -> Any:
-        return self.kernel(**{p.name: _given(value, p) for p, value in zip(self.taken, args)})
+        values = [_given(value, p) for p, value in zip(self.taken, args)]
+        if len(self.places) == len(self.signatures[0]):
+            return self.kernel(*values)
+        made = self.outputs(values)
+        every = iter(made)
+        given = dict(zip(self.places, values))
+        self.kernel(*(given[place] if place in given else next(every) for place in range(len(given) + len(made))))
+        return made[0] if len(made) == 1 else tuple(made)
 
     def shapes(self, *args: Any) -> Any:
-        """Returns tensors without contents, of the types and sizes of the outputs."""
-        given = {p.name: value for p, value in zip(self.taken, args)}
-        signature = _signature(self.kernel, given)
-        sizes = {name: size for p in signature if p.name in given and p.direction
-                 for name, size in zip(p.sizes, given[p.name].shape) if isinstance(name, str)}
-        like = next(value for value in args if isinstance(value, torch.Tensor))
-        made = [like.new_empty(arrays.sizes_of(p.shape, sizes), dtype=_dtype(p))
-                for p in signature if p.name not in given]
+        """Returns what `run` would, but with any contents."""
+        made = self.outputs(args)
         return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    def outputs(self, args: Sequence[Any]) -> list[Any]:
+        """Returns new tensors for the outputs that the caller does not pass."""
+        signature = self.signature(args)
+        taken = [(signature[place], value) for place, value in zip(self.places, args) if signature[place].direction]
+        sizes = {name: size for p, value in taken for name, size in zip(p.sizes, value.shape) if isinstance(name, str)}
+        return [taken[0][1].new_empty(_sizes(p, sizes), dtype=_dtype(p))
+                for place, p in enumerate(signature) if place not in self.places]
+
+    def signature(self, args: Sequence[Any]) -> Sequence[Parameter]:
+        """Returns the parameters for the element types of the arguments."""
+        fitting = (one for one in self.signatures
+                   if all(value.dtype == _dtype(one[place]) for place, value in zip(self.places, args) if one[place].direction))
+        return next(fitting, self.signatures[0])
 
 
 def _kind(parameter: Parameter, place: int) -> str:
@@ -67,7 +84,7 @@ def _given(value: Any, parameter: Parameter) -> Any:
     """Returns an argument as the kernel takes it. Elements of the last axis must be adjacent; other inputs are copied."""
     if not parameter.direction:
         return value
-    value = value.detach()
+    value = value.detach() if value.requires_grad else value
     gaps = value.dim() > 0 and value.shape[-1] > 1 and value.stride(-1) != 1
     return value.contiguous() if gaps and parameter.direction == "in" else value
 
@@ -76,12 +93,11 @@ def _dtype(parameter: Parameter) -> Any:
     return getattr(torch, arrays.NAMES[parameter.element])
 
 
-def _signature(kernel: Kernel, given: Mapping[str, Any]) -> Sequence[Parameter]:
-    """Returns the parameters for the element types of the arguments."""
-    signatures = [[Parameter(*one) for one in signature] for signature in kernel.signatures]
-    fitting = [one for one in signatures
-               if all(given[p.name].dtype == _dtype(p) for p in one if p.direction and p.name in given)]
-    return (fitting or signatures)[0]
+def _sizes(parameter: Parameter, known: Mapping[str, Any]) -> Sequence[Any]:
+    """Returns the sizes of a tensor. Most shapes consist of names and numbers only."""
+    if None in parameter.sizes:
+        return arrays.sizes_of(parameter.shape, known)
+    return [known[size] if isinstance(size, str) else size for size in parameter.sizes]
 
 
 def _names(parameters: Iterable[Parameter]) -> set[str]:
