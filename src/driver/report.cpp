@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kdl/version.h"
+#include "support/captured_output.h"
 #include "support/io.h"
 #include "support/render.h"
 
@@ -23,13 +24,14 @@ namespace {
 constexpr int kJsonSchema = 1;
 
 struct JsonObject {
-  bool alone = false;
-  std::string output;
+  /// If only the object is printed: everything that is printed until its end, also by kernels.
+  std::unique_ptr<CapturedOutput> captured;
+  std::string output;  ///< otherwise: what PrintOutput has printed
   nlohmann::ordered_json members;
 };
 std::optional<JsonObject> json;
 
-bool PrintsText() { return !json || !json->alone; }
+bool PrintsAside() { return !json || !json->captured; }
 
 void AddDiagnostic(const Diagnostic& one, const SourceManager& sources) {
   nlohmann::ordered_json entry = nlohmann::ordered_json::parse(RenderJson(one, sources));
@@ -56,12 +58,11 @@ void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& 
     if (rendered.starts_with(kCompilerName)) rendered.replace(0, kCompilerName.size(), program);
     text += rendered;
   }
-  if (PrintsText()) PrintAside(text);
+  if (PrintsAside()) PrintAside(text);
 }
 
 bool PrintOutput(std::string_view text, std::string_view program) {
-  if (json) json->output += text;
-  if (!PrintsText()) return true;
+  if (json && !json->captured) json->output += text;
   bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
@@ -73,7 +74,7 @@ bool PrintOutput(std::string_view text, std::string_view program) {
 
 void BeginJson(std::string_view command, JsonPlace place) {
   json.emplace();
-  json->alone = place == JsonPlace::Output;
+  if (place == JsonPlace::Output) json->captured = std::make_unique<CapturedOutput>();
   json->members = {{"schema", kJsonSchema}, {"version", KDL_VERSION}, {"command", command}};
   json->members["diagnostics"] = nlohmann::ordered_json::array();
 }
@@ -84,7 +85,7 @@ void AddJson(std::string_view key, std::string_view value) {
 
 std::string EndJson(int exit_code) {
   json->members["exit_code"] = exit_code;
-  json->members["output"] = json->output;
+  json->members["output"] = json->captured ? json->captured->Text() : json->output;
   std::string text =
       json->members.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   json.reset();

@@ -126,7 +126,7 @@ def check_refusals(source):
             (["--target", "debug"], 1, "E0969"),
             (["--target", "reference", "--threads", "1"], 2, "E0970"),
             (["--target", "host?threads=1"], 2, "E0904"),
-            (["--json=rows", "--plot", "rows"], 1, "E0955"),
+            ([f"--json={source.parent}/rows", "--plot", f"{source.parent}/rows"], 1, "E0955"),
             ([f"--json={source}"], 1, "E0953"),
             (["--plot", "missing/folder.svg"], 1, "mkdir -p missing"),
             (["--kernel", "produkt"], 1, "did you mean 'product'?")]:

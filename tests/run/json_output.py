@@ -25,6 +25,7 @@ COMMANDS = [
     (["build", "a.kdl", "--emit", "ir"], '"spmd" in o["output"]'),
     (["check", "a.kdl"], 'o["diagnostics"] == []'),
     (["run", "a.kdl", "--set", "N=5", "--verify"], '"bit for bit" in o["output"]'),
+    (["run", "talks.kdl", "--set", "N=1"], '"said 7\\n" in o["output"]'),
     (["test", "a.kdl"], 'o["passed"] == 1 and o["failed"] == 0'),
     (["bench", "a.kdl", *QUICK], '[row["kernel"] for row in o["rows"]] == ["twice"] and o["rows"][0]["median"] > 0'),
     (["explain", "E0302"], 'o["entries"][0]["id"] == "E0302" and o["entries"][0]["explanation"]'),
@@ -106,6 +107,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "a.kdl").write_text(KERNEL)
+        (folder / "talks.kdl").write_text("export kernel f(y: out f32[N]) { spmd for i in N by 1 { y[i] = 7; print(\"said\", 7); } }\n")
         (folder / "wrong.kdl").write_text("const N: int = 4;\nconst M: int = ;\n")
         for words, holds in COMMANDS:
             check_command(words, holds, folder)
