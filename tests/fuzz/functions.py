@@ -8,7 +8,8 @@ class Functions:
     """Generates the functions of a file. `fns` and `tile_fns` are the functions that its kernels may call."""
 
     def functions(self):
-        ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function, self.table_function]
+        ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function, self.table_function,
+                                      self.passed_function]
         return [self.pick(ways)() for _ in range(self.random.choice([0, 0, 1, 2]))]
 
     def function(self):
@@ -37,6 +38,20 @@ class Functions:
         return text(f"const {table}: f32[{len(elements)}] = [{', '.join(elements)}];\n",
                     f"fn {entry}(p0: i64) -> f32 {{\nassert(p0 >= 0 && p0 <= {last});\nreturn {table}[p0];\n}}\n",
                     f"fn {fn.name}(p0: i64) -> f32 {{\nreturn if p0 >= 0 && p0 <= {last} then {entry}(p0) else 0.5;\n}}\n")
+
+    def passed_function(self):
+        """Generates a function that calls a generic one through function parameters. The declaration of the first
+        states the types of the generic one, and the second is the same function by default."""
+        taken, given = self.pick(NUMBERS), self.pick(NUMBERS)
+        generic, calls = self.fresh("f"), self.fresh("f")
+        fn = Fn(self.fresh("f"), (taken,), given)
+        types = " | ".join(sorted({taken, given}))
+        type_ = f"fn({taken}) -> {given}"
+        self.fns.append(fn)
+        self.shows["fn that gets a fn"] += 1
+        return text(f"fn {generic}<T: {types}, U: {types}>(p0: T) -> U {{\nreturn p0 as U;\n}}\n",
+                    f"fn {calls}<F: {type_}, G: {type_} = F>(p0: {taken}) -> {given} {{\nreturn max(F(p0), G(p0));\n}}\n",
+                    f"fn {fn.name}(p0: {taken}) -> {given} {{\nreturn {calls}<F = {generic}>(p0);\n}}\n")
 
     def tuple_function(self):
         """Generates a function of two tuples of the same type, as `reduce` and `scan` need."""
