@@ -65,15 +65,16 @@ def draw(rng, element, shape, special):
 
 
 class Function:
-    """A function of the header."""
+    """A function of the header, and of a library unless that is None."""
 
     def __init__(self, library, docs, name, arguments):
         self.name = name
         self.params = [PARAMETER.fullmatch(line).groups() for line in docs.splitlines() if PARAMETER.fullmatch(line)]
         self.sizes = [argument.split()[1] for argument in arguments.replace("\n", " ").split(",") if argument.strip().startswith("int64_t ")
                       and "*" not in argument][:len(arguments.split(",")) - len(self.params)]
-        self.call = getattr(library, name)
-        self.call.restype = ctypes.c_char_p
+        if library is not None:
+            self.call = getattr(library, name)
+            self.call.restype = ctypes.c_char_p
 
     def supported(self):
         return all(element in TYPES for _, _, element, _ in self.params)
@@ -283,4 +284,5 @@ def main():
     sys.exit(checks.end())
 
 
-main()
+if __name__ == "__main__":
+    main()
