@@ -275,7 +275,6 @@ void CheckSuite(const std::vector<po::option>& given, const Options& options,
                 DiagnosticEngine& diagnostics) {
   constexpr std::string_view kOnlySuite[] = {"shard", "resume"};
   constexpr std::string_view kOnlySuiteOfBench[] = {"filter", "seed"};
-  constexpr std::string_view kOnlySuiteOfTest[] = {"json"};
   constexpr std::string_view kNeverSuite[] = {"program", "kernel",    "set",      "arg",   "out",
                                               "against", "contracts", "coverage", "update"};
   bool is_bench = options.command == Command::Bench;
@@ -286,8 +285,7 @@ void CheckSuite(const std::vector<po::option>& given, const Options& options,
     auto is_in = [&](std::span<const std::string_view> names) {
       return std::ranges::find(names, info->name) != names.end();
     };
-    bool only =
-        is_in(kOnlySuite) || (is_bench ? is_in(kOnlySuiteOfBench) : is_in(kOnlySuiteOfTest));
+    bool only = is_in(kOnlySuite) || (is_bench && is_in(kOnlySuiteOfBench));
     if (options.suite.empty() && only)
       diagnostics.Report(diag::OptionNeedsOption, {}, Dashed(*info), "--suite");
     if (!options.suite.empty() && is_in(kNeverSuite))
