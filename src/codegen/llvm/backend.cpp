@@ -108,8 +108,11 @@ bool AddCodeGeneration(llvm::legacy::PassManager& passes, llvm::TargetMachine& t
   auto* info = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig* config = machine.createPassConfig(passes);
   config->setDisableVerify(true);
-  const std::unique_ptr<llvm::Pass> prepare(llvm::createCodeGenPrepareLegacyPass());
-  config->insertPass(prepare->getPassID(), MakeSplitBlocks());
+  bool prepares = config->getOptLevel() != llvm::CodeGenOptLevel::None;
+  if (prepares) {
+    const std::unique_ptr<llvm::Pass> prepare(llvm::createCodeGenPrepareLegacyPass());
+    config->insertPass(prepare->getPassID(), MakeSplitBlocks());
+  }
   passes.add(config);
   passes.add(info);
   if (config->addISelPasses()) return false;

@@ -112,12 +112,13 @@ class LanesInside {
     Value* inside = nullptr;
     if (!is_walked || offset < 0) {
       Value* first = AtLeastLeast(b_.Sub(b_.I64(0), base));
-      inside = b_.Ge(Numbers(offset), Narrow(is_walked ? first : AtMostMost(first)));
+      first = Narrow(is_walked ? first : AtMostMost(first));
+      inside = b_.Ge(Numbers(offset), first);
     }
     if (!is_walked || offset > 0) {
       Value* end = AtMostMost(b_.Sub(dim.bound, base));
-      Value* before = b_.Lt(Numbers(offset), Narrow(is_walked ? end : AtLeastLeast(end)));
-      inside = And(b_, inside, before);
+      end = Narrow(is_walked ? end : AtLeastLeast(end));
+      inside = And(b_, inside, b_.Lt(Numbers(offset), end));
     }
     return inside;
   }
@@ -126,7 +127,8 @@ class LanesInside {
   Value* AllIf(Value* condition) const {
     Value* all = b_.Int(narrow_, most_);
     Value* none = b_.Int(narrow_, -most_ - 1);
-    return b_.Lt(Numbers(0), b_.Splat(b_.Select(condition, all, none), lanes_));
+    Value* limit = b_.Splat(b_.Select(condition, all, none), lanes_);
+    return b_.Lt(Numbers(0), limit);
   }
 
  private:
