@@ -3,7 +3,6 @@
 
 Jupyter's packages are downloaded from PyPI when they are first needed, into a folder next to the builds."""
 
-import fcntl
 import json
 import os
 import pathlib
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from shared import checks
+from shared import checks, pypi
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "samples/guide/notebook.ipynb"
@@ -28,20 +27,7 @@ nbformat.write(notebook, sys.argv[2])
 
 def python():
     """Returns the Python of an environment with Jupyter's packages, and with Debian's NumPy."""
-    folder = ROOT / f"build-{PACKAGES[0].replace('==', '-')}"
-    folder.mkdir(exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            for words in [("/usr/bin/python3", "-m", "venv", "--clear", folder / "venv"),
-                          (folder / "venv/bin/pip", "-q", "--disable-pip-version-check", "install", *PACKAGES)]:
-                done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                if done.returncode != 0:
-                    sys.exit(f"pip could not bring {' and '.join(PACKAGES)}; is there a network?\n{done.stdout}")
-            (site,) = (folder / "venv/lib").glob("python*/site-packages")
-            (site / "numpy").symlink_to("/usr/lib/python3/dist-packages/numpy")
-            (folder / "complete").touch()
-    return folder / "venv/bin/python"
+    return pypi.environment(PACKAGES, debian=["numpy"]) / "bin/python"
 
 
 def texts(cell):

@@ -3,7 +3,6 @@
 
 ONNX's package is downloaded from PyPI when it is first needed, into a folder next to the builds."""
 
-import fcntl
 import os
 import pathlib
 import shutil
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from shared import seeds
+from shared import pypi, seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"
@@ -20,18 +19,7 @@ PACKAGES = ["onnx==1.23.2", "ml-dtypes==0.6.0"]
 
 def python():
     """Returns the Python of an environment with ONNX's package."""
-    folder = ROOT / f"build-{PACKAGES[0].replace('==', '-')}"
-    folder.mkdir(exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            for words in [("/usr/bin/python3", "-m", "venv", "--clear", folder / "venv"),
-                          (folder / "venv/bin/pip", "-q", "--disable-pip-version-check", "install", *PACKAGES)]:
-                done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                if done.returncode != 0:
-                    sys.exit(f"pip could not bring {' and '.join(PACKAGES)}; is there a network?\n{done.stdout}")
-            (folder / "complete").touch()
-    return folder / "venv/bin/python"
+    return pypi.environment(PACKAGES) / "bin/python"
 
 
 def main():

@@ -2,7 +2,6 @@
 """Tests the wheel of the Python package: packs it from the build tree, installs it into an empty environment, and runs kernels there
 without anything of the build tree or of Debian's LLVM. PyPI's auditwheel confirms the tag."""
 
-import fcntl
 import json
 import os
 import pathlib
@@ -14,12 +13,12 @@ import tarfile
 import tempfile
 import zipfile
 
-from shared import checks
+from shared import checks, pypi
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKING = ROOT / "runtime/python/packing"
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
-AUDITWHEEL = "6.8.2"
+AUDITWHEEL = "auditwheel==6.8.2"
 MOST_BYTES = 60_000_000
 
 USE = f'''
@@ -53,14 +52,7 @@ def succeed(what, *words, **options):
 
 def auditwheel():
     """Returns auditwheel, which is downloaded from PyPI when it is first needed, into a folder next to the builds."""
-    folder = ROOT / f"build-auditwheel-{AUDITWHEEL}"
-    folder.mkdir(exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "venv/bin/auditwheel").exists():
-            succeed("an environment for auditwheel", "/usr/bin/python3", "-m", "venv", folder / "venv")
-            succeed("auditwheel is installed", folder / "venv/bin/pip", "-q", "install", f"auditwheel=={AUDITWHEEL}")
-    return folder / "venv/bin/auditwheel"
+    return pypi.environment([AUDITWHEEL]) / "bin/auditwheel"
 
 
 def check_contents(wheel):
