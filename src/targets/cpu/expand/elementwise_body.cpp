@@ -103,7 +103,8 @@ Value* ElementwiseLoopBody::At(Value* old) {
 Value* ElementwiseLoopBody::Lane(Value* old) {
   if (old != elementwise_->region()->params().back() || chunk_.lanes == 1) return At(old);
   ir::Type numbers = e_.VectorType(Scalar::I64, chunk_.lanes);
-  return e_.b.Add(At(old), Permuted(e_.b.Make(OpKind::LaneNumbers, {}, numbers)));
+  Value* lanes = Permuted(e_.b.Make(OpKind::LaneNumbers, {}, numbers));
+  return e_.b.Add(At(old), lanes);
 }
 
 ElementAccess ElementwiseLoopBody::AccessHere(const Op* op, const Chunk& chunk) {

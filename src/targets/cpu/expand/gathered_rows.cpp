@@ -221,7 +221,8 @@ class GatheredRow {
     Value* bound = e_.b.SizeValue(TensorOf(check.load)->type()->dims[check.dim]);
     if (IsSigned(scalar) && Bytes(scalar) < 8)
       bound = e_.b.Min(bound, e_.b.I64(int64_t{1} << (8 * Bytes(scalar) - 1)));
-    return e_.b.Lt(e_.b.Cast(largest, Scalar::U64), e_.b.Cast(bound, Scalar::U64));
+    Value* limit = e_.b.Cast(bound, Scalar::U64);
+    return e_.b.Lt(e_.b.Cast(largest, Scalar::U64), limit);
   }
 
   Expander& e_;

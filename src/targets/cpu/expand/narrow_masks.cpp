@@ -95,7 +95,8 @@ Value* ElementwiseLoopBody::NarrowRemainder(const Op* op) {
   Value* numbers = e_.b.Make(OpKind::LaneNumbers, {}, e_.VectorType(Scalar::I64, chunk_.lanes));
   Value* steps = e_.b.Mul(Permuted(numbers), e_.b.I64(*last_.StepOf(op->operand(0))));
   Value* first = e_.b.Cast(AtPoint(op->operand(0), 0), scalar);
-  Value* sum = e_.b.Add(e_.b.Splat(first, chunk_.lanes), e_.b.Cast(steps, scalar));
+  steps = e_.b.Cast(steps, scalar);
+  Value* sum = e_.b.Add(e_.b.Splat(first, chunk_.lanes), steps);
   return e_.b.And(sum, e_.b.Int(scalar, NarrowDivisor(op) - 1));
 }
 
