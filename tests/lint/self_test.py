@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
+import argument_order
 import families
 import includes
 import knots
@@ -59,6 +60,18 @@ class Lints(unittest.TestCase):
     def test_system_of_one_folder(self):
         self.expect(includes, {"src/driver/a.cpp": "#include <unistd.h>\n", "src/support/b.cpp": "#include <unistd.h>\n"},
                     ["src/driver/a.cpp", "unistd.h", "src/support"])
+
+    BUILDER = {"src/ir/builder.h": "  Value* I64(int64_t value) {\n  Value* Add(Value* a, Value* b);\n  Value* Sub(Value* a, Value* b);\n"}
+
+    def test_ops_of_two_arguments(self):
+        for call in ["b_.Add(b_.Sub(x, y), e.Twice(b_.Sub(y, x)))", "Join(Scaled(e.b, x), b.Sub(x, y))"]:
+            self.expect(argument_order, {**self.BUILDER, "src/passes/a.cpp": f"void F() {{\n  {call};\n}}\n"},
+                        ["src/passes/a.cpp:2"])
+
+    def test_ops_in_a_defined_order(self):
+        for call in ["b.Add(b.Sub(x, y), b.I64(1))", "Values all = {b.Sub(x, y), b.Sub(y, x)}",
+                     "MakeIf(b, [&] { b.Sub(x, y); }, [&] { b.Sub(y, x); })"]:
+            self.expect(argument_order, {**self.BUILDER, "src/passes/a.cpp": f"void F() {{\n  {call};\n}}\n"}, [])
 
     def test_knot_by_way_of_sources(self):
         files = {"src/ir/a.h": "", "src/ir/a.cpp": '#include "ir/b.h"\n', "src/ir/b.h": "", "src/ir/b.cpp": '#include "ir/a.h"\n'}

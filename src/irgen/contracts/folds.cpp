@@ -64,7 +64,8 @@ Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::Reduc
     OpKind compare = largest ? OpKind::Gt : OpKind::Lt;
     Value* better = b.Binary(compare, term, best);
     if (IsFloat(scalar)) {
-      Value* other_zero = b.Binary(compare, GenFloatBits(b, term), GenFloatBits(b, best));
+      Value* bits = GenFloatBits(b, best);
+      Value* other_zero = b.Binary(compare, GenFloatBits(b, term), bits);
       better = b.Or(better, b.And(b.Eq(term, best), other_zero));
       better = b.Or(better, b.Ne(term, term));
       better = b.And(better, b.Eq(best, best));

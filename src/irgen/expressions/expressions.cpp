@@ -123,7 +123,8 @@ Value* GenTruncated(FunctionGen& gen, Value* a, Value* b, bool remainder, Span s
   Value* rest = builder.Sub(a, builder.Mul(quotient, b));
   if (!IsSigned(scalar)) return remainder ? rest : quotient;
   Value* zero = builder.Int(scalar, 0);
-  Value* up = builder.And(builder.Lt(quotient, zero), builder.Ne(rest, zero));
+  Value* is_inexact = builder.Ne(rest, zero);
+  Value* up = builder.And(builder.Lt(quotient, zero), is_inexact);
   return remainder ? builder.Select(up, builder.Sub(rest, b), rest)
                    : builder.Select(up, builder.Add(quotient, builder.Int(scalar, 1)), quotient);
 }

@@ -150,9 +150,9 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Builder& b = gen.builder;
   ir::AxisList over = gen.RangeAxes(info.ranges);
   Value* extremum = GenFold(gen, ReductionKindOf(info.kind), value, over);
-  Value* hit = IsFloat(value->type()->scalar)
-                   ? b.Eq(GenFloatBits(b, value), GenFloatBits(b, extremum))
-                   : b.Eq(value, extremum);
+  bool is_float = IsFloat(value->type()->scalar);
+  Value* wanted = is_float ? GenFloatBits(b, extremum) : extremum;
+  Value* hit = b.Eq(is_float ? GenFloatBits(b, value) : value, wanted);
   ir::Type indices = b.types().Tile(Scalar::I64, over);
   Value* index = b.Make(OpKind::Iota, {gen.blocks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());

@@ -40,8 +40,11 @@ class IntegerFitter {
       Value* plus = Correction(fitted->moves_a ? fitted->b : fitted->a, Element(moved));
       op_->SetSegment(ir::ContractionOp::at_plus, std::span(&plus, 1));
     }
-    Take(fitted->moves_a ? Moved(fitted->a, instruction_.a) : b_.Cast(fitted->a, instruction_.a),
-         fitted->moves_b ? Moved(fitted->b, instruction_.b) : b_.Cast(fitted->b, instruction_.b));
+    Value* b =
+        fitted->moves_b ? Moved(fitted->b, instruction_.b) : b_.Cast(fitted->b, instruction_.b);
+    Value* a =
+        fitted->moves_a ? Moved(fitted->a, instruction_.a) : b_.Cast(fitted->a, instruction_.a);
+    Take(a, b);
     return true;
   }
 

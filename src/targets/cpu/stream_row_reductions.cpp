@@ -186,7 +186,8 @@ class RowFolder {
       if (kernel_.Extent(last) * bytes < kPageBytes) return nullptr;
       Value* size = b.BlockSize(ir::FindBlock(fold, last));
       Value* in_pages = b.Ge(size, b.I64(kPageBytes / bytes));
-      Value* all = b.Mul(b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
+      Value* row = BytesPerIndex(b, tensor, 0);
+      Value* all = b.Mul(b.SizeValue(tensor->type()->dims[0]), row);
       Value* is_cached = b.Le(all, b.I64(kernel_.facts.l2_bytes));
       Value* may = b.Or(in_pages, is_cached);
       together = together ? b.And(together, may) : may;

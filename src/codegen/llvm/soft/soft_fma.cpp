@@ -180,7 +180,8 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);
   result = b.CreateSelect(IsInfiniteOrNaN(b, z), z, result);
   Value* is_zero = b.CreateOr(b.CreateFCmpOEQ(x, zero), b.CreateFCmpOEQ(y, zero));
-  Value* is_special = b.CreateOr(is_zero, b.CreateOr(IsInfiniteOrNaN(b, x), IsInfiniteOrNaN(b, y)));
+  Value* is_special = b.CreateOr(is_zero, IsInfiniteOrNaN(b, x));
+  is_special = b.CreateOr(is_special, IsInfiniteOrNaN(b, y));
   return b.CreateSelect(is_special, b.CreateFAdd(rounded, z), result);
 }
 

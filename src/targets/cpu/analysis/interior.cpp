@@ -590,7 +590,8 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
       Value* operand = passes::IndexOf(load)[term.operand];
       term.operand = static_cast<uint32_t>(index.size());
       if (is_of_row) {
-        Value* part = b.Mul(b.Cast(operand, Scalar::I64), b.SizeValue(term.coefficient));
+        Value* coefficient = b.SizeValue(term.coefficient);
+        Value* part = b.Mul(b.Cast(operand, Scalar::I64), coefficient);
         at = b.Add(at, part);
       } else {
         index.push_back(operand);
@@ -598,7 +599,8 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
     }
     if (!is_of_row) continue;
     Value* size = b.SizeValue(tensor->dims[d]);
-    exists = b.And(exists, b.And(b.Ge(at, b.I64(0)), b.Lt(at, size)));
+    Value* is_below = b.Lt(at, size);
+    exists = b.And(exists, b.And(b.Ge(at, b.I64(0)), is_below));
     dim = {.terms = {{sizes.Constant(1), static_cast<uint32_t>(index.size())}},
            .offset = sizes.Constant(0)};
     index.push_back(b.Max(b.Min(at, b.Sub(size, b.I64(1))), b.I64(0)));

@@ -292,7 +292,8 @@ std::vector<Values> ElementwiseRows::TermsOfBorder(const Chunk& chunk, int64_t b
   };
   Value* position = body_.position().at(axis_);
   Value* end = e_.b.Add(position, e_.b.I64(chunk.lanes));
-  Value* is_inside = e_.b.And(e_.b.Ge(position, inside_.lo), e_.b.Le(end, inside_.hi));
+  Value* is_before = e_.b.Le(end, inside_.hi);
+  Value* is_inside = e_.b.And(e_.b.Ge(position, inside_.lo), is_before);
   Values chosen = MakeIf(
       e_.b, is_inside, types, [&] { return flat(TermsInside(chunk, before)); },
       [&] { return flat(anywhere(chunk, before)); });

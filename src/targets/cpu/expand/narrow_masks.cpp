@@ -109,7 +109,8 @@ Value* ElementwiseLoopBody::NarrowComparison(const Op* op) {
   if (index->def() && IsNarrowRemainder(index->def())) {
     // No remainder is equal to the divisor, which stands for all values that are not remainders.
     Value* divisor = e_.b.I64(NarrowDivisor(index->def()));
-    Value* exists = e_.b.And(e_.b.Ge(bound, e_.b.I64(0)), e_.b.Lt(bound, divisor));
+    Value* is_small = e_.b.Lt(bound, divisor);
+    Value* exists = e_.b.And(e_.b.Ge(bound, e_.b.I64(0)), is_small);
     Value* wanted = e_.b.Cast(e_.b.Select(exists, bound, divisor), scalar);
     return e_.b.Binary(kind, At(index), wanted);
   }
