@@ -2,14 +2,14 @@
 layers in any order and at any place. A loaded value must not change with later stores."""
 
 from names import FLOATS, NUMBERS, Range, Scope, Tensor, Value
-from rows import Rows
+from transposes import Transposes
 from tree import statements, text
 
 EDGES = ["4", "8", "16", "17", "24", "32", "40"]
 MOST_PARTS = 6
 
 
-class Layers(Rows):
+class Layers(Transposes):
 
     def layers(self, name):
         """Generates a kernel with this name."""

@@ -92,7 +92,9 @@ class LoadStager {
     });
     loop->result()->set_name(load->result()->name());
     b_.StandAt(load);
-    std::vector<Value*> point = {row(), column()};
+    // The axes of a tile's type have an order of their own, so the first one may be that of columns.
+    bool is_row_first = loop->result()->type()->axes[0] == AxisOf(1);
+    std::vector<Value*> point = {is_row_first ? row() : column(), is_row_first ? column() : row()};
     Op* element = b_.Create(OpKind::Element, {{loop->result()}, point}, {load->result()->type()});
     load->result()->ReplaceAllUsesWith(element->result());
     ir::Erase(load);

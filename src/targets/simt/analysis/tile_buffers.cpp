@@ -1,6 +1,7 @@
 #include "targets/simt/analysis/tile_buffers.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "ir/views.h"
@@ -44,22 +45,48 @@ bool FollowsPoint(const Value* index, const Op* elementwise) {
          });
 }
 
-/// Returns whether each thread reads along a row of its own at this `element` op.
-bool WalksRows(const Op* element) {
-  auto point = element->Segment(ir::ElementOp::at_point);
+/// Returns the indices of an `element` op in the order of the tile's axes in memory.
+std::vector<Value*> PointInMemory(const Op* element, const AxisList& order) {
+  const AxisList& axes = element->operand(0)->type()->axes;
+  std::vector<Value*> point;
+  for (AxisId axis : order) {
+    auto number = std::ranges::find(axes, axis) - axes.begin();
+    point.push_back(element->Segment(ir::ElementOp::at_point)[static_cast<size_t>(number)]);
+  }
+  return point;
+}
+
+/// Returns whether each thread reads along a row of its own at this `element` op, whose indices `point` are in memory
+/// order.
+bool WalksRows(const Op* element, std::span<Value* const> point) {
   const Op* elementwise = ElementwiseLoopAround(element);
   if (!elementwise || point.size() < 2) return false;
   auto follows = [&](const Value* index) { return FollowsPoint(index, elementwise); };
   return !follows(point.back()) && std::ranges::any_of(point.first(point.size() - 1), follows);
 }
 
-/// Returns whether adjacent threads read from adjacent rows of a tile with two axes at this `element` op.
-bool ReadsColumns(const Op* element) {
-  auto point = element->Segment(ir::ElementOp::at_point);
+/// Returns whether adjacent threads read from adjacent rows of a tile with two axes at this `element` op, whose indices
+/// `point` are in memory order.
+bool ReadsColumns(const Op* element, std::span<Value* const> point) {
   const Op* elementwise = ElementwiseLoopAround(element);
   if (!elementwise || point.size() != 2) return false;
   const std::vector<Value*>& params = elementwise->region()->params();
   return point[0] == params.back() && std::ranges::find(params, point[1]) != params.end();
+}
+
+/// Returns the axes of an elementwise loop that makes the tile, outermost first, if only elementwise loops read it. Adjacent
+/// threads make adjacent elements of the last axis. Returns nothing for other tiles.
+AxisList OrderOfMaker(const Value* tile) {
+  const Op* maker = tile->def();
+  bool is_plain = maker && maker->kind() == OpKind::Elementwise && !maker->HasAttr(AttrKey::Map);
+  bool only_elements = std::ranges::all_of(tile->uses(), [](const ir::Use& use) {
+    return use.user->kind() == OpKind::Element && ElementwiseLoopAround(use.user);
+  });
+  if (!is_plain || !only_elements || maker->operands().size() != tile->type()->axes.size())
+    return {};
+  AxisList order;
+  for (const Value* block : maker->operands()) order.push_back(block->type()->axes[0]);
+  return order;
 }
 
 }  // namespace
@@ -78,6 +105,10 @@ TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::
   });
   ir::Walk(kernel.body, [&](const Op* op) { JoinAll(op); });
   ir::Walk(kernel.body, [&](const Op* op) { Study(op); });
+  for (Tile& tile : tiles_) {
+    if (tile.order.empty() && tile.values.size() == 1) tile.made = OrderOfMaker(tile.values[0]);
+  }
+  ir::Walk(kernel.body, [&](const Op* op) { StudyElement(op); });
   for (Tile& tile : tiles_) {
     if (!IsHeld(tile)) tile.map.clear();
   }
@@ -107,7 +138,8 @@ bool TileBuffers::Follows(Tile& tile) const {
 
 AxisList TileBuffers::MemoryOrder(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
-  return tile.order.empty() || tile.printed ? value->type()->axes : tile.order;
+  const AxisList& order = tile.order.empty() ? tile.made : tile.order;
+  return order.empty() || tile.printed ? value->type()->axes : order;
 }
 
 int64_t TileBuffers::PaddingPerRow(const Value* value) const {
@@ -149,11 +181,6 @@ void TileBuffers::Study(const Op* op) {
   for (const Value* operand : op->operands()) {
     if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
   }
-  if (op->kind() == OpKind::Element) {
-    Tile& tile = tiles_[Find(op->operand(0))];
-    tile.walked |= WalksRows(op);
-    tile.columns |= ReadsColumns(op);
-  }
   if (op->kind() == OpKind::Load && op->HasAttr(AttrKey::Copied)) {
     Tile& tile = tiles_[Find(op->result())];
     if (tile.order.empty()) tile.order = IndexedAxes(op);
@@ -167,6 +194,15 @@ void TileBuffers::Study(const Op* op) {
     if (factor.order.empty()) factor.order = FactorOrder(op, op->operand(i));
     factor.panels |= instruction && instruction->instruction->goes_on;
   }
+}
+
+/// Records how an `element` op reads the tile's rows, whose order must be known.
+void TileBuffers::StudyElement(const Op* op) {
+  if (op->kind() != OpKind::Element) return;
+  Tile& tile = tiles_[Find(op->operand(0))];
+  std::vector<Value*> point = PointInMemory(op, MemoryOrder(op->operand(0)));
+  tile.walked |= WalksRows(op, point);
+  tile.columns |= ReadsColumns(op, point);
 }
 
 AxisList TileBuffers::FactorOrder(const Op* product, const Value* factor) const {

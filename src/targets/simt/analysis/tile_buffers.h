@@ -18,8 +18,8 @@ namespace kdl::simt {
 ///
 /// All other tiles are in workgroup memory. If a tile is a factor of a product with a thread layout, its
 /// reduced axes are outermost, so that a thread's factors of one term are contiguous. Factors of matrix
-/// instructions keep the order in which they were loaded, and tiles from block copies keep the order of the
-/// tensor.
+/// instructions keep the order in which they were loaded, tiles from block copies keep the order of the
+/// tensor, and tiles that only elementwise loops know keep the order of the loop that makes them.
 class TileBuffers {
  public:
   /// Returns whether an elementwise loop has the layout or may get it.
@@ -46,8 +46,10 @@ class TileBuffers {
   struct Tile {
     std::vector<const ir::Value*> values;
     AxisMap map;
-    /// The axes in memory order. If empty, the tile has the order of its type.
+    /// The axes in memory order, if a product or a copy determines it.
     ir::AxisList order;
+    /// The order in which the elementwise loop that makes the tile walks its axes, if no other op knows the tile.
+    ir::AxisList made;
     bool printed = false;
     bool copied = false;
     bool panels = false;
@@ -59,6 +61,7 @@ class TileBuffers {
   void Join(const ir::Value* a, const ir::Value* b);
   void JoinAll(const ir::Op* op);
   void Study(const ir::Op* op);
+  void StudyElement(const ir::Op* op);
   ir::AxisList FactorOrder(const ir::Op* product, const ir::Value* factor) const;
   bool IsHeld(const Tile& tile) const;
   bool Follows(Tile& tile) const;
