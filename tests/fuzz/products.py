@@ -26,19 +26,21 @@ class Products(Convolutions):
         rows = Range("i", "M", True, extent=self.pick(["16", "32", "64", "64", "64", "128", "20"]))
         columns = Range("j", "N", True, extent=self.pick(["16", "32", "64", "64", "128", "12"]))
         self.terms = self.pick(["16", "32", "64", "64", "64", "128", "24"])
-        self.of = self.pick(TYPES)
+        # Plain products are those into which compilers move the stores that follow.
+        self.is_plain = self.chance(0.2)
+        self.of = self.pick([("f32", "f32"), ("f64", "f64")] if self.is_plain else TYPES)
         acc = SUMS.get(self.of[0], self.of[0]) if self.of != ("u8", "i8") else "i32"
         self.shows[f"product of {self.of[0]} by {self.of[1]}"] += 1
         before, in_turn, after = [], [], []
         factors = [self.factor(number, kept, before, in_turn) for number, kept in ((0, rows), (1, columns))]
-        if "f32" == self.of[0] and self.chance(0.5):
+        if "f32" == self.of[0] and self.chance(0.1 if self.is_plain else 0.5):
             factors = [f"{factor} as tf32" for factor in factors]
         first = self.pick(["0"] * 5 + (["tanh(iota(i) as f32 * 0.1 + iota(j) as f32)"] if acc == "f32" else []))
         before.append(f"var acc: {acc}[i, j] = {first};\n")
         in_turn.append(self.summed(acc, factors))
-        if self.chance(0.2):
+        if not self.is_plain and self.chance(0.2):
             self.second(acc, before, in_turn, factors)
-        if self.chance(0.2):
+        if not self.is_plain and self.chance(0.2):
             self.hand_on(acc, before, in_turn, after)
         loop = text(f"for d in K by {self.terms}{self.hint('@pipelined(1)', '@pipelined(3)')} {{\n", statements(in_turn), "}\n")
         stores = self.results(acc, rows, columns)
@@ -59,7 +61,7 @@ class Products(Convolutions):
         and sometimes to those before the loop."""
         name, type_ = "ab"[number], self.of[number]
         loaded = self.loaded(name, type_, kept)
-        way = self.pick(["loaded"] * 5 + ["made", "made", "masked", "weighed", "cast"])
+        way = "loaded" if self.is_plain else self.pick(["loaded"] * 5 + ["made", "made", "masked", "weighed", "cast"])
         self.shows[f"factor {way}"] += 1
         if way == "loaded":
             if self.chance(0.7):
@@ -80,7 +82,7 @@ class Products(Convolutions):
         """Returns elements of a tensor along two ranges: `kept` and d."""
         i, m = kept.name, kept.size
         dims, index = [(m, i), ("K", "d")], ""
-        way = self.pick(["plain"] * 5 + ["diagonal", "back", "apart", "shifted", "layer", "layers", "rows"])
+        way = "plain" if self.is_plain else self.pick(["plain"] * 5 + ["diagonal", "back", "apart", "shifted", "layer", "layers", "rows"])
         self.shows[f"factor of {way}"] += 1
         if way == "diagonal":
             dims[0] = (f"{m} + K", f"{i} + d")
@@ -110,7 +112,7 @@ class Products(Convolutions):
 
     def summed(self, acc, factors):
         dot = f"dot({', '.join(factors)} over d)"
-        return self.pick([f"acc += {dot};\n"] * 5 + [f"acc = acc * 2 + {dot};\n", f"let s = {dot};\nacc = acc + s * 2;\n"])
+        return f"acc += {dot};\n" if self.is_plain else self.pick([f"acc += {dot};\n"] * 5 + [f"acc = acc * 2 + {dot};\n", f"let s = {dot};\nacc = acc + s * 2;\n"])
 
     def second(self, acc, before, in_turn, factors):
         """Generates a second product that shares a factor with the first."""
@@ -146,16 +148,25 @@ class Products(Convolutions):
         y = self.given("y", type_, *(("N", "M") if turned else ("M", "N")), direction=self.pick(["out", "out", "inout"]))
         at = "[j, i]" if turned else "[i, j]"
         op = self.pick(["=", "+="]) if self.tensors[-1].direction == "inout" else "="
+        if op == "=" and type_ == acc and self.chance(0.7 if self.is_plain else 0.2):
+            value = self.updated(y + at, self.tensors[-1].direction)
         stores = [text(f"{y}{at} {op} ", value, ";\n")]
-        if self.chance(0.3):
+        if not self.is_plain and self.chance(0.3):
             self.shows["product folded"] += 1
             fold = self.pick(["max", "min", "sum"])
             over, kept, dim = self.pick([("i", "j", "N"), ("j", "i", "M")])
             self.given("top", acc, dim, direction="inout")
             stores.append(f"reduce top[{kept}] {'+=' if fold == 'sum' else fold + '='} {fold}(acc over {over});\n")
-        if self.chance(0.15):
+        if not self.is_plain and self.chance(0.15):
             stores.append(self.looked_at(acc))
         return stores
+
+    def updated(self, place, direction):
+        """Generates a value with many operations, of the product and possibly of the element that is replaced."""
+        self.shows["product in a long expression"] += 1
+        old = place if direction == "inout" else "acc"
+        condition = self.pick(["iota(j) <= iota(i)", "iota(i) < iota(j)", "acc > 0", f"{old} < 3"])
+        return f"if {condition} then {old} * 2 + acc * 3 - (acc + 1) * ({old} + 2) else {self.pick([old, 'acc', '0'])}"
 
     def looked_at(self, acc):
         """Generates uses of elements of the sum that no thread has in its own registers."""

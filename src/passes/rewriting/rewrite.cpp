@@ -1,10 +1,12 @@
 #include "passes/rewriting/rewrite.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "ir/eval/eval.h"
 #include "ir/format.h"
 #include "ir/op_kind.h"
+#include "ir/views.h"
 
 namespace kdl::passes {
 
@@ -31,6 +33,16 @@ Value* Mapped(const ir::ValueMap& map, Value* value) {
   return found == map.end() ? value : found->second;
 }
 
+void SortPoint(Op* element, const AxisList& axes) {
+  auto old = element->Segment(ir::ElementOp::at_point);
+  std::vector<Value*> point;
+  for (AxisId axis : element->operand(0)->type()->axes) {
+    auto number = std::ranges::find(axes, axis) - axes.begin();
+    point.push_back(old[static_cast<size_t>(number)]);
+  }
+  element->SetSegment(ir::ElementOp::at_point, point);
+}
+
 AxisId OtherAxes::Replaced(AxisId axis) const {
   auto found = others_.find(axis);
   return found == others_.end() ? axis : found->second;
@@ -55,6 +67,17 @@ void OtherAxes::Retype(ir::TypeTable& types, Op* op) const {
     for (Value* param : region->params()) param->set_type(Replaced(types, param->type()));
     for (Op* inner : *region) Retype(types, inner);
   }
+  if (op->kind() == OpKind::Element) SortReplaced(op);
+}
+
+/// Sorts the point of an `element` op whose tile may already have the new axes.
+void OtherAxes::SortReplaced(Op* element) const {
+  AxisList before = element->operand(0)->type()->axes;
+  AxisList now = before;
+  for (const auto& [old, other] : others_) std::ranges::replace(before, other, old);
+  if (before == now) return;
+  std::ranges::sort(before);
+  SortPoint(element, Replaced(before));
 }
 
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map) {

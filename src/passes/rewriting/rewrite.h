@@ -33,6 +33,10 @@ using ir::TensorOf;
 /// The results are not added to the map.
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map);
 
+/// Reorders the indices of an `element` op after axes of its tile were replaced. The indices have the order of the tile's
+/// axes, and a tile's type sorts its axes, so new axes may have another order. `axes` has the new axis of each index.
+void SortPoint(ir::Op* element, const ir::AxisList& axes);
+
 /// Maps axes to the axes that replace them.
 class OtherAxes {
  public:
@@ -44,6 +48,8 @@ class OtherAxes {
   void Retype(ir::TypeTable& types, ir::Op* op) const;
 
  private:
+  void SortReplaced(ir::Op* element) const;
+
   std::unordered_map<ir::AxisId, ir::AxisId> others_;
 };
 

@@ -92,7 +92,8 @@ bool DependsOnNothingLater(const Op* loop, const Op* elementwise, const Value* t
     if (!op || !(op->info().has(ir::kPure) || IsPlacing(op))) return false;
     if (Writes(op)) changed.insert(op->operand(1));
     bool is_there =
-        op->kind() == OpKind::LoadTile && op->result() != tile && !changed.contains(op->operand(0));
+        op->kind() == OpKind::Const || (op->kind() == OpKind::LoadTile && op->result() != tile &&
+                                        !changed.contains(op->operand(0)));
     if (!is_there) later.insert(op->results().begin(), op->results().end());
   }
   later.erase(tile);
@@ -166,12 +167,13 @@ Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   return b.Le(left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
-/// Copies the elementwise loop, and those of its loads that read from buffers other than the contraction's.
-/// `map` maps the contraction's tile to its replacement.
+/// Copies the elementwise loop with its constants, and with those of its loads that read from buffers other than the
+/// contraction's. `map` maps the contraction's tile to its replacement.
 void CopyElementwiseLoop(ir::Builder& b, const Op* elementwise, ir::ValueMap map) {
   for (Value* value : passes::OutsideOperands(elementwise)) {
-    bool is_got = value->def() && value->def()->kind() == OpKind::LoadTile && !map.contains(value);
-    if (is_got) ir::Clone(value->def(), b, map);
+    const Op* def = value->def();
+    bool is_got = def && (def->kind() == OpKind::LoadTile || def->kind() == OpKind::Const);
+    if (is_got && !map.contains(value)) ir::Clone(value->def(), b, map);
   }
   ir::Clone(elementwise, b, map);
 }

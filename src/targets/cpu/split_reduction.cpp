@@ -5,6 +5,7 @@
 
 #include "ir/module.h"
 #include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 
@@ -23,6 +24,16 @@ std::vector<Op*> TileLoaders(const Op* fold) {
     bringers.push_back(def);
   }
   return bringers;
+}
+
+std::vector<Op*> ElementsIn(const Op* op) {
+  std::vector<Op*> elements;
+  for (const ir::Region* region : op->regions()) {
+    ir::Walk(region, [&](Op* inner) {
+      if (inner->kind() == OpKind::Element) elements.push_back(inner);
+    });
+  }
+  return elements;
 }
 
 }  // namespace
@@ -75,7 +86,21 @@ Op* ReductionSplitter::Copy(const Op* op, const ir::AxisList& but) {
   };
   for (const ir::Region* region : copy->regions()) ir::Walk(region, retype);
   retype(copy);
+  SortPoints(op, copy);
   return copy;
+}
+
+/// Keeps each index of the copied `element` ops with its axis, or with the axis of its chunks.
+void ReductionSplitter::SortPoints(const Op* op, const Op* copy) const {
+  std::vector<Op*> elements = ElementsIn(op);
+  std::vector<Op*> copies = ElementsIn(copy);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    ir::AxisList axes = elements[i]->operand(0)->type()->axes;
+    for (AxisId& axis : axes) {
+      if (!HasAxis(copies[i]->operand(0), axis)) axis = parts_.at(axis);
+    }
+    passes::SortPoint(copies[i], axes);
+  }
 }
 
 Op* ReductionSplitter::Move() {

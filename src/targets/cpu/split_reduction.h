@@ -33,6 +33,7 @@ class ReductionSplitter {
 
  private:
   ir::Type ChunkType(ir::Type tile, const ir::AxisList& but) const;
+  void SortPoints(const ir::Op* op, const ir::Op* copy) const;
 
   ir::Builder b_;
   ir::Op* fold_;
