@@ -27,6 +27,7 @@
 #include "tools/testing/coverage.h"
 #include "tools/testing/golden_run.h"
 #include "tools/testing/test_names.h"
+#include "tools/testing/test_targets.h"
 
 namespace kdl::tools {
 
@@ -133,7 +134,9 @@ Outcome RunFile(const std::string& file, const driver::Options& options,
   GoldenOutcome golden = RunGolden(file, settings);
   switch (golden.end) {
     case GoldenEnd::Passed:
-      return {{1, 0}, false, {}};
+      return {{1, 0}, false, golden.report};
+    case GoldenEnd::Skipped:
+      return {{.skipped = 1}, false, golden.report};
     case GoldenEnd::Failed:
       return {{0, 1}, false, golden.report + "\n"};
     case GoldenEnd::Updated:
@@ -212,6 +215,7 @@ TestCounts RunAll(const std::vector<std::string>& files, const driver::Options& 
     const Outcome& outcome = pool.Wait(i);
     counts.passed += outcome.counts.passed;
     counts.failed += outcome.counts.failed;
+    counts.skipped += outcome.counts.skipped;
     if (outcome.report.empty()) continue;
     progress.Clear();
     driver::PrintOutput(outcome.report);
@@ -250,8 +254,9 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
         return word == "--allow-plugins" || !CodeFilesIn(word, families).empty();
       };
     }
+    settings.lacks_target = [&](std::string_view word) { return LacksProcessor(word, families); };
     counts = RunAll(files, options, settings, JobsOf(options));
-    bool found = counts.passed + counts.failed != 0;
+    bool found = counts.passed + counts.failed + counts.skipped != 0;
     bool asks = !found && !options.kernel.empty() && files.size() == 1 &&
                 fs::path(files[0]).extension() == ".kdl";
     if (!found && (!asks || KnowsKernel(files[0], options, families, diagnostics))) {
@@ -268,10 +273,12 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
     driver::PrintDiagnostics(diagnostics, SourceManager());
     return driver::ExitCodeOf(diagnostics);
   }
+  std::string skipped = counts.skipped ? fmt::format(", {} skipped", counts.skipped) : "";
   driver::AddJson("passed", fmt::to_string(counts.passed));
   driver::AddJson("failed", fmt::to_string(counts.failed));
-  bool printed =
-      driver::PrintOutput(fmt::format("{} passed, {} failed\n", counts.passed, counts.failed));
+  driver::AddJson("skipped", fmt::to_string(counts.skipped));
+  bool printed = driver::PrintOutput(
+      fmt::format("{} passed, {} failed{}\n", counts.passed, counts.failed, skipped));
   if (!printed) return driver::kExitEnvironment;
   return counts.failed == 0 ? driver::kExitDone : driver::kExitInput;
 }

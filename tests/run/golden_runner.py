@@ -3,6 +3,7 @@
 to change."""
 
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,12 @@ def main():
         expect("what no proof accepts, under sanitizers", folder, UNPROVEN, 0, "[E0972]", options=[*watched, "--unproven"])
         expect("diagnostics as JSON", folder, UNPROVEN, 1, '[E0414]', '"failed":1', options=[*watched, "--json"])
 
+        strange = "x86-64-v3" if platform.machine() == "aarch64" else "armv8-a"
+        command = f"run --set N=4 --target host?isa={strange}"
+        expect("code for another processor", folder, f"//! args: {command}\n{KERNEL}", 0, f"cannot run it: kernelc {command.split(' host')[0]}",
+               "0 passed, 0 failed, 1 skipped\n")
+        expect("code for another processor, and for this one", folder, f"//! args: {command}\n//! args: build\n{KERNEL}", 0, "1 passed, 0 failed\n")
+        expect("an error that another processor causes", folder, f"//! args: {command}\n//! exit: 3\n//=== stderr\n{KERNEL}", 1, "0 passed, 1 failed\n")
         ended_with_it(folder)
         wrong = PASSING.replace("//| module", "//| modul")
         mended = expect("an update", folder, wrong, 0, "updated: ", options=["--update"])

@@ -11,6 +11,7 @@ namespace kdl::tools {
 struct TestCounts {
   size_t passed = 0;
   size_t failed = 0;
+  size_t skipped = 0;
 };
 
 /// Tests the kernels of a .kdl file that have `ensures`. Each kernel runs with random shapes and

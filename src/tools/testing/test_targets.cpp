@@ -50,6 +50,21 @@ std::vector<TestTarget> TestTargets(const driver::Options& options,
   return targets;
 }
 
+bool LacksProcessor(std::string_view word, const targets::Registry& families) {
+  constexpr std::string_view kOption = "--target=";
+  if (word.starts_with(kOption)) word.remove_prefix(kOption.size());
+  bool is_own = word.starts_with(targets::kOwnKind) || word.starts_with(targets::kDebugKind);
+  if (!is_own || !families.ParseTargets(word).ok()) return false;
+  kdl_context* made = nullptr;
+  if (!driver::StatusOf(kdl_context_create(&made)).ok()) return false;
+  driver::Context context(made);
+  kdl_device* device = nullptr;
+  kdl_error* error = kdl_select_device(made, std::string(word).c_str(), &device);
+  bool lacks = kdl_error_code(error) == KDL_ERROR_UNSUPPORTED;
+  kdl_error_free(error);
+  return lacks;
+}
+
 std::vector<std::string> TargetSpecs(const std::vector<TestTarget>& targets) {
   std::vector<std::string> specs;
   for (const TestTarget& target : targets) specs.push_back(target.spec);

@@ -24,6 +24,10 @@ struct TestTarget {
 std::vector<TestTarget> TestTargets(const driver::Options& options,
                                     const targets::Registry& families);
 
+/// Whether the word of a command line is a target of this machine, possibly behind `--target=`, with instructions that its
+/// processor lacks. May be called by several threads.
+bool LacksProcessor(std::string_view word, const targets::Registry& families);
+
 std::vector<std::string> TargetSpecs(const std::vector<TestTarget>& targets);
 
 }  // namespace kdl::tools
