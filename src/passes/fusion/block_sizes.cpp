@@ -162,7 +162,15 @@ class SizeDependence {
     ir::UpdateKind how = op->attr<AttrKey::How>();
     bool adds = how == ir::UpdateKind::Add || how == ir::UpdateKind::Mul;
     if (adds && IsFloat(update.tensor()->type()->scalar)) return false;
-    return CoversBlocks(op, update.value()->type()->axes);
+    return CoversBlocks(op, AxesOf(update));
+  }
+
+  /// Returns the axes over which an update is executed: an element with an index such as `bin[i]` is updated for
+  /// each i, even if the value is the same for all of them.
+  static AxisList AxesOf(ir::UpdateOp update) {
+    AxisList axes = update.value()->type()->axes;
+    for (const Value* index : update.index()) axes = ir::UnionAxes(axes, index->type()->axes);
+    return update.mask() ? ir::UnionAxes(axes, update.mask()->type()->axes) : axes;
   }
 
   bool CoversBlocks(const Op* op, AxisList axes) const {
