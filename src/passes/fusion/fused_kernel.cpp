@@ -316,7 +316,29 @@ class FusedKernelBuilder {
             "use the tensor only in the `fuse`, or launch the kernel that writes it before the "
             "`fuse`");
       }
+      if (!AreSingleWhereProduced(m, tensor, index)) return false;
       StoreOwnPart(ParamFor(argument), index);
+    }
+    return true;
+  }
+
+  /// Returns whether a dimension over which the producer has a single index also has a single index in the blocks
+  /// of the last kernel, which store what it writes.
+  bool AreSingleWhereProduced(size_t m, const ProducedTensor& tensor,
+                              const std::vector<Value*>& index) {
+    const FusedMember& member = group_.members[m];
+    for (size_t d = 0; d < index.size(); ++d) {
+      const Value* binder = member.producer->spmd->region()->param(tensor.binders[d]);
+      if (IsIndexBlock(binder) || !IsIndexBlock(index[d])) continue;
+      std::string_view name = binder->name().text();
+      std::string_view producer = member.kernel->base_name();
+      return Refuse(
+          m, Obstacle::Kind::Tensor, std::string(ArgumentsOf(member)[tensor.param]->name().text()),
+          member.launch->loc(),
+          fmt::format("it is also used elsewhere, so it must be stored, but '{}' is a single "
+                      "index in '{}' and a range in '{}'",
+                      name, producer, group_.members.back().kernel->base_name()),
+          fmt::format("write `{} in … by 1` in '{}'", name, producer));
     }
     return true;
   }
