@@ -133,7 +133,11 @@ Compilation Compile(Session& s, CompileRequest request) {
     targets = ChooseTargets(s, request, made);
   if (!targets) return Ended(std::move(made), PipelineEnd::Failed);
   made.end = RunModulePasses(s, *made.module);
-  if (!made.ok() || request.until == Until::ModulePasses) return made;
+  if (!made.ok()) return made;
+  if (request.until == Until::ModulePasses) {
+    made.end = CheckStatics(s, *made.module);
+    return made;
+  }
   made.code = CompileForTargets(s, request, made, *targets);
   made.end = made.code.end;
   return made;

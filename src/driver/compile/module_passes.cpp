@@ -6,6 +6,7 @@
 #include "driver/compile/phases.h"
 #include "driver/compile/resume.h"
 #include "driver/diagnostics.h"
+#include "passes/check_statics.h"
 #include "passes/pipelines.h"
 
 namespace kdl::driver {
@@ -47,6 +48,12 @@ PipelineEnd RunModulePasses(Session& s, ir::Module& module) {
   passes::Pipeline pipeline = PassesOf(s.options, module);
   if (s.options.unproven) return RunWithoutProofs(s, module, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(s));
+}
+
+PipelineEnd CheckStatics(Session& s, ir::Module& module) {
+  passes::PassContext context{module, s.diagnostics, s.sources};
+  passes::ReportFalseStatics(context);
+  return s.diagnostics.has_errors() ? PipelineEnd::Failed : PipelineEnd::Done;
 }
 
 }  // namespace kdl::driver

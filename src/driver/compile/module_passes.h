@@ -11,4 +11,8 @@ bool StopsInModulePasses(const Options& options, const ir::Module& module);
 /// kernels whose tile sizes are not chosen yet.
 PipelineEnd RunModulePasses(Session& session, ir::Module& module);
 
+/// Reports the static assertions that are false for every target. If code is generated, the passes of a target
+/// check all of them.
+PipelineEnd CheckStatics(Session& session, ir::Module& module);
+
 }  // namespace kdl::driver
