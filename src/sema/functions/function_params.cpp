@@ -70,6 +70,19 @@ void ReportChoice(DiagnosticEngine& diagnostics, const FunctionChoices& choices,
                      choices.generic->name.name.text(), Alternatives(choices.allowed));
 }
 
+/// Returns the function parameter that the default of another one names although it is declared after it, or
+/// null.
+const GenericParam* FindLater(const FunctionGroup& group, const GenericParam& generic) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(generic.default_value);
+  bool is_after = false;
+  for (const GenericParam& other : group.item->generics) {
+    if (is_after && name != nullptr && other.function != nullptr && other.name.name == name->name)
+      return &other;
+    is_after = is_after || &other == &generic;
+  }
+  return nullptr;
+}
+
 FunctionChoices Evaluate(ModuleState& module, const FunctionGroup& group,
                          const GenericParam& generic) {
   const FileState& file = *group.file;
@@ -85,6 +98,14 @@ FunctionChoices Evaluate(ModuleState& module, const FunctionGroup& group,
   choices.is_faulty = choices.allowed.size() != generic.choices.size();
   if (generic.default_value == nullptr || choices.is_faulty) return choices;
   if (SameAs(group, generic)) return choices;
+  if (const GenericParam* later = FindLater(group, generic)) {
+    std::string_view name = later->name.name.text();
+    module.diagnostics.Report(diag::NotAFunction, generic.default_value->span, std::string(name))
+        .Help(fmt::format("'{}' is declared after '{}'; declare it before", name,
+                          generic.name.name.text()));
+    choices.is_faulty = true;
+    return choices;
+  }
   choices.fallback = ResolveFunction(state, generic.default_value);
   choices.is_faulty = choices.fallback == nullptr;
   if (choices.is_faulty || Allows(choices, choices.fallback)) return choices;
