@@ -40,7 +40,7 @@ class Programs(Kernels):
         return text(f"program {name}({params}) {{\n", body, "}\n")
 
     def host_statement(self, scope, depth):
-        ways = [self.call_of] * 4 + [self.host_unreached, self.host_copy, self.let, self.var, self.assign_or_let, self.host_store, self.host_swap]
+        ways = [self.call_of] * 4 + [self.host_unreached, self.host_copy, self.host_parts, self.let, self.var, self.assign_or_let, self.host_store, self.host_swap]
         if depth < MOST_DEPTH:
             ways += [self.host_for, self.host_if, self.host_while]
         if scope.in_loop:
@@ -153,6 +153,20 @@ class Programs(Kernels):
             scope.tensors.append(target)
         self.shows["copy"] += 1
         return text(*lets, f"copy({source.name}, {target.name});\n")
+
+    def host_parts(self, scope, depth):
+        """Generates writes of the parts of a tensor: the first one, and then each one from the one before it."""
+        sources = [t for t in scope.tensors if t.dims and all(self.shape(t)[1])]
+        if not sources:
+            return self.host_copy(scope, depth)
+        source, name = self.pick(sources), self.fresh("r")
+        lets, target = self.allocated(source, scope)
+        scope.tensors.append(target)
+        before = self.pick([f"{target.name}[{name} - 1]", f"{source.name}[{name}]"])
+        write = (lambda value, part: f"{part} = {value};\n") if len(target.dims) == 1 else (lambda value, part: f"copy({value}, {part});\n")
+        self.shows["parts of a tensor"] += 1
+        return text(*lets, write(f"{source.name}[0]", f"{target.name}[0]"), f"for {name} in 1..{target.dims[0]} {{\n",
+                    write(before, f"{target.name}[{name}]"), "}\n")
 
     def host_swap(self, scope, depth):
         own = [t for t in scope.tensors if t.direction == "let"]

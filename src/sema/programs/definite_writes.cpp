@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -108,6 +109,9 @@ class Walk {
  public:
   explicit Walk(FunctionState& state) : state_(state) {
     for (const TensorRead& read : state.tensor_reads) reads_.emplace(read.span.begin, &read);
+    for (const auto& [expr, info] : state.fn.exprs) {
+      if (info.index != nullptr) elements_[{expr->span.begin, expr->span.end}] = info.index;
+    }
   }
 
   void Block(const syntax::BlockStmt& block) {
@@ -135,13 +139,24 @@ class Walk {
   }
 
  private:
+  /// A read of a part of a tensor of which only parts are written.
+  struct PartRead {
+    Part part;
+    Span span;
+  };
+
   /// The states at the jumps that leave a loop, and at the jumps that continue with its next iteration.
   struct Jumps {
-    Flow breaks;
-    Flow continues;
+    const Entity* binder = nullptr;  ///< the variable of a `for` with a single variable, or null
+    Flow breaks = {};
+    Flow continues = {};
     /// The number of branches inside the loop that enclose the current statement.
     int branches = 0;
-    std::vector<const TensorRead*> unsettled;
+    std::vector<const TensorRead*> unsettled = {};
+    /// Reads of parts that earlier iterations may have written.
+    std::vector<PartRead> unsettled_parts = {};
+    /// Tensors that have other memory in the next iteration, because the loop declares or swaps them.
+    std::set<const Entity*> renewed = {};
   };
 
   /// Returns what is known at a point that is reached by either of two paths.
@@ -186,8 +201,12 @@ class Walk {
       const TensorRead& read = *at->second;
       const Span* swap = now_->memory.UnwrittenBy(read.tensor);
       bool is_undefined = swap != nullptr || !now_->memory.IsWritten(read.tensor);
-      if (!is_undefined) continue;
       bool may_wait = swap == nullptr && read.tensor->kind != EntityKind::LocalTensor;
+      if (!is_undefined || may_wait) {
+        auto element = elements_.find({read.span.begin, read.span.end});
+        if (element != elements_.end()) ReadElement(*element->second, read.span);
+      }
+      if (!is_undefined) continue;
       if (may_wait) {
         Settle(read, jumps_.size());
       } else if (reported_.insert(&read).second) {
@@ -282,13 +301,15 @@ class Walk {
   void While(const syntax::WhileStmt& loop) {
     const std::optional<Constant>& condition = state_.fn.Info(loop.condition).constant;
     bool is_true = condition && condition->bits != 0;
-    Loop(*loop.body, is_true, !is_true, &loop);
+    Loop(*loop.body, is_true, !is_true, &loop, nullptr);
   }
 
   /// Analyzes a `for` loop. All iterations together write the union of the parts that single iterations
   /// write.
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
-    Flow iteration = Loop(body, HasIteration(loop), true);
+    const Entity* binder = loop.entities.size() == 1 ? loop.entities[0] : nullptr;
+    Flow iteration = Loop(body, HasIteration(loop), true, nullptr, binder);
+    if (now_) EraseParts(now_->parts, loop);
     for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
       std::optional<Part> whole = OverAllIterations(state_, part, loop);
       if (whole) WritePart(*whole);
@@ -315,41 +336,91 @@ class Walk {
     if (part) WritePart(*part);
   }
 
-  /// Checks a read of a whole tensor. It is not enough that parts of the tensor have been written.
-  void ReadWhole(const syntax::Expr* tensor) {
+  bool IsPartlyWritten(const Entity* tensor) const {
+    return now_ && StartsUndefined(state_, *tensor) && now_->partial.contains(tensor);
+  }
+
+  /// Checks a read of a tensor or slice by a launch, a call or `copy`.
+  void ReadTensor(const syntax::Expr* tensor) {
     const Entity* memory = ShownTensor(state_.fn.Info(tensor).entity);
-    if (!now_ || !StartsUndefined(state_, *memory) || !now_->partial.contains(memory)) return;
-    std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
-    if (!part || !part->is_all()) return;
+    if (IsPartlyWritten(memory))
+      ReadPart(memory, PartOfTensor(state_, sources_, tensor), tensor->span);
+  }
+
+  void ReadElement(const IndexInfo& index, Span span) {
+    const Entity* memory = ShownTensor(index.base);
+    if (IsPartlyWritten(memory)) ReadPart(memory, PartOfElement(state_, index), span);
+  }
+
+  /// Checks a read of a part of a tensor of which only parts are written.
+  void ReadPart(const Entity* memory, const std::optional<Part>& part, Span span) {
+    if (part && IsIn(state_, *part, now_->parts)) return;
+    if (!part || !Postpone({*part, span})) ReportPart(memory, span);
+  }
+
+  /// If a part starts at the variable of an enclosing loop, earlier iterations of this loop may have written it,
+  /// which is known at the end of an iteration. Returns whether there is such a loop.
+  bool Postpone(const PartRead& read) {
+    for (Jumps& loop : jumps_ | std::views::reverse) {
+      bool starts = loop.binder != nullptr &&
+                    std::ranges::count(read.part.dims, loop.binder, &PartDim::binder) == 1;
+      if (!starts) continue;
+      loop.unsettled_parts.push_back(read);
+      return true;
+    }
+    return false;
+  }
+
+  void SettleParts(const Jumps& loop, const Flow& before, const Flow& each) {
+    for (const PartRead& read : loop.unsettled_parts) {
+      bool is_written =
+          before && each && !loop.renewed.contains(read.part.tensor) &&
+          IsWrittenEarlier(state_, read.part, *loop.binder, before->parts, each->parts);
+      if (!is_written && !Postpone(read)) ReportPart(read.part.tensor, read.span);
+    }
+  }
+
+  void ReportPart(const Entity* memory, Span span) {
     // one report for the tensor is enough
-    SomeWrite writer = now_->partial.extract(memory).mapped();
-    if (!partly_read_.insert(tensor).second) return;
+    if (!partly_read_.insert(memory).second) return;
     std::string_view name = memory->name.text();
-    state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
-        .Note(writer.span, std::string(writer.note))
-        .Help(fmt::format(
-            fmt::runtime(memory->kind == EntityKind::LocalTensor ? kRestHelp : kRestOfParamHelp),
-            name));
+    Diagnostic& report = state_.diagnostics.Report(diag::ReadMaybeUnwritten, span, name);
+    auto first = first_.find(memory);
+    if (now_ && now_->partial.contains(memory)) {
+      const SomeWrite& writer = now_->partial.at(memory);
+      report.Note(writer.span, std::string(writer.note));
+    } else if (first != first_.end()) {
+      report.Note(first->second.span, std::string(first->second.note));
+    }
+    report.Help(fmt::format(
+        fmt::runtime(memory->kind == EntityKind::LocalTensor ? kRestHelp : kRestOfParamHelp),
+        name));
   }
 
   /// Analyzes a loop. `has_iteration` says that the loop has at least one iteration, and `ends` that it may
   /// also end without a `break`. `condition` is the `while` whose condition is evaluated before each
-  /// iteration. Returns what is known after each iteration, or nothing if an iteration may leave the loop.
+  /// iteration. `binder` is the single variable of a `for`. Returns what is known after each iteration, or
+  /// nothing if an iteration may leave the loop.
   Flow Loop(const syntax::BlockStmt& body, bool has_iteration, bool ends,
-            const syntax::WhileStmt* condition = nullptr) {
+            const syntax::WhileStmt* condition, const Entity* binder) {
     Flow before = now_;
     Flow left, iteration;
     for (Flow head; head = now_, true;) {
       if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
-      jumps_.emplace_back();
+      jumps_.push_back({.binder = binder});
       Block(body);
       Flow after_iteration = Meet(now_, jumps_.back().continues);
       left = Meet(left, jumps_.back().breaks);
       iteration = jumps_.back().breaks ? std::nullopt : after_iteration;
       if (ends) left = Meet(left, after_iteration);
-      std::vector<const TensorRead*> unsettled = std::move(jumps_.back().unsettled);
+      const Jumps ended = std::move(jumps_.back());
       jumps_.pop_back();
-      for (const TensorRead* read : unsettled) {
+      SettleParts(ended, before, after_iteration);
+      if (iteration) {
+        std::erase_if(iteration->parts,
+                      [&](const Part& part) { return ended.renewed.contains(part.tensor); });
+      }
+      for (const TensorRead* read : ended.unsettled) {
         if (!after_iteration || !after_iteration->memory.IsWritten(read->tensor))
           Settle(*read, jumps_.size());
       }
@@ -392,13 +463,13 @@ class Walk {
       if (now_)
         Swap(state_.fn.Info(call->from).entity, state_.fn.Info(call->to).entity, stmt->span);
     } else if (call != nullptr) {
-      ReadWhole(call->from);
+      ReadTensor(call->from);
       WriteTensor(call->to, stmt->span);
     }
     const LaunchInfo* launch = info->second.launch;
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
       bool reads = launch->kernel->params[i].direction != Direction::Out;
-      if (reads && launch->kernel->params[i].entity->type.is_tensor()) ReadWhole(launch->args[i]);
+      if (reads && launch->kernel->params[i].entity->type.is_tensor()) ReadTensor(launch->args[i]);
     }
     for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
       Direction direction = launch->kernel->params[i].direction;
@@ -411,6 +482,8 @@ class Walk {
 
   /// Exchanges two tensors. Afterwards, it is unknown which parts of the two tensors are written.
   void Swap(const Entity* a, const Entity* b, Span span) {
+    Renew(a);
+    Renew(b);
     now_->memory.Swap(a, b, span);
     std::swap(now_->written[a], now_->written[b]);
     auto of_a = now_->partial.extract(a);
@@ -421,6 +494,10 @@ class Walk {
                   [&](const Part& part) { return part.tensor == a || part.tensor == b; });
   }
 
+  void Renew(const Entity* tensor) {
+    for (Jumps& loop : jumps_) loop.renewed.insert(tensor);
+  }
+
   void Declare(const syntax::LetStmt& let, const StmtInfo& info) {
     const Entity* name = info.entities.empty() ? nullptr : info.entities[0];
     if (name == nullptr) return;
@@ -429,9 +506,11 @@ class Walk {
       return;
     }
     if (!now_) return;
+    Renew(name);
     now_->memory.Declare(name);
     now_->partial.erase(name);
     now_->written.erase(name);
+    std::erase_if(now_->parts, [&](const Part& part) { return part.tensor == name; });
     if (info.seed != nullptr || info.fill != nullptr) Write(name, kAll, let.span, kWritesPart);
   }
 
@@ -441,8 +520,10 @@ class Walk {
   std::map<const Entity*, SomeWrite> first_;
   /// All reads, keyed by the source positions at which they begin.
   std::multimap<uint32_t, const TensorRead*> reads_;
+  /// The elements that expressions name, keyed by the source positions at which they begin and end.
+  std::map<std::pair<uint32_t, uint32_t>, const IndexInfo*> elements_;
   std::set<const TensorRead*> reported_;
-  std::set<const syntax::Expr*> partly_read_;
+  std::set<const Entity*> partly_read_;
   Sources sources_;
 };
 

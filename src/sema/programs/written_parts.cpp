@@ -13,9 +13,9 @@ namespace {
 
 using syntax::Expr;
 
-/// Returns the loop variable if the index consists only of a loop variable; otherwise returns null.
+/// Returns the loop variable if the index is a loop variable plus a size; otherwise returns null.
 const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
-  if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0)) return nullptr;
+  if (dim.terms.size() != 1) return nullptr;
   const IndexTerm& term = dim.terms[0];
   if (term.value == nullptr || !IsConstant(term.coefficient, 1)) return nullptr;
   const Entity* binder = state.fn.Info(term.value).entity;
@@ -65,6 +65,7 @@ Size WidthFrom(FunctionState& state, const Sources& sources, const Entity* binde
   bool is_value =
       hi.terms.size() == 1 && IsConstant(hi.offset, 0) && IsConstant(hi.terms[0].coefficient, 1);
   if (!is_value) return dim.is_fresh ? nullptr : dim.size;
+  if (!IsConstant(dim.lo.offset, 0)) return nullptr;
   return WidthTo(state, sources, binder, LetValue(state, sources, hi.terms[0].value), extent);
 }
 
@@ -74,8 +75,11 @@ std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, c
   SizeTable& sizes = state.module.sizes;
   if (const Entity* binder = BinderOf(state, dim.lo)) {
     Size width = dim.hi ? WidthFrom(state, sources, binder, dim, extent) : sizes.Constant(1);
-    return width != nullptr ? std::optional(PartDim{binder, width}) : std::nullopt;
+    return width != nullptr ? std::optional(PartDim{binder, width, dim.lo.offset}) : std::nullopt;
   }
+  bool is_free = !dim.hi && dim.lo.terms.size() == 1 && dim.lo.terms[0].range != nullptr &&
+                 IsConstant(dim.lo.terms[0].coefficient, 1) && IsConstant(dim.lo.offset, 0);
+  if (is_free) return PartDim{};  // in `expect y[0, i] ~ …`, i takes all values
   if (!dim.lo.terms.empty() || (dim.hi && !dim.hi->terms.empty())) return std::nullopt;
   Size lo = dim.lo.offset;
   Size hi = dim.hi ? dim.hi->offset : sizes.Binary(SizeKind::Add, lo, sizes.Constant(1));
@@ -131,16 +135,40 @@ Size BoundSize(const FunctionState& state, const ExprInfo& bound) {
   return is_number ? state.module.sizes.Symbol(bound.entity->name) : bound.size;
 }
 
-/// Returns whether the iterations of the loop cover the dimension, if each of them covers `width` indices,
-/// starting at the loop variable.
-bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
-  Size lo = binder.lo == nullptr ? nullptr : state.fn.Info(binder.lo).size;
-  Size hi = binder.hi == nullptr ? nullptr : BoundSize(state, state.fn.Info(binder.hi));
-  Size step =
-      binder.step == nullptr ? state.module.sizes.Constant(1) : state.fn.Info(binder.step).size;
-  if (step == nullptr || lo == nullptr) return false;
-  std::optional<int64_t> overlap = ConstantDifference(state.module.sizes, width, step);
-  return overlap && *overlap >= 0 && IsConstant(lo, 0) && IsSize(state, hi, dim);
+/// The bounds of a loop with one variable; unknown bounds are null.
+struct LoopBounds {
+  Size lo;
+  Size hi;
+  Size step;
+};
+
+LoopBounds BoundsOf(FunctionState& state, const Entity& binder) {
+  Size one = state.module.sizes.Constant(1);
+  return {binder.lo == nullptr ? nullptr : state.fn.Info(binder.lo).size,
+          binder.hi == nullptr ? nullptr : BoundSize(state, state.fn.Info(binder.hi)),
+          binder.step == nullptr ? one : state.fn.Info(binder.step).size};
+}
+
+Size Sum(FunctionState& state, Size a, Size b) {
+  return state.module.sizes.Binary(SizeKind::Add, a, b);
+}
+
+bool IsAtMost(FunctionState& state, Size a, Size b) {
+  std::optional<int64_t> apart = ConstantDifference(state.module.sizes, b, a);
+  return apart && *apart >= 0;
+}
+
+/// Returns the indices that the iterations of a loop cover, if each of them covers `part`, which starts at the
+/// loop variable.
+std::optional<PartDim> Covered(FunctionState& state, const Entity& binder, const PartDim& part,
+                               Size extent) {
+  LoopBounds loop = BoundsOf(state, binder);
+  bool known = loop.lo != nullptr && loop.hi != nullptr && loop.step != nullptr;
+  if (!known || !IsAtMost(state, loop.step, part.width)) return std::nullopt;
+  Size from = Sum(state, loop.lo, part.lo);
+  Size to = Sum(state, loop.hi, part.lo);
+  bool is_all = IsSize(state, from, state.module.sizes.Constant(0)) && IsSize(state, to, extent);
+  return is_all ? PartDim{} : PartDim{nullptr, nullptr, from, to};
 }
 
 /// Returns the dimension along which part `b` continues part `a`, if the parts are equal along all
@@ -150,7 +178,8 @@ std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const 
   std::optional<size_t> along;
   for (size_t d = 0; d < a.dims.size(); ++d) {
     if (a.dims[d] == b.dims[d]) continue;
-    bool continues = a.dims[d].hi != nullptr && IsSize(state, a.dims[d].hi, b.dims[d].lo);
+    bool are_bounded = a.dims[d].hi != nullptr && b.dims[d].hi != nullptr;
+    bool continues = are_bounded && IsSize(state, a.dims[d].hi, b.dims[d].lo);
     if (along || !continues) return std::nullopt;
     along = d;
   }
@@ -160,11 +189,17 @@ std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const 
 /// Returns whether `outer` contains every index of `inner`.
 bool Holds(FunctionState& state, const PartDim& outer, const PartDim& inner) {
   if (outer.is_all() || outer == inner) return true;
-  if (outer.hi == nullptr || inner.hi == nullptr) return false;
-  SizeTable& sizes = state.module.sizes;
-  std::optional<int64_t> before = ConstantDifference(sizes, inner.lo, outer.lo);
-  std::optional<int64_t> after = ConstantDifference(sizes, outer.hi, inner.hi);
-  return before && *before >= 0 && after && *after >= 0;
+  if (outer.hi == nullptr || inner.is_all()) return false;
+  Size lo = inner.lo;
+  Size hi = inner.hi;
+  if (inner.binder != nullptr) {  // the indices of all iterations
+    LoopBounds loop = BoundsOf(state, *inner.binder);
+    if (loop.lo == nullptr || loop.hi == nullptr) return false;
+    lo = Sum(state, loop.lo, inner.lo);
+    Size last = Sum(state, loop.hi, state.module.sizes.Constant(-1));
+    hi = Sum(state, Sum(state, last, inner.lo), inner.width);
+  }
+  return IsAtMost(state, outer.lo, lo) && IsAtMost(state, hi, outer.hi);
 }
 
 bool Holds(FunctionState& state, const std::set<Part>& parts, const Part& inner) {
@@ -177,6 +212,44 @@ bool Holds(FunctionState& state, const std::set<Part>& parts, const Part& inner)
 }
 
 }  // namespace
+
+bool IsIn(FunctionState& state, const Part& part, const std::set<Part>& parts) {
+  return Holds(state, parts, part);
+}
+
+bool IsWrittenEarlier(FunctionState& state, const Part& part, const Entity& binder,
+                      const std::set<Part>& before, const std::set<Part>& each) {
+  auto starts = [&](const PartDim& dim) { return dim.binder == &binder; };
+  if (std::ranges::count_if(part.dims, starts) != 1) return false;
+  size_t along = static_cast<size_t>(std::ranges::find_if(part.dims, starts) - part.dims.begin());
+  LoopBounds loop = BoundsOf(state, binder);
+  if (loop.lo == nullptr || loop.step == nullptr) return false;
+  const PartDim& read = part.dims[along];
+  return std::ranges::any_of(each, [&](const Part& written) {
+    if (written.tensor != part.tensor) return false;
+    const PartDim& dim = written.dims[along];
+    for (size_t d = 0; d < part.dims.size(); ++d) {
+      if (d != along &&
+          (written.dims[d].binder == &binder || !Holds(state, written.dims[d], part.dims[d])))
+        return false;
+    }
+    bool is_earlier = dim.binder == &binder && IsAtMost(state, loop.step, dim.width) &&
+                      IsAtMost(state, Sum(state, read.lo, read.width), dim.lo);
+    if (!is_earlier) return false;
+    Part first = part;  // what the first iteration has not written yet
+    Size end = Sum(state, loop.lo, dim.lo);
+    first.dims[along] = {nullptr, nullptr, Sum(state, loop.lo, read.lo), end};
+    return IsAtMost(state, end, state.module.sizes.Constant(0)) || Holds(state, before, first);
+  });
+}
+
+void EraseParts(std::set<Part>& parts, const StmtInfo& loop) {
+  std::erase_if(parts, [&](const Part& part) {
+    return std::ranges::any_of(part.dims, [&](const PartDim& dim) {
+      return dim.binder != nullptr && std::ranges::count(loop.entities, dim.binder) > 0;
+    });
+  });
+}
 
 bool Part::is_all() const { return std::ranges::all_of(dims, &PartDim::is_all); }
 
@@ -235,8 +308,9 @@ std::optional<Part> OverAllIterations(FunctionState& state, Part part, const Stm
         std::find_if(place + 1, part.dims.end(), is_walked) != part.dims.end())
       return std::nullopt;
     Size dim = part.tensor->type.dims[static_cast<size_t>(place - part.dims.begin())];
-    if (!Walks(state, *binder, place->width, dim)) return std::nullopt;
-    *place = {};
+    std::optional<PartDim> covered = Covered(state, *binder, *place, dim);
+    if (!covered) return std::nullopt;
+    *place = *covered;
   }
   return part;
 }
