@@ -5,6 +5,7 @@
 #include "passes/rewriting/block_loops.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/steps.h"
 #include "targets/cpu/passes.h"
 #include "targets/cpu/tile_selector.h"
 #include "targets/cpu/unroll_windows.h"
@@ -24,19 +25,32 @@ namespace {
 
 /// How the accesses of an spmd use the axis of a block.
 struct AxisUse {
-  bool is_contiguous = false;  ///< whether it indexes the last dimension of some tensor
-  bool is_strided = false;     ///< whether it indexes any other dimension
+  bool is_contiguous =
+      false;  ///< whether it goes along adjacent elements, or short rows, of some tensor
+  bool is_strided = false;  ///< whether it goes from one row to the next in any other tensor
 };
+
+/// Returns the number of elements between those of adjacent indices of the dimension, or a large number if it is unknown.
+int64_t StrideOf(ir::Type tensor, size_t dimension) {
+  constexpr int64_t kMany = 1 << 20;
+  int64_t stride = 1;
+  for (size_t d = dimension + 1; d < tensor->dims.size(); ++d) {
+    if (!IsConstant(tensor->dims[d])) return kMany;
+    stride = std::min(stride * std::min(tensor->dims[d]->value, kMany), kMany);
+  }
+  return stride;
+}
 
 AxisUse UseOf(const Op* spmd, AxisId axis) {
   AxisUse use;
   ir::Walk(spmd->region(), [&](const Op* op) {
     if (!op->HasAttr(AttrKey::Access)) return;
     const ir::Access access = op->attr<AttrKey::Access>();
-    for (const ir::AccessDim& dim : access.dims) {
-      for (const ir::AccessTerm& term : dim.terms) {
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      bool is_near = StrideOf(TensorOf(op)->type(), d) <= kLargestStep;
+      for (const ir::AccessTerm& term : access.dims[d].terms) {
         if (!Contains(IndexOf(op)[term.operand]->type()->axes, axis)) continue;
-        (&dim == &access.dims.back() ? use.is_contiguous : use.is_strided) = true;
+        (is_near ? use.is_contiguous : use.is_strided) = true;
       }
     }
   });
