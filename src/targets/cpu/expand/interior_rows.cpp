@@ -40,6 +40,8 @@ class InteriorRows {
  public:
   /// With so many lanes, rows that are shorter than a vector matter.
   static constexpr int64_t kManyLanes = 16;
+  /// With so many lanes, an image whose rows are half as long as a vector has an interior that is shorter than that.
+  static constexpr int64_t kMostLanes = 64;
 
   /// `few` is the body for rows in which whole rows of neighbors are out of bounds, and for rows that are shorter
   /// than a vector; null if such rows are borders. If `exists`, a bool, is false, no row has an interior.
@@ -50,7 +52,7 @@ class InteriorRows {
         inner_(inner),
         few_(few),
         lanes_(inner.Lanes()),
-        few_lanes_(few && lanes_ >= kManyLanes ? lanes_ / 2 : lanes_),
+        few_lanes_(few ? LanesOfShortRows(lanes_, interior) : lanes_),
         interior_(interior),
         exists_(exists),
         part_(body, interior),
@@ -79,6 +81,13 @@ class InteriorRows {
   }
 
  private:
+  /// Returns the number of lanes of a vector in rows that are shorter than a vector of `lanes` lanes.
+  static int64_t LanesOfShortRows(int64_t lanes, const Interior& interior) {
+    if (lanes < kManyLanes) return lanes;
+    bool has_borders = !interior.conditions.empty();
+    return lanes >= kMostLanes && has_borders ? lanes / 4 : lanes / 2;
+  }
+
   void RunRow(const Window& row) {
     Window inside = InteriorOfRow(row);
     if (overlaps_) return RunOverlappingRow(row, inside);
@@ -322,7 +331,7 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const In
   bool has_slow_masks = HasSlowMasks(body.elementwise(), e.facts);
   bool runs_elements = has_slow_masks || !body.last().Vectorizes();  // near borders
   bool has_rows = !interior.row_conditions.empty();
-  if (interior.has_steps || (has_rows && runs_elements && !has_slow_masks)) {
+  if (has_rows && (interior.has_steps || (runs_elements && !has_slow_masks))) {
     InteriorRows(body, inner, nullptr, interior, exists).ExpandRows();
   } else if (!has_rows) {
     // An interior that cannot be repeated consists of whole vectors, so it is not shorter than one.
