@@ -46,6 +46,34 @@ bool Leads(const Op* elementwise, const Op* b, const Op* a) {
   return leads;
 }
 
+/// Whether the value, which the loop computes, depends on elements of a tensor.
+bool DependsOnLoad(const Op* elementwise, const Value* value) {
+  const Op* op = value->def();
+  if (!op || op->parent_region() != elementwise->region()) return false;
+  return op->kind() == OpKind::Load || std::ranges::any_of(op->operands(), [&](const Value* v) {
+           return DependsOnLoad(elementwise, v);
+         });
+}
+
+/// Whether the load goes along a row whose number comes from a tensor, so that the next row is anywhere.
+bool GathersRows(const Op* elementwise, const Op* load) {
+  return std::ranges::any_of(IndexOf(load),
+                             [&](const Value* index) { return DependsOnLoad(elementwise, index); });
+}
+
+/// Returns the prefetches of a row whose next one is anywhere. In a short row, most of them would bring elements of the
+/// next row in memory, so they refer to the current element. Processors that prefetch well by themselves need none.
+std::vector<Prefetching::Request> RequestsInRow(Expander& e, const Op* elementwise,
+                                                int64_t distance) {
+  constexpr int64_t kLongRow = 4;  // distances
+  if (!e.facts.asks_for_reads) return {};
+  Value* size = e.blocks.at(elementwise->operands().back()).size;
+  Value* is_long = e.b.Ge(size, e.b.I64(kLongRow * distance));
+  Value* ahead = e.b.Select(is_long, e.b.I64(distance), e.b.I64(0));
+  const Value* point = elementwise->region()->params().back();
+  return {{.point = point, .distance = ahead, .intent = ir::IntentKind::Read}};
+}
+
 }  // namespace
 
 Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
@@ -83,6 +111,10 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
   for (const Op* load : loads) {
     if (!FoldsIterations(load)) Study(e, load);
     if (folds) BringOnce(e, load);
+    bool is_along = point_ == elementwise->region()->params().back();
+    bool is_planned = cached_.contains(load) || once_.contains(load) || repeated_.contains(load);
+    if (is_along && !is_planned && GathersRows(elementwise, load))
+      cached_[load] = RequestsInRow(e, elementwise, distance_);
   }
 }
 
