@@ -51,6 +51,11 @@ KDL_KERNEL_PASS(LengthenBlocks, .name = "lengthen-blocks",
                 .needs = {{&kTilesSelected, "only blocks with short rows are lengthened"}});
 
 KDL_KERNEL_PASS(
+    BlendStores, .name = "blend-stores",
+    .summary = "stores whole vectors where a condition selects every few elements",
+    .needs = {{&kFnsInlined, "conditions are visible only after their fns are inlined"}});
+
+KDL_KERNEL_PASS(
     DistributeBlocks, .name = "distribute-blocks",
     .summary = "turns blocked loops into loops over block numbers, distributed over the cores",
     .needs = {{&kTilesSelected, "the number of blocks depends on their constant extents"},
