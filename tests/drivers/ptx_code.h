@@ -9,7 +9,7 @@
 namespace ptx {
 
 struct Type {
-  char kind = 'b';  // 'u', 's', 'b', 'f', or 'p' for a predicate
+  char kind = 'b';  // 'u', 's', 'b', 'f', 'h' for one or two bf16, or 'p' for a predicate
   int bits = 64;
 };
 

@@ -270,8 +270,17 @@ std::uint64_t Permuted(const Instruction& i, std::uint64_t a, std::uint64_t b, s
 std::uint64_t Selected(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return (c & 1) != 0 ? a : b;
 }
-std::uint64_t Cast(const Instruction& i, std::uint64_t a, std::uint64_t, std::uint64_t) {
-  return Converted(i, a);
+std::uint64_t RoundedToBf16(std::uint64_t a) {
+  constexpr std::uint64_t kNan = 0x7fff;
+  const std::uint64_t bits = a & 0xffffffff;
+  if (std::isnan(As<float>(bits))) return kNan;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+// Converts a number, or two of them to the upper and the lower half of a register.
+std::uint64_t Cast(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t) {
+  if (i.result.kind != 'h') return Converted(i, a);
+  if (i.how != "rn" || i.type.kind != 'f' || i.type.bits != 32) Unknown(i);
+  return i.result.bits == 16 ? RoundedToBf16(a) : RoundedToBf16(a) << 16 | RoundedToBf16(b);
 }
 template <class T>
 std::uint64_t Predicate(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t) {

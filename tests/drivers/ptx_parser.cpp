@@ -49,6 +49,8 @@ std::string WithoutComments(std::string_view text) {
 
 Type TypeOf(std::string_view word) {
   if (word == "pred") return {'p', 1};
+  if (word == "bf16") return {'h', 16};
+  if (word == "bf16x2") return {'h', 32};
   if (word.size() < 2 || std::string_view("usbf").find(word[0]) == std::string_view::npos)
     Unknown(word);
   return {word[0], std::atoi(std::string(word.substr(1)).c_str())};

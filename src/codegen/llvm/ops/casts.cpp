@@ -1,4 +1,5 @@
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <bit>
@@ -44,8 +45,34 @@ llvm::Value* RoundToOdd(Emitter& emitter, llvm::Value* value) {
   return builder.CreateBitCast(builder.CreateSelect(inexact, odd, bits), f32);
 }
 
+/// Like Bf16FromF32, with instructions of NVIDIA's GPUs, which round one or two numbers.
+llvm::Value* Bf16ByInstruction(Emitter& emitter, llvm::Value* value) {
+  auto& builder = emitter.builder;
+  llvm::Type* result = WithLanesOf(value, builder.getInt16Ty());
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (!type) {
+    llvm::Value* rounded = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {value});
+    return builder.CreateBitCast(rounded, result);
+  }
+  llvm::Value* all = llvm::PoisonValue::get(result);
+  for (unsigned lane = 0; lane + 1 < type->getNumElements(); lane += 2) {
+    llvm::Value* lower = builder.CreateExtractElement(value, uint64_t{lane});
+    llvm::Value* upper = builder.CreateExtractElement(value, uint64_t{lane} + 1);
+    llvm::Value* pair =
+        builder.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {upper, lower});
+    pair = builder.CreateBitCast(pair, llvm::FixedVectorType::get(builder.getInt16Ty(), 2));
+    for (unsigned half : {0U, 1U}) {
+      llvm::Value* one = builder.CreateExtractElement(pair, uint64_t{half});
+      all = builder.CreateInsertElement(all, one, uint64_t{lane} + half);
+    }
+  }
+  return all;
+}
+
 /// Converts f32 to the bits of a bf16, rounded to nearest, ties to even. NaN stays NaN.
 llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
+  if (llvm::Triple(emitter.module.getTargetTriple()).isNVPTX())
+    return Bf16ByInstruction(emitter, value);
   auto& builder = emitter.builder;
   llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
   llvm::Value* last = builder.CreateAnd(builder.CreateLShr(bits, 16), 1);

@@ -185,8 +185,26 @@ llvm::Value* SideBySide(Emitter& emitter, llvm::Type* type, const Rows& elements
   return vector;
 }
 
+/// Returns whether all operands are f32 that are rounded to bf16, which some machines do for two numbers at once.
+bool AreRoundedToBf16(const ir::Op* op) {
+  return std::ranges::all_of(op->operands(), [](const ir::Value* value) {
+    const ir::Op* cast = value->def();
+    return cast && cast->kind() == ir::OpKind::Cast && value->type()->scalar == Scalar::BF16 &&
+           cast->operand(0)->type()->scalar == Scalar::F32 && !ir::IsVector(value->type());
+  });
+}
+
 void EmitZip(Emitter& emitter, ir::Op* op) {
   Rows rows;
+  if (AreRoundedToBf16(op)) {
+    for (const ir::Value* rounded : op->operands())
+      rows.push_back(emitter.Get(rounded->def()->operand(0)));
+    auto lanes = static_cast<unsigned>(rows.size());
+    llvm::Type* wide = llvm::FixedVectorType::get(emitter.builder.getFloatTy(), lanes);
+    emitter.Set(op->result(),
+                EmitCast(emitter, SideBySide(emitter, wide, rows), Scalar::F32, Scalar::BF16));
+    return;
+  }
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   if (ir::Lanes(op->operand(0)->type()) > 1) {
     KDL_CHECK(std::has_single_bit(rows.size()), "{} rows cannot be zipped: not a power of two",

@@ -72,7 +72,7 @@ void WorkgroupExpander::ExpandElementwiseLoop(const Op* op) {
   if (ordered) return Once([&] { InOrder(op, axes, body); });
   AxisMap map = AxisMapOf(*op);
   if (!map.empty()) {
-    tiles_.DistributeByMap(op, axes, map, StaysInRegisters(op), body);
+    DistributeMapped(op, axes, map, buffers, body);
     return FinishFactors(b_, tiles_, op, made, threads_);
   }
   auto together = [&](const std::vector<Values>& places) {
@@ -88,14 +88,42 @@ void WorkgroupExpander::ExpandElementwiseLoop(const Op* op) {
   FinishFactors(b_, tiles_, op, made, threads_);
 }
 
-void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
-                                         const WorkgroupTiles::Body& body) {
+PointMaker WorkgroupExpander::PointsOfGroups() {
   auto expand = [this](Op* of_elementwise) {
     in_elementwise_ = true;
     ExpandOp(of_elementwise);
     in_elementwise_ = false;
   };
-  SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
+  return {scalars_, places_, expand};
+}
+
+void WorkgroupExpander::DistributeMapped(const Op* op, const AxisList& axes, const AxisMap& map,
+                                         const Values& buffers, const WorkgroupTiles::Body& body) {
+  PointMaker maker = PointsOfGroups();
+  int64_t first = 0;  // the number of a group's first point among those of the thread
+  maker.select = [&](size_t point) {
+    tiles_.SetHeld(axes.back(), first + static_cast<int64_t>(point));
+  };
+  bool harmless = StaysInRegisters(op);
+  SidePoints side(facts_, b_, tiles_, rows_, op, maker, map.at(axes.back()).side);
+  if (harmless || side.count() == 1) return tiles_.DistributeByMap(op, axes, map, harmless, body);
+  auto group = [&](const Values& place, int64_t held) {
+    first = held;
+    std::vector<Values> made = side.Make({place})[0];
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i]) side.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
+    }
+  };
+  Value* covered = tiles_.AreCovered(op, axes, map);
+  passes::MakeIf(
+      b_, b_.And(covered, side.Fits()),
+      [&] { tiles_.DistributeSidesByMap(axes, map, side.count(), group); },
+      [&] { tiles_.DistributeByMap(op, axes, map, harmless, body); });
+}
+
+void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
+                                         const WorkgroupTiles::Body& body) {
+  SidePoints side(facts_, b_, tiles_, rows_, op, PointsOfGroups());
   // If products fill the registers, no registers are left for computing several points at once.
   if (side.count() == 1 || has_maps_) return tiles_.Distribute(op, axes, body);
   auto together = [&](const std::vector<Values>& places) {

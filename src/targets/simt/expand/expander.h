@@ -66,6 +66,10 @@ class WorkgroupExpander {
   /// alignment of the tensors permit that, otherwise as single points.
   void DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
                         const WorkgroupTiles::Body& body);
+  PointMaker PointsOfGroups();
+  /// Distributes the points by a thread layout: adjacent points of a thread in groups, as in `DistributePoints`.
+  void DistributeMapped(const Op* op, const AxisList& axes, const AxisMap& map,
+                        const Values& buffers, const WorkgroupTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
   /// Returns whether the elementwise loop does nothing but load a product's factors, a few elements for each

@@ -1,6 +1,7 @@
 #include "targets/simt/tiles/side_points.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "ir/op_info.h"
@@ -98,7 +99,7 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
 // -- What an elementwise loop permits --------------------------------------------------------------------
 
 SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
-                       AlignedRows& rows, const Op* elementwise, PointMaker maker)
+                       AlignedRows& rows, const Op* elementwise, PointMaker maker, int64_t side)
     : facts_(facts),
       b_(b),
       tiles_(tiles),
@@ -114,8 +115,8 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& t
   for (const Value* result : elementwise->results()) {
     if (LiesInRows(result)) AddGrouped(result);
   }
-  if (fits_ && bytes_ > 0) count_ = BestCount(facts_.threads);
-  if (count_ > 1) groups_at_once_ = BestGroups(facts_.threads);
+  if (fits_ && bytes_ > 0) count_ = side > 0 ? CountOfSide(side) : BestCount(facts_.threads);
+  if (count_ > 1 && side == 0) groups_at_once_ = BestGroups(facts_.threads);
 }
 
 void SidePoints::AddGrouped(const Value* tile) {
@@ -152,6 +153,12 @@ int64_t SidePoints::BestCount(int64_t threads) const {
   };
   while (count > 1 && !takes()) count /= 2;
   return count;
+}
+
+/// Returns the size of groups that divide a thread's `side` adjacent points.
+int64_t SidePoints::CountOfSide(int64_t side) const {
+  int64_t count = std::gcd(side, facts_.vector_bytes / bytes_);
+  return HasAlignedRows(count) && begins_.empty() ? count : 1;
 }
 
 /// Returns 1 if the loop loads nothing, since only loads of tensors have a latency that is worth more registers.
@@ -387,6 +394,10 @@ void SidePoints::SetCurrent(const Op* op, size_t point) {
   }
 }
 
+void SidePoints::Select(size_t point) const {
+  if (maker_.select) maker_.select(point % static_cast<size_t>(count_));
+}
+
 void SidePoints::ExpandRegion(const Region* region) {
   for (Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
@@ -406,6 +417,7 @@ void SidePoints::ExpandPointOp(Op* op) {
   for (size_t point = 0; point < points(); ++point) {
     bool is_first = point % static_cast<size_t>(count_) == 0;
     if (is_first || !is_same) {
+      Select(point);
       SetCurrent(op, point);
       maker_.expand(op);
     }
@@ -546,6 +558,7 @@ void SidePoints::Store(const Values& values, const Value* tile, Value* buffer,
   for (size_t point = 0; point < values.size(); ++point) {
     Values at = place;
     if (last < at.size()) at[last] = Plus(at[last], point);
+    Select(point);
     tiles_.Store(values[point], tile, buffer, at);
   }
 }

@@ -38,6 +38,8 @@ struct PointMaker {
   /// Maps each new index to its offset from the start of its block.
   std::unordered_map<const ir::Value*, ir::Value*>& places;
   std::function<void(ir::Op*)> expand;
+  /// Selects the registers of a group's point, in a loop whose points have a thread layout. Empty in other loops.
+  std::function<void(size_t)> select = {};
 };
 
 /// Computes several contiguous points of an elementwise loop in one thread, so that loads and stores become
@@ -53,8 +55,9 @@ class SidePoints {
  public:
   using Values = passes::Values;
 
+  /// If the loop's points have a thread layout, `side` is the number of its adjacent points of a thread, otherwise 0.
   SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles, AlignedRows& rows,
-             const ir::Op* elementwise, PointMaker maker);
+             const ir::Op* elementwise, PointMaker maker, int64_t side = 0);
 
   /// Returns the number of points in a group, or 1 if groups cannot be used.
   int64_t count() const { return count_; }
@@ -88,6 +91,8 @@ class SidePoints {
   bool HasAlignedRows(int64_t count) const;
   int64_t CountPoints() const;
   int64_t BestCount(int64_t threads) const;
+  int64_t CountOfSide(int64_t side) const;
+  void Select(size_t point) const;
   int64_t BestGroups(int64_t threads) const;
   size_t points() const { return static_cast<size_t>(count_) * groups_; }
   Values OfGroup(const Values& all, size_t group) const;

@@ -349,12 +349,41 @@ void WorkgroupTiles::DistributeByMap(const Op* at, const AxisList& axes, const A
       }
     };
     if (harmless) return walk({}, true);
-    Value* whole = b_.Bool(true);
-    for (AxisId axis : axes) {
-      Value* covered = b_.I64(map.at(axis).covered());
-      whole = b_.And(whole, b_.Eq(FactsAt(at, axis).size, covered));
-    }
-    MakeIf(b_, whole, [&] { walk({}, true); }, [&] { walk({}, false); });
+    MakeIf(b_, AreCovered(at, axes, map), [&] { walk({}, true); }, [&] { walk({}, false); });
+  });
+}
+
+Value* WorkgroupTiles::AreCovered(const Op* at, const AxisList& axes, const AxisMap& map) {
+  Value* whole = b_.Bool(true);
+  for (AxisId axis : axes) {
+    Value* covered = b_.I64(map.at(axis).covered());
+    whole = b_.And(whole, b_.Eq(FactsAt(at, axis).size, covered));
+  }
+  return whole;
+}
+
+void WorkgroupTiles::DistributeSidesByMap(
+    const AxisList& axes, const AxisMap& map, int64_t count,
+    const std::function<void(const Values& place, int64_t held)>& body) {
+  int64_t threads = 1;
+  for (const auto& [axis, digits] : map) threads *= digits.threads;
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(threads);
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
+    Values firsts;
+    for (AxisId axis : axes) firsts.push_back(FirstPlace(thread, map.at(axis), threads));
+    std::function<void(const Values&)> walk = [&](const Values& place) {
+      AxisId axis = axes[place.size()];
+      const AxisDigits& digits = map.at(axis);
+      bool is_last = place.size() + 1 == axes.size();
+      for (int64_t held = 0; held < digits.held(); held += is_last ? count : 1) {
+        SetHeld(axis, held);
+        Values deeper = place;
+        deeper.push_back(HeldPlace(firsts[place.size()], digits, held));
+        is_last ? body(deeper, held) : walk(deeper);
+      }
+    };
+    walk({});
   });
 }
 

@@ -103,6 +103,12 @@ class WorkgroupTiles {
   /// is true, the body is also executed for points beyond the ends of blocks.
   void DistributeByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map,
                        bool harmless, const Body& body);
+  /// Like `DistributeByMap`, but `body` handles `count` points of a thread that are adjacent along the last axis. The
+  /// number `held` is that of the first of them along this axis. The blocks must be whole.
+  void DistributeSidesByMap(const ir::AxisList& axes, const AxisMap& map, int64_t count,
+                            const std::function<void(const Values& place, int64_t held)>& body);
+  /// Emits the condition that the blocks have all points of the thread layout.
+  ir::Value* AreCovered(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map);
   /// Returns the offset of the thread's first point along an axis.
   ir::Value* FirstPlace(ir::Value* thread, const ir::AxisDigits& digits, int64_t threads);
   /// Returns the offset of the thread's point with the number `held` along an axis. `first` is the offset of
