@@ -1,5 +1,7 @@
 #include "targets/simt/analysis/tile_uses.h"
 
+#include <algorithm>
+
 #include "ir/views.h"
 #include "support/scalar.h"
 
@@ -61,6 +63,23 @@ std::optional<AxisId> LoadedAlong(const Value* tile) {
   }
   if (walked != 1) return std::nullopt;
   return elementwise->operand(index->index())->type()->axes[0];
+}
+
+bool IsStreamedAlong(const Value* tile, AxisId axis) {
+  const AxisList& axes = tile->type()->axes;
+  auto reads_along = [&](const ir::Use& use) {
+    const Op* elementwise = ElementwiseLoopAround(use.user);
+    if (use.user->kind() != OpKind::Element || !elementwise) return false;
+    const Value* fastest = elementwise->region()->params().back();
+    auto point = use.user->Segment(ir::ElementOp::at_point);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if ((axes[i] == axis) != (point[i] == fastest)) return false;
+    }
+    return true;
+  };
+  const Op* loop = tile->def()->parent_region()->parent();
+  bool repeats = loop && loop->kind() == OpKind::Loop && !loop->HasAttr(AttrKey::Blocks);
+  return repeats && axes.size() > 1 && std::ranges::all_of(tile->uses(), reads_along);
 }
 
 bool UpdatesInOrder(const Op* elementwise) {

@@ -22,6 +22,9 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 /// If an elementwise loop loads the tile from a tensor, returns the axis along which the tile's elements are
 /// contiguous in the tensor. Otherwise returns nothing.
 std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
+/// Returns whether each iteration of a loop makes the tile, and only elementwise loops read it, in which adjacent
+/// threads read elements that are adjacent along the axis.
+bool IsStreamedAlong(const ir::Value* tile, ir::AxisId axis);
 /// Returns whether several points of the elementwise loop may update the same element. If so, the values must
 /// be combined in order.
 bool UpdatesInOrder(const ir::Op* elementwise);

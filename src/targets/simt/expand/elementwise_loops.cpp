@@ -163,9 +163,11 @@ void WorkgroupExpander::ExpandCopies(const Op* op, const AxisList& axes, const V
 bool WorkgroupExpander::BringsFactor(const Op* elementwise, const AxisList& axes) const {
   constexpr int64_t kMost = 32;  // the maximum number of loads in flight
   int64_t each = tiles_.PointsPerThread(axes, threads_);
-  bool brings = 2 <= each && each <= kMost && !elementwise->results().empty() &&
-                std::ranges::all_of(elementwise->results(),
-                                    [&](const Value* result) { return tiles_.IsFactor(result); });
+  auto is_factor = [&](const Value* result) { return tiles_.IsFactor(result); };
+  bool makes_factors =
+      !elementwise->results().empty() &&
+      (std::ranges::all_of(elementwise->results(), is_factor) || factor_copies_.Takes(elementwise));
+  bool brings = makes_factors && 2 <= each && each <= kMost;
   ir::Walk(elementwise->region(), [&](const Op* op) {
     bool is_plain = op->kind() == OpKind::Load &&
                     (op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Clip ||

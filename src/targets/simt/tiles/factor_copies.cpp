@@ -6,7 +6,7 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-// Fetches the factors of a product with asynchronous copies:
+// Fetches the factors of a product, or rows that are added to each other, with asynchronous copies:
 //
 //   %x = elementwise (%i in %bi, %k in %bk) { yield load %a[%i, %k] }
 //   … the other factor, then the first other op
@@ -62,11 +62,14 @@ int64_t FactorCopies::CopyLanes(const Value* tile) const {
 
 bool FactorCopies::Takes(const Op* op) const {
   if (bytes_ == 0 || op->kind() != OpKind::Elementwise || op->HasAttr(AttrKey::Map)) return false;
-  if (!OnlyLoad(op) || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result()))
+  if (!OnlyLoad(op)) return false;
+  const Value* tile = op->result();
+  AxisId last = tiles_.MemoryOrder(tile).back();
+  bool is_fetched = tiles_.IsFactor(tile) || IsStreamedAlong(tile, last);
+  if (!is_fetched || tile->type()->scalar == kdl::Scalar::Bool || tiles_.IsInRegisters(tile) ||
+      tiles_.LiesInPanels(tile))
     return false;
-  if (tiles_.LiesInPanels(op->result())) return false;
-  AxisId last = tiles_.MemoryOrder(op->result()).back();
-  return LoadedAlong(op->result()) == last && tiles_.Extent(last) % CopyLanes(op->result()) == 0;
+  return LoadedAlong(tile) == last && tiles_.Extent(last) % CopyLanes(tile) == 0;
 }
 
 void FactorCopies::Begin(const Op* elementwise, Value* tensor, Value* buffer,

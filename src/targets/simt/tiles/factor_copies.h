@@ -10,7 +10,8 @@ namespace kdl::simt {
 
 /// Fetches a product's factors to workgroup memory with asynchronous copies, which bypass the registers and
 /// move several elements each. This works for elementwise loops that do nothing but load their elements.
-/// Copies of several factors can be in flight at the same time.
+/// Copies of several factors can be in flight at the same time. Tiles that each iteration of a loop loads, and that
+/// threads read in the order in which they lie in memory, are fetched in the same way.
 class FactorCopies {
  public:
   using Values = passes::Values;
