@@ -12,12 +12,12 @@ def array(value):
 
 
 class Case:
-    def __init__(self, case, library):
-        self.node = case.model.graph.node[0]
-        named = dict(zip((value.name for value in case.model.graph.input), map(array, case.data_sets[0][0])))
-        self.x = [named.get(name) for name in self.node.input]  # None for an optional input that is absent
-        self.attributes = {one.name: onnx.helper.get_attribute_value(one) for one in self.node.attribute}
-        self.version = case.model.opset_import[0].version
+    def __init__(self, node, values, version, library):
+        self.node = node
+        self.values = values  # of all names that the node can use
+        self.x = [values.get(name) for name in node.input]  # None for an optional input that is absent
+        self.attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+        self.version = version
         self.library = library
 
     def get(self, name, default=None):
@@ -68,6 +68,12 @@ class Case:
         y = np.empty(x.shape, dtype)
         self.library("convert", "convert", T=kind(x), U=kind(y))(*merged([x, y], 3))
         return y
+
+    def positions(self, x):
+        """Returns the numbers of the true elements of x, in row-major order."""
+        index, count = np.empty(x.size, "i8"), np.empty(1, "i8")
+        self.library("index", "positions")(np.ascontiguousarray(x).reshape(-1), index, count)
+        return index[:count[0]]
 
     def take(self, x, index, axis):
         """Returns x[…, index, …]."""

@@ -83,5 +83,10 @@ def around(x, axes):
     return moved.reshape(product(x.shape[i] for i in others), product(x.shape[i] for i in axes), 1), kept
 
 
+def volume(x):
+    """Returns images of one to three dimensions as images of three."""
+    return x.reshape(*x.shape[:2], *[1] * (5 - x.ndim), *x.shape[2:])
+
+
 def product(sizes):
     return int(np.prod(list(sizes), dtype=np.int64))

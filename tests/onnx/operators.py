@@ -4,9 +4,13 @@ import numpy as np
 import onnx
 
 import operators_data
+import operators_graphs
+import operators_image
+import operators_narrow
 import operators_nn
+import operators_signal
 import operators_steps
-from library import around, kind, product
+from library import Missing, around, kind, product
 
 
 def unary(function):
@@ -78,8 +82,8 @@ def rows(kernel):
 def cast(c):
     to = c.get("to")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(to) if to is not None else c.x[1].dtype
-    c.only("saturate", 1)
-    return c.convert(c.x[0], dtype)
+    saturates = bool(c.get("saturate", 1)) and dtype not in operators_narrow.INTEGERS  # integers wrap
+    return operators_narrow.converted(c, c.x[0], dtype, saturates, c.get("round_mode", "up") == "up")
 
 
 def copied(view):
@@ -228,7 +232,10 @@ COMPARISONS = {
 }
 ROWS = {
     **operators_data.ROWS,
+    **operators_graphs.rows(lambda case: result_of(case)),
+    **operators_image.ROWS,
     **operators_nn.ROWS,
+    **operators_signal.ROWS,
     **operators_steps.ROWS,
     **{name: unary(function) for name, function in UNARY.items()},
     **{name: binary(function) for name, function in BINARY.items()},
@@ -288,3 +295,11 @@ ROWS = {
     "Unsqueeze": copied(unsqueezed),
     "Where": lambda c: c.select(*c.x),
 }
+
+
+def result_of(case):
+    """Returns the outputs of a case as a list."""
+    if case.node.op_type not in ROWS:
+        raise Missing("no row")
+    got = ROWS[case.node.op_type](case)
+    return got if isinstance(got, list) else [got]

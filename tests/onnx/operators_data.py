@@ -5,7 +5,7 @@ import math
 import numpy as np
 import onnx
 
-from library import Missing, around, kind, product
+from library import around, kind, product
 
 
 def along(c, kernel, x, index, axis, y):
@@ -22,14 +22,15 @@ def gather_elements(c):
     return along(c, "gather_elements", x[part], index, axis, np.empty(index.shape, x.dtype))
 
 
+SCATTERS = {"none": "scatter_elements", "add": "scatter_add", "mul": "scatter_multiply", "max": "scatter_max", "min": "scatter_min"}
+
+
 def scatter_elements(c):
     x, index, updates = c.x
     axis, how = c.get("axis", 0), c.get("reduction", "none")
-    if how not in ("none", "add"):
-        raise Missing(f"reduction = {how}")
     y = c.copy(x)
     part = tuple(slice(None if i == axis % x.ndim else n) for i, n in enumerate(index.shape))
-    y[part] = along(c, "scatter_elements" if how == "none" else "scatter_add", updates, index, axis, y[part])
+    y[part] = along(c, SCATTERS[how], updates, index, axis, y[part])
     return y
 
 
@@ -52,12 +53,10 @@ def gather_nd(c):
 def scatter_nd(c):
     x, index, updates = c.x
     how, count = c.get("reduction", "none"), index.shape[-1]
-    if how not in ("none", "add"):
-        raise Missing(f"reduction = {how}")
     y = c.copy(x)
     rest = product(x.shape[count:])
     rows = np.ascontiguousarray(np.broadcast_to(places(index, x.shape[:count]).reshape(1, -1, 1), (1, index[..., 0].size, rest)))
-    c.library("index", "scatter_elements" if how == "none" else "scatter_add", T=kind(x), I="i64")(
+    c.library("index", SCATTERS[how], T=kind(x), I="i64")(
         updates.reshape(1, -1, rest), rows, y.reshape(1, -1, rest))
     return y
 
@@ -139,16 +138,60 @@ def ramp(c):
 
 
 def eye(c):
-    rows, columns = c.x[0].shape
     dtype = onnx.helper.tensor_dtype_to_np_dtype(c.get("dtype", onnx.helper.np_dtype_to_tensor_dtype(c.x[0].dtype)))
-    y = spread(c, np.arange(rows) + c.get("k", 0) if c.get("k", 0) >= 0 else np.arange(rows) + c.get("k") + 2 * columns * (
-        np.arange(rows) + c.get("k") < 0), columns, -1, dtype.type(1), dtype.type(0))
+    y = np.empty(c.x[0].shape, dtype)
+    c.library("linalg", "diagonal", T=kind(y))(c.get("k", 0), y)
     return y
+
+
+def nonzero(c):
+    x = c.x[0]
+    places = c.positions(c.compare("not_equal", x, np.zeros((), x.dtype)))
+    axes = np.meshgrid(*map(np.arange, x.shape), indexing="ij")
+    return np.stack([c.take(np.ascontiguousarray(one).reshape(-1), places, 0) for one in axes])
+
+
+def unique(c):
+    x, axis = c.x[0], c.get("axis")
+    rows = x.reshape(-1, 1) if axis is None else np.ascontiguousarray(np.moveaxis(x, axis, 0)).reshape(x.shape[axis], -1)
+    index, count, inverse, total = (np.empty(n, "i8") for n in (len(rows), len(rows), len(rows), 1))
+    c.library("sort", "unique", T=kind(x))(rows, bool(c.get("sorted", 1)), index, count, inverse, total)
+    index, count = index[:total[0]], count[:total[0]]
+    return [c.take(x.reshape(-1) if axis is None else x, index, axis or 0), index, inverse, count]
+
+
+def max_unpool(c):
+    """The elements of x at their places in images of zeros, for which an output larger than the images has zeros around them."""
+    x, index = c.x[:2]
+    strides, pads, kernel = (c.get(name, [default] * (x.ndim - 2)) for name, default in [("strides", 1), ("pads", 0), ("kernel_shape", 1)])
+    shape = [*x.shape[:2], *[(n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], strides, kernel, pads)]]
+    y = filled(c, [product(shape) if c.input(2) is None else product(c.x[2])], np.zeros((), x.dtype))
+    shape = shape if c.input(2) is None else [int(n) for n in c.x[2]]
+    c.library("index", "scatter_elements", T=kind(x), I="i64")(x.reshape(1, -1, 1), index.reshape(1, -1, 1), y.reshape(1, -1, 1))
+    return y.reshape(shape)
+
+
+def n_grams(c):
+    """How often each n-gram of a pool occurs, weighted, for elements that are integers."""
+    x, pool, starts = c.x[0].astype("i8"), np.array(c.get("pool_int64s"), "i8"), [*c.get("ngram_counts"), None]
+    grams = [(n, pool[first:end].reshape(-1, n)) for n, first, end in zip(range(1, len(starts)), starts, starts[1:])]
+    size = np.concatenate([np.full(len(rows), n) for n, rows in grams])
+    table = np.concatenate([np.pad(rows, [(0, 0), (0, grams[-1][0] - n)]) for n, rows in grams])
+    rows = x.reshape(-1, x.shape[-1])
+    count = np.empty((len(rows), len(size)), "f4")
+    c.library("index", "count_n_grams")(rows, table, size, c.get("min_gram_length"), c.get("max_gram_length"), c.get("max_skip_count"), count)
+    if c.get("mode") != "TF":
+        weight = np.array(c.get("weights", np.ones(len(size))), "f4")
+        count = c.map2("multiply", c.map2("min", count, np.float32(1)) if c.get("mode") == "IDF" else count, weight)
+    places = np.ascontiguousarray(np.broadcast_to(np.array(c.get("ngram_indexes"), "i8")[:, None], (len(rows), len(size), 1)))
+    y = filled(c, (len(rows), max(c.get("ngram_indexes")) + 1, 1), np.float32(0))
+    c.library("index", "scatter_elements", T="f32", I="i64")(count[:, :, None], places, y)
+    return y.reshape(*x.shape[:-1], -1)
 
 
 def compress(c):
     x, axis = c.x[0], c.get("axis")
-    kept = np.flatnonzero(c.x[1])
+    kept = c.positions(c.x[1])
     return c.take(x.reshape(-1), kept, 0) if axis is None else c.take(x, kept, axis)
 
 
@@ -162,102 +205,31 @@ def reverse_sequence(c):
     return y
 
 
-def positions(c, n, m, scale, roi):
-    """Returns the coordinate in the input of each of m outputs."""
-    i, mode = np.arange(m, dtype="f8"), c.get("coordinate_transformation_mode", "half_pixel")
-    if mode == "align_corners":
-        return i * (n - 1) / (n * scale - 1) if m > 1 else i * 0
-    if mode == "asymmetric":
-        return i / scale
-    if mode == "tf_crop_and_resize":
-        return i * 0 + roi[0] * (n - 1) + (i / (m - 1) if m > 1 else 0.5) * (roi[1] - roi[0]) * (n - 1)
-    if mode == "half_pixel_symmetric":
-        middle = n / 2
-        return middle * (1 - m / (n * scale)) + (i + 0.5) / scale - 0.5
-    if mode == "pytorch_half_pixel" and m <= 1:
-        return i * 0
-    return (i + 0.5) / scale - 0.5
-
-
-def curve(mode, distance, a):
-    """Returns the weight of an element at a distance from the coordinate."""
-    d = np.abs(distance)
-    if mode == "linear":
-        return np.maximum(1 - d, 0)
-    near, far = (a + 2) * d**3 - (a + 3) * d**2 + 1, a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
-    return np.where(d <= 1, near, np.where(d < 2, far, 0))
-
-
-def taps(c, n, at, scale):
-    """Returns the indices and weights of the elements from which outputs at these coordinates are computed."""
-    mode = c.get("mode", "nearest")
-    if mode == "nearest":
-        how = c.get("nearest_mode", "round_prefer_floor")
-        index = {"round_prefer_floor": lambda: np.ceil(at - 0.5), "round_prefer_ceil": lambda: np.floor(at + 0.5),
-                 "floor": lambda: np.floor(at), "ceil": lambda: np.ceil(at)}[how]()[:, None]
-        weight = np.ones_like(index)
-    else:
-        shrink = min(scale, 1.0) if c.get("antialias", 0) else 1.0
-        reach = math.ceil((1 if mode == "linear" else 2) / shrink)
-        index = np.floor(at)[:, None] + np.arange(-reach, reach + 1)
-        weight = curve(mode, (index - at[:, None]) * shrink, c.get("cubic_coeff_a", -0.75))
-        if c.get("exclude_outside", 0):
-            weight = np.where((index < 0) | (index >= n), 0, weight)
-        weight = weight / weight.sum(1, keepdims=True)
-    return np.clip(index, 0, n - 1).astype("i8"), weight.astype("f4")
-
-
-def resize(c):
-    x, sizes, scales = c.x[0], c.input(3), c.input(2, np.array(c.get("scales", []), "f4"))
-    if c.node.op_type == "Upsample":
-        scales, c.attributes["coordinate_transformation_mode"] = c.x[1], "asymmetric"
-        c.attributes["nearest_mode"] = "floor"
-    axes = [a % x.ndim for a in c.get("axes", range(x.ndim))]
-    if sizes is not None and sizes.size:
-        scales = np.array([m / x.shape[a] for a, m in zip(axes, sizes)])
-        policy = c.get("keep_aspect_ratio_policy", "stretch")
-        if policy != "stretch":
-            scales = np.full(len(axes), (min if policy == "not_larger" else max)(scales))
-            sizes = [int(math.floor(x.shape[a] * s + 0.5)) for a, s in zip(axes, scales)]
-    else:
-        sizes = [int(x.shape[a] * float(s)) for a, s in zip(axes, scales)]
-    roi, outside = c.input(1) if c.node.op_type == "Resize" else None, {}
-    for number, (axis, m, scale) in enumerate(zip(axes, sizes, scales)):
-        n, m = x.shape[axis], int(m)
-        if n == m and scale == 1 and c.get("coordinate_transformation_mode") != "tf_crop_and_resize":
-            continue
-        at = positions(c, n, m, float(scale), (roi[number], roi[number + len(axes)]) if roi is not None and roi.size else (0, 1))
-        outside[axis] = (at < 0) | (at > n - 1)
-        index, weight = taps(c, n, at, float(scale))
-        view = np.ascontiguousarray(x).reshape(product(x.shape[:axis]), n, product(x.shape[axis + 1:]))
-        y = np.empty((view.shape[0], m, view.shape[2]), x.dtype)
-        c.library("index", "resample", T=kind(x))(view, index, weight, y)
-        x = y.reshape([m if i == axis else size for i, size in enumerate(x.shape)])
-    if c.get("coordinate_transformation_mode") == "tf_crop_and_resize":
-        for axis, out in outside.items():
-            x = c.select(out.reshape([-1 if i == axis else 1 for i in range(x.ndim)]), np.array(c.get("extrapolation_value", 0.0), x.dtype), x)
-    return x
-
-
 ROWS = {
+    "ArrayFeatureExtractor": lambda c: c.take(c.x[0], c.x[1].reshape(-1), -1),
     "BitCast": lambda c: c.copy(c.x[0].view(onnx.helper.tensor_dtype_to_np_dtype(c.get("to")))),
     "CenterCropPad": crop,
     "Compress": compress,
+    "Constant": lambda c: c.copy(onnx.numpy_helper.to_array(c.get("value"))),
     "ConstantOfShape": lambda c: filled(c, c.x[0], np.asarray(onnx.numpy_helper.to_array(c.get("value")) if c.get("value") is not None else np.float32(0))),
     "EyeLike": eye,
     "GatherElements": gather_elements,
     "GatherND": gather_nd,
     "Hardmax": hardmax,
+    "MaxUnpool": max_unpool,
+    "NonZero": nonzero,
     "OneHot": one_hot,
+    "OptionalGetElement": lambda c: c.copy(c.x[0]),
+    "OptionalHasElement": lambda c: np.array(c.input(0) is not None),
     "Pad": padded,
     "Range": ramp,
-    "Resize": resize,
     "ReverseSequence": reverse_sequence,
     "Scatter": scatter_elements,
     "ScatterElements": scatter_elements,
     "ScatterND": scatter_nd,
     "Shape": lambda c: np.array(c.x[0].shape[slice(c.get("start", 0), c.get("end"))], "i8"),
     "Size": lambda c: np.array(c.x[0].size, "i8"),
+    "TfIdfVectorizer": n_grams,
     "TopK": top_k,
-    "Upsample": resize,
+    "Unique": unique,
 }

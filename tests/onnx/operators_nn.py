@@ -1,8 +1,10 @@
 """Rows for operators of neural networks and of linear algebra."""
 
 import numpy as np
+import onnx
 
-from library import Missing, around, kind, product
+from library import kind, product, volume
+from operators_narrow import INTEGERS, converted, decoded, encoded, is_narrow
 
 
 def matmul(c):
@@ -60,26 +62,45 @@ def blocks(c, x, scale, axis, block):
     return np.repeat(scale, block, axis)[tuple(slice(n) for n in x.shape)]
 
 
-def quantized(c, x, scale, zero, axis, block=0):
-    zero = np.zeros(1, "u1") if zero is None else zero
-    y = np.empty(x.shape, zero.dtype)
-    scales, zeros = (np.ascontiguousarray(blocks(c, x, t, axis, block)).reshape(-1) for t in (scale.astype(x.dtype), zero))
-    c.library("linalg", "quantize", T=kind(x), Q=kind(y))(np.ascontiguousarray(x).reshape(-1), scales, zeros, y.reshape(-1))
-    return y
+def quantized(c, x, scale, zero, axis, block=0, dtype=None):
+    """Returns x / scale + zero in `dtype`, or the type of zero; narrow integers through i16, narrow floats through f32."""
+    dtype = dtype or (np.dtype("u1") if zero is None else zero.dtype)
+    zero = np.zeros(1, dtype) if zero is None else zero
+    scales = blocks(c, x, scale.astype(x.dtype), axis, block)
+    if is_narrow(dtype) and dtype not in INTEGERS:  # without zero points
+        return encoded(c, c.map2("divide", x, scales), dtype)
+    wide = np.dtype("i2") if dtype in INTEGERS else dtype
+    zeros = blocks(c, x, converted(c, zero, wide) if wide != dtype else zero, axis, block)
+    y = np.empty(x.shape, wide)
+    scales, zeros, x = (np.ascontiguousarray(t).reshape(-1) for t in (scales, zeros, x))
+    c.library("linalg", "quantize", T=kind(x), Q=kind(y))(x, scales, zeros, y.reshape(-1))
+    return y if wide == dtype else encoded(c, y, dtype)
 
 
 def quantize(c):
     c.only("saturate", 1)
-    if c.get("output_dtype") is not None and c.input(2) is None:
-        raise Missing("output_dtype without a zero point")
-    return quantized(c, c.x[0], c.x[1], c.input(2), c.get("axis", 1), c.get("block_size", 0))
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(c.get("output_dtype")) if c.get("output_dtype") else None
+    return quantized(c, c.x[0], c.x[1], c.input(2), c.get("axis", 1), c.get("block_size", 0), dtype)
+
+
+def dynamically_quantized(c):
+    """x in u8, with a scale and a zero point for its least and greatest elements."""
+    x = c.x[0]
+    least, most = (c.reduce(kernel, x, range(x.ndim), keep=False).reshape(1) for kernel in ("min_axis", "max_axis"))
+    scale, zero = np.empty(1, "f4"), np.empty(1, "u1")
+    c.library("linalg", "quantization_of_range")(least, most, scale, zero)
+    return [quantized(c, x, scale, zero, 0), scale.reshape([]), zero.reshape([])]
 
 
 def dequantize(c):
     x, scale = c.x[:2]
     axis, block = c.get("axis", 1), c.get("block_size", 0)
-    y = np.empty(x.shape, scale.dtype)
     zero = c.input(2, np.zeros(1, x.dtype))
+    if is_narrow(x.dtype):
+        x, zero = decoded(c, x), decoded(c, zero)
+    if x.dtype == np.float32:  # without zero points
+        return c.convert(c.map2("multiply", x, blocks(c, x, c.convert(scale, x.dtype), axis, block)), scale.dtype)
+    y = np.empty(x.shape, scale.dtype)
     scales, zeros = (np.ascontiguousarray(blocks(c, x, t, axis, block)).reshape(-1) for t in (scale, zero))
     c.library("linalg", "dequantize", T=kind(y), Q=kind(x))(np.ascontiguousarray(x).reshape(-1), scales, zeros, y.reshape(-1))
     return y
@@ -98,7 +119,8 @@ def gathered(c):
 
 
 def windows(c, x, kernel):
-    """Returns the defines of a window of two dimensions, the padding at the end, and the size of the output."""
+    """Returns the defines of windows of three dimensions, the padding after each dimension, and the shapes of the output with three
+    dimensions and with those of x."""
     rank = len(kernel)
     strides, dilations = c.get("strides", [1] * rank), c.get("dilations", [1] * rank)
     span = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
@@ -114,65 +136,90 @@ def windows(c, x, kernel):
     if c.get("ceil_mode", 0):
         out = [-(-left_i // s) + 1 for left_i, s in zip(left, strides)]
         out = [o - 1 if (o - 1) * s >= n + b else o for o, s, n, b in zip(out, strides, size, begin)]
-    if rank > 2:
-        raise Missing("windows of three dimensions")
-    flat = lambda values, fill: [fill] * (2 - rank) + list(values)  # noqa: E731
-    defines = {f"{name}{axis}": value for name, values, fill in [("K", kernel, 1), ("S", strides, 1), ("P", begin, 0), ("D", dilations, 1)]
-               for axis, value in zip("HW", flat(values, fill))}
-    return defines, flat(end, 0), flat(out, 1), [*x.shape[:2], *out]
+    return in_three({"K": kernel, "S": strides, "P": begin, "DI": dilations}), wide(end, 0), wide(out, 1), [*x.shape[:2], *out]
 
 
-def image(x):
-    return x.reshape(*x.shape[:2], *([1] * (4 - x.ndim)), *x.shape[2:])
+def wide(values, fill):
+    """Returns one value for each of three dimensions."""
+    return [fill] * (3 - len(values)) + list(values)
+
+
+def in_three(lists):
+    """Returns defines such as KD, KH and KW from lists for the dimensions of an image."""
+    return {name + axis: value for name, values in lists.items() for axis, value in zip("DHW", wide(values, 0 if name == "P" else 1))}
+
+
+def convolved(c, x, w, bias):
+    """Returns the convolution of x by the attributes of c."""
+    groups = c.get("group", 1)
+    defines, _, out, shape = windows(c, x, w.shape[2:])
+    y = np.empty((len(x), groups, len(w) // groups, *out), x.dtype)
+    flat, weights = volume(x), volume(w)
+    c.library("windows", "conv3d", T=kind(x), **defines)(
+        flat.reshape(len(x), groups, -1, *flat.shape[2:]), weights.reshape(groups, -1, *weights.shape[1:]),
+        (np.zeros(len(w), x.dtype) if bias is None else bias).reshape(groups, -1), y)
+    return y.reshape([len(x), len(w), *shape[2:]])
 
 
 def conv(c):
-    x, w, groups = c.x[0], c.x[1], c.get("group", 1)
-    defines, _, (oh, ow), shape = windows(c, x, w.shape[2:])
-    n, o = x.shape[0], w.shape[0]
-    y = np.empty((n, groups, o // groups, oh, ow), x.dtype)
-    flat = image(x)
-    weights = image(w)
-    c.library("nn", "conv2d", T=kind(x), **defines)(
-        flat.reshape(n, groups, -1, *flat.shape[2:]), weights.reshape(groups, -1, *weights.shape[1:]),
-        c.input(2, np.zeros(o, x.dtype)).reshape(groups, -1), y)
-    return y.reshape([n, o, *shape[2:]])
+    return convolved(c, c.x[0], c.x[1], c.input(2))
+
+
+def conv_integer(c, x, w, x_zero, w_zero, bias=None):
+    """Returns the convolution in i32 of integers after their zero points were subtracted."""
+    moved = []
+    for t, zero in [(x, x_zero), (w, w_zero)]:
+        t = c.convert(t, np.dtype("i4"))
+        if zero is not None:
+            zero = c.convert(zero, np.dtype("i4"))
+            t = c.map2("subtract", t, zero.reshape(-1, *[1] * (t.ndim - 1)) if zero.size > 1 else zero.reshape([]))
+        moved.append(t)
+    return convolved(c, *moved, bias)
+
+
+def conv_quantized(c):
+    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = c.x[:8]
+    y = c.convert(conv_integer(c, x, w, x_zero, w_zero, c.input(8)), np.dtype("f4"))
+    return quantized(c, y, c.map2("divide", y_scale, c.map2("multiply", x_scale, w_scale)), y_zero, 1)
+
+
+def pooled(c, kernel, *numbers, more=None, **defines):
+    """Calls a pooling kernel with images x[n]; `more` is a second result."""
+    x = c.x[0]
+    windowed, end, out, shape = windows(c, x, c.get("kernel_shape"))
+    flat = volume(x).reshape(-1, *volume(x).shape[2:])
+    results = [np.empty((len(flat), *out), dtype) for dtype in [x.dtype, *([more] if more else [])]]
+    numbers = numbers[0](end) if numbers and callable(numbers[0]) else numbers
+    c.library("windows", kernel, T=kind(x), **windowed, **defines)(flat, *numbers, *results)
+    return [y.reshape(shape) for y in results]
 
 
 def max_pool(c):
-    x = c.x[0]
-    c.only("storage_order", 0)
-    defines, _, (oh, ow), shape = windows(c, x, c.get("kernel_shape"))
-    flat = image(x).reshape(-1, *image(x).shape[2:])
-    y, index = np.empty((len(flat), oh, ow), x.dtype), np.empty((len(flat), oh, ow), "i8")
-    c.library("nn", "max_pool2d", T=kind(x), **defines)(flat, y, index)
-    index += (np.arange(len(flat)) * product(x.shape[2:]))[:, None, None]
-    return [y.reshape(shape), index.reshape(shape)]
-
-
-def sum_pool(c, share, **functions):
-    x = c.x[0]
-    defines, end, (oh, ow), shape = windows(c, x, c.get("kernel_shape"))
-    flat = image(x).reshape(-1, *image(x).shape[2:])
-    sizes = []
-    for axis, size, count, more in zip("HW", flat.shape[1:], (oh, ow), end):
-        first = np.arange(count)[:, None] * defines["S" + axis] + np.arange(defines["K" + axis]) * defines["D" + axis] - defines["P" + axis]
-        low, high = (-defines["P" + axis], size + more) if c.get("count_include_pad", 0) else (0, size)
-        sizes.append(((low <= first) & (first < high)).sum(1))
-    y = np.empty((len(flat), oh, ow), x.dtype)
-    c.library("nn", "sum_pool2d", T=kind(x), **defines, **functions)(flat, share(np.outer(*sizes).astype("f4")), y)
-    return y.reshape(shape)
+    y, index = pooled(c, "max_pool3d", more=np.int64)
+    size = c.x[0].shape[2:]
+    if c.get("storage_order", 0):  # the index counts the first dimension fastest
+        index = c.take(np.arange(product(size)).reshape(size[::-1]).transpose().reshape(-1).copy(), index, 0)
+    first = (np.arange(product(y.shape[:2])) * product(size)).reshape(*y.shape[:2], *[1] * len(size))
+    return [y, c.map2("add", index, first)]
 
 
 def average_pool(c):
-    return sum_pool(c, lambda count: np.float32(1) / count)
+    return pooled(c, "average_pool3d", lambda end: [bool(c.get("count_include_pad", 0)), *end])
 
 
 def lp_pool(c):
-    if c.get("p", 2) not in (1, 2):
-        raise Missing("norms other than 1 and 2")
-    functions = {"F": "abs"} if c.get("p", 2) == 1 else {"F": "squared", "G": "sqrt"}
-    return sum_pool(c, np.ones_like, **functions)
+    return pooled(c, "power_pool3d", float(c.get("p", 2)))
+
+
+def col2im(c):
+    x, size, block = c.x[0], [int(n) for n in c.x[1]], [int(n) for n in c.x[2]]
+    rank = len(size)
+    strides, dilations, pads = c.get("strides", [1] * rank), c.get("dilations", [1] * rank), c.get("pads", [0] * 2 * rank)
+    counts = [(n + a + b - d * (k - 1) - 1) // s + 1 for n, a, b, d, k, s in zip(size, pads, pads[rank:], dilations, block, strides)]
+    y = np.empty((len(x) * x.shape[1] // product(block), *wide(size, 1)), x.dtype)
+    c.library("windows", "col2im", T=kind(x), **in_three({"S": strides, "P": pads[:rank], "DI": dilations}))(
+        x.reshape(len(y), *wide(block, 1), *wide(counts, 1)), y)
+    return y.reshape(len(x), -1, *size)
 
 
 def global_pool(kernel, **functions):
@@ -181,11 +228,17 @@ def global_pool(kernel, **functions):
 
 def batch_norm(c):
     x = c.x[0]
+    flat, numbers, states = x.reshape(*x.shape[:2], -1), c.x[1:], []
     if c.get("training_mode", 0):
-        raise Missing("training mode")
+        moments = [np.empty(x.shape[1], x.dtype) for _ in range(2)]
+        c.library("nn", "channel_moments", T=kind(x))(flat, *moments)
+        share = c.get("momentum", 0.9)
+        states = [c.map2("add", c.map2("multiply", old, np.array(share, old.dtype)), c.map2("multiply", new, np.array(1 - share, old.dtype)))
+                  for old, new in zip(c.x[3:], moments)]
+        numbers = [*c.x[1:3], *moments]
     y = np.empty_like(x)
-    c.library("nn", "batch_norm", T=kind(x))(x.reshape(*x.shape[:2], -1), *c.x[1:], c.get("epsilon", 1e-5), y.reshape(*x.shape[:2], -1))
-    return y
+    c.library("nn", "batch_norm", T=kind(x))(flat, *numbers, c.get("epsilon", 1e-5), y.reshape(flat.shape))
+    return [y, *states]
 
 
 def normalized(c, x, epsilon):
@@ -261,8 +314,6 @@ def heads_of(x, heads):
 
 
 def attention(c):
-    if kind(c.x[0]) == "bf16":
-        raise Missing("expected values of bf16 are rounded after each step, results only once")
     q, k, v = (heads_of(c.x[i], c.get(name)) for i, name in enumerate(["q_num_heads", "kv_num_heads", "kv_num_heads"]))
     old = 0
     if c.input(4) is not None:
@@ -286,7 +337,7 @@ def attention(c):
         for limit, sign in [(before, -1), (after, 1)]:
             if limit >= 0:
                 mask = c.select(c.compare("less_or_equal", sign * distance, np.array(limit)), mask, np.full((), -np.inf, q.dtype))
-    if len(c.node.output) > 3 and c.node.output[3]:
+    if (len(c.node.output) > 3 and c.node.output[3]) or kind(q) == "bf16":
         return with_scores(c, q, k, v, mask, offset)
     y = np.empty((b, h, s, v.shape[3]), q.dtype)
     c.library("nn", "attention", T=kind(q))(q, k.astype(q.dtype), v.astype(q.dtype), mask, c.get("scale", 1 / np.sqrt(d)),
@@ -320,16 +371,11 @@ def with_scores(c, q, k, v, mask, offset):
 
 
 def conv_transpose(c):
-    """A convolution of x with zeros between its elements, and of the reversed weights."""
     x, w, groups = c.x[0], c.x[1], c.get("group", 1)
     rank = x.ndim - 2
-    if rank > 2:
-        raise Missing("windows of three dimensions")
     kernel, strides, dilations = w.shape[2:], c.get("strides", [1] * rank), c.get("dilations", [1] * rank)
-    span = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
-    extra = c.get("output_padding", [0] * rank)
-    pads = c.get("pads", [0] * 2 * rank)
-    full = [(n - 1) * s + k + e for n, s, k, e in zip(x.shape[2:], strides, span, extra)]
+    extra, pads = c.get("output_padding", [0] * rank), c.get("pads", [0] * 2 * rank)
+    full = [(n - 1) * s + (k - 1) * d + 1 + e for n, s, k, d, e in zip(x.shape[2:], strides, kernel, dilations, extra)]
     if c.get("output_shape") is not None or c.get("auto_pad", "NOTSET").startswith("SAME"):
         out = c.get("output_shape", [n * s for n, s in zip(x.shape[2:], strides)])
         total = [f - o for f, o in zip(full, out)]
@@ -337,27 +383,24 @@ def conv_transpose(c):
     else:
         out = [f - a - b for f, a, b in zip(full, pads[:rank], pads[rank:])]
         first = pads[:rank]
-    wide = np.zeros((*x.shape[:2], *[(n - 1) * s + 1 for n, s in zip(x.shape[2:], strides)]), x.dtype)
-    c.copy(x, wide[(slice(None), slice(None), *[slice(None, None, s) for s in strides])])
-    turned = np.flip(w, tuple(range(2, w.ndim))).reshape(groups, -1, *w.shape[1:]).swapaxes(1, 2)
-    defines = {f"{name}{axis}": value for name, values in [("K", kernel), ("P", [k - 1 - p for k, p in zip(span, first)]), ("D", dilations)]
-               for axis, value in zip("HW"[2 - rank:], values)}
-    n, o = x.shape[0], groups * w.shape[1]
-    y = np.empty((n, groups, w.shape[1], *([1] * (2 - rank)), *out), x.dtype)
-    flat, weights = image(wide), np.ascontiguousarray(turned)
-    c.library("nn", "conv2d", T=kind(x), **({"KH": 1} if rank == 1 else {}), **defines)(
-        flat.reshape(n, groups, -1, *flat.shape[2:]), weights.reshape(*weights.shape[:3], *([1] * (2 - rank)), *weights.shape[3:]),
-        c.input(2, np.zeros(o, x.dtype)).reshape(groups, -1), y)
-    return y.reshape(n, o, *out)
+    y = np.empty((len(x), groups, w.shape[1], *wide(out, 1)), x.dtype)
+    flat, weights = volume(x), volume(w)
+    c.library("windows", "conv_transpose3d", T=kind(x), **in_three({"K": kernel, "S": strides, "P": first, "DI": dilations}))(
+        flat.reshape(len(x), groups, -1, *flat.shape[2:]), weights.reshape(groups, -1, *weights.shape[1:]),
+        c.input(2, np.zeros(groups * w.shape[1], x.dtype)).reshape(groups, -1), y)
+    return y.reshape(len(x), -1, *out)
 
 
 ROWS = {
     "Attention": attention,
     "AveragePool": average_pool,
     "BatchNormalization": batch_norm,
+    "Col2Im": col2im,
     "Conv": conv,
+    "ConvInteger": lambda c: conv_integer(c, c.x[0], c.x[1], c.input(2), c.input(3)),
     "ConvTranspose": conv_transpose,
     "DequantizeLinear": dequantize,
+    "DynamicQuantizeLinear": dynamically_quantized,
     "Gather": gathered,
     "Gemm": gemm,
     "GlobalAveragePool": global_pool("mean_axis"),
@@ -369,6 +412,7 @@ ROWS = {
     "MatMulInteger": lambda c: integer_product(c, c.x[0], c.x[1], c.input(2), c.input(3)),
     "MaxPool": max_pool,
     "NegativeLogLikelihoodLoss": nll,
+    "QLinearConv": conv_quantized,
     "QLinearMatMul": quantized_matmul,
     "QuantizeLinear": quantize,
     "RotaryEmbedding": rotary,

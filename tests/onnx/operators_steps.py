@@ -82,65 +82,79 @@ def diagonal(x, names):
     return x, names
 
 
-def gates(c, x, w, r, b, h):
-    """Returns x w^T + h r^T + both biases."""
-    bias = np.zeros(2 * len(w), x.dtype) if b is None else b
-    return c.map2("add", c.map2("add", product_of(c, x, w.T), bias[:len(w)]), c.map2("add", product_of(c, h, r.T), bias[len(w):]))
+def activations(c, d, names, *defaults):
+    """Returns defines for the functions of direction d."""
+    given = c.get("activations", []) or list(defaults)
+    given = [one.decode() if isinstance(one, bytes) else one for one in given][d * len(names):][:len(names)] or list(defaults)
+    return {name: {"Relu": "nn.relu", "Softplus": "nn.softplus"}.get(one, one.lower()) for name, one in zip(names, given)}
 
 
-def rnn_step(c, x, w, r, b, h, _, p):
-    return c.map("tanh", gates(c, x, w, r, b, h)), None
+def rnn_step(c, d, x, h, _, w, r, b, p):
+    y = np.empty_like(h)
+    bias = c.map2("add", b[:len(w)], b[len(w):])
+    c.library("recurrent", "rnn_cell", T=kind(x), **activations(c, d, "F", "Tanh"))(x, h, w, r, bias, y)
+    return y, None
 
 
-def gru_step(c, x, w, r, b, h, _, p):
-    n = len(w) // 3
-    z, reset = np.split(c.map("sigmoid", gates(c, x, w[:2 * n], r[:2 * n], None if b is None else np.concatenate([b[:2 * n], b[3 * n:5 * n]]), h)), 2, -1)
-    bias = np.zeros(6 * n, x.dtype) if b is None else b
-    new = c.map2("add", product_of(c, x, w[2 * n:].T), bias[2 * n:3 * n])
-    if c.get("linear_before_reset", 0):
-        old = c.map2("multiply", reset, c.map2("add", product_of(c, h, r[2 * n:].T), bias[5 * n:]))
-    else:
-        old = c.map2("add", product_of(c, c.map2("multiply", reset, h), r[2 * n:].T), bias[5 * n:])
-    candidate = c.map("tanh", c.map2("add", new, old))
-    return c.map2("add", c.map2("multiply", z, c.map2("subtract", h, candidate)), candidate), None
+def gru_step(c, d, x, h, _, w, r, b, p):
+    y, n = np.empty_like(h), h.shape[1]
+    parts = w.reshape(3, n, -1), r.reshape(3, n, n), b[:3 * n].reshape(3, n), b[3 * n:].reshape(3, n)
+    c.library("recurrent", "gru_cell", T=kind(x), **activations(c, d, "FG", "Sigmoid", "Tanh"))(x, h, *parts, bool(c.get("linear_before_reset", 0)), y)
+    return y, None
 
 
-def lstm_step(c, x, w, r, b, h, cell, p):
-    n = len(w) // 4
-    i, o, f, g = np.split(gates(c, x, w, r, b, h), 4, -1)
-    pi, po, pf = (np.zeros(n, x.dtype) for _ in range(3)) if p is None else np.split(p, 3)
-    i, f = (c.map("sigmoid", c.map2("add", gate, c.map2("multiply", np.broadcast_to(weight, cell.shape), cell))) for gate, weight in [(i, pi), (f, pf)])
-    cell = c.map2("add", c.map2("multiply", f, cell), c.map2("multiply", i, c.map("tanh", g)))
-    o = c.map("sigmoid", c.map2("add", o, c.map2("multiply", np.broadcast_to(po, cell.shape), cell)))
-    return c.map2("multiply", o, c.map("tanh", cell)), cell
+def lstm_step(c, d, x, h, cell, w, r, b, p):
+    y, new, n = np.empty_like(h), np.empty_like(cell), h.shape[1]
+    bias = c.map2("add", b[:4 * n], b[4 * n:]).reshape(4, n)
+    peephole = np.zeros((3, n), x.dtype) if p is None else p.reshape(3, n)
+    c.library("recurrent", "lstm_cell", T=kind(x), **activations(c, d, "FGE", "Sigmoid", "Tanh", "Tanh"))(
+        x, h, cell, w.reshape(4, n, -1), r.reshape(4, n, n), bias, peephole, y, new)
+    return y, new
 
 
 def recurrent(step):
+    """A network whose steps read the elements of a sequence in order, or in reverse order."""
     def row(c):
-        c.only("direction", "forward", "reverse", "bidirectional")
-        if c.get("activations") or c.get("clip") or c.input(4) is not None:
-            raise Missing("activations, limits and lengths")
-        x = c.x[0].swapaxes(0, 1) if c.get("layout", 0) else c.x[0]
-        w, r, b, p = c.x[1], c.x[2], c.input(3), c.input(7)
-        size = c.get("hidden_size")
+        c.only("clip", None)
+        flips = bool(c.get("layout", 0))
+        x = c.x[0].swapaxes(0, 1) if flips else c.x[0]
+        w, r, p, size = c.x[1], c.x[2], c.input(7), c.get("hidden_size")
+        b = c.input(3, np.zeros((len(w), 2 * w.shape[1]), x.dtype))
         results, hs, cells = [], [], []
         for d in range(len(w)):
-            first = lambda number: c.input(number)[:, d] if c.get("layout", 0) else c.input(number)[d]  # noqa: E731, B023
-            h = first(5) if c.input(5) is not None else np.zeros((x.shape[1], size), x.dtype)
-            cell = first(6) if c.input(6) is not None else np.zeros((x.shape[1], size), x.dtype)
-            is_reversed = d == 1 or c.get("direction", "forward") == "reverse"
+            h, cell = (np.zeros((x.shape[1], size), x.dtype) if c.input(k) is None else np.ascontiguousarray(c.input(k)[:, d] if flips else c.input(k)[d])
+                       for k in (5, 6))
             steps = [None] * len(x)
-            for t in range(len(x))[::-1] if is_reversed else range(len(x)):
-                h, cell = step(c, np.ascontiguousarray(x[t]), w[d], r[d], None if b is None else b[d], np.ascontiguousarray(h), cell, None if p is None else p[d])
-                steps[t] = h
+            for t in range(len(x))[::-1] if d == 1 or c.get("direction", "forward") == "reverse" else range(len(x)):
+                y, new = step(c, d, np.ascontiguousarray(x[t]), h, cell, w[d], r[d], b[d], None if p is None else p[d])
+                steps[t] = y
+                if c.input(4) is not None:  # after the end of a sequence, the state remains
+                    runs = c.compare("less", np.array(t, "i4"), c.input(4)[:, None])
+                    steps[t], y = c.select(runs, y, np.zeros((), y.dtype)), c.select(runs, y, h)
+                    new = None if new is None else c.select(runs, new, cell)
+                h, cell = y, new
             results.append(np.stack(steps))
             hs.append(h)
             cells.append(cell)
         y, h, cell = np.stack(results, 1), np.stack(hs), cells if cells[0] is None else np.stack(cells)
-        if c.get("layout", 0):
+        if flips:
             y, h, cell = y.transpose(2, 0, 1, 3), h.swapaxes(0, 1), cell if isinstance(cell, list) else cell.swapaxes(0, 1)
         return [y, h, cell]
     return row
+
+
+def linear_attention(c):
+    rule, groups = c.get("update_rule", "gated_delta"), c.get("kv_num_heads")
+    b, s, d = *c.x[0].shape[:2], c.x[0].shape[2] // c.get("q_num_heads")
+    q, k, v = c.x[0].reshape(b, s, groups, -1, d), c.x[1].reshape(b, s, groups, d), c.x[2].reshape(b, s, groups, -1)
+    e = v.shape[3]
+    state = c.input(3, np.zeros((b, groups, d, e), q.dtype)).astype(q.dtype)
+    decay = np.broadcast_to(c.input(4, np.zeros((b, s, groups), q.dtype)).reshape(b, s, groups, -1), k.shape)
+    rate = np.broadcast_to(c.input(5, np.ones((b, s, 1), q.dtype)), (b, s, groups))
+    y, u, new = np.empty((*q.shape[:4], e), q.dtype), np.empty((b, s, groups, e), "f4"), np.empty(state.shape, q.dtype)
+    c.library("recurrent", "linear_attention", T=kind(q))(
+        q, k, v, state, np.ascontiguousarray(decay), np.ascontiguousarray(rate), c.get("scale", 0.0) or d**-0.5, "delta" in rule, y, new, u)
+    return [y.reshape(b, s, -1), new]
 
 
 def window(*coefficients):
@@ -159,12 +173,11 @@ def window(*coefficients):
 
 def local_norm(c):
     x, size = c.x[0], c.get("size")
-    flat = c.map("square", x).reshape(x.shape[0], x.shape[1], -1)
-    total = np.empty_like(flat)
-    c.library("nn", "sum_pool2d", T=kind(x), KH=size, KW=1, PH=(size - 1) // 2)(flat, np.ones(flat.shape[1:], "f4"), total)
-    scaled = c.map2("multiply", total.reshape(x.shape), np.array(c.get("alpha", 1e-4) / size, x.dtype))
-    base = c.map2("add", scaled, np.array(c.get("bias", 1.0), x.dtype))
-    return c.map2("divide", x, c.map2("power", base, np.array(c.get("beta", 0.75), x.dtype)))
+    y = np.empty_like(x)
+    flat = [t.reshape(*x.shape[:2], -1) for t in (x, y)]
+    c.library("nn", "local_response_norm", T=kind(x), SIZE=size)(
+        flat[0], c.get("alpha", 1e-4), c.get("beta", 0.75), c.get("bias", 1.0), flat[1])
+    return y
 
 
 def training(step, states):
@@ -231,6 +244,7 @@ ROWS = {
     "HammingWindow": window(25 / 46, -21 / 46),
     "HannWindow": window(0.5, -0.5),
     "LRN": local_norm,
+    "LinearAttention": linear_attention,
     "Momentum": training(momentum, 1),
     "SwiGLU": lambda c: c.map2("multiply", c.map("nn.swish", c.x[0], c.get("alpha", 1.0)), c.x[1]),
     "TensorScatter": tensor_scatter,
