@@ -44,6 +44,15 @@ def non_max_suppression(c):
     return np.stack([c.take(one, places, 0) for one in (batches, classes, kept.reshape(-1))], 1)
 
 
+def roi_align(c):
+    x, rois, images = c.x
+    y = np.empty((len(rois), x.shape[1], c.get("output_height", 1), c.get("output_width", 1)), x.dtype)
+    shift = 0.5 if c.get("coordinate_transformation_mode", "half_pixel" if c.version >= 16 else "output_half_pixel") == "half_pixel" else 0.0
+    c.library("image", "roi_align", T=kind(x))(
+        x, rois, images.astype("i8"), c.get("spatial_scale", 1.0), shift, c.get("sampling_ratio", 0), c.get("mode", "avg") == "max", y)
+    return y
+
+
 def sizes_of(c, x, axes):
     """Returns the new sizes of axes, and the scales."""
     sizes, scales = c.input(3), c.x[1] if c.node.op_type == "Upsample" and len(c.x) > 1 else c.input(2, np.array(c.get("scales", []), "f4"))
@@ -87,5 +96,6 @@ ROWS = {
     "GridSample": grid_sample,
     "NonMaxSuppression": non_max_suppression,
     "Resize": resize,
+    "RoiAlign": roi_align,
     "Upsample": resize,
 }
