@@ -5,6 +5,7 @@ Every ```sh block is one script. It runs in a scratch folder with links to the R
 neighbours, so nothing is written next to the sources. `kernelc` is the program on PATH, and Python finds the
 package of the same build. The output is printed. If the next block is ```text, the output must end with that block; `--update` writes the whole output
 there. Every ```kdl block is a whole file, which must compile. The scripts that follow use it as example.kdl.
+So do ```python blocks, which are scripts if they begin with `import kernelc`.
 Exits with 1 at the first block that fails.
 """
 
@@ -20,12 +21,14 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def scripts(text, scratch):
-    """Yields the ```sh and ```kdl blocks as (script, the ```text block that follows or None)."""
+    """Yields the ```sh, ```python and ```kdl blocks as (script, the ```text block that follows or None)."""
     blocks = BLOCK.findall(text)
     for n, (kind, body) in enumerate(blocks):
         if kind == "kdl":
             (scratch / "example.kdl").write_text(body)
             yield "kernelc build example.kdl -o example\n", None
+        elif kind == "python" and body.startswith("import kernelc"):
+            yield f"python3 - << 'END'\n{body}END\n", None
         elif kind == "sh":
             follows = blocks[n + 1] if n + 1 < len(blocks) else ("", "")
             yield body, follows[1] if follows[0] == "text" else None
