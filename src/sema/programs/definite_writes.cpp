@@ -405,6 +405,10 @@ class Walk {
             const syntax::WhileStmt* condition, const Entity* binder) {
     Flow before = now_;
     Flow left, iteration;
+    // If an enclosing loop is analyzed again, less is known than before. So the entry state that no longer
+    // changed is an upper bound, which saves passes over loops in loops.
+    Flow& known = entries_[&body];
+    if (now_ && known) now_ = Meet(now_, known);
     for (Flow head; head = now_, true;) {
       if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
       jumps_.push_back({.binder = binder});
@@ -425,6 +429,7 @@ class Walk {
           Settle(*read, jumps_.size());
       }
       now_ = Meet(head, after_iteration);
+      known = head;
       if (now_ == head) break;
     }
     now_ = has_iteration ? left : Meet(left, before);
@@ -516,7 +521,8 @@ class Walk {
 
   FunctionState& state_;
   Flow now_ = Known{};
-  std::vector<Jumps> jumps_;  ///< one for each enclosing loop
+  std::vector<Jumps> jumps_;                          ///< one for each enclosing loop
+  std::map<const syntax::BlockStmt*, Flow> entries_;  ///< what is known when an iteration starts
   std::map<const Entity*, SomeWrite> first_;
   /// All reads, keyed by the source positions at which they begin.
   std::multimap<uint32_t, const TensorRead*> reads_;
