@@ -28,6 +28,7 @@
 #include "kdl/device_keys.h"
 #include "kdl/device_plugin.h"
 #include "support/diagnostics.h"
+#include "support/machine.h"
 #include "support/names.h"
 #include "support/near_names.h"
 #include "support/render.h"
@@ -144,6 +145,7 @@ void Facts(void* device, kdl_device_facts* facts) {
   facts->cores = reference.cores;
   facts->resident = reference.cores;
   facts->features = static_cast<uint64_t>(reference.features);
+  facts->memory_bytes = PhysicalMemoryBytes();
   facts->exact = 1;
   facts->host_visible = 1;
   facts->functional = 1;
@@ -235,9 +237,10 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
                 fmt::format("a kernel prints to standard output, but writing to it failed: {}",
                             std::strerror(print_error)));
   } catch (const std::bad_alloc&) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY,
-                fmt::format("launch of '{}': its tiles and pipes need more memory than there is",
-                            kernel->base_name()));
+    return Fail(
+        KDL_ERROR_OUT_OF_MEMORY,
+        fmt::format("launch of '{}': its tiles, pipes and tensors need more memory than there is",
+                    kernel->base_name()));
   }
 }
 
