@@ -48,14 +48,25 @@ class Reductions:
         return Reduced("bool", allowed, [f"{op}(", value, f" over {over})"], [over])
 
     def position(self, type_, allowed, scope, depth):
-        """Generates a reduction with `argmax`, `argmin` or `mean`."""
+        """Generates a reduction with `argmax`, `argmin` or `mean`, or one that finds an index."""
         over = self.pick(self.folded(scope, allowed)).name
+        if self.chance(0.2):
+            return self.first_index(over, type_, allowed, scope, depth)
         op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
         of = self.pick({"f32": NARROW_FLOATS + ["f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
         value = self.over([over], of, self.expression(of, allowed | {over}, scope, depth))
         self.shows[f"{op} of {of}"] += 1
         result = Reduced(type_ if op == "mean" else "i64", allowed, [f"{op}(", value, f" over {over})"], [over])
         return result if op == "mean" else self.as_type(type_, "i64", allowed, result)
+
+    def first_index(self, over, type_, allowed, scope, depth):
+        """Generates the first index at which a condition is true. The condition may be the same for all indices."""
+        ranges = allowed | {over} if self.chance(0.6) else allowed
+        hit = self.expression("bool", ranges, scope, depth)
+        index = self.iota(over, allowed | {over})
+        self.shows["first index of a condition"] += 1
+        result = Reduced("i64", allowed, ["min(if ", hit, " then ", index, f" else {2**63 - 1} over {over})"], [over])
+        return self.as_type(type_, "i64", allowed, result)
 
     def user_fold(self, type_, allowed, scope, depth):
         """Generates a reduction with a fn of two values of the same type."""

@@ -50,8 +50,8 @@ void Narrow(ir::Builder& b, Op* fold, const FirstIndex& first) {
   b.StandAt(fold);
   Value* start = b.BlockStart(first.index->def()->operand(0));
   Value* narrow_start = b.Cast(start, Scalar::U32);
-  // With all axes of the condition, so that one elementwise loop computes both.
-  Value* indices = b.Broadcast(first.index, first.hit->type()->axes);
+  // With all axes of the condition, so that one elementwise loop computes both. The condition itself may lack the index's.
+  Value* indices = b.Broadcast(first.index, fold->operand(0)->type()->axes);
   Value* distance = b.Sub(b.Cast(indices, Scalar::U32), narrow_start);
   Value* key = b.Unary(OpKind::Not, distance);
   Value* zero = b.Int(Scalar::U32, 0);
