@@ -52,7 +52,8 @@ int StreamTo(const struct stat& file) {
     struct stat info{};
     bool is_it =
         ::fstat(stream, &info) == 0 && info.st_dev == file.st_dev && info.st_ino == file.st_ino;
-    if (is_it) return stream;
+    // A stream that can only be read takes the place of one that is closed.
+    if (is_it && (::fcntl(stream, F_GETFL) & O_ACCMODE) != O_RDONLY) return stream;
   }
   return -1;
 }

@@ -170,9 +170,18 @@ void EndWithParent() {
   if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);
 }
 
+/// Opens the standard streams that the caller has closed, so that reading from them or writing to them fails.
+/// Otherwise, the next file that is opened would get the number of the stream, and receive what is printed.
+void OpenClosedStreams() {
+  constexpr int kAccess[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", kAccess[stream]);
+}
+
 }  // namespace
 
 void BeginProcess() {
+  OpenClosedStreams();
   // If the parent ignores SIGCHLD, this process inherits that setting, and the system then discards exit
   // statuses before waitpid can read them.
   ::signal(SIGCHLD, SIG_DFL);

@@ -32,9 +32,10 @@ struct ProcessResult {
 /// program is kernelc, it is also killed when this process exits, for any reason.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
-/// Must be called when kernelc starts. If this process was started by another kernelc, arranges for it to be
-/// killed when that kernelc exits. Also ensures that this process can read the exit statuses of its children,
-/// regardless of inherited signal settings, and that a file that would be too large is reported as an error.
+/// Must be called when kernelc, or a program that it has made, starts. If this process was started by another
+/// kernelc, arranges for it to be killed when that kernelc exits. Also ensures that this process can read the
+/// exit statuses of its children, regardless of inherited signal settings, that a file that would be too large
+/// is reported as an error, and that writing to a standard stream that is closed fails.
 void BeginProcess();
 
 /// Returns text such as `exited with code 2`, `was killed by signal 11 (Segmentation fault)` or `did not

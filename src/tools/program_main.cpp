@@ -22,6 +22,7 @@
 #include "ir/parse/parser.h"
 #include "support/diagnostics.h"
 #include "support/names.h"
+#include "support/process.h"
 #include "support/source.h"
 #include "targets/builtin_instructions.h"
 #include "targets/kinds.h"
@@ -130,6 +131,7 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kdl::BeginProcess();
   std::string name = std::filesystem::path(argv[0]).filename().string();
   try {
     return Main(name, {argv + 1, argv + argc});

@@ -145,6 +145,22 @@ def times_that_nobody_gets(folder):
     return None if done.returncode == 0 and made else f"--time-passes on a full disk: exit code {done.returncode}"
 
 
+def prints_to_nobody(folder):
+    """Checks that lost output is an error if standard output is closed, also of a program, and that it is not written to a file that
+    is opened instead."""
+    (folder / "scale.kdl").write_bytes(KERNEL + b"export program all(x: in f32[N], y: out f32[N]) { spmd scale(x, y); }\n")
+    kernelc = "kernelc run scale.kdl --set N=3"
+    subprocess.run(["kernelc", *"build scale.kdl --emit exe -O0 -o .".split()], cwd=folder, check=True, timeout=300)
+    for command in (kernelc, f"{kernelc} --out y=@y.npy", f"{kernelc} --target reference", "./scale --set N=3", "kernelc targets"):
+        done = subprocess.run(["sh", "-c", f"{command} >&-"], cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode != 3 or "cannot write to standard output" not in done.stderr:
+            return f"{command} without standard output: {done}"
+    if len((folder / "y.npy").read_bytes()) != 128 + 12:
+        return "y.npy contains what was printed"
+    done = subprocess.run(["sh", "-c", "kernelc build scale.kdl -o out <&- >&- 2>&-"], cwd=folder, timeout=300)
+    return None if done.returncode == 0 and (folder / "out/scale.host.o").exists() else f"a build without standard streams: {done}"
+
+
 def depends_on_odd_names(folder):
     """Checks dependency files. Characters that would end a name must be escaped for make and ninja; other
     backslashes must stay."""
@@ -167,7 +183,7 @@ def may_not_grow(folder):
 
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, depends_on_odd_names):
+    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:
