@@ -172,12 +172,16 @@ void TakeView(const kdl_tensor& from, kdl_tensor* view) {
   view->element_bits = from.element_bits;
   view->layout = from.layout;
   view->reserved1 = from.reserved1;
+  std::int64_t outer = 0;
   for (std::int32_t d = 0; d < KDL_MAX_RANK; ++d) {
     const bool is_dimension = d < from.rank;
     view->size[d] = is_dimension ? from.size[d] : 1;
-    view->stride[d] = is_dimension ? from.stride[d] : 0;
+    // The stride of a dimension of size 1 can be anything. It gets that of the dimension before, with which a
+    // kernel may merge it.
+    if (is_dimension && from.size[d] > 1) outer = from.stride[d];
+    view->stride[d] = is_dimension ? outer : 0;
   }
-  // The stride of a dimension of size 1 does not matter, but kernels rely on an innermost stride of 1.
+  // Kernels rely on an innermost stride of 1.
   if (from.rank > 0 && from.size[from.rank - 1] <= 1) view->stride[from.rank - 1] = 1;
 }
 

@@ -67,6 +67,11 @@ bool HasSum(const Terms& terms, int at, std::int64_t low, std::int64_t high, int
   return false;
 }
 
+// Whether the stride of a dimension has a meaning. Otherwise, it can be anything, as in slices of NumPy.
+bool HasStride(const kdl_tensor& view, std::int32_t dimension) {
+  return view.size[dimension] > 1 && !IsEmpty(view);
+}
+
 constexpr int kSearchBudget = 20000;
 
 bool IsRank(std::int32_t rank) { return rank >= 0 && rank <= KDL_MAX_RANK; }
@@ -110,7 +115,7 @@ Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* byt
       return Invalid(what, " has size ", view.size[d], " in dimension ", d,
                      "; sizes are 0 or more");
     }
-    if (view.stride[d] < 0) {
+    if (view.stride[d] < 0 && HasStride(view, d)) {
       return Invalid(what, " has stride ", view.stride[d], " in dimension ", d,
                      "; strides are 0 or more");
     }

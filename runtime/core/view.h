@@ -31,8 +31,8 @@ inline std::int64_t SpanBytes(const kdl_tensor& view) {
 // Returns a view's type, such as "f32[3, 4]", "f32[]" for rank 0, or "f32 of rank 9" for an invalid rank.
 std::string Describe(const kdl_tensor& view);
 
-// Checks that the rank, element type, layout and sizes are valid, that no stride is negative, and that the
-// size in bytes fits in 63 bits. Messages start with `what`. Stores the view's SpanBytes unless `bytes` is
+// Checks that the rank, element type, layout and sizes are valid, that no stride with a meaning is negative,
+// and that the size in bytes fits in 63 bits. Messages start with `what`. Stores the view's SpanBytes unless `bytes` is
 // null.
 Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* bytes = nullptr);
 

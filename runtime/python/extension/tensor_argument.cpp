@@ -91,7 +91,7 @@ bool TensorArgument::OpenNumpy(PyObject* array) {
   view_.layout = KDL_LAYOUT_STRIDED;
   for (int32_t d = 0; d < KDL_MAX_RANK; ++d) {
     bool has = d < fields->rank;
-    if (has && fields->strides[d] % type->bytes != 0) return false;
+    if (has && fields->sizes[d] > 1 && fields->strides[d] % type->bytes != 0) return false;
     view_.size[d] = has ? fields->sizes[d] : 1;
     view_.stride[d] = has ? fields->strides[d] / type->bytes : 0;
   }
@@ -130,7 +130,7 @@ bool TensorArgument::OpenBuffer(PyObject* array, const char* name) {
   if (!SetShape(buffer_.ndim, name)) return false;
   SetRowMajor();
   for (int32_t d = 0; d < view_.rank && buffer_.strides != nullptr; ++d) {
-    if (buffer_.strides[d] % buffer_.itemsize != 0) {
+    if (view_.size[d] > 1 && buffer_.strides[d] % buffer_.itemsize != 0) {
       PyErr_Format(PyExc_ValueError,
                    "'%s': the stride of axis %d is %zd bytes, which is no multiple of the element "
                    "size %zd; pass a copy",
