@@ -1,6 +1,7 @@
 #include "api/dynamic_call.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -128,6 +129,28 @@ Error DynamicCall::AddTensor(const kdl_param_desc& param, const kdl_dynamic_arg&
   return nullptr;
 }
 
+namespace {
+
+// Performs the checks of the launch, except those that depend on strides.
+Error CheckWithoutGaps(const DenseArguments& arguments, Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
+  binding->scalars.Reserve(static_cast<std::size_t>(variant.param_count));
+  kdl_tensor* view = binding->tensors.begin();
+  for (std::int32_t p = 0; p < variant.param_count; ++p) {
+    const kdl_param_desc& param = variant.params[p];
+    if (param.is_tensor == 0) {
+      binding->scalars.Add(TakeScalar(param.element, arguments.values[p].u64));
+      continue;
+    }
+    std::array<std::int64_t, KDL_MAX_RANK> sizes;
+    std::copy_n(view->size, sizes.size(), sizes.begin());
+    KDL_RETURN_IF_ERROR(MakeView(param.element, param.rank, sizes.data(), param.name, view++));
+  }
+  return RunLaunchCheck(binding);
+}
+
+}  // namespace
+
 Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
                    std::span<const kdl_dynamic_arg> given) {
   DynamicCall call;
@@ -146,7 +169,9 @@ Error CheckDynamic(std::span<const CalledKernel> kernels, std::int64_t core_num,
     KDL_RETURN_IF_ERROR(CheckAddress(view, what));
   }
   Error error = core_num == KDL_CORES_AUTO ? nullptr : CheckCores(core_num);
+  if (error == nullptr) error = FindSizes(&binding);
   if (error == nullptr) error = CheckWrittenApart(binding);
+  if (error == nullptr) error = CheckWithoutGaps(call.arguments(core_num), &binding);
   return OfLaunch(binding.candidate.kernel->name, std::move(error));
 }
 

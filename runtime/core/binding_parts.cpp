@@ -160,29 +160,38 @@ std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
   return element == KDL_BOOL && value != 0 ? 1 : value;
 }
 
-Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
+Error FindSizes(Binding* binding) {
   const kdl_variant& variant = *binding->candidate.variant;
-  if (core_num == KDL_CORES_AUTO)
-    KDL_RETURN_IF_ERROR(ChooseCores(device, binding->candidate, &core_num));
-  KDL_RETURN_IF_ERROR(CheckCores(core_num));
   KDL_RETURN_IF_ERROR(BindSizes(variant, binding));
-  KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
-  KDL_RETURN_IF_ERROR(CheckOverlaps(variant, *binding));
-  binding->core_num = core_num;
+  return CheckSizes(variant, *binding);
+}
+
+Error RunLaunchCheck(Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
   binding->args = {.size = sizeof(kdl_args),
                    .version = KDL_ABI_VERSION,
                    .dims = binding->dims.data(),
                    .tensors = binding->tensors.data(),
                    .scalars = binding->scalars.data()};
-  if (variant.check != nullptr) {
-    kdl_trap trap;
-    ClearTrap(&trap);
-    if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
-      return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
-    }
-    // Checks the sizes again, now including those that the `where` clause determines.
-    KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
+  if (variant.check == nullptr) return nullptr;
+  kdl_trap trap;
+  ClearTrap(&trap);
+  if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
+    return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
   }
+  // Checks the sizes again, now including those that the `where` clause determines.
+  return CheckSizes(variant, *binding);
+}
+
+Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
+  const kdl_variant& variant = *binding->candidate.variant;
+  if (core_num == KDL_CORES_AUTO)
+    KDL_RETURN_IF_ERROR(ChooseCores(device, binding->candidate, &core_num));
+  KDL_RETURN_IF_ERROR(CheckCores(core_num));
+  KDL_RETURN_IF_ERROR(FindSizes(binding));
+  KDL_RETURN_IF_ERROR(CheckOverlaps(variant, *binding));
+  binding->core_num = core_num;
+  KDL_RETURN_IF_ERROR(RunLaunchCheck(binding));
   binding->busy_cores = core_num;
   if (variant.busy_cores != nullptr) binding->busy_cores = BusyCores(variant, *binding);
   return SizeWorkspace(device, binding);

@@ -54,6 +54,10 @@ std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits);
 // everything that depends on these. `core_num` may be KDL_CORES_AUTO.
 Error Settle(Device& device, std::int64_t core_num, Binding* binding);
 
+// Parts of Settle: bind the sizes of tensors; perform the checks that are part of the variant, for bound sizes.
+Error FindSizes(Binding* binding);
+Error RunLaunchCheck(Binding* binding);
+
 // Whether the byte range of a written tensor meets that of another tensor. Tensors whose ranges are apart do not overlap.
 bool DoWrittenRangesMeet(const Binding& binding);
 

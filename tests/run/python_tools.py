@@ -37,7 +37,7 @@ with kernelc.interpret():
     fails("i32 cannot represent", kernelc.ArgumentError, lambda: module.at(np.ones(3, "u1"), 2**31))
     fails("read-only", kernelc.ArgumentError, lambda: module.axpy(1, x, locked))
     fails("core_num is 0", kernelc.ArgumentError, lambda: module.both[0](np.ones((2, 2))))
-    fails("size N", kernelc.Error, lambda: module.axpy(1, np.ones(3, "f4"), y))
+    fails("size N", kernelc.ArgumentError, lambda: module.axpy(1, np.ones(3, "f4"), y))
     other = []
     thread = threading.Thread(target=lambda: other.append(module.at.signatures and kernelc.interpreter.is_active()))
     thread.start()
@@ -49,6 +49,41 @@ required = kernelc.compile("""export kernel root(x: in f32[N], y: out f32[N]) { 
 requires { x[i] >= 0.0; }""").root
 with kernelc.interpret():
     assert (required(np.full(3, 4, "f4")) == 2).all()
+''',
+    "the interpreter is told what only outputs determine": '''
+source = """export kernel count<T: f32 | f64 | i32>(n: i64, y: out T[N]) { spmd for i in N by 8 { y[i] = (iota(i) + n) as T; } }
+export kernel other<T: u8>(x: in T[N], y: out T[N]) { spmd for i in N by 8 { y[i] = x[i]; } }
+export kernel times<D: int>(x: in i32[N], y: out i32[D, N]) { spmd for d in 0..D, i in N by 8 { y[d, i] = x[i] * D; } }"""
+made = kernelc.compile(source, defines={"D": [2, 3]})
+some = kernelc.compile(source, defines={"T": ["f64", "i32", "u8"], "D": 2})
+for kind in ("f8", "i4"):
+    for one in (made, some):
+        y = np.zeros(3, kind)
+        with kernelc.interpret(): one.count(5, y)
+        assert (y == [5, 6, 7]).all()
+        assert one.count.verify(5, y) == "verify: equal to the reference, bit for bit"
+for size in (2, 3):
+    y = np.zeros((size, 4), "i4")
+    with kernelc.interpret(): made.times(np.ones(4, "i4"), y)
+    assert (y == size).all()
+''',
+    "the interpreter refuses the sizes that a device refuses": '''
+source = """export kernel square(x: in f32[M, N], y: out f32[M * N]) { spmd for i in M * N by 8 { y[i] = 1; } }
+export kernel half(x: in f32[N], y: out f32[H]) where N == 2 * H { spmd for i in H by 8 { y[i] = x[2 * i]; } }"""
+made = kernelc.compile(source)
+for kernel, given, kind in ((made.square, ((1, 1), (5,)), kernelc.Trap), (made.square, ((2, 3), (5,)), kernelc.Trap),
+                            (made.half, ((5,), (2,)), kernelc.Trap), (module.axpy, ((2,), (3,)), kernelc.ArgumentError)):
+    arrays = [np.zeros(shape, "f4") for shape in given]
+    if kernel is module.axpy: arrays.insert(0, 1.0)
+    fails("", kind, lambda: kernel(*arrays))
+    with kernelc.interpret(): fails("", kind, lambda: kernel(*arrays))
+''',
+    "numbers for the interpreter are rounded as those for a device": '''
+for kind in ("f16", "bf16", "f32", "f8e4m3"):
+    same = kernelc.compile(f"export kernel f(a: {kind}, y: out f64[1]) {{ spmd for i in 1 by 1 {{ y[i] = a as f64; }} }}").f
+    for number in (1e300, -65520.0, 449, 2.0**128 - 2.0**103, 2.0**128 - 2.0**119):
+        with kernelc.interpret(): found = same(number)
+        assert found == same(number), (kind, number, found)
 ''',
     "remarks, and tiles that are measured": '''
 slow = kernelc.compile("export kernel rare(x: in f32[P], y: out f32[N]) where N == 3 * P { spmd for i in N by 1024 { y[i] = x[iota(i) / 3]; } }",

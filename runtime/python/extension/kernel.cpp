@@ -255,6 +255,17 @@ PyObject* Signatures(PyObject* self, void* /*closure*/) {
   return all.release();
 }
 
+/// Returns the constants that distinguish each function of the kernel from the others.
+PyObject* FunctionConstants(PyObject* self, void* /*closure*/) {
+  const Kernel& kernel = *AsKernel(self);
+  Ref all(PyList_New(0));
+  for (size_t f = kernel.begin; f < kernel.end && all; ++f) {
+    Ref one(PyUnicode_FromString(kernel.library->functions()[f].constants.c_str()));
+    if (!one || PyList_Append(all.get(), one.get()) != 0) return nullptr;
+  }
+  return all.release();
+}
+
 PyObject* Name(PyObject* self, void* /*closure*/) {
   const Kernel& kernel = *AsKernel(self);
   return PyUnicode_FromString(kernel.library->functions()[kernel.begin].name.c_str());
@@ -299,9 +310,11 @@ PyMethodDef kernel_methods[] = {
      "Like a call, but returns at once: a `Pending` whose `result()` waits.\n\n"
      "Until then, the arrays must not be used."},
     {}};
-PyGetSetDef kernel_properties[] = {{"name", Name, nullptr, "The name in the source.", nullptr},
-                                   {"signatures", Signatures, nullptr, "The parameters.", nullptr},
-                                   {}};
+PyGetSetDef kernel_properties[] = {
+    {"name", Name, nullptr, "The name in the source.", nullptr},
+    {"signatures", Signatures, nullptr, "The parameters.", nullptr},
+    {"constants", FunctionConstants, nullptr, "The constants that distinguish them.", nullptr},
+    {}};
 PyMethodDef pending_methods[] = {
     {"result", AsMethod(Result), METH_VARARGS,
      "Waits, at most the given number of seconds, and returns what the call would have returned."},

@@ -38,7 +38,7 @@ std::vector<std::string_view> Types(const kdl_variant& variant) {
   return constants;
 }
 
-/// Returns the constants that distinguish a variant from the others of its kernel, in angle brackets: "<T=f32>".
+/// Returns the constants that distinguish a variant from the others of its kernel: "T=f32, D=3".
 /// Other constants, such as block sizes that the compiler has chosen, differ between processor levels.
 std::string Distinction(const kdl_kernel& kernel, const kdl_variant& variant) {
   std::vector<std::string_view> types = Types(variant);
@@ -50,9 +50,9 @@ std::string Distinction(const kdl_kernel& kernel, const kdl_variant& variant) {
           return Types(other) != types || std::ranges::find(constants, constant) != constants.end();
         });
     if (is_shared && std::ranges::find(types, constant) == types.end()) continue;
-    text += (text.empty() ? "<" : ", ") + std::string(constant);
+    text += (text.empty() ? "" : ", ") + std::string(constant);
   }
-  return text.empty() ? text : text + ">";
+  return text;
 }
 
 }  // namespace
@@ -85,14 +85,15 @@ void Library::AddFunctions(const kdl_image& image) {
     const kdl_kernel& kernel = image.kernels[k];
     for (int32_t v = 0; v < kernel.variant_count; ++v) {
       const kdl_variant& variant = kernel.variants[v];
-      std::string lookup =
-          std::string(image.module) + "." + kernel.name + Distinction(kernel, variant);
+      std::string constants = Distinction(kernel, variant);
+      std::string lookup = std::string(image.module) + "." + kernel.name;
+      if (!constants.empty()) lookup += "<" + constants + ">";
       auto same = [&](const Function& function) { return function.lookup == lookup; };
       if (std::ranges::any_of(functions_, same)) continue;
       auto of_kernel = [&](const Function& function) { return function.name == kernel.name; };
       auto last = std::find_if(functions_.rbegin(), functions_.rend(), of_kernel);
       auto place = last == functions_.rend() ? functions_.end() : last.base();
-      functions_.insert(place, {kernel.name, std::move(lookup), &variant});
+      functions_.insert(place, {kernel.name, std::move(constants), std::move(lookup), &variant});
     }
   }
 }

@@ -12,8 +12,9 @@ namespace kdl::python {
 
 /// A kernel for given element types, as one of the functions of a library.
 struct Function {
-  std::string name;            ///< as in the source: "matmul"
-  std::string lookup;          ///< for the runtime: "mlp#1f2e3d4c.matmul<T=f32>"
+  std::string name;       ///< as in the source: "matmul"
+  std::string constants;  ///< those that distinguish it from the kernel's other functions: "T=f32"
+  std::string lookup;     ///< for the runtime: "mlp#1f2e3d4c.matmul<T=f32>"
   const kdl_variant* variant;  ///< one of its variants; all have the same parameters
 };
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import math
 import operator
 import pathlib
 import re
@@ -71,11 +72,20 @@ def shape_of(array: Any) -> Sequence[int]:
         return ()
 
 
+# From the first magnitude on, a number is rounded to the second.
+_LARGEST = {"f16": (65520.0, math.inf), "bf16": (2.0**128 - 2.0**119, math.inf), "f32": (2.0**128 - 2.0**103, math.inf),
+            "f8e4m3": (448.0, 448.0), "f8e5m2": (57344.0, 57344.0)}
+
+
 def number(value: Any, element: str) -> str:
     """Returns the number that a call would pass for a scalar parameter, as text for the command line."""
     if element == "bool":
         return "true" if value else "false"
-    return repr(float(value)) if element.startswith(("f", "bf")) else str(operator.index(value))
+    if not element.startswith(("f", "bf")):
+        return str(operator.index(value))
+    converted = float(value)
+    limit, most = _LARGEST.get(element, (math.inf, math.inf))
+    return repr(math.copysign(most, converted) if abs(converted) >= limit else converted)
 
 
 def save(array: Any, element: str, file: pathlib.Path) -> None:

@@ -25,8 +25,8 @@ def folder() -> pathlib.Path | None:
 
 
 def key(*parts: object) -> str:
-    """Returns the name of the entry for these parts, which are written as text."""
-    return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()[:32]
+    """Returns the name of the entry for these parts, which are written as text. Paths need not be UTF-8."""
+    return hashlib.sha256("\0".join(str(part) for part in parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def find(name: str) -> pathlib.Path | None:

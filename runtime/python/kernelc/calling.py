@@ -90,13 +90,17 @@ class Kernel(CoreKernel):
 
     def signature(self, given: Mapping[str, Any]) -> list[Parameter]:
         """Returns the parameters for the element types of the given arrays, which are named."""
-        signatures = [[Parameter(*one) for one in signature] for signature in self.signatures]
-        if len(signatures) == 1:
-            return signatures[0]
-        fitting = [one for one in signatures if all(_fits(given[p.name], p) for p in one if p.direction and p.name in given)]
-        if any(one != fitting[0] for one in fitting):
+        return self.choice(given)[0]
+
+    def choice(self, given: Mapping[str, Any]) -> tuple[list[Parameter], str]:
+        """Returns the same, and the constants for which the kernel is compiled with them, such as "T=f32, D=3"."""
+        choices = [([Parameter(*one) for one in signature], constants) for signature, constants in zip(self.signatures, self.constants)]
+        if len(choices) == 1:
+            return choices[0]
+        fitting = [one for one in choices if all(_fits(given[p.name], p) for p in one[0] if p.direction and p.name in given)]
+        if any(one[0] != fitting[0][0] for one in fitting):
             raise TypeError(f"{self.name}: the arguments fit several types or constants; pass arrays for the outputs, too")
-        return (fitting or signatures)[0]  # if none fits, the call says what does not
+        return (fitting or choices)[0]  # if none fits, the call says what does not
 
 
 def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:

@@ -61,7 +61,7 @@ class Source:
         if self.text is None:
             return self._run(command, words, self.path, self.folder)
         with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
-            (pathlib.Path(folder) / self.path.name).write_text(self.text, encoding="utf-8")
+            (pathlib.Path(folder) / self.path.name).write_text(self.text, encoding="utf-8", errors="surrogatepass")
             return self._run(command, words, pathlib.Path(self.path.name), folder)
 
     def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str) -> subprocess.CompletedProcess[str]:

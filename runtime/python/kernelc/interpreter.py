@@ -77,11 +77,19 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
         outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy") for p in signature if p.direction in ("out", "inout")}
         for name, file in outputs.items():
             words += ["--out", f"{name}=@{file}"]
-        _run(kernel, words, outputs)
+        _run(kernel, source_for(kernel, given), words, outputs)
         for parameter in signature:
             if parameter.name in outputs:
                 arrays.fill(given[parameter.name], parameter.element, outputs[parameter.name])
     return result
+
+
+def source_for(kernel: Kernel, given: Mapping[str, Any]) -> compiler.Source:
+    """Returns the source with the constants that the arguments determine, also those that only outputs determine."""
+    _, constants = kernel.choice(given)
+    fixed = {one.partition("=")[0]: one for one in constants.split(", ") if one}
+    others = [word for word in kernel.source.options if not (word.startswith("-D") and word[2:].partition("=")[0] in fixed)]
+    return dataclasses.replace(kernel.source, options=(*others, *(f"-D{one}" for one in fixed.values())))
 
 
 def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
@@ -101,9 +109,9 @@ def arguments(signature: list[Parameter], given: Mapping[str, Any], folder: path
     return words + [f"--set={name}={size}" for name, size in others.items()]
 
 
-def _run(kernel: Kernel, words: list[str], outputs: Mapping[str, pathlib.Path]) -> None:
+def _run(kernel: Kernel, source: compiler.Source, words: list[str], outputs: Mapping[str, pathlib.Path]) -> None:
     """Runs the kernel, prints what it prints, and raises the exception for its error."""
-    run = dataclasses.replace(kernel.source, target=TARGET).run("run", *words)
+    run = dataclasses.replace(source, target=TARGET).run("run", *words)
     written = [f" -> {file}" for file in outputs.values()]
     printed = json.loads(run.stdout)["output"] if run.stdout.startswith("{") else run.stdout
     for line in printed.splitlines():

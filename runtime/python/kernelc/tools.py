@@ -32,7 +32,7 @@ def explained(kernel: Kernel, *words: str) -> str:
 def verify(kernel: Kernel, given: Mapping[str, Any]) -> str:
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         words = ["--kernel", kernel.name, "--verify", *interpreter.arguments(kernel.signature(given), given, pathlib.Path(folder))]
-        run = kernel.source.run("run", *words)
+        run = interpreter.source_for(kernel, given).run("run", *words)
     text = kernel.source.shown(run.stdout + run.stderr).rstrip()
     if run.returncode != 0:
         raise VerifyError(text)
