@@ -162,7 +162,8 @@ def kernels_fuzzed(folder):
     return [programs, [*no_gpu, *programs, "--target", "cuda"], [*programs, "--target", "cluster-riscv64"],
             [str(ROOT / folder / "bin/fuzz_cluster_mailbox"), "20"],
             ["python3", "tests/fuzz/lowered.py", "--kernels", "20"],
-            ["python3", "tests/fuzz/devices.py", "--kernels", "300"], ["python3", "tests/fuzz/devices.py", "--kernels", "50", "--c"]]
+            ["python3", "tests/fuzz/devices.py", "--kernels", "300"], ["python3", "tests/fuzz/devices.py", "--kernels", "50", "--c"],
+            ["python3", "tests/fuzz/calls.py", "--kernels", "60"]]
 
 
 def proofs_fuzzed(folder):
