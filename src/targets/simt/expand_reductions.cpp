@@ -24,6 +24,8 @@
 //     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
 //     yield %s }
 //
+// A reduction in sequential order reads several elements before it combines them, because reading takes longer.
+//
 // A reduction in 64-lane order is done in two steps. First, each of 64 lanes reduces its elements. Then, the
 // results of the lanes are combined in the specified order.
 //
@@ -41,6 +43,9 @@ namespace {
 
 constexpr int64_t kLanes = 64;
 constexpr int64_t kParts = 8;  // the number of groups of lanes that are combined in parallel
+// The number of elements that are read before they are combined in order. Reading from workgroup memory takes about as
+// long as eight additions that depend on each other.
+constexpr int64_t kReadTogether = 8;
 
 /// A point, given by its absolute index along each axis.
 using Point = std::map<AxisId, Value*>;
@@ -173,6 +178,22 @@ class PointFolder {
       Value* size = b_.BlockSize(block);
       ranges_[axis] = {start, b_.Add(start, size)};
     }
+    rest_ = nullptr;
+    if (!ReadsTogether()) return;
+    Range range = ranges_.begin()->second;
+    Value* count = b_.Sub(range.end, range.begin);
+    rest_ = b_.Sub(range.end, b_.Rem(count, b_.I64(kReadTogether)));
+  }
+
+  /// Returns whether the op reduces one axis, of which blocks have many elements, in sequential order, and reads each
+  /// element from a tile.
+  bool ReadsTogether() const {
+    AxisList reduced = at_->attr<AttrKey::Axes>();
+    if (at_->kind() != OpKind::Reduce || reduced.size() != 1 ||
+        at_->attr<AttrKey::Order>() == ir::OrderKind::Lanes64)
+      return false;
+    Size extent = kernel_.axis(reduced[0]).extent;
+    return extent && extent->kind == SizeKind::Constant && extent->value >= 2 * kReadTogether;
   }
 
   /// Returns the range of an axis's block.
@@ -237,10 +258,30 @@ class PointFolder {
       Point point = at;
       Values inits = {Start(point)};
       if (instruction) return VectorMma(*instruction, folded, point, inits);
+      if (rest_) return ReadTogether(folded[0], point, inits);
       return Loops(folded, 0, point, inits, [&](const Point& term, const Values& acc) -> Values {
         return {AccumulateTerm(acc[0], term)};
       });
     });
+  }
+
+  /// Combines the elements in order, but reads several of them before it combines the first one.
+  Values ReadTogether(AxisId axis, Point& point, const Values& inits) {
+    Range range = BlockRangeOf(axis);
+    auto combine = [&](Value* first, Value* acc, int64_t count) -> Values {
+      Values elements;
+      for (int64_t number = 0; number < count; ++number) {
+        point[axis] = number == 0 ? first : b_.Add(first, b_.I64(number));
+        elements.push_back(b_.Cast(Element(at_->operand(0), point), Acc()));
+      }
+      for (Value* element : elements) acc = Together(acc, element);
+      return {acc};
+    };
+    Values most = MakeLoop(
+        b_, {range.begin, rest_, kReadTogether}, inits,
+        [&](Value* index, const Values& acc) { return combine(index, acc[0], kReadTogether); });
+    return MakeLoop(b_, {rest_, range.end}, most,
+                    [&](Value* index, const Values& acc) { return combine(index, acc[0], 1); });
   }
 
   /// Emits the steps of a matrix instruction over adjacent terms along the last axis. Beyond the end of the
@@ -458,6 +499,8 @@ class PointFolder {
       computed_;                ///< its operands whose elements are computed where they are needed
   std::vector<Value*> unused_;  ///< tiles that nothing needs any more
   std::map<AxisId, Range> ranges_;  ///< the ranges of the op's axes
+  Value* rest_ =
+      nullptr;  ///< the first element that is read on its own, if others are read together
 };
 
 }  // namespace
