@@ -161,14 +161,17 @@ def unique(c):
 
 
 def max_unpool(c):
-    """The elements of x at their places in images of zeros, for which an output larger than the images has zeros around them."""
+    """The elements of x at their places in images of zeros. An output that is larger than these has zeros after them."""
     x, index = c.x[:2]
     strides, pads, kernel = (c.get(name, [default] * (x.ndim - 2)) for name, default in [("strides", 1), ("pads", 0), ("kernel_shape", 1)])
     shape = [*x.shape[:2], *[(n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], strides, kernel, pads)]]
-    y = filled(c, [product(shape) if c.input(2) is None else product(c.x[2])], np.zeros((), x.dtype))
-    shape = shape if c.input(2) is None else [int(n) for n in c.x[2]]
+    y = filled(c, [product(shape)], np.zeros((), x.dtype))
     c.library("index", "scatter_elements", T=kind(x), I="i64")(x.reshape(1, -1, 1), index.reshape(1, -1, 1), y.reshape(1, -1, 1))
-    return y.reshape(shape)
+    if c.input(2) is None:
+        return y.reshape(shape)
+    whole = filled(c, c.x[2], np.zeros((), x.dtype))
+    c.copy(y.reshape(shape), whole[tuple(slice(n) for n in shape)])
+    return whole
 
 
 def n_grams(c):

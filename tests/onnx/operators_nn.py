@@ -89,7 +89,8 @@ def dynamically_quantized(c):
     least, most = (c.reduce(kernel, x, range(x.ndim), keep=False).reshape(1) for kernel in ("min_axis", "max_axis"))
     scale, zero = np.empty(1, "f4"), np.empty(1, "u1")
     c.library("linalg", "quantization_of_range")(least, most, scale, zero)
-    return [quantized(c, x, scale, zero, 0), scale.reshape([]), zero.reshape([])]
+    y = quantized(c, c.map2("divide", x, scale), np.ones(1, "f4"), zero, 0)  # ONNX rounds the quotient to f32 first
+    return [y, scale.reshape([]), zero.reshape([])]
 
 
 def dequantize(c):
