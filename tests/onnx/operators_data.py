@@ -66,7 +66,7 @@ def spread(c, index, depth, axis, on, off):
     wide = index.ndim + 1
     shape = index.shape[:axis % wide] + (depth,) + index.shape[axis % wide:]
     y = np.empty(shape, np.asarray(on).dtype)
-    flat = index.astype("i8").reshape(product(shape[:axis % wide]), -1)
+    flat = c.convert(index, np.dtype("i8")).reshape(product(shape[:axis % wide]), -1)
     c.library("index", "one_hot", T=kind(y))(flat, on, off, y.reshape(flat.shape[0], depth, flat.shape[1]))
     return y
 
@@ -176,7 +176,7 @@ def max_unpool(c):
 
 def n_grams(c):
     """How often each n-gram of a pool occurs, weighted, for elements that are integers."""
-    x, pool, starts = c.x[0].astype("i8"), np.array(c.get("pool_int64s"), "i8"), [*c.get("ngram_counts"), None]
+    x, pool, starts = c.convert(c.x[0], np.dtype("i8")), np.array(c.get("pool_int64s"), "i8"), [*c.get("ngram_counts"), None]
     grams = [(n, pool[first:end].reshape(-1, n)) for n, first, end in zip(range(1, len(starts)), starts, starts[1:])]
     size = np.concatenate([np.full(len(rows), n) for n, rows in grams])
     table = np.concatenate([np.pad(rows, [(0, 0), (0, grams[-1][0] - n)]) for n, rows in grams])

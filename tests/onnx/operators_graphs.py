@@ -65,7 +65,7 @@ def rows(result_of):
         if c.get("softmax_precision") is not None:
             precise = onnx.helper.tensor_dtype_to_np_dtype(c.get("softmax_precision"))
         groups = q.shape[1] // k.shape[1]
-        wide = [np.ascontiguousarray(t) if t.dtype == precise else c.convert(t, precise) for t in (q, np.repeat(k, groups, 1), np.repeat(v, groups, 1))]
+        wide = [c.convert(np.ascontiguousarray(t), precise) for t in (q, np.repeat(k, groups, 1), np.repeat(v, groups, 1))]
         scores = product_of(c, wide[0], wide[1].swapaxes(2, 3))
         scores = c.map2("multiply", scores, np.array(c.get("scale") or 1 / np.sqrt(q.shape[3]), precise))
         if "score_mod" in c.attributes:
@@ -76,6 +76,6 @@ def rows(result_of):
         if "prob_mod" in c.attributes:
             shares = run(c, "prob_mod", [shares])[0]
         y = product_of(c, shares, wide[2])
-        return y if y.dtype == q.dtype else c.convert(y, q.dtype)
+        return c.convert(y, q.dtype)
 
     return {"FlexAttention": flex_attention, "If": if_else, "Loop": loop, "Scan": scan}

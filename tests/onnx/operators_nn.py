@@ -49,8 +49,8 @@ def integer_product(c, a, b, a_zero, b_zero):
 def quantized_matmul(c):
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = c.x
     y = integer_product(c, a, b, a_zero, b_zero)
-    factor = np.asarray(a_scale, "f4") * np.asarray(b_scale, "f4") / np.asarray(y_scale, "f4")
-    return quantized(c, c.convert(y, np.dtype("f4")), np.ones(1, "f4") / factor.reshape(-1), y_zero, 0)
+    scales = [c.convert(np.asarray(t), np.dtype("f4")) for t in (y_scale, a_scale, b_scale)]
+    return quantized(c, c.convert(y, np.dtype("f4")), c.map2("divide", scales[0], c.map2("multiply", *scales[1:])), y_zero, 0)
 
 
 def blocks(c, x, scale, axis, block):
@@ -66,7 +66,7 @@ def quantized(c, x, scale, zero, axis, block=0, dtype=None):
     """Returns x / scale + zero in `dtype`, or the type of zero; narrow integers through i16, narrow floats through f32."""
     dtype = dtype or (np.dtype("u1") if zero is None else zero.dtype)
     zero = np.zeros(1, dtype) if zero is None else zero
-    scales = blocks(c, x, scale.astype(x.dtype), axis, block)
+    scales = blocks(c, x, c.convert(scale, x.dtype), axis, block)
     if is_narrow(dtype) and dtype not in INTEGERS:  # without zero points
         return encoded(c, c.map2("divide", x, scales), dtype)
     wide = np.dtype("i2") if dtype in INTEGERS else dtype
@@ -358,7 +358,7 @@ def attention(c):
         offset = c.x[6].reshape(-1).astype("i8") - s
         ends = c.select(c.compare("less", np.arange(length), c.x[6].reshape(-1, 1, 1, 1)), np.zeros((), q.dtype), np.full((), -np.inf, q.dtype))
         mask = c.map2("add", mask, ends)
-    mask = np.ascontiguousarray(np.broadcast_to(mask, (b, h, s, length)).astype(q.dtype))
+    mask = np.ascontiguousarray(np.broadcast_to(c.convert(mask, q.dtype), (b, h, s, length)))
     before, after = c.get("left_window_size", -1), c.get("right_window_size", -1)
     if before >= 0 or after >= 0:
         distance = np.arange(length) - np.arange(s)[:, None] - offset[:, None, None, None]
@@ -368,7 +368,7 @@ def attention(c):
     if len(c.node.output) > 3 and c.node.output[3]:
         return with_scores(c, q, k, v, mask, offset)
     y = np.empty((b, h, s, v.shape[3]), q.dtype)
-    c.library("nn", "attention", T=kind(q))(q, k.astype(q.dtype), v.astype(q.dtype), mask, c.get("scale", 1 / np.sqrt(d)),
+    c.library("nn", "attention", T=kind(q))(q, c.convert(k, q.dtype), c.convert(v, q.dtype), mask, c.get("scale", 1 / np.sqrt(d)),
                                             c.get("softcap", 0.0), bool(c.get("is_causal", 0)), offset, y)
     whole = np.ascontiguousarray(y.transpose(0, 2, 1, 3)).reshape(b, s, -1) if c.x[0].ndim == 3 else y
     return [whole, k, v]
@@ -377,7 +377,7 @@ def attention(c):
 def with_scores(c, q, k, v, mask, offset):
     """Attention in steps, since a step is an output."""
     groups, (b, h, s, d), length = q.shape[1] // k.shape[1], q.shape, k.shape[2]
-    keys, values = (np.repeat(t, groups, 1).astype(q.dtype) for t in (k, v))
+    keys, values = (c.convert(np.repeat(t, groups, 1), q.dtype) for t in (k, v))
     scores = c.map2("multiply", product_of(c, q, keys.transpose(0, 1, 3, 2)), np.array(c.get("scale", 1 / np.sqrt(d)), q.dtype))
     steps = [scores]
     if c.get("softcap", 0.0):

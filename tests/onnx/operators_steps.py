@@ -148,7 +148,7 @@ def linear_attention(c):
     b, s, d = *c.x[0].shape[:2], c.x[0].shape[2] // c.get("q_num_heads")
     q, k, v = c.x[0].reshape(b, s, groups, -1, d), c.x[1].reshape(b, s, groups, d), c.x[2].reshape(b, s, groups, -1)
     e = v.shape[3]
-    state = c.input(3, np.zeros((b, groups, d, e), q.dtype)).astype(q.dtype)
+    state = c.convert(c.input(3, np.zeros((b, groups, d, e), q.dtype)), q.dtype)
     decay = np.broadcast_to(c.input(4, np.zeros((b, s, groups), q.dtype)).reshape(b, s, groups, -1), k.shape)
     rate = np.broadcast_to(c.input(5, np.ones((b, s, 1), q.dtype)), (b, s, groups))
     y, u, new = np.empty((*q.shape[:4], e), q.dtype), np.empty((b, s, groups, e), "f4"), np.empty(state.shape, q.dtype)
