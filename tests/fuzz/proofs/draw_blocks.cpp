@@ -240,19 +240,36 @@ std::string Drawer::Stages() {
   std::string back = passed.size() > 1 && Chance(20) ? passed.back() : "";
   for (size_t n = Chance(50) ? 0 : 1 + Below(3); n > 0; --n) passed.push_back(Pick(passed));
   std::string at = Chance(90) ? "" : " + 1";
-  auto turn = [&](bool is_first, const std::string& b, const std::string& popped) {
-    std::ranges::shuffle(passed, random_);
+  auto turn = [&](bool is_first, const Texts& order, const std::string& b,
+                  const std::string& popped) {
     std::string text;
-    for (const std::string& pipe : passed)
+    for (const std::string& pipe : order)
       text += is_first == (pipe != back) ? fmt::format("{0}.push(x[{1}], {1}); ", pipe, b)
                                          : fmt::format("{} = {}.pop({}); ", popped, pipe, b);
     return text;
   };
-  std::string first =
-      fmt::format("spmd for {} in {} {{ {}{}}}\n", i, d, turn(true, i, fmt::format("{}[{}]", z, i)),
-                  Chance(60) ? fmt::format("{}[{}] = 1.0; ", z, i) : "");
+  auto shuffled = [&] {
+    std::ranges::shuffle(passed, random_);
+    return passed;
+  };
+  // In a loop, each stage may count the iterations differently. Both stages may have the same two orders.
+  bool repeats = Chance(passed.size() > 1 ? 50 : 10);
+  bool alike = Chance(60);
+  const Texts orders[] = {shuffled(), shuffled()};
+  std::string tested = Pick({"0", "1"});
+  auto turns = [&](bool is_first, const std::string& b, const std::string& popped) {
+    if (!repeats) return turn(is_first, shuffled(), b, popped);
+    std::string t = Name("t");
+    return fmt::format("for {0} in {1} {{ if {0} == {2} {{ {3}}} else {{ {4}}} }} ", t,
+                       Pick({"0..2", "0..2", "1..3"}), tested,
+                       turn(is_first, alike ? orders[0] : shuffled(), b, popped),
+                       turn(is_first, alike ? orders[1] : shuffled(), b, popped));
+  };
+  std::string of_first = turns(true, i, fmt::format("{}[{}]", z, i));
+  std::string first = fmt::format("spmd for {} in {} {{ {}{}}}\n", i, d, of_first,
+                                  Chance(60) ? fmt::format("{}[{}] = 1.0; ", z, i) : "");
   std::string second = fmt::format("spmd for {} in {} {{ {}}}\n", j, d,
-                                   turn(false, j, fmt::format("{}[{}{}]", y, j, at)));
+                                   turns(false, j, fmt::format("{}[{}{}]", y, j, at)));
   if (Chance(40)) first += walk(z);
   if (Chance(40)) second = Chance(50) ? walk(y) + second : second + walk(y);
   return fmt::format("domain {} = ({}..N by {});\n{}stage {} {{\n{}}}\nstage {} {{\n{}}}\n", d,

@@ -21,6 +21,7 @@ DrawnKernel Drawer::Draw() {
       {"view", &Drawer::View},
       {"view edges", &Drawer::ViewEdges},
       {"view rows", &Drawer::ViewRows},
+      {"view turned", &Drawer::ViewTurned},
       {"folded", &Drawer::Folded},
       {"asserted", &Drawer::Asserted},
       {"continue", &Drawer::Continued},
@@ -57,6 +58,10 @@ DrawnKernel Drawer::Draw() {
       {"narrow", &Drawer::Narrow},
       {"choices", &Drawer::Choices},
       {"looked up", &Drawer::LookedUp},
+      {"stated size", &Drawer::Stated},
+      {"reaching", &Drawer::Reaching},
+      {"pair", &Drawer::Pair},
+      {"falling", &Drawer::Falling},
       {"statics", &Drawer::Statics},
       {"core counts", &Drawer::CoreCounts},
   };
@@ -94,8 +99,8 @@ DrawnKernel Drawer::Draw() {
   if (!generics.empty()) generics += ">";
   drawn_.text = fmt::format(
       "const kTable: i64[3] = [1, 2, 3];\n"
-      "kernel k{}(x: in f32[N], v: in f32[M], p: in i32[N], s: i64, u: i64{}) {{\n{}}}\n",
-      generics, params, views_ + body);
+      "kernel k{}(x: in f32[N], v: in f32[M], p: in i32[N], s: i64, u: i64{}){} {{\n{}}}\n",
+      generics, params, where_, views_ + body);
   return std::move(drawn_);
 }
 
@@ -131,7 +136,8 @@ std::string Drawer::Sync(size_t percent) {
 
 std::string Drawer::Tensor(const std::string& shape, size_t percent_out) {
   for (const auto& [name, declared] : tensors_) {
-    if (declared.ends_with("f32[" + shape + "]") && Chance(80)) return name;
+    bool fits = declared.ends_with("f32[" + shape + "]") && !declared.starts_with("in ");
+    if (fits && Chance(80)) return name;
   }
   std::string name = Name("y");
   bool is_out = Chance(percent_out);

@@ -1,7 +1,7 @@
 #include "drawer.h"
 
-// Generates parts of kernels that use values known at launch: sizes times large constants, integer
-// parameters limited by static assertions, and core numbers.
+// Generates parts of kernels that use values known at launch: sizes times large constants, sizes that the
+// launch compares, integer parameters that are negative or limited by static assertions, and core numbers.
 
 namespace kdl::fuzz {
 
@@ -41,6 +41,85 @@ std::string Drawer::Statics() {
   text += Sync(80);
   text += fmt::format("spmd for {} in 0..N {{ if {} {{ {}[{}] = 1.0; }} }}\n", j, holds, y, index);
   return text;
+}
+
+std::string Drawer::Stated() {
+  std::string i = Name("i");
+  std::string j = Name("j");
+  std::string y = Tensor("L", 75);
+  bool is_product = Chance(70);
+  std::string sign = Pick({"==", "==", ">=", ">=", "<=", ">"});
+  where_ = fmt::format(" where L {} {}", sign, is_product ? "N * M" : "N + M");
+  if (Chance(25)) where_ = fmt::format(" where {1} {0} L", sign, is_product ? "N * M" : "N + M");
+  if (!is_product) {
+    return fmt::format(
+        "spmd for {0} in 0..N {{ {2}[{0}] = 1.0; }}\n{3}"
+        "spmd for {1} in 0..M {{ {2}[N + {1}{4}] = 1.0; }}\n",
+        i, j, y, Sync(50), Pick({"", "", " - 1", " + 1"}));
+  }
+  std::string flat = fmt::format("M * {} + {}{}", i, j, Pick({"", "", "", "", "", " + 1", " - 1"}));
+  std::string columns = Pick({"0..M", "0..M", "0..M", "0..M - 1", "1..M"});
+  std::string text = fmt::format("{}[{}] = 1.0;", y, flat);
+  return Chance(50) ? fmt::format("spmd for {} in 0..N, {} in {} {{ {} }}\n", i, j, columns, text)
+                    : fmt::format("spmd for {} in 0..N {{ for {} in {} {{ {} }} }}\n", i, j,
+                                  columns, text);
+}
+
+std::string Drawer::Reaching() {
+  std::string i = Name("i");
+  std::string k = Name("k");
+  tensors_["square"] = "in f32[N, M]";
+  auto index = [&](const std::string& n) {
+    return fmt::format(
+        fmt::runtime(Pick({"{0}", "{0}", "{0} + 1", "2 * {0}", "M - 1 - {0}", "N - 1 - {0}",
+                           "N - {0}", "N - M + {0}", "M - 1 - 2 * {0}", "1 - {0}"})),
+        n);
+  };
+  auto read = [&](const std::string& n) {
+    std::string tensor = Pick({"x", "v", "square", "square", "square"});
+    if (tensor != "square") return fmt::format("{}[{}]", tensor, index(n));
+    std::string row = index(n);
+    return fmt::format("square[{}, {}]", row, Chance(70) ? row : index(n));
+  };
+  std::string bound = Pick({"N", "M", "K", "K", "2"});
+  std::string y = Tensor(bound == "2" ? "N" : bound, bound == "2" ? 0 : 50);
+  if (bound == "2" || Chance(60)) {
+    std::string by = bound == "2" ? "" : By();
+    std::string range = by.empty() ? "0.." + bound : bound + by;
+    std::string more = Chance(40) ? " + " + read(i) : "";
+    return fmt::format("spmd for {0} in {1} {{ {2}[{0}] = {3}{4}; }}\n", i, range, y, read(i),
+                       more);
+  }
+  return fmt::format(
+      "spmd for {0} in 0..{1} {{ var sum = 0.0; for {2} in 0..{3} {{ sum += {4}; }} "
+      "{5}[{0}] = sum; }}\n",
+      i, bound, k, Pick({"N", "M", i, bound}), read(k), y);
+}
+
+std::string Drawer::Falling() {
+  bool is_negative = Chance(85);
+  std::string f = is_negative ? "F" : "R";
+  blocks_.insert(f + (is_negative ? ": int in {-2, -1} = auto" : ": int in {-2, 3} = auto"));
+  std::string i = Name("i");
+  if (Chance(40)) {
+    std::string j = Name("j");
+    std::string condition =
+        fmt::format("{0} * {1} {3} {0} * {2}{4}", f, i, j, Pick({"<", "<", "<=", ">", ">="}),
+                    fmt::format(fmt::runtime(Pick({"", " + {0}", " + {0}", " - {0}"})), f));
+    return fmt::format(
+        "spmd for {0} in 0..N {{ for {1} in 0..{0} {{ if {2} {{ {3}[{4}] = 1.0; }} }} }}\n", i, j,
+        condition, Tensor("N", 0), Pick({"0", i, j}));
+  }
+  std::string y = Tensor("6 * N + 8", 0);
+  auto element = [&](const std::string& number) {
+    std::string shift = Pick({"", "", " - {0}", " - 2 * {0}", " + {0}", " + 2 * {0}"});
+    return fmt::format("{}[{} * {} + 2 * N{}]", y, f, number, fmt::format(fmt::runtime(shift), f));
+  };
+  // All blocks may read one element, but each must store its own.
+  std::string text =
+      Chance(75) ? fmt::format("{} = {} + 1.0;", element(i), element(Pick({"N", "N", i, "0"})))
+                 : fmt::format("{} = 1.0; {} = 2.0;", element(i), element(i));
+  return fmt::format("spmd for {} in {}..N {{ {} }}\n", i, Pick({"0", "0", "1"}), text);
 }
 
 std::string Drawer::CoreCounts() {

@@ -96,8 +96,14 @@ std::string Drawer::Flat() {
     std::string y = Tensor(fits ? "N * M" : "N * M + 4", fits ? 40 : 0);
     std::string columns = fits ? "0..M" : Pick({"0..M + 1", "0..M + 1", "1..M + 1", "1..M"});
     std::string shift = Pick({"", "", "", " + 1", " - 1"});
-    return fmt::format("spmd for {0} in 0..N, {1} in {2} {{ {3}[M * {0} + {1}{4}] = 1.0; }}\n", n,
-                       k, columns, y, shift);
+    std::string rows = "0..N";
+    if (!fits && Chance(30)) {  // the last column of a row is the first column of the next one
+      columns = "0..M + 1";
+      shift = " - 1";
+      rows = "1..N";
+    }
+    return fmt::format("spmd for {0} in {5}, {1} in {2} {{ {3}[M * {0} + {1}{4}] = 1.0; }}\n", n, k,
+                       columns, y, shift, rows);
   }
   int64_t extent = 2 + static_cast<int64_t>(Below(3));
   std::string y = Tensor(fmt::format("{} * N + 4", extent), 0);
@@ -153,6 +159,23 @@ std::string Drawer::Square() {
   };
   std::string text = store() + (Chance(25) ? " " + store() : "");
   return fmt::format(fmt::runtime(head), r, c, text);
+}
+
+std::string Drawer::Pair() {
+  std::string i = Name("i");
+  std::string shape = Pick({"N", "N", "N + 1"});
+  std::string a = Name("y");
+  std::string b = Name("y");
+  for (const std::string& y : {a, b}) tensors_[y] = fmt::format("out f32[{}]", shape);
+  auto store = [&](const std::string& y) {
+    std::string text = fmt::format("{}[{}{}] = 1.0;", y, i, Pick({"", "", "", " + 1"}));
+    if (Chance(30)) text = fmt::format("if {} {{ {} }}", Condition(i), text);
+    return text + " ";
+  };
+  std::string text = store(a) + (Chance(85) ? store(b) : store(a));
+  if (Chance(30))
+    text = fmt::format("for {} in 0..{} {{ {} }} ", Name("t"), Pick({"2", "M"}), text);
+  return fmt::format("spmd for {} in 0..{} {{ {}}}\n", i, shape, text);
 }
 
 std::string Drawer::Opaque() {

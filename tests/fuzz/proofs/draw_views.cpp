@@ -69,6 +69,22 @@ std::string Drawer::ViewRows() {
                                   columns, text);
 }
 
+std::string Drawer::ViewTurned() {
+  std::string w = Name("w");
+  std::string v = Name("w");
+  std::string i = Name("i");
+  std::string z = Tensor("N, M", 20);
+  std::string shape = Pick({"M, N", "M, N", "N, M"});
+  views_ += fmt::format("view {}: f32[N * M] = {};\nview {}: f32[{}] = {};\n", w, z, v, shape, w);
+  auto store = [&] {
+    std::string row = Chance(85) ? i : "N - 1 - " + i;
+    return fmt::format(" {}[{}, {}] = 1.0;", Pick({z, v}), row, Pick({"0", "0", "1", i}));
+  };
+  std::string text = store() + store();
+  return fmt::format("spmd for {} in 0..{} {{{} }}\n", i, Pick({"min(N, M)", "min(N, M)", "N"}),
+                     text);
+}
+
 /// Generates stores whose indices are quotients. Some of the indices are out of bounds.
 std::string Drawer::Folded() {
   std::string i = Name("i");

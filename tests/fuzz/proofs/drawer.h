@@ -82,6 +82,8 @@ class Drawer {
   std::string View();
   std::string ViewEdges();
   std::string ViewRows();
+  /// Generates stores to a tensor and to a view of it that has as many dimensions, but other sizes.
+  std::string ViewTurned();
   std::string Folded();
   std::string Asserted();
   /// Generates a loop in which `continue` ends some iterations.
@@ -159,6 +161,14 @@ class Drawer {
   std::string Choices();
   /// Generates indices loaded from a table. Outside the table, the load's default is used.
   std::string LookedUp();
+  /// Generates a tensor whose size a `where` compares with a product or sum of other sizes.
+  std::string Stated();
+  /// Generates reads that are in bounds only for some sizes, which is checked before a launch.
+  std::string Reaching();
+  /// Generates multiples of an integer parameter that may be negative.
+  std::string Falling();
+  /// Generates a loop that writes two outputs, one of them perhaps only in part.
+  std::string Pair();
   /// Generates constants limited by `static_assert`.
   std::string Statics();
   /// Generates statements that are only executed for some numbers of cores.
@@ -170,6 +180,7 @@ class Drawer {
   DrawnKernel drawn_;
   std::map<std::string, std::string> tensors_;
   std::string views_;
+  std::string where_;  ///< the `where` of the kernel
   std::set<std::string> blocks_;
   std::set<std::string> scalars_;  ///< parameters other than s and u
   size_t names_ = 0;

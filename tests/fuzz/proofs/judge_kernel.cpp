@@ -176,6 +176,13 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
     if (n == 0) sizes["N"] = 5;
     // These sizes are large. They only occur in tensors without elements.
     for (const char* name : {"H", "G"}) sizes[name] = kGreat[random() % std::size(kGreat)];
+    // Only some kernels have these sizes. A launch whose sizes violate the kernel's `where` is not counted.
+    int64_t n_size = sizes["N"];
+    int64_t m_size = sizes["M"];
+    const int64_t related[] = {n_size * m_size, n_size + m_size, n_size * m_size + 1,
+                               n_size * m_size - 1};
+    sizes["L"] = std::max<int64_t>(related[n % 4], 0);
+    sizes["K"] = std::max<int64_t>(std::min(n_size, m_size) + n % 3 - 1, 0);
     int64_t cores = kCores[random() % std::size(kCores)];
     auto found = Find(compiled, sizes, cores, random(), judgement);
     if (!found) continue;
