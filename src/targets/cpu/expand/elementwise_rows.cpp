@@ -187,10 +187,12 @@ void ElementwiseRows::RunCovering(Value* from, Value* to, Value* last) {
 }
 
 void ElementwiseRows::RunMasked(const Window& row) {
-  MakeLoop(e_.b, {row.lo, row.hi, lanes_}, [&](Value* index) {
-    body_.position()[axis_] = index;
-    RunChunk(ChunkOf(e_, e_.b.Sub(row.hi, index), lanes_), [] {});
-  });
+  MakeLoop(e_.b, {row.lo, row.hi, lanes_}, [&](Value* index) { RunMaskedAt(index, row.hi); });
+}
+
+void ElementwiseRows::RunMaskedAt(Value* position, Value* end) {
+  body_.position()[axis_] = position;
+  RunChunk(ChunkOf(e_, e_.b.Sub(end, position), lanes_), [] {});
 }
 
 void ElementwiseRows::RunFullVectors(const Window& vectors) {

@@ -43,6 +43,8 @@ class ElementwiseRows {
   void RunChunkAt(ir::Value* position);
   /// Emits a row in masked vectors.
   void RunMasked(const Window& row);
+  /// Emits a masked vector at the position, of a row that ends at `end`.
+  void RunMaskedAt(ir::Value* position, ir::Value* end);
   int64_t lanes() const { return lanes_; }
   /// Whether stores may bypass the caches.
   bool may_stream() const { return streaming_.large != nullptr; }

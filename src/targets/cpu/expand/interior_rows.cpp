@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "ir/op_kind.h"
@@ -70,17 +71,48 @@ class InteriorRows {
   }
 
   void ExpandRows() {
+    Window row = e_.WindowOf(body_.elementwise(), axis_);
+    if (!overlaps_ || !AreRowsAlike()) {
+      ForEachRow([&] {
+        inner_rows_.BeginRow();
+        RunRow(e_.WindowOf(body_.elementwise(), axis_));
+      });
+      return;
+    }
+    Window inside = InteriorOfRow(row);
+    Value* is_long = IsLongRow(inside);
+    // The same vector of all rows, because LLVM then computes the masks of the last axis once.
+    auto run_masked = [&] {
+      MakeLoop(e_.b, {row.lo, row.hi, lanes_},
+               [&](Value* index) { ForEachRow([&] { border_rows_.RunMaskedAt(index, row.hi); }); });
+    };
+    auto run = [&] {
+      ForEachRow([&] {
+        inner_rows_.BeginRow();
+        RunFullRow(row, inside, is_long);
+      });
+    };
+    MakeIf(e_.b, FitsFullRow(row, is_long), run, run_masked);
+  }
+
+ private:
+  /// Calls `run` in loops over all rows.
+  void ForEachRow(const std::function<void()>& run) {
     ir::AxisList around(body_.axes().begin(), body_.axes().end() - 1);
     MakeElementwiseLoop(e_, body_.elementwise(), around, body_.position(), [&] {
       inner_.position() = body_.position();
       if (few_) few_->position() = body_.position();
       border_rows_.BeginRow();
-      inner_rows_.BeginRow();
-      RunRow(e_.WindowOf(body_.elementwise(), axis_));
+      run();
     });
   }
 
- private:
+  /// Whether all rows have their interior at the same place, if the margins are constant.
+  bool AreRowsAlike() const {
+    bool exists_alike = few_ || interior_.row_conditions.empty();
+    return exists_alike && interior_.exact.empty();
+  }
+
   /// Returns the number of lanes of a vector in rows that are shorter than a vector of `lanes` lanes.
   static int64_t LanesOfShortRows(int64_t lanes, const Interior& interior) {
     if (lanes < kManyLanes) return lanes;
@@ -107,30 +139,40 @@ class InteriorRows {
     });
   }
 
-  /// Emits a row of full vectors. The first and the last of them contain the borders, and may overlap others. Rows that
-  /// are too short for this run in masked vectors.
+  /// Emits a row of full vectors, or of masked ones if it is too short for that.
   void RunOverlappingRow(const Window& row, const Window& inside) {
+    Value* is_long = IsLongRow(inside);
+    MakeIf(
+        e_.b, FitsFullRow(row, is_long), [&] { RunFullRow(row, inside, is_long); },
+        [&] { border_rows_.RunMasked(row); });
+  }
+
+  /// Whether the interior has room for a vector.
+  Value* IsLongRow(const Window& inside) { return e_.b.Ge(inside.size, e_.b.I64(lanes_)); }
+
+  // Vectors that bypass the caches start at an aligned position.
+  bool HasFirst() const { return margins_->left > 0 || inner_rows_.may_stream(); }
+  bool HasLast() const { return margins_->right > 0; }
+
+  /// Whether full vectors cover the row without reaching beyond it.
+  Value* FitsFullRow(const Window& row, Value* is_long) {
+    if (!HasFirst() || !HasLast()) return is_long;
+    Value* is_covered = e_.b.Le(row.size, e_.b.I64(2 * lanes_));
+    Value* has_vector = e_.b.Ge(row.size, e_.b.I64(lanes_));
+    return e_.b.Or(is_long, e_.b.And(is_covered, has_vector));
+  }
+
+  /// Emits a row of full vectors. The first and the last of them contain the borders, and may overlap others.
+  void RunFullRow(const Window& row, const Window& inside, Value* is_long) {
     Value* lanes = e_.b.I64(lanes_);
-    // Vectors that bypass the caches start at an aligned position.
-    bool has_first = margins_->left > 0 || inner_rows_.may_stream();
-    bool has_last = margins_->right > 0;
-    Value* is_long = e_.b.Ge(inside.size, lanes);
-    Value* fits = is_long;
-    if (has_first && has_last) {
-      Value* is_covered = e_.b.Le(row.size, e_.b.I64(2 * lanes_));
-      fits = e_.b.Or(fits, e_.b.And(is_covered, e_.b.Ge(row.size, lanes)));
-    }
-    auto run = [&] {
-      Value* first = has_first ? e_.b.Add(row.lo, lanes) : row.lo;
-      Value* needs_first = has_first ? NeedsFirst(row, inside) : nullptr;
-      if (needs_first) first = e_.b.Select(needs_first, first, row.lo);
-      RunBetween(inner_rows_.FirstVectorUpTo(first, inside), row, inside, is_long);
-      Values borders;
-      if (has_first) borders.push_back(row.lo);
-      if (has_last) borders.push_back(e_.b.Sub(row.hi, lanes));
-      RunBorders(borders, needs_first);
-    };
-    MakeIf(e_.b, fits, run, [&] { border_rows_.RunMasked(row); });
+    Value* first = HasFirst() ? e_.b.Add(row.lo, lanes) : row.lo;
+    Value* needs_first = HasFirst() ? NeedsFirst(row, inside) : nullptr;
+    if (needs_first) first = e_.b.Select(needs_first, first, row.lo);
+    RunBetween(inner_rows_.FirstVectorUpTo(first, inside), row, inside, is_long);
+    Values borders;
+    if (HasFirst()) borders.push_back(row.lo);
+    if (HasLast()) borders.push_back(e_.b.Sub(row.hi, lanes));
+    RunBorders(borders, needs_first);
   }
 
   /// Emits the vectors between those of the borders, if the interior has room for one.
