@@ -13,7 +13,7 @@
 //
 //   store %v to %u[%i, %j] where %m   ->   %old = load %u[%i, %j] ; store select(%m, %v, %old) to %u[%i, %j]
 //
-// A masked store of AVX2 takes about 12 cycles on some processors, and levels without masked stores run lane by lane. All
+// A masked store of AVX2 takes about 3 ns on a Zen 3, and levels without masked stores run lane by lane. All
 // elements must exist, and no other core may write those that are not selected.
 
 namespace kdl::cpu {

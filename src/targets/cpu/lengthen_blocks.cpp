@@ -47,10 +47,10 @@ AxisUse UseOf(const Op* spmd, AxisId axis) {
     if (!op->HasAttr(AttrKey::Access)) return;
     const ir::Access access = op->attr<AttrKey::Access>();
     for (size_t d = 0; d < access.dims.size(); ++d) {
-      bool is_near = StrideOf(TensorOf(op)->type(), d) <= kLargestStep;
+      bool is_dense = StrideOf(TensorOf(op)->type(), d) <= kLargestStep;
       for (const ir::AccessTerm& term : access.dims[d].terms) {
         if (!Contains(IndexOf(op)[term.operand]->type()->axes, axis)) continue;
-        (is_near ? use.is_contiguous : use.is_strided) = true;
+        (is_dense ? use.is_contiguous : use.is_strided) = true;
       }
     }
   });

@@ -50,10 +50,10 @@ KDL_KERNEL_PASS(LengthenBlocks, .name = "lengthen-blocks",
                 .summary = "lengthens the rows of blocks that need no memory for tiles",
                 .needs = {{&kTilesSelected, "only blocks with short rows are lengthened"}});
 
-KDL_KERNEL_PASS(
-    BlendStores, .name = "blend-stores",
-    .summary = "stores whole vectors where a condition selects every few elements",
-    .needs = {{&kFnsInlined, "conditions are visible only after their fns are inlined"}});
+KDL_KERNEL_PASS(BlendStores, .name = "blend-stores",
+                .summary = "stores whole vectors where a condition selects every few elements",
+                .needs = {
+                    {&kFnsInlined, "conditions are visible only after their fns are inlined"}});
 
 KDL_KERNEL_PASS(
     DistributeBlocks, .name = "distribute-blocks",
