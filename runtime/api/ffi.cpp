@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 
 #include "api/api.h"
 #include "api/calls.h"
@@ -64,18 +63,20 @@ Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* argume
   return nullptr;
 }
 
-// Returns the open kernels, and opens them if this process has not done so.
+// Returns the open kernels, and opens them if this process has not done so. If several threads open them at once, the
+// handle of the first one is used. There is no lock, which a process that is forked meanwhile could not get.
 Error OpenLibrary(kdl_ffi_library& library, kdl_kernels** kernels) {
   const std::atomic_ref<kdl_kernels*> shared(library.kernels);
   *kernels = shared.load(std::memory_order_acquire);
   if (*kernels != nullptr && !Unwrap(*kernels)->in_child()) return nullptr;
-  static std::mutex opening;
-  const std::lock_guard lock(opening);
-  *kernels = shared.load(std::memory_order_acquire);
-  if (*kernels != nullptr && !Unwrap(*kernels)->in_child()) return nullptr;
+  kdl_kernels* opened = nullptr;
   KDL_RETURN_IF_ERROR(Error(kdl_kernels_open(nullptr, library.images, library.device, library.names,
-                                             library.count, kernels)));
-  shared.store(*kernels, std::memory_order_release);
+                                             library.count, &opened)));
+  if (shared.compare_exchange_strong(*kernels, opened, std::memory_order_acq_rel)) {
+    *kernels = opened;
+  } else {
+    kdl_kernels_close(opened);
+  }
   return nullptr;
 }
 

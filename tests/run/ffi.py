@@ -6,9 +6,11 @@ import ctypes
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 from shared import checks
 
@@ -134,8 +136,28 @@ def test(folder, name):
     checks.expect(f"{name}: a forked child opens the kernels again", os.waitpid(child, 0)[1] == 0)
 
 
+def fork_while_opening(folder):
+    """A child works although another thread of its parent was opening the kernels."""
+    for n in range(5):
+        library = ctypes.CDLL(str(shutil.copy(folder / "ops.so", folder / f"ops{n}.so")))
+        call = lambda: getattr(library, "__tvm_ffi_nothing")(None, (Any * 1)(), 0, ctypes.byref(Any()))
+        codes = []
+        threads = [threading.Thread(target=lambda: codes.append(call())) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            os._exit(-call())
+        ended = os.waitpid(child, 0)[1]
+        for thread in threads:
+            thread.join()
+        checks.expect("a child of a process that opens kernels", ended == 0 and codes == [0, 0, 0], f"{ended} {codes}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     build(pathlib.Path(folder))
     test(pathlib.Path(folder), "ops.so")
     test(pathlib.Path(folder), "ops_cpp.so")
+    fork_while_opening(pathlib.Path(folder))
 sys.exit(checks.end())
