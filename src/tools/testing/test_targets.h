@@ -24,7 +24,7 @@ struct TestTarget {
 std::vector<TestTarget> TestTargets(const driver::Options& options,
                                     const targets::Registry& families);
 
-/// Whether the word of a command line is a target of this machine, possibly behind `--target=`, with instructions that its
+/// Whether the word of a command line is a target of this machine, possibly after `--target=`, with instructions that its
 /// processor lacks. May be called by several threads.
 bool LacksProcessor(std::string_view word, const targets::Registry& families);
 
