@@ -218,6 +218,26 @@ std::string Drawer::Waiting() {
                      ends || Chance(40) ? first + sync : sync + first);
 }
 
+std::string Drawer::CoreStages() {
+  std::string q = Name("q");
+  std::string v = Name("v");
+  std::string y = Tensor("N + 8", 0);
+  std::string number =
+      Pick({"if core_id == 0 then 1.0 else 0.0", "if core_id > 0 then 1.0 else 0.0",
+            "if s > 0 then 1.0 else 0.0", "1.0"});
+  auto store = [&](const std::string& core) {
+    std::string condition = Pick({v + " > 0.5", "!(" + v + " > 0.5)"});
+    return fmt::format("if core_id == {} {{ if {} {{ {}[{}] = 1.0; }} }}\n", core, condition, y,
+                       Pick({"0", "0", "0", "1"}));
+  };
+  std::string first = store("0");
+  std::string second = store(Pick({"0", "1", "1"}));
+  return fmt::format(
+      "pipe {0}: f32;\nstage {1} {{ {0}.push({2}); }}\nstage {3} {{\nlet {4} = "
+      "{0}.pop();\n{5}{6}}}\n",
+      q, Name("g"), number, Name("g"), v, first, second);
+}
+
 std::string Drawer::Stages() {
   std::string d = Name("d");
   std::string q = Name("q");

@@ -70,7 +70,7 @@ DrawnKernel Drawer::Draw() {
   bool has_stages = Chance(5);
   if (has_stages) {
     drawn_.features.insert("stages");
-    body = Stages();
+    body = Chance(70) ? Stages() : CoreStages();
   }
   size_t count = has_stages ? 0 : Chance(70) ? 1 : 2;
   for (size_t n = 0; n < count; ++n) {

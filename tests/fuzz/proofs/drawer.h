@@ -175,6 +175,8 @@ class Drawer {
   std::string CoreCounts();
   /// Generates several stages in one kernel, which run at the same time.
   std::string Stages();
+  /// Generates stages without blocks, in which each core pops a number of its own.
+  std::string CoreStages();
 
   std::mt19937_64 random_;
   DrawnKernel drawn_;
