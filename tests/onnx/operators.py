@@ -6,6 +6,7 @@ import onnx
 import operators_data
 import operators_graphs
 import operators_image
+import operators_linear
 import operators_narrow
 import operators_nn
 import operators_signal
@@ -234,6 +235,7 @@ ROWS = {
     **operators_data.ROWS,
     **operators_graphs.rows(lambda case: result_of(case)),
     **operators_image.ROWS,
+    **operators_linear.ROWS,
     **operators_nn.ROWS,
     **operators_signal.ROWS,
     **operators_steps.ROWS,

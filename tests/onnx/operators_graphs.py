@@ -5,7 +5,7 @@ import onnx
 
 from case import Case
 from library import kind
-from operators_nn import product_of
+from operators_linear import product_of
 
 
 def rows(result_of):

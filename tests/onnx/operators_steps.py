@@ -3,7 +3,7 @@
 import numpy as np
 
 from library import Missing, kind, product
-from operators_nn import product_of
+from operators_linear import product_of
 
 
 def causal_conv(c):
