@@ -77,6 +77,7 @@ for kernel, given, kind in ((made.square, ((1, 1), (5,)), kernelc.Trap), (made.s
     if kernel is module.axpy: arrays.insert(0, 1.0)
     fails("", kind, lambda: kernel(*arrays))
     with kernelc.interpret(): fails("", kind, lambda: kernel(*arrays))
+    fails("", kind, lambda: kernel.verify(*arrays))
 ''',
     "numbers for the interpreter are rounded as those for a device": '''
 for kind in ("f16", "bf16", "f32", "f8e4m3"):

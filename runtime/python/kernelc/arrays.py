@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ._core import shape
+from .errors import ArgumentError
 
 # The names of element types in NumPy and PyTorch, where they differ from "float32" and the like.
 NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
@@ -28,7 +29,11 @@ def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
         return torch.empty(tuple(shape), dtype=getattr(torch, NAMES[element]))
     import numpy
     if element in _NARROW:
-        import ml_dtypes  # type: ignore  # NumPy has no such type of its own
+        try:
+            import ml_dtypes  # type: ignore  # NumPy has no such type of its own
+        except ImportError as error:
+            raise ArgumentError(f"an output of type {element} cannot be allocated, because NumPy gets this type from the package "
+                                "ml_dtypes: install it, or pass the output") from error
         return numpy.empty(shape, getattr(ml_dtypes, NAMES[element]))
     return numpy.empty(shape, NAMES[element])
 

@@ -25,7 +25,7 @@ TARGET = "reference?sanitize=races+init"
 _ERRORS: dict[str, type[Error]] = {"E0959": Trap, "E0964": ArgumentError}
 
 # KDL_CORES_AUTO of kdl/queue.h: a call that states no number of cores.
-_ANY_NUMBER = -2**63
+ANY_NUMBER = -2**63
 
 _active = contextvars.ContextVar("kernelc.interpret", default=False)
 
@@ -72,7 +72,7 @@ def call(kernel: Kernel, cores: int, args: tuple[Any, ...], keywords: dict[str, 
     kernel.check(cores, every)
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         words = ["--kernel", kernel.name, "--json", *arguments(signature, given, pathlib.Path(folder))]
-        if cores != _ANY_NUMBER:
+        if cores != ANY_NUMBER:
             words += ["--core-num", str(cores)]
         outputs = {p.name: pathlib.Path(folder, f"{p.name}.out.npy") for p in signature if p.direction in ("out", "inout")}
         for name, file in outputs.items():

@@ -17,12 +17,24 @@ if TYPE_CHECKING:
     from .module import Kernel
 
 
+def _folder() -> pathlib.Path:
+    """Returns the folder of the cache, or a new one if that is disabled or cannot be written."""
+    root = cache.folder()
+    try:
+        if root is not None:
+            root.mkdir(parents=True, exist_ok=True)
+            if os.access(root, os.W_OK):
+                return root
+    except OSError:
+        pass
+    return pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
+
+
 def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: int) -> Source:
     """Returns the source of the kernel with the fastest tiles for arrays of the given sizes. Continues an earlier search for them."""
     options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
     source = dataclasses.replace(kernel.source, options=options)
-    root = cache.folder() or pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
-    root.mkdir(parents=True, exist_ok=True)
+    root = _folder()
     where = source.file.resolve() if source.text is None else source.text
     file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
     words = [f"--set={name}={size}" for name, size in calling.sizes_in(kernel.signature(given), given).items()]
