@@ -11,8 +11,8 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// pipeline-async-copies: fetches the factors of a product some iterations ahead, with asynchronous copies that run
-// while other products are computed. A factor's buffer becomes a ring buffer with a slot for each iteration
+// pipeline-async-copies: fetches tiles that each iteration of a loop reads, such as the factors of a product, some
+// iterations ahead, with asynchronous copies that run while other iterations compute. A tile's buffer becomes a ring buffer with a slot for each iteration
 // in flight. One barrier per iteration is enough: after the barrier, all threads see the completed copies of
 // all other threads, and no thread reads the slot that is filled next.
 //
