@@ -13,7 +13,7 @@ from shared import contracts, seeds
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["samples", "stdlib", "tests/run/families", "tests/bench/kernels"]
 # (file, kernel): the reason why the contract accepts such outputs.
-ACCEPTING = {}
+ACCEPTING = {("stdlib/linalg.kdl", "quantize"): "with the two digits of f8e5m2, an element may differ by as much as it is large"}
 
 
 def files_with_contracts():
