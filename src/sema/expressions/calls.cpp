@@ -29,14 +29,31 @@ using syntax::CallExpr;
 using syntax::Expr;
 using syntax::FunctionKind;
 
-/// Returns a suggested reduction, such as `sum(x[r, c] over c)`. The suggestion reduces over the last range
-/// of the operand, or over `k` if the operand has no range.
+/// Returns a suggested reduction, such as `sum(x[r, c] over c)`. The suggestion reduces over the ranges that are
+/// arguments themselves, as in `sum(x[r, c], c)`. If there are none, it reduces over the last range that all operands
+/// have, or over `k` if they have none in common.
 std::string WithRanges(const FunctionState& state, const CallExpr& call) {
-  std::string operand = call.args.empty() ? "…" : Quote(state, call.args[0].value);
-  auto known = state.fn.exprs.find(call.args.empty() ? nullptr : call.args[0].value);
-  bool has_range = known != state.fn.exprs.end() && !known->second.type.ranges.empty();
-  std::string_view range = has_range ? known->second.type.ranges.back()->name.text() : "k";
-  return fmt::format("{}({} over {})", call.callee.name.text(), operand, range);
+  std::vector<std::string> operands, named;
+  std::optional<std::vector<const Entity*>> common;
+  for (const syntax::Arg& arg : call.args) {
+    auto known = state.fn.exprs.find(arg.value);
+    bool is_known = known != state.fn.exprs.end();
+    const Entity* entity = is_known ? known->second.entity : nullptr;
+    if (entity != nullptr && entity->kind == EntityKind::Range) {
+      named.emplace_back(entity->name.text());
+      continue;
+    }
+    operands.push_back(Quote(state, arg.value));
+    std::vector<const Entity*> ranges;
+    if (is_known) ranges.assign(known->second.type.ranges.begin(), known->second.type.ranges.end());
+    if (!common) common = ranges;
+    std::erase_if(*common, [&](const Entity* one) { return std::ranges::count(ranges, one) == 0; });
+  }
+  if (operands.empty()) operands.emplace_back("…");
+  if (named.empty())
+    named.emplace_back(common && !common->empty() ? common->back()->name.text() : "k");
+  return fmt::format("{}({} over {})", call.callee.name.text(), fmt::join(operands, ", "),
+                     fmt::join(named, ", "));
 }
 
 bool HasNamedArgs(FunctionState& state, const CallExpr& call) {

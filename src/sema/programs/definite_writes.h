@@ -4,8 +4,8 @@
 
 namespace kdl::sema {
 
-/// Checks that every path through a program writes all elements of its `out` parameters. Also checks that
-/// memory obtained by a swap is not read before it is written. The body must have no errors and must not
+/// Checks that every path through a program writes all elements of its `out` parameters, and that no tensor, or
+/// part of one, is read that may be unwritten. The body must have no errors and must not
 /// belong to a test.
 void CheckDefiniteWrites(FunctionState& state);
 

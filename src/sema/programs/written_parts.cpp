@@ -69,6 +69,20 @@ Size WidthFrom(FunctionState& state, const Sources& sources, const Entity* binde
   return WidthTo(state, sources, binder, LetValue(state, sources, hi.terms[0].value), extent);
 }
 
+/// Returns an index as a size, or null if it contains other variables than those that occur in the dimensions of the
+/// program's tensors, and therefore never change.
+Size IndexSize(FunctionState& state, const IndexDim& index) {
+  SizeTable& sizes = state.module.sizes;
+  Size sum = index.offset;
+  for (const IndexTerm& term : index.terms) {
+    const Entity* entity = term.value == nullptr ? nullptr : state.fn.Info(term.value).entity;
+    if (entity == nullptr || !state.fn.sizes.contains(entity)) return nullptr;
+    Size product = sizes.Binary(SizeKind::Mul, term.coefficient, sizes.Symbol(entity->name));
+    sum = sizes.Binary(SizeKind::Add, sum, product);
+  }
+  return sum;
+}
+
 /// Returns the indices that a slice selects, or nothing if they are unknown.
 std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, const SliceDim& dim,
                                  Size extent) {
@@ -80,9 +94,10 @@ std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, c
   bool is_free = !dim.hi && dim.lo.terms.size() == 1 && dim.lo.terms[0].range != nullptr &&
                  IsConstant(dim.lo.terms[0].coefficient, 1) && IsConstant(dim.lo.offset, 0);
   if (is_free) return PartDim{};  // in `expect y[0, i] ~ …`, i takes all values
-  if (!dim.lo.terms.empty() || (dim.hi && !dim.hi->terms.empty())) return std::nullopt;
-  Size lo = dim.lo.offset;
-  Size hi = dim.hi ? dim.hi->offset : sizes.Binary(SizeKind::Add, lo, sizes.Constant(1));
+  Size lo = IndexSize(state, dim.lo);
+  if (lo == nullptr) return std::nullopt;
+  Size hi = dim.hi ? IndexSize(state, *dim.hi) : sizes.Binary(SizeKind::Add, lo, sizes.Constant(1));
+  if (hi == nullptr) return std::nullopt;
   if (IsConstant(lo, 0) && IsSize(state, hi, extent)) return PartDim{};
   return PartDim{nullptr, nullptr, lo, hi};
 }

@@ -99,8 +99,12 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
   if (assign.target->kind != syntax::ExprKind::Index || IsTilePart(state, assign.target)) {
     Diagnostic& report = state.diagnostics.Report(diag::UpdateTarget, assign.target->span,
                                                   Word(assign), Quote(state, assign.target));
-    if (assign.target->kind == syntax::ExprKind::Name)
-      report.Help(fmt::format("name the element: {}[0]", Quote(state, assign.target)));
+    if (const auto* name = syntax::DynAs<syntax::NameExpr>(assign.target)) {
+      const Entity* tensor = state.scopes.Find(name->name);
+      bool is_single = tensor != nullptr && tensor->type.is_tensor() && tensor->type.dims.empty();
+      report.Help(fmt::format("name the element: {}[{}]", Quote(state, assign.target),
+                              is_single ? "" : "0"));
+    }
     return false;
   }
   if (assign.mode == AssignMode::Atomic) return true;
