@@ -185,8 +185,7 @@ class PointFolder {
     rest_ = b_.Sub(range.end, b_.Rem(count, b_.I64(kReadTogether)));
   }
 
-  /// Returns whether the op reduces one axis, of which blocks have many elements, in sequential order, and reads each
-  /// element from a tile.
+  /// Returns whether the op reduces one axis, of which blocks have many elements, in sequential order.
   bool ReadsTogether() const {
     AxisList reduced = at_->attr<AttrKey::Axes>();
     if (at_->kind() != OpKind::Reduce || reduced.size() != 1 ||

@@ -69,7 +69,7 @@ constexpr std::string_view kCodes[] = {"ptx", "cubin"};
 /// only on that level. `workgroup_bytes` is therefore the smallest amount of workgroup memory on any GPU that
 /// can run the code. On levels 8.6, 8.9 and 12.0, a workgroup may use 99 KiB of a multiprocessor's 100 KiB.
 /// On 9.0, it may use 227 of 228 KiB, since the driver reserves 1 KiB. `multiprocessor_bytes`, which affects
-/// register use, is that of the level's own GPU: 164 KiB on 8.0.
+/// register use and block sizes, is that of the level's own GPU: 164 KiB on 8.0.
 struct CudaLevel {
   std::string_view name;
   int64_t workgroup_bytes;

@@ -71,7 +71,8 @@ inline constexpr PassOption kCopiesAhead{
     "ahead", 1, 8, 3, "iterations between a copy and its use, if the source does not say it"};
 KDL_KERNEL_PASS(
     PipelineAsyncCopies, .name = "pipeline-async-copies",
-    .summary = "starts asynchronous copies of tiles that each iteration reads some iterations ahead",
+    .summary =
+        "starts asynchronous copies of tiles that each iteration reads some iterations ahead",
     .needs = {{&kWorkgroupLoops, "copies need buffers"},
               {&kStagesLowered, "stages must not have loops any more"}},
     .options = {&kCopiesAhead});

@@ -38,8 +38,7 @@ namespace {
 
 using ir::AttrKey;
 
-/// Finds the factors that each iteration of a loop fetches. For each factor, finds the `if` that begins its
-/// copies or, if that is not possible, loads it in a different way.
+/// Finds the tiles that each iteration of a loop fetches, and for each of them the `if` that begins its copies.
 class FetchStudy {
  public:
   explicit FetchStudy(Op* loop) : loop_(loop) {}

@@ -72,18 +72,40 @@ bool Multiplies(const MmaShape& instruction, const ir::Op* product) {
           (!WantsTermsSideBySide(instruction) || HasTermsSideBySide(product)));
 }
 
+/// Returns the bytes of the tile that one iteration needs of a factor.
+int64_t FactorBytes(const ir::Op* product, size_t factor) {
+  const ir::Function& kernel = *product->parent_region()->function();
+  const ir::Value* value = ir::NarrowFactor(product->operand(factor));
+  int64_t bytes = Bytes(value->type()->scalar);
+  for (AxisId axis : value->type()->axes) bytes *= kernel.axis(axis).extent->value;
+  return bytes;
+}
+
 }  // namespace
 
 int64_t MbarrierOrderedBytes(const ir::Op* product) {
-  const ir::Function& kernel = *product->parent_region()->function();
   int64_t bytes = kWorkgroupOfMbarriers;
   for (size_t factor : {0, 1}) {
-    const ir::Value* value = ir::NarrowFactor(product->operand(factor));
-    int64_t of_iteration = Bytes(value->type()->scalar);
-    for (AxisId axis : value->type()->axes) of_iteration *= kernel.axis(axis).extent->value;
+    int64_t of_iteration = FactorBytes(product, factor);
     bytes += ComesAsTensorTile(product, factor) ? kLeastSlots * of_iteration : of_iteration;
   }
   return bytes;
+}
+
+int64_t SlotsWithRoom(const ir::Op* loop, int64_t workgroup_bytes) {
+  const ir::Region* body = loop->parent_region();
+  while (body->parent()) body = body->parent()->parent_region();
+  int64_t room = workgroup_bytes;
+  int64_t slot = 0;  // the bytes of one slot of each ring
+  ir::Walk(body, [&](const ir::Op* op) {
+    const MmaShape* shape = op->kind() == ir::OpKind::Contraction ? NamedMmaShape(op) : nullptr;
+    if (!shape || !shape->instruction->goes_on) return;
+    room -= MbarrierOrderedBytes(op);
+    for (size_t factor : {0, 1})
+      slot += ComesAsTensorTile(op, factor) ? FactorBytes(op, factor) : 0;
+  });
+  int64_t more = slot > 0 ? std::max<int64_t>(room, 0) / slot : 0;
+  return std::min(kLeastSlots + more, kMostSlots);
 }
 
 const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product) {

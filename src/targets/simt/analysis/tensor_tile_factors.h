@@ -14,6 +14,7 @@ namespace kdl::simt {
 inline constexpr int64_t kPanelBytes = 128;
 /// The minimum number of slots of a ring buffer. With two slots, one is filled while the other one is read.
 inline constexpr int64_t kLeastSlots = 2;
+inline constexpr int64_t kMostSlots = 8;  ///< more would only take workgroup memory
 inline constexpr int64_t kWorkgroupOfMbarriers = 2 << 10;  ///< bytes for mbarriers and alignment
 
 /// A factor that is a tensor tile. `row` and `column` are the axes of the tile that run along the tensor's

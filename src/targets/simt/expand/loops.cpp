@@ -44,7 +44,7 @@ void WorkgroupExpander::ExpandLoop(const Op* op) {
     return TensorTileLoop(context_, b_, tiles_, product, Iteration()).ExpandAlone(tile_buffers[0]);
   }
   std::unique_ptr<TensorTileLoop> tensor_tiles_of_blocks = TensorTilesOfBlocks(op);
-  IterationTensorTiles tensor_tiles(b_, tiles_, op, Iteration());
+  IterationTensorTiles tensor_tiles(b_, tiles_, facts_.workgroup_bytes, op, Iteration());
   IterationTensorTiles* around = iterations_;
   if (!tensor_tiles.empty()) tensor_tiles.Open();
   Op* loop = counts ? b_.Create(OpKind::Loop,

@@ -44,15 +44,25 @@ bool GroupMultiplies(const Op* op) {
   return instruction && instruction->instruction->goes_on;
 }
 
-IterationTensorTiles::IterationTensorTiles(ir::Builder& b, WorkgroupTiles& tiles, const Op* loop,
+namespace {
+
+/// Returns the number of slots of each ring: as many as the source asks for, as far as there is room.
+int64_t SlotsOf(const Op* loop, int64_t workgroup_bytes) {
+  if (!loop->HasAttr(AttrKey::Ahead)) return kLeastSlots;
+  int64_t room = SlotsWithRoom(loop, workgroup_bytes);
+  return std::clamp(loop->attr<AttrKey::Ahead>() + 1, kLeastSlots, room);
+}
+
+}  // namespace
+
+IterationTensorTiles::IterationTensorTiles(ir::Builder& b, WorkgroupTiles& tiles,
+                                           int64_t workgroup_bytes, const Op* loop,
                                            IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
       loop_(loop),
       iteration_(std::move(iteration)),
-      mbarriers_(b, loop->HasAttr(AttrKey::Ahead)
-                        ? std::max(kLeastSlots, loop->attr<AttrKey::Ahead>() + 1)
-                        : kLeastSlots) {
+      mbarriers_(b, SlotsOf(loop, workgroup_bytes)) {
   Find();
 }
 

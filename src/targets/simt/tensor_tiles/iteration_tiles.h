@@ -23,8 +23,8 @@ class IterationTensorTiles {
  public:
   using Values = passes::Values;
 
-  IterationTensorTiles(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* loop,
-                       IterationMaker iteration);
+  IterationTensorTiles(ir::Builder& b, WorkgroupTiles& tiles, int64_t workgroup_bytes,
+                       const ir::Op* loop, IterationMaker iteration);
 
   const ir::Op* loop() const { return loop_; }
   bool empty() const { return tensor_tiles_.empty(); }

@@ -59,8 +59,6 @@ using passes::MakeWorkgroupLoop;
 using passes::OnFirstThread;
 using passes::Values;
 
-constexpr int64_t kMostSlots = 8;
-
 /// Returns the number of slots in each ring. `bytes` is the total size of one slot of both rings, and `taken`
 /// is the number of bytes of workgroup memory that are used for other purposes.
 int64_t SlotCount(const PassContext& context, const Op& loop, int64_t bytes, int64_t taken) {
