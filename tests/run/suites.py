@@ -158,6 +158,14 @@ def check_bench(folder):
     log = (folder / "log").read_text()
     ran = kernelc(*words, f"--json={folder}/speed.json", "--plot", folder / "speed.svg")
     checks.expect("the rest runs", ran.returncode == 0 and "2 of 2 are right" in ran.stdout, ran.stdout + ran.stderr)
+    again = kernelc(*words, "--json")
+    checks.expect("known rows are not measured again", (folder / "log").read_text().count("\n") == 2 and again.returncode == 0)
+    kernelc(*words, "-O0")
+    checks.expect("other options are another row", (folder / "log").read_text().count("\n") == 4)
+    wrong = write_suite(folder, "wrong_log", {"doubled": (KERNEL.replace("c[i, j] = ", "c[i, j] = 2 * "), "gemm")})
+    for _ in range(2):
+        kernelc("test", "--suite", wrong, "--resume", folder / "wrong.log")
+    checks.expect("a wrong row is not repeated", (folder / "wrong.log").read_text().count("\n") == 1)
     checks.expect("the log keeps its rows", (folder / "log").read_text().startswith(log) and log.count("\n") == 1)
     found = rows(folder / "speed.json")
     baselines = {one["name"]: one for one in found["one"]["baselines"]}

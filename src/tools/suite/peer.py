@@ -1,7 +1,7 @@
 """Runs the Python side of a problem of a suite, for `kernelc bench --suite` and `kernelc test --suite`.
 
-    python3 - FOLDER inputs         # draws the arguments and computes the results to compare with
-    python3 - FOLDER time BASELINE  # measures a baseline on these arguments
+    python3 peer.py FOLDER inputs         # draws the arguments and computes the results to compare with
+    python3 peer.py FOLDER time BASELINE  # measures a baseline on these arguments
 
 FOLDER contains request.json. Writes answer.json, and arrays as .npy files, to FOLDER.
 """
@@ -49,6 +49,11 @@ class Distributions:
     def iota(self, step=1):
         return numpy.arange(int(numpy.prod(self.shape))).reshape(self.shape) * step
 
+    def default(self):
+        """Values for an argument without a distribution. Uniform numbers from -1 to 1 would be true as bool, and 0 as integers."""
+        kind = numpy.dtype(self.dtype).kind
+        return self.integers(0, 2) if kind == "b" else self.uniform() if kind == "f" else self.integers(0 if kind == "u" else -100, 101)
+
     def names(self):
         return {name: getattr(self, name) for name in ("uniform", "normal", "integers", "permutation", "constant", "iota")}
 
@@ -87,10 +92,12 @@ class Problem:
             if argument["direction"] == "out":
                 continue
             shape = self.shape(argument)
-            known = Distributions(rng, shape, dtype).names()
+            distributions = Distributions(rng, shape, dtype)
             value = drawn.get(name)
-            if value is None:
-                value = eval(argument["fill"] or "uniform()", {"__builtins__": {}, **known, "pi": numpy.pi}, self.sizes)
+            if value is None and argument["fill"]:
+                value = eval(argument["fill"], {"__builtins__": {}, **distributions.names(), "pi": numpy.pi}, self.sizes)
+            elif value is None:
+                value = distributions.default()
             values[name] = numpy.ascontiguousarray(value, dtype) if argument["tensor"] else numpy.dtype(dtype).type(value)
             if argument["tensor"] and values[name].shape != shape:
                 sys.exit(f"'{name}' has the shape {values[name].shape}, not {shape}")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -34,6 +35,19 @@ constexpr size_t kMostAnswer = size_t{1} << 20;
 constexpr std::string_view kPeerScript =
 #include "suite_peer.inc"
     ;
+
+/// Returns the options that determine the code of a problem.
+std::vector<std::string> CompilerOptions(const driver::Options& options) {
+  std::vector<std::string> words;
+  auto add = [&](std::string_view option, std::string_view value) {
+    words.push_back(fmt::format("--{}={}", option, value));
+  };
+  for (const std::string& device : options.device) add("device", device);
+  for (const std::string& define : options.define) add("define", define);
+  if (options.opt_level) add("opt-level", fmt::to_string(*options.opt_level));
+  if (!options.pipeline.empty()) add("pipeline", options.pipeline);
+  return words;
+}
 
 /// Thrown inside this file only: the row is complete.
 struct RowEnds {};
@@ -78,8 +92,7 @@ class ProblemRun {
 
   std::string PathOf(std::string_view file) const { return fmt::format("{}/{}", folder_, file); }
 
-  /// Runs a process. If it does not end with one of the exit codes 0 and 1, or with another than 0 unless
-  /// `may_fail`, ends the row.
+  /// Runs a process. If it does not succeed, ends the row, unless `may_fail`.
   ProcessResult RunStep(std::string_view what, std::vector<std::string> words, bool may_fail) {
     ProcessRequest request;
     request.words = std::move(words);
@@ -209,11 +222,8 @@ class ProblemRun {
         add("out", fmt::format("{}=@{}", argument.name, OutPath(argument)));
     }
     const driver::Options& options = settings_.options;
-    for (const std::string& device : options.device) add("device", device);
-    for (const std::string& define : options.define) add("define", define);
+    std::ranges::move(CompilerOptions(options), std::back_inserter(words));
     if (options.allow_plugins) words.emplace_back("--allow-plugins");
-    if (options.opt_level) add("opt-level", fmt::to_string(*options.opt_level));
-    if (!options.pipeline.empty()) add("pipeline", options.pipeline);
     if (settings_.times) {
       add("target", settings_.target);
       add("json", PathOf("ours.json"));
@@ -323,6 +333,9 @@ SuiteRow KeyOf(const SuiteProblem& problem, const SuiteSettings& settings) {
     row.sizes += fmt::format("{}{}={}", row.sizes.empty() ? "" : " ", name, value);
   row.target = settings.target;
   row.threads = settings.threads;
+  std::vector<std::string> words = CompilerOptions(settings.options);
+  if (settings.options.seed) words.push_back(fmt::format("--seed={}", *settings.options.seed));
+  row.options = fmt::format("{}", fmt::join(words, " "));
   return row;
 }
 

@@ -18,7 +18,8 @@ struct SuiteSettings {
   bool times = false;  ///< whether to measure
 };
 
-/// Returns a row that has only its key: the problem, its sizes, the target and the number of threads.
+/// Returns a row that has only its key: the problem, its sizes, the target, the number of threads, and the options that
+/// determine its code and arguments.
 SuiteRow KeyOf(const SuiteProblem& problem, const SuiteSettings& settings);
 
 /// Draws the arguments of the problem, runs it, compares the results with those of its peer, tries the

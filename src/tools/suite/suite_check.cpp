@@ -135,7 +135,7 @@ HostTensor FilledWith(HostTensor tensor, uint64_t bits) {
   return tensor;
 }
 
-/// Returns the bits of the f64 nearest to the element, without the lower half of its digits.
+/// Returns the bits, as an f64, of the element rounded to half of the binary digits of its type.
 uint64_t HalfOfDigits(Scalar scalar, double value) {
   int digits = scalar == Scalar::F64 ? 26 : scalar == Scalar::F32 ? 12 : 6;
   int exponent = 0;

@@ -29,8 +29,8 @@ struct SuiteError {
 /// of operations is therefore allowed, but no other one. Integers must be equal to one of the three results.
 SuiteError WorstError(const CheckedOutput& output);
 
-/// Replaces the output by wrong ones, as a faulty kernel would: zeros, one constant, a copy of an input, one
-/// element that is wrong, a part that is not written, neighbours exchanged, half of the digits. Each must be
+/// Replaces the output by wrong ones, as a faulty kernel would: zeros, ones, one constant, a copy of an input, one
+/// element that is wrong, a part that is not written, elements shifted by one, half of the digits. Each must be
 /// rejected. Returns those that are not, such as `zeros`. Sets `constant` if all elements are equal.
 std::vector<std::string> AcceptedControls(const CheckedOutput& output,
                                           const std::vector<driver::HostTensor>& inputs,

@@ -31,6 +31,7 @@ Json JsonOf(const SuiteRow& row) {
   one["sizes"] = row.sizes;
   one["target"] = row.target;
   one["threads"] = row.threads;
+  one["options"] = row.options;
   one["verdict"] = VerdictText(row.verdict);
   one["error"] = row.error && std::isfinite(*row.error) ? Json(*row.error) : Json();
   one["note"] = row.note;
@@ -67,6 +68,7 @@ std::optional<SuiteRow> ParseRow(std::string_view line) {
     row.sizes = one.at("sizes");
     row.target = one.at("target");
     row.threads = one.at("threads");
+    row.options = one.at("options");
     auto verdict = std::ranges::find(kVerdicts, one.at("verdict").get<std::string>());
     if (verdict == std::end(kVerdicts)) return std::nullopt;
     row.verdict = static_cast<Verdict>(verdict - std::begin(kVerdicts));

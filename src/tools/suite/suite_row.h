@@ -35,6 +35,7 @@ struct SuiteRow {
   std::string sizes;
   std::string target;
   int threads = 0;
+  std::string options;  ///< those of the command that determine the problem's code and arguments
   Verdict verdict = Verdict::Failed;
   std::optional<double> error;  ///< the largest error, divided by its bound
   std::string note;

@@ -139,15 +139,21 @@ class SuiteRun {
     return chosen;
   }
 
-  /// Returns the row of an earlier run, unless the problem has failed for a reason other than its results.
+  /// Returns the row of an earlier run with the same options, unless it says that the problem could not run.
   const SuiteRow* Known(const SuiteProblem& problem) const {
     SuiteRow key = KeyOf(problem, settings_);
     for (const SuiteRow& row : known_) {
       if (row.problem == key.problem && row.sizes == key.sizes && row.target == key.target &&
-          row.threads == key.threads && row.error && row.times.has_value() == settings_.times)
+          row.threads == key.threads && row.options == key.options && IsJudged(row) &&
+          (row.times.has_value() == settings_.times || row.verdict != Verdict::Right))
         return &row;
     }
     return nullptr;
+  }
+
+  static bool IsJudged(const SuiteRow& row) {
+    return row.verdict == Verdict::Right || row.verdict == Verdict::Wrong ||
+           row.verdict == Verdict::Weak;
   }
 
   bool RunOne(const Suite& suite, const SuiteProblem& problem, size_t number, size_t of) {
