@@ -79,6 +79,15 @@ for kernel, given, kind in ((made.square, ((1, 1), (5,)), kernelc.Trap), (made.s
     with kernelc.interpret(): fails("", kind, lambda: kernel(*arrays))
     fails("", kind, lambda: kernel.verify(*arrays))
 ''',
+    "one kernel of a file has the tools of a whole file": '''
+one = kernelc.compile("""export kernel first<B: int = auto>(x: in f32[R, C], y: out f32[R, C]) { spmd for r in R by 4, c in C by B { y[r, c] = x[r, c]; } }
+export kernel second(x: in f32[N], y: out f32[N]) { spmd for n in N by 8 { y[n] = x[n]; } }""", kernel="first").first
+x = np.ones((2, 3), "f4")
+assert one.verify(x) == "verify: equal to the reference, bit for bit"
+assert one.tune(x, trials=1, seconds=1)(x).shape == (2, 3)
+with kernelc.interpret(): assert (one(x) == 1).all()
+fails("'x' has 1 dimension, but its shape must be [R, C]", kernelc.ArgumentError, lambda: one(np.ones(3, "f4")))
+''',
     "numbers for the interpreter are rounded as those for a device": '''
 for kind in ("f16", "bf16", "f32", "f8e4m3"):
     same = kernelc.compile(f"export kernel f(a: {kind}, y: out f64[1]) {{ spmd for i in 1 by 1 {{ y[i] = a as f64; }} }}").f

@@ -119,11 +119,16 @@ def _fits(array: Any, parameter: Parameter) -> bool:
 
 
 def _check_arrays(signature: list[Parameter], given: Mapping[str, Any]) -> None:
-    """Raises TypeError if an argument for a tensor is not an array."""
+    """Raises TypeError if an argument for a tensor is not an array, or ArgumentError if it has another number of dimensions."""
     for parameter in signature:
-        if parameter.direction and parameter.name in given and not element(given[parameter.name]):
-            raise TypeError(f"'{parameter.name}' must be an array, such as one of NumPy or PyTorch, not "
-                            f"{type(given[parameter.name]).__name__}")
+        if not parameter.direction or parameter.name not in given:
+            continue
+        value = given[parameter.name]
+        if not element(value):
+            raise TypeError(f"'{parameter.name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}")
+        rank = len(arrays.shape_of(value))
+        if rank != len(parameter.sizes):
+            raise ArgumentError(f"'{parameter.name}' has {rank} dimension{'s' if rank != 1 else ''}, but its shape must be {parameter.shape or '[]'}")
 
 
 def _text(parameter: Parameter) -> str:

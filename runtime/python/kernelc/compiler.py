@@ -65,7 +65,9 @@ class Source:
             return self._run(command, words, pathlib.Path(self.path.name), folder)
 
     def _run(self, command: str, words: Sequence[str], path: pathlib.Path, folder: str) -> subprocess.CompletedProcess[str]:
-        full = [program(), command, str(path), "--target", self.target, *self.options, *words]
+        # A command for one kernel names it in `words`.
+        options = [one for one in self.options if not (one.startswith("--kernel=") and "--kernel" in words)]
+        full = [program(), command, str(path), "--target", self.target, *options, *words]
         return subprocess.run(full, cwd=folder, capture_output=True, encoding="utf-8", errors="replace")
 
     def shown(self, text: str) -> str:
