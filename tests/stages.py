@@ -163,7 +163,7 @@ def kernels_fuzzed(folder):
             [str(ROOT / folder / "bin/fuzz_cluster_mailbox"), "20"],
             ["python3", "tests/fuzz/lowered.py", "--kernels", "20"],
             ["python3", "tests/fuzz/devices.py", "--kernels", "300"], ["python3", "tests/fuzz/devices.py", "--kernels", "50", "--c"],
-            ["python3", "tests/fuzz/calls.py", "--kernels", "60"]]
+            ["python3", "tests/fuzz/calls.py", "--calls", "60"]]
 
 
 def proofs_fuzzed(folder):

@@ -5,7 +5,8 @@ A device must refuse what the interpreter refuses, and leave the memory as it wa
 the interpreter does, also those between elements. The only exception: a device that works in the memory of the process also refuses
 gaps in the last axis, and in axes that the kernel merges.
 
-tests/fuzz/calls.py --kernels 1000    # any number of calls; --first SEED repeats one
+tests/fuzz/calls.py --calls 1000              # any number of calls
+tests/fuzz/calls.py --calls 1 --first SEED    # repeats one
 """
 
 import argparse
@@ -273,7 +274,7 @@ def fault(call, modules):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernels", type=int, default=200, help="how many calls (default: 200)")
+    parser.add_argument("--calls", type=int, default=200, help="how many calls (default: 200)")
     parser.add_argument("--first", type=int, default=1, help="the first one's seed (default: 1)")
     parser.add_argument("--device", action="append", default=[], help="another device, such as opencl")
     options = parser.parse_args()
@@ -281,7 +282,7 @@ def main():
     kernels = {kernel.name: [[kernelc.Parameter(*one) for one in signature] for signature in kernel.signatures]
                for kernel in modules[DEVICES[0]]}
     failed, shows = 0, collections.Counter()
-    for seed in range(options.first, options.first + options.kernels):
+    for seed in range(options.first, options.first + options.calls):
         call = Call(seed, kernels)
         wrong = fault(call, modules)
         shows.update(call.shows)

@@ -26,7 +26,7 @@ class Products(Convolutions):
         rows = Range("i", "M", True, extent=self.pick(["16", "32", "64", "64", "64", "128", "20"]))
         columns = Range("j", "N", True, extent=self.pick(["16", "32", "64", "64", "128", "12"]))
         self.terms = self.pick(["16", "32", "64", "64", "64", "128", "24"])
-        # Plain products are those into which compilers move the stores that follow.
+        # Only the stores of plain products are moved into the loop (fuse-epilogue).
         self.is_plain = self.chance(0.2)
         self.of = self.pick([("f32", "f32"), ("f64", "f64")] if self.is_plain else TYPES)
         acc = SUMS.get(self.of[0], self.of[0]) if self.of != ("u8", "i8") else "i32"

@@ -13,14 +13,14 @@
 //
 //   store %v to %u[%i, %j] where %m   ->   %old = load %u[%i, %j] ; store select(%m, %v, %old) to %u[%i, %j]
 //
-// A masked store of AVX2 takes about 3 ns on a Zen 3, and levels without masked stores run lane by lane. All
+// A masked store of AVX2 takes about 3 ns on a Zen 3 (tests/bench/NOTES.md), and levels without masked stores run lane by lane. All
 // elements must exist, and no other core may write those that are not selected.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Returns whether the condition selects every second to fourth point along the axis.
+/// Returns whether the condition compares a remainder by 2 to 4 along the axis with a number.
 bool Alternates(const Value* condition, AxisId axis) {
   constexpr int64_t kMostPoints = 4;
   const Op* op = condition->def();

@@ -63,8 +63,8 @@ bool HasSlowMasks(const ir::Op* elementwise, const ProcessorFacts& facts);
 bool ReadsWhatItWrites(const ir::Op* elementwise);
 
 /// Returns the interior of an elementwise loop, or nothing if separate code for the interior saves no time,
-/// or if the order of the loop's points matters, other than that of its reductions. If masks are slow, the interior of a loop without neighbors is
-/// the whole row.
+/// or if the order of points matters other than in reductions. If masks are slow, the interior of a loop without
+/// neighbors is the whole row.
 std::optional<Interior> InteriorOf(ir::Module& module, const ir::Op* elementwise,
                                    const LastAxis& last, const ProcessorFacts& facts);
 
