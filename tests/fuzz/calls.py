@@ -290,7 +290,7 @@ def main():
             failed += 1
             print(f"{call}\n{wrong}\n", flush=True)
     print(", ".join(f"{what} {count}" for what, count in sorted(shows.items())))
-    print(f"{options.kernels - failed} passed, {failed} failed")
+    print(f"{options.calls - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
