@@ -3,50 +3,12 @@
 own that finds the package."""
 
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
 from shared import checks
-
-PACKAGE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "python"
-
-BEGIN = '''
-import gc, os, pathlib, threading, time
-import numpy as np
-import kernelc
-
-SOURCE = """
-export kernel axpy(a: f32, x: in f32[N], y: inout f32[N]) {
-    spmd for i in N by 64 { y[i] += a * x[i]; }
-}
-export kernel both<T: f32 | f64 | i32>(x: in T[M, N], twice: out T[N, M], row: out T[2 * N + 1]) {
-    spmd for i in M by 8, j in N by 8 { twice[j, i] = x[i, j] + x[i, j]; }
-    spmd for k in 2 * N + 1 by 8 { row[k] = 7; }
-}
-export kernel at(x: in u8[N], i: i32, y: out u8[1]) {
-    spmd for k in 1 by 1 { y[k] = x[i + k]; print("read", i); }
-}
-"""
-
-def fails(what, kind, call):
-    try:
-        call()
-    except kind as error:
-        assert what in str(error), f"{kind.__name__}: {error}"
-    else:
-        raise AssertionError(f"no {kind.__name__} with {what}")
-
-class OnlyDlpack:
-    """An array without the buffer protocol."""
-    def __init__(self, array): self.array = array
-    def __dlpack__(self, **keywords): return self.array.__dlpack__()
-    def __dlpack_device__(self): return self.array.__dlpack_device__()
-
-module = kernelc.compile(SOURCE)
-'''
+from shared.python_package import BEGIN, PACKAGE, check_all, run
 
 # Each check: what holds, and the Python text that shows it.
 CHECKS = {
@@ -326,13 +288,6 @@ class Inside:
 '''
 
 
-def run(text, folder, name="check.py"):
-    file = folder / name
-    file.write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "KDL_CACHE_DIR": str(folder / "cache")}
-    return subprocess.run([sys.executable, "-W", "error", file], capture_output=True, text=True, timeout=120, env=environment)
-
-
 def check_cache(folder):
     """A file is compiled again when it, or a file that it imports, has changed."""
     (folder / "part.kdl").write_text("export fn one() -> i32 { return 1; }\n")
@@ -377,21 +332,14 @@ def check_types():
 
 
 def main():
-    if not list(PACKAGE.glob("kernelc/_core*.so")):
-        print("the build has no Python package, because Python's headers are missing")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for what, text in CHECKS.items():
-            done = run(BEGIN + text, folder)
-            checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
+    def more(folder):
         done = run(DECORATED, folder, "decorated.py")
         checks.expect("docstrings", done.returncode == 0, done.stdout + done.stderr)
         shutil.rmtree(folder / "cache", ignore_errors=True)
         check_cache(folder)
         check_paths(folder)
-    check_types()
-    return checks.end()
+        check_types()
+    return check_all(CHECKS, more)
 
 
 if __name__ == "__main__":

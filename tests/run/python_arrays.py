@@ -2,12 +2,10 @@
 """Tests the Python package with arrays whose strides have no meaning, and with paths that are not UTF-8."""
 
 import os
-import pathlib
 import sys
-import tempfile
 
-from python import BEGIN, PACKAGE, run
 from shared import checks
+from shared.python_package import check_all, run
 
 # Each check: what holds, and the Python text that shows it.
 CHECKS = {
@@ -54,18 +52,5 @@ print(f()[0])
     checks.expect("a folder that is not UTF-8", done.stdout == "1\n1\n", done.stderr)
 
 
-def main():
-    if not list(PACKAGE.glob("kernelc/_core*.so")):
-        print("the build has no Python package, because Python's headers are missing")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for what, text in CHECKS.items():
-            done = run(BEGIN + text, folder)
-            checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
-        check_bytes(folder)
-    return checks.end()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_all(CHECKS, check_bytes))

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Tests what the Python package offers besides calls: the interpreter, remarks, tuning, and cells of notebooks."""
 
-import pathlib
 import sys
-import tempfile
 
-from python import BEGIN, PACKAGE, run
-from shared import checks
+from shared.python_package import check_all
 
 # Each check: what holds, and the Python text that shows it.
 CHECKS = {
@@ -137,16 +134,5 @@ for line, text, told in [("", "export kernel g(x: out i32[1]) { spmd for i in 1 
 }
 
 
-def main():
-    if not list(PACKAGE.glob("kernelc/_core*.so")):
-        print("the build has no Python package, because Python's headers are missing")
-        return 77
-    with tempfile.TemporaryDirectory() as name:
-        for what, text in CHECKS.items():
-            done = run(BEGIN + text, pathlib.Path(name))
-            checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
-    return checks.end()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_all(CHECKS))
