@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,6 +71,18 @@ void Write(driver::Session& s, const std::vector<std::string>& files_read,
   }
 }
 
+/// Adds the exported kernels and their doc comments to the object of --json.
+void AddKernels(const ir::Module& module) {
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  std::set<std::string_view> seen;
+  for (const ir::Function* function : module.functions()) {
+    bool is_kernel = function->kind == ir::FunctionKind::Kernel && function->exported;
+    if (!is_kernel || !seen.insert(function->base_name()).second) continue;
+    kernels.push_back({{"name", function->base_name()}, {"documentation", function->doc}});
+  }
+  driver::AddJson("kernels", kernels.dump());
+}
+
 }  // namespace
 
 int RunBuild(const driver::Options& options, const targets::Registry& families) {
@@ -77,6 +91,7 @@ int RunBuild(const driver::Options& options, const targets::Registry& families) 
   if (emits) {
     Compilation made = driver::Compile(session, RequestOf(options, *emits));
     std::vector<driver::OutputFile> files = Collect(session, made, *emits);
+    if (!session.diagnostics.has_errors() && made.module) AddKernels(*made.module);
     if (!session.diagnostics.has_errors()) Write(session, made.files_read, files);
   }
   return driver::Finish(session);

@@ -17,6 +17,7 @@
 #include "support/source.h"
 #include "tools/commands.h"
 #include "tools/explain/decide_targets.h"
+#include "tools/explain/library_items.h"
 #include "tools/explain/perf_report.h"
 #include "tools/explain/placement_map.h"
 #include "tools/explain/tables.h"
@@ -118,7 +119,7 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }
   }
-  return page + PassOrderText(word, families);
+  return page + LibraryDeclaration(word) + PassOrderText(word, families);
 }
 
 std::string Hint(const std::string& word, const targets::Registry& families) {

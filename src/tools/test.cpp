@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "driver/compile/stdlib.h"
 #include "driver/diagnostics.h"
 #include "driver/report.h"
 #include "support/diagnostics.h"
@@ -39,13 +40,17 @@ bool MayBeGolden(const fs::path& path) {
   return path.extension() == ".kdl" || path.extension() == ".kir";
 }
 
-/// Returns the listed .kdl and .kir files and those in the listed folders, sorted by name.
+/// Returns the listed .kdl and .kir files, those in the listed folders, and the listed files of the
+/// standard library, sorted by name.
 std::vector<std::string> FindTestFiles(const driver::Options& options,
                                        DiagnosticEngine& diagnostics) {
   std::vector<std::string> files;
   for (const std::string& path : options.files) {
     std::error_code error;
-    if (!fs::exists(path, error)) {
+    if (driver::ReportUnknownStdlibFile(path, diagnostics)) continue;
+    if (driver::FindStdlibFile(path)) {
+      files.push_back(path);
+    } else if (!fs::exists(path, error)) {
       diagnostics.Report(driver::diag::NoSuchFile, {}, path);
     } else if (fs::is_regular_file(path, error)) {
       files.push_back(path);
@@ -131,6 +136,7 @@ bool MentionsTests(std::string_view text) {
 
 Outcome RunFile(const std::string& file, const driver::Options& options,
                 const GoldenSettings& settings) {
+  if (driver::FindStdlibFile(file)) return RunContracts(file, options, settings.kernelc);
   GoldenOutcome golden = RunGolden(file, settings);
   switch (golden.end) {
     case GoldenEnd::Passed:

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "driver/compile/compile.h"
+#include "driver/compile/output_names.h"
+#include "driver/compile/stdlib.h"
 #include "driver/compile/tuned.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
@@ -87,14 +89,20 @@ struct RunFailed {
   Failure failure;
 };
 
+/// Returns the path of the result without --tuned: next to the source, or, for a library file, in
+/// the current folder.
+std::string DefaultPath(const driver::Options& options) {
+  const std::filesystem::path file = options.files[0];
+  if (driver::FindStdlibFile(file.string())) return driver::ModuleName(options) + ".tuned";
+  return std::filesystem::path(file).replace_extension(".tuned").string();
+}
+
 class Tuning {
  public:
   Tuning(const driver::Options& options, const targets::Registry& families)
       : options_(options), families_(families), session_(options_, families) {
     options_.tuned.clear();
-    path_ = options.tuned.empty()
-                ? std::filesystem::path(options.files[0]).replace_extension(".tuned").string()
-                : options.tuned;
+    path_ = options.tuned.empty() ? DefaultPath(options) : options.tuned;
   }
 
   int TuneAll() {

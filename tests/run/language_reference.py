@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests what grammar/LANGUAGE.md shows: each example must compile, each command must work, links must lead
 somewhere, and the lists of builtins and library functions must be complete. Also checks the examples and the
-table of errors of grammar/REFERENCE.md, and that grammar/DIAGNOSTICS.md is up to date.
+table of errors of grammar/REFERENCE.md, and that grammar/DIAGNOSTICS.md and stdlib/KERNELS.md are up to date.
 
-    tests/run/language_reference.py --update    # writes the lists and DIAGNOSTICS.md anew
+    tests/run/language_reference.py --update    # writes the lists, DIAGNOSTICS.md and KERNELS.md anew
 
 An example is a whole file in a ```kdl block. It must compile, unless every error says that the compiler does
 not support something in it yet. An example that starts with `// NAME.kdl` is saved under that name for the
@@ -24,6 +24,7 @@ GRAMMAR = pathlib.Path(__file__).resolve().parents[2] / "grammar"
 REFERENCE = GRAMMAR / "LANGUAGE.md"
 PAGE = GRAMMAR / "REFERENCE.md"
 DIAGNOSTICS = GRAMMAR / "DIAGNOSTICS.md"
+KERNELS = GRAMMAR.parent / "stdlib/KERNELS.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"// (\w+\.kdl)\n")
 # A row of the table of errors: a body of a loop that has the error, and one that has not. The parameters precede the table.
@@ -37,6 +38,15 @@ The diagnostics of `kernelc`, grouped by phase. `…` is a name, a number or ano
 source. `kernelc explain E0302` explains one of them, and `kernelc explain --all` explains all of them.
 
 <!-- Written by tests/run/language_reference.py --update from the tables of the compiler; do not edit. -->
+"""
+
+KERNELS_HEAD = """# Kernels of the library
+
+`kernelc explain std.nn.softmax` shows the parameters of a kernel. Python compiles it by its name:
+`kernelc.compile("std.nn", kernel="softmax").softmax`; the command line in the same way: `kernelc build std.nn --kernel softmax`.
+The [functions of the library](../grammar/LANGUAGE.md#library-functions) can be the values of function parameters.
+
+<!-- Written by tests/run/language_reference.py --update from `kernelc explain library`; do not edit. -->
 """
 
 
@@ -85,6 +95,20 @@ def diagnostics():
     return page
 
 
+def kernels():
+    """Returns the page of the library's kernels: a section for each file, with a row for each kernel."""
+    page = KERNELS_HEAD
+    file = ""
+    shown = json.loads(run(["kernelc", "explain", "library", "--json"], None, check=True).stdout)
+    for entry in shown["entries"]:
+        module, _, name = entry["name"].rpartition(".")
+        if module != file:
+            page += f"\n## {module}\n\n| kernel | result |\n|---|---|\n"
+            file = module
+        page += f"| `{name}` | {entry['text'].replace('|', chr(92) + '|')} |\n"
+    return page
+
+
 def mistakes(text):
     """Returns what is wrong with the table of errors of a page, and the number of its rows."""
     problems = []
@@ -130,12 +154,15 @@ def main():
     if update:
         REFERENCE.write_text(with_lists)
         DIAGNOSTICS.write_text(diagnostics())
+        KERNELS.write_text(kernels())
         return
     problems = [f"{REFERENCE.name}: {problem}" for problem in language_lists.faults(text)]
     if with_lists != text:
         problems.append(f"{REFERENCE.name}: a list of functions is not that of the tables: {sys.argv[0]} --update")
     if not DIAGNOSTICS.is_file() or DIAGNOSTICS.read_text() != diagnostics():
         problems.append(f"{DIAGNOSTICS.name} is not up to date: {sys.argv[0]} --update")
+    if not KERNELS.is_file() or KERNELS.read_text() != kernels():
+        problems.append(f"{KERNELS.name} is not up to date: {sys.argv[0]} --update")
     compiled = examples = 0
     for path in (REFERENCE, PAGE):
         with tempfile.TemporaryDirectory(prefix="reference-") as scratch:

@@ -25,6 +25,24 @@ for kind in ("f4", "f8", "i4"):
     kept = np.empty(9, kind)
     assert (module.both(x, row=kept) == twice).all() and (kept == 7).all()
 ''',
+    "kernels of the library are compiled by name, with their documentation": '''
+import inspect
+softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax
+norm = kernelc.compile("std.nn", kernel="layer_norm", defines={"T": "f32"}).layer_norm
+assert np.allclose(softmax(np.zeros((2, 4), "f4")), 0.25) and norm.name == "layer_norm"
+assert softmax.__doc__.startswith("y = the softmax of each row of x.") and softmax.__doc__.endswith("\\ny: out f32[R, C]")
+assert str(inspect.signature(softmax)) == "(x: 'in f32[R, C]', y: 'out f32[R, C]' = Ellipsis)"
+again = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax  # from the cache
+assert again.__doc__ == softmax.__doc__ and "equal" in again.verify(np.ones((2, 4), "f4"))
+fails("the library has std.convert", kernelc.CompileError, lambda: kernelc.compile("std.nm"))
+''',
+    "arguments of other types are named, with what to write": '''
+softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": ["f32", "f64"]}).softmax
+fails("'x' has elements of type i32, but softmax takes f32 or f64", kernelc.ArgumentError, lambda: softmax(np.ones((2, 4), "i4")))
+fails("'x': kernels do not know elements of format", TypeError, lambda: softmax(np.ones((2, 4), "c8")))
+softmax = kernelc.compile("std.nn", kernel="softmax", defines={"T": "f32"}).softmax
+fails("softmax takes f32; pass x.astype('float32')", kernelc.ArgumentError, lambda: softmax(np.ones((2, 4))))
+''',
     "arguments have names": '''
 y = np.ones(5, "f4")
 module.axpy(y=y, x=np.ones(5, "f4"), a=3)

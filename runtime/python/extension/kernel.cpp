@@ -320,11 +320,15 @@ PyMethodDef pending_methods[] = {
      "Waits, at most the given number of seconds, and returns what the call would have returned."},
     {"done", AsMethod(IsDone), METH_NOARGS, "Whether the call has ended."},
     {}};
-/// element(object): returns the element type of an array, such as "f32"; "" if the object is not an array.
-PyObject* ElementOf(PyObject* /*module*/, PyObject* object) {
+/// element(object, name): returns the element type of an array, such as "f32"; "" if the object is not an array.
+/// Exceptions call it by its name.
+PyObject* ElementOf(PyObject* /*module*/, PyObject* args) {
+  PyObject* object = nullptr;
+  const char* name = nullptr;
+  if (PyArg_ParseTuple(args, "Os", &object, &name) == 0) return nullptr;
   if (!TensorArgument::IsArray(object)) return PyUnicode_FromString("");
   TensorArgument tensor;
-  if (!tensor.Open(object, "argument")) return nullptr;
+  if (!tensor.Open(object, name)) return nullptr;
   return PyUnicode_FromString(runtime::ElementName(tensor.view().element).data());
 }
 
@@ -342,7 +346,7 @@ PyObject* ShapeOf(PyObject* /*module*/, PyObject* object) {
 }
 
 PyMethodDef kernel_functions[] = {
-    {"element", AsMethod(ElementOf), METH_O, "The element type of an array."},
+    {"element", AsMethod(ElementOf), METH_VARARGS, "The element type of an array."},
     {"finish", AsMethod(Finish), METH_NOARGS, "Waits for all calls."},
     {"shape", AsMethod(ShapeOf), METH_O, "The sizes of an array."},
     {"load", AsMethod(Load), METH_VARARGS, "Loads a shared object."},

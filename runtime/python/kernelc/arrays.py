@@ -15,11 +15,11 @@ from typing import Any
 from ._core import shape
 from .errors import ArgumentError
 
-# The names of element types in NumPy and PyTorch, where they differ from "float32" and the like.
+# The names of element types in NumPy and PyTorch. NumPy itself lacks the narrow ones.
 NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
           "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool", "bf16": "bfloat16",
           "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
-_NARROW = ("bf16", "f8e4m3", "f8e5m2")
+NARROW = ("bf16", "f8e4m3", "f8e5m2")
 
 
 def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
@@ -28,7 +28,7 @@ def empty(shape: Sequence[int], element: str, like: Sequence[Any]) -> Any:
     if torch is not None and any(isinstance(array, torch.Tensor) for array in like):
         return torch.empty(tuple(shape), dtype=getattr(torch, NAMES[element]))
     import numpy
-    if element in _NARROW:
+    if element in NARROW:
         try:
             import ml_dtypes  # type: ignore  # NumPy has no such type of its own
         except ImportError as error:
@@ -121,7 +121,7 @@ def _viewed(array: Any, element: str) -> Any:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         array = array.detach()
-        if element in _NARROW:
+        if element in NARROW:
             array = array.view(torch.int16 if element == "bf16" else torch.uint8)
         array = array.numpy()
     elif not isinstance(array, numpy.ndarray):
@@ -129,6 +129,6 @@ def _viewed(array: Any, element: str) -> Any:
             array = numpy.asarray(memoryview(array))
         except TypeError:
             array = _writable(numpy.from_dlpack(array))
-    if element in _NARROW:
+    if element in NARROW:
         array = array.view("V2" if element == "bf16" else "u1")
     return array

@@ -1,6 +1,6 @@
 """The cache of compiled kernels on disk.
 
-An entry is a shared object, and a list of the files that it was made from. Their names begin with a hash of everything that the
+An entry is a shared object, the documentation of its kernels, and a list of the files that it was made from. Their names begin with a hash of everything that the
 result depends on. The object's name also contains a hash of its content, because a process that has loaded a file does not load
 another one of the same name. All files are written under another name and then renamed, so processes, also on several machines
 with a common file system, can share the cache.
@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import tempfile
+from typing import NamedTuple
 
 
 def folder() -> pathlib.Path | None:
@@ -29,38 +30,46 @@ def key(*parts: object) -> str:
     return hashlib.sha256("\0".join(str(part) for part in parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-def find(name: str) -> pathlib.Path | None:
-    """Returns the shared object of an entry, unless it is damaged, or a file that it was made from has changed."""
+class Entry(NamedTuple):
+    """What was compiled: the path of a shared object, and the doc comments of its kernels by name."""
+
+    shared: pathlib.Path
+    documentation: dict[str, str]
+
+
+def find(name: str) -> Entry | None:
+    """Returns an entry, unless it is damaged, or a file that it was made from has changed."""
     root = folder()
     if root is None:
         return None
     try:
         entry = json.loads((root / f"{name}.json").read_text(encoding="utf-8"))
         shared = root / f"{name}-{entry['object'][:16]}.so"
+        documentation = {str(kernel): str(text) for kernel, text in entry["documentation"].items()}
         fresh = _hash(shared) == entry["object"] and all(_hash(path) == content for path, content in entry["files"].items())
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
-    return shared if fresh else None
+    return Entry(shared, documentation) if fresh else None
 
 
-def add(name: str, shared: pathlib.Path, files: list[pathlib.Path]) -> pathlib.Path:
-    """Copies a shared object to the entry and returns its new path. If the cache cannot be written, returns the old one."""
+def add(name: str, made: Entry, files: list[pathlib.Path]) -> Entry:
+    """Copies what was compiled into the cache and returns it with its new path. If the cache cannot be written, returns it as it is."""
     root = folder()
     if root is None:
-        return shared
+        return made
     try:
         root.mkdir(parents=True, exist_ok=True)
-        content = _hash(shared)
-        entry = {"object": content, "files": {str(path): _hash(path) for path in files}}
+        content = _hash(made.shared)
+        entry = {"object": content, "documentation": made.documentation, "files": {str(path): _hash(path) for path in files}}
         kept = root / f"{name}-{content[:16]}.so"
-        write(kept, shared.read_bytes())
+        write(kept, made.shared.read_bytes())
         write(root / f"{name}.json", json.dumps(entry).encode())
         for other in root.glob(f"{name}-*.so"):  # made from files that have changed
             if other != kept:
                 other.unlink()
     except OSError:
-        return shared
-    return kept
+        return made
+    return made._replace(shared=kept)
 
 
 def write(path: pathlib.Path, content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -37,6 +38,21 @@ class Kernel(CoreKernel):
     #: Where it runs.
     device: str
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The parameters for `inspect.signature` and for the help of notebooks. Outputs at the end may be omitted."""
+        may_end = True
+        parameters = []
+        for one in reversed(self.parameters):
+            may_end = may_end and one.direction == "out"
+            parameters.append(inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_type(one),
+                                                default=... if may_end else inspect.Parameter.empty))
+        return inspect.Signature(parameters[::-1])
+
+    def document(self, comment: str) -> None:
+        """Makes the kernel's doc comment and its parameters the docstring."""
+        self.__doc__ = "\n".join([comment.rstrip(), ""] * bool(comment) + list(map(_text, self.parameters)))
+
     def __getitem__(self, cores: int) -> Callable[..., Any]:
         """Returns a function that calls the kernel on this number of cores: `kernel[4](x, y)`."""
         return lambda *args, **keywords: self.run(cores, args, keywords)
@@ -48,11 +64,12 @@ class Kernel(CoreKernel):
         """Returns all arguments of a call in the order of the parameters, and the outputs that the caller has omitted."""
         given = self.bind(args, keywords)
         signature = self.signature(given)
+        omitted = [parameter for parameter in signature if parameter.name not in given]
+        if omitted:
+            self._check_arrays(given)
         known = sizes_in(signature, given)
         made = []
-        for parameter in signature:
-            if parameter.name in given:
-                continue
+        for parameter in omitted:
             try:
                 shape = arrays.sizes_of(parameter.shape, known)
                 if any(size < 0 for size in shape):
@@ -60,7 +77,6 @@ class Kernel(CoreKernel):
             except ZeroDivisionError:
                 raise ArgumentError(f"{self.name}: the shape {parameter.shape} of '{parameter.name}' divides by 0") from None
             except KeyError:
-                _check_arrays(signature, given)
                 raise TypeError(f"{self.name}: the other arguments do not determine the shape {parameter.shape} of '{parameter.name}'; "
                                 f"pass an array for it") from None
             given[parameter.name] = arrays.empty(shape, parameter.element, list(given.values()))
@@ -103,6 +119,29 @@ class Kernel(CoreKernel):
         return (fitting or choices)[0]  # if none fits, the call says what does not
 
 
+    def _check_arrays(self, given: Mapping[str, Any]) -> None:
+        """Raises TypeError if an argument for a tensor is not an array, or ArgumentError if it has another number of dimensions or an
+        element type that the kernel does not take."""
+        for place, parameter in enumerate(self.parameters):
+            if not parameter.direction or parameter.name not in given:
+                continue
+            name, value = parameter.name, given[parameter.name]
+            found = element(value, name)
+            if not found:
+                raise TypeError(f"'{name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}")
+            rank = len(arrays.shape_of(value))
+            if rank != len(parameter.sizes):
+                raise ArgumentError(f"'{name}' has {rank} dimension{'s' if rank != 1 else ''}, but its shape must be {parameter.shape or '[]'}")
+            taken = dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures)
+            if found not in taken:
+                raise ArgumentError(f"'{name}' has elements of type {found}, but {self.name} takes {' or '.join(taken)}{_conversion(name, *taken)}")
+
+
+def _conversion(name: str, element: str, *others: str) -> str:
+    """Returns what to write so that an array gets the only element type that a kernel takes."""
+    return "" if others or element in arrays.NARROW else f"; pass {name}.astype('{arrays.NAMES[element]}')"
+
+
 def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
     """Returns the sizes that the given arrays determine."""
     sizes: dict[str, int] = {}
@@ -115,22 +154,12 @@ def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[s
 def _fits(array: Any, parameter: Parameter) -> bool:
     """Whether an array has the element type and the constant sizes of a parameter."""
     sizes = zip(parameter.sizes, arrays.shape_of(array))
-    return element(array) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
+    return element(array, parameter.name) == parameter.element and all(size == given for size, given in sizes if isinstance(size, int))
 
 
-def _check_arrays(signature: list[Parameter], given: Mapping[str, Any]) -> None:
-    """Raises TypeError if an argument for a tensor is not an array, or ArgumentError if it has another number of dimensions."""
-    for parameter in signature:
-        if not parameter.direction or parameter.name not in given:
-            continue
-        value = given[parameter.name]
-        if not element(value):
-            raise TypeError(f"'{parameter.name}' must be an array, such as one of NumPy or PyTorch, not {type(value).__name__}")
-        rank = len(arrays.shape_of(value))
-        if rank != len(parameter.sizes):
-            raise ArgumentError(f"'{parameter.name}' has {rank} dimension{'s' if rank != 1 else ''}, but its shape must be {parameter.shape or '[]'}")
+def _type(parameter: Parameter) -> str:
+    return f"{parameter.direction} {parameter.element}{parameter.shape}".strip()
 
 
 def _text(parameter: Parameter) -> str:
-    words = " ".join(word for word in (parameter.direction, parameter.element + parameter.shape) if word)
-    return f"{parameter.name}: {words}"
+    return f"{parameter.name}: {_type(parameter)}"

@@ -43,7 +43,8 @@ def main() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """What is compiled: a file, or a text that is compiled as if it were in a file of this name."""
+    """What is compiled: a file, a file of the library such as `std.nn`, or a text that is compiled as if it were in a file of this
+    name."""
 
     path: pathlib.Path
     text: str | None
@@ -53,8 +54,10 @@ class Source:
     folder: str = dataclasses.field(default_factory=os.getcwd)
 
     @property
-    def file(self) -> pathlib.Path:
-        return pathlib.Path(self.folder, self.path)
+    def file(self) -> pathlib.Path | None:
+        """The file that is read; None for a text and for a file of the library, which is part of the compiler."""
+        is_library = re.fullmatch(r"std(\.\w+)+", str(self.path)) and self.path.suffix not in (".kdl", ".kir")
+        return None if self.text is not None or is_library else pathlib.Path(self.folder, self.path)
 
     def run(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs `kernelc COMMAND` on the source and returns what it printed."""
@@ -75,25 +78,27 @@ class Source:
         return text.replace(f"{self.path.name}:", f"{self.path.stem}:") if self.path.stem.endswith(".py") else text
 
 
-def build(source: Source) -> pathlib.Path:
-    """Returns a shared object with the kernels of the source."""
+def build(source: Source) -> cache.Entry:
+    """Returns a shared object with the kernels of the source, and their documentation."""
     state = os.stat(program())
-    content = source.file.read_bytes() if source.text is None else source.text
-    where = source.file.resolve() if source.text is None else source.path
+    file = source.file
+    content = file.read_bytes() if file else source.text
+    where = file.resolve() if file else source.path
     machine = processor() if "isa=native" in source.target else 0
     name = cache.key(program(), state.st_size, state.st_mtime_ns, where, content, source.target, machine, source.options)
     found = cache.find(name)
     if found is not None:
         return found
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
-    made = folder
+    is_kept = False
     try:
-        _compile(source, folder)
-        shared = next(folder.glob("*.so"))
-        made = cache.add(name, shared, [] if source.text is not None else _files(source, folder))
-        return made
+        documentation = _compile(source, folder)
+        made = cache.Entry(next(folder.glob("*.so")), documentation)
+        added = cache.add(name, made, [] if source.text is not None else _files(source, folder))
+        is_kept = added == made  # without a cache, the object is loaded from here
+        return added
     finally:
-        if made.parent == folder:  # without a cache, the object is loaded from here
+        if is_kept:
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
         else:
             shutil.rmtree(folder, ignore_errors=True)
@@ -106,7 +111,8 @@ def found(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[st
     return list(json.loads(source.shown(run.stdout))["diagnostics"])
 
 
-def _compile(source: Source, out: pathlib.Path) -> None:
+def _compile(source: Source, out: pathlib.Path) -> dict[str, str]:
+    """Compiles the source into a folder and returns the doc comments of its kernels by name."""
     words = ["--emit", "images,deps", "-o", str(out)]
     if source.path.stem.endswith(".py"):
         words.append(f"--path-prefix-map={source.path.name}={source.path.stem}")
@@ -119,6 +125,7 @@ def _compile(source: Source, out: pathlib.Path) -> None:
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
     for one in diagnostics:
         warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=5)
+    return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}
 
 
 def _files(source: Source, out: pathlib.Path) -> list[pathlib.Path]:

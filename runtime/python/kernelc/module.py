@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import calling, compiler, interpreter, tools, tuning
-from ._core import load
 from .calling import Parameter as Parameter
 from .errors import Error
+from .library import open_kernels
 
 
 class Kernel(calling.Kernel):
@@ -73,11 +73,10 @@ class Module:
     """The kernels of a file. Each is an attribute with the name of the source: `module.softmax(x)`."""
 
     def __init__(self, source: compiler.Source, device: str):
-        self._kernels: dict[str, Kernel] = {}
-        for kernel in load(os.fspath(compiler.build(source)), device, Kernel):
+        built = compiler.build(source)
+        self._kernels = open_kernels(built.shared, device, built.documentation, Kernel)
+        for kernel in self._kernels.values():
             kernel.source = source
-            kernel.device = device
-            self._kernels[kernel.name] = kernel
 
     def __getattr__(self, name: str) -> Kernel:
         kernels: dict[str, Kernel] = self.__dict__.get("_kernels", {})  # empty while an object is copied
@@ -95,7 +94,7 @@ class Module:
 
 def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Mapping[str, object] | None = None,
             opt_level: int | None = None, kernel: str | None = None) -> Module:
-    """Compiles a file, or a text that contains kernels, and returns its exported kernels.
+    """Compiles a file, a file of the library such as "std.nn", or a text that contains kernels, and returns its exported kernels.
 
     device    where the kernels run, such as "host", "host?threads=1" or "opencl"
     defines   values of generic parameters, such as {"BM": 64} or {"T": ["f32", "f64"]}

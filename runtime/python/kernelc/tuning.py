@@ -35,7 +35,7 @@ def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: in
     options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
     source = dataclasses.replace(kernel.source, options=options)
     root = _folder()
-    where = source.file.resolve() if source.text is None else source.text
+    where = source.file.resolve() if source.file else source.text or source.path
     file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
     words = [f"--set={name}={size}" for name, size in calling.sizes_in(kernel.signature(given), given).items()]
     run = source.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))

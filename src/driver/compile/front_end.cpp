@@ -13,6 +13,7 @@
 #include "driver/compile/phases.h"
 #include "driver/compile/resume.h"
 #include "driver/compile/sources.h"
+#include "driver/compile/stdlib.h"
 #include "driver/defines.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
@@ -184,6 +185,8 @@ Lowered ReadIr(Session& s, FileId file, const std::vector<sema::Define>& given,
 
 std::optional<std::string> ReadSource(Session& s) {
   const std::string& path = s.options.files[0];
+  if (const StdlibFile* file = FindStdlibFile(path)) return std::string(file->text);
+  if (ReportUnknownStdlibFile(path, s.diagnostics)) return std::nullopt;
   std::string ending = std::filesystem::path(path).extension().string();
   size_t most = ending == ".kir" ? ir::kMaxTextBytes : syntax::kMaxBytes;
   std::optional<std::string> text = ReadInputFile(path, most, s.diagnostics);
@@ -195,6 +198,8 @@ std::optional<std::string> ReadSource(Session& s) {
 Lowered LowerToIr(Session& s, std::string text, const std::vector<sema::Define>& defines,
                   const Emits& emits) {
   const std::string& path = s.options.files[0];
+  if (const StdlibFile* library = FindStdlibFile(path))
+    return LowerLanguage(s, s.sources.Add(StdlibPath(*library), std::move(text)), defines, emits);
   FileId file = s.sources.Add(path, std::move(text), NameInOutputs(s.options, path));
   bool is_ir = path.ends_with(".kir");
   Lowered lowered =

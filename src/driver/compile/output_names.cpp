@@ -8,6 +8,7 @@
 #include <ranges>
 #include <string_view>
 
+#include "driver/compile/stdlib.h"
 #include "driver/diagnostics.h"
 
 namespace kdl::driver {
@@ -42,7 +43,8 @@ bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics) {
 
 std::string ModuleName(const Options& options) {
   if (!options.module.empty()) return options.module;
-  return fs::path(options.files[0]).stem().string();
+  const std::string& file = options.files[0];
+  return FindStdlibFile(file) ? file.substr(file.rfind('.') + 1) : fs::path(file).stem().string();
 }
 
 bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics) {

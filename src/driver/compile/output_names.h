@@ -13,7 +13,7 @@ namespace kdl::driver {
 bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
 
 /// Returns the base name of the outputs: the name given with --module, or by default the name of
-/// the file without its extension.
+/// the file without its extension, which for a library file such as `std.nn` is its last word.
 std::string ModuleName(const Options& options);
 
 /// Whether `name` can name output files in the output folder and a C header. Reports an error if it

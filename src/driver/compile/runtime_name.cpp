@@ -32,7 +32,8 @@ uint32_t HashOf(const Session& s, const std::vector<std::string>& files_read) {
   Hash hash;
   for (uint32_t file = 0; file < s.sources.file_count(); ++file) {
     const std::string& path = s.sources.path(FileId(file));
-    if (std::ranges::find(files_read, path) != files_read.end())
+    bool is_compiled = file == 0;  // it may be a file of the library, which is not read from disk
+    if (is_compiled || std::ranges::find(files_read, path) != files_read.end())
       hash.Add(s.sources.text(FileId(file)));
   }
   for (const std::string& define : s.options.define) hash.Add(define);

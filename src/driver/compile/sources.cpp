@@ -28,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kElementary = "math/";
-
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
 /// exp_value is the value of a function parameter, `F = exp`.
@@ -157,9 +155,8 @@ class Loader {
     FileId from = open_.back().file.module->file;
     if (ReportCycle(import, name, from_library ? "" : ResolvedPath(PathFrom(from, path))))
       return open_.back().Take(nullptr);
-    std::optional<FileId> id = from_library
-                                   ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
-                                   : AddFromDisk(path, from, import);
+    std::optional<FileId> id =
+        from_library ? AddFromLibrary(name, import) : AddFromDisk(path, from, import);
     const syntax::Module* module = id ? Parse(session_, *id, trees_) : nullptr;
     if (module) return Begin(*module, name);
     open_.back().Take(loaded_[name] = nullptr);
@@ -200,18 +197,11 @@ class Loader {
     return (fs::path(session_.sources.path(from)).parent_path() / path).string();
   }
 
-  std::optional<FileId> AddFromLibrary(const std::string& path, const syntax::ImportItem& import) {
-    std::vector<std::string> names;
-    for (const StdlibFile& file : StdlibFiles()) {
-      if (file.path == path)
-        return session_.sources.Add(fmt::format("std/{}", path), std::string(file.text));
-      if (file.path.starts_with(kElementary)) continue;
-      std::string name = fmt::format("std.{}", file.path.substr(0, file.path.size() - 4));
-      std::replace(name.begin(), name.end(), '/', '.');
-      names.push_back(std::move(name));
-    }
-    session_.diagnostics.Report(diag::NoSuchImport, import.span, fmt::format("std/{}", path))
-        .Help(fmt::format("the library has {}", fmt::join(names, ", ")));
+  std::optional<FileId> AddFromLibrary(const std::string& name, const syntax::ImportItem& import) {
+    if (const StdlibFile* file = FindStdlibFile(name))
+      return session_.sources.Add(StdlibPath(*file), std::string(file->text));
+    session_.diagnostics.Report(diag::NoSuchImport, import.span, name)
+        .Help(fmt::format("the library has {}", fmt::join(StdlibNames(), ", ")));
     return std::nullopt;
   }
 
@@ -261,7 +251,7 @@ std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
   for (const std::string& define : s.options.define) words.merge(IdentifiersIn(define));
   std::vector<const StdlibFile*> left;
   for (const StdlibFile& file : StdlibFiles())
-    if (file.path.starts_with(kElementary)) left.push_back(&file);
+    if (IsElementary(file)) left.push_back(&file);
   std::vector<const syntax::Module*> library;
   auto is_needed = [&](const StdlibFile* file) {
     return std::ranges::any_of(DeclaredFns(file->text), [&](std::string_view fn) {
@@ -274,8 +264,8 @@ std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
     left.erase(next);
     in_library.merge(IdentifiersIn(file.text));
     const syntax::Module* module =
-        Parse(s, s.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)), trees);
-    KDL_CHECK(module, "std/{} has errors", file.path);
+        Parse(s, s.sources.Add(StdlibPath(file), std::string(file.text)), trees);
+    KDL_CHECK(module, "{} has errors", StdlibPath(file));
     library.push_back(module);
   }
   return library;

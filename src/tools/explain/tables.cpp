@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "driver/diagnostics.h"
 #include "driver/options.h"
@@ -18,6 +19,7 @@
 #include "support/contains.h"
 #include "syntax/diagnostics.h"
 #include "targets/family.h"
+#include "tools/explain/library_items.h"
 
 namespace kdl::tools {
 
@@ -78,6 +80,31 @@ Table BuiltinsTable() {
   for (const sema::Builtin& builtin : sema::AllBuiltins()) {
     table.rows.push_back({std::string(builtin.spelling), std::string(builtin.meaning)});
   }
+  return table;
+}
+
+void AddItems(Table& table, std::vector<LibraryItem> items) {
+  for (LibraryItem& item : items)
+    table.rows.push_back({std::move(item.name), std::move(item.comment)});
+}
+
+Table LibraryTable() {
+  Table table{"library",
+              "Kernels of the standard library. `kernelc explain NAME` shows the parameters of one "
+              "of them; "
+              "`kernelc build std.nn --kernel softmax` compiles one.",
+              {}};
+  AddItems(table, LibraryKernels());
+  return table;
+}
+
+Table FunctionsTable() {
+  Table table{
+      "functions",
+      "Functions of the standard library that need an import. `kernelc explain NAME` shows the "
+      "parameters of one of them.",
+      {}};
+  AddItems(table, LibraryFunctions());
   return table;
 }
 
@@ -142,7 +169,8 @@ std::vector<DiagnosticRow> AllDiagnostics() {
 }
 
 std::vector<Table> AllTables(const targets::Registry& families) {
-  return {DiagnosticsTable(), OpsTable(), PassesTable(families), BuiltinsTable(), OptionsTable()};
+  return {DiagnosticsTable(), OpsTable(),       PassesTable(families), BuiltinsTable(),
+          LibraryTable(),     FunctionsTable(), OptionsTable()};
 }
 
 }  // namespace kdl::tools
