@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests `--emit c-source`: kernels as C11 without a runtime. Each exported kernel of the samples and families is compiled by gcc,
 by gcc without GNU vectors, and by clang, without warnings, and called on drawn shapes and inputs; without arguments, a sample of
-the files by one compiler each. The results must be those of the compiled objects, bit for bit, on one and on three cores. Both
-must also refuse or trap together. clang also checks the code for Windows, where it has no GNU vectors.
+the files by one compiler each. The results must be those of the compiled objects, bit for bit, on one and on three cores, in
+whatever floating-point state the caller is. Both must also refuse or trap together. clang also checks the code for Windows, where it has no GNU vectors.
 
     tests/run/c_source.py [--all] [FILE...]     # --all: all files, and more shapes for each kernel
     tests/run/c_source.py --drawn 100 --first 1 # random kernels of tests/fuzz instead
@@ -10,6 +10,7 @@ must also refuse or trap together. clang also checks the code for Windows, where
 
 import argparse
 import ctypes
+import itertools
 import pathlib
 import re
 import shutil
@@ -40,6 +41,13 @@ HEADERS = {"stdlib.h": "#include <stddef.h>\nvoid* malloc(size_t);\nvoid free(vo
                      "double ldexp(double, int);\nfloat ldexpf(float, int);\nint ilogb(double);\n"}
 TYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
          "u32": "u4", "u64": "u8"}
+# Floating-point states of callers (MXCSR): the default; subnormal numbers are zeros; rounding up; division by 0 and others end in
+# a signal.
+STATES = [0x1F80, 0x9FC0, 0x5F80, 0x1D00]
+STATE_FLAGS = 0x3F
+STATE_SOURCE = """unsigned get_state(void) { return __builtin_ia32_stmxcsr(); }
+void set_state(unsigned state) { __builtin_ia32_ldmxcsr(state); }
+"""
 LAUNCHED = [0, 1, 2, 3, 7, 8, 100, 1 << 21, 1 << 31, (1 << 43) - 1, 1 << 43, 1 << 62]
 SIZES = [0, 1, 2, 5, 8, 31, 64, 70, 133]
 FUNCTION = re.compile(r"((?:^///   .*\n)*)^const char\* (\w+)\(([^;]*)\);", re.MULTILINE)
@@ -62,6 +70,29 @@ def draw(rng, element, shape, special):
     if special:
         return rng.integers(info.min, info.max, shape, kind, endpoint=True)
     return rng.integers(0, 4, shape).astype(kind)
+
+
+class States:
+    """Sets the floating-point state of this thread to one of STATES after the other."""
+
+    def __init__(self, folder):
+        (folder / "state.c").write_text(STATE_SOURCE)
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", folder / "state.c", "-o", folder / "state.so"], check=True)
+        self.library = ctypes.CDLL(str(folder / "state.so"))
+        self.states = itertools.cycle(STATES)
+
+    def call(self, function, arguments):
+        """Calls a function in the next state, which it must leave as it is."""
+        state = next(self.states)
+        self.library.set_state(state)
+        result = function(*arguments)
+        after = self.library.get_state() & ~STATE_FLAGS
+        self.library.set_state(STATES[0])
+        checks.expect(f"{function.__name__} keeps the floating-point state", after == state, f"{state:#x}, then {after:#x}")
+        return result
+
+
+states = None  # made by main
 
 
 class Function:
@@ -95,7 +126,7 @@ class Function:
                 arguments.append(ctypes.c_uint16(int(np.float16(value).view("u2"))))
             else:
                 arguments.append(ctypes.c_int64(int(value)))
-        return self.call(*arguments)
+        return states.call(self.call, arguments)
 
 
 def same(a, b):
@@ -264,6 +295,8 @@ def main():
     files = given.files or seeds.one_in(16, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
     called = left = 0
     with tempfile.TemporaryDirectory() as folder:
+        global states
+        states = States(pathlib.Path(folder))
         headers = pathlib.Path(folder) / "headers"
         headers.mkdir()
         for name, text in HEADERS.items():

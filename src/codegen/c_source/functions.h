@@ -18,7 +18,8 @@ struct KernelFace {
   const FaceCall* call;
   const ir::Function* lowered;
 
-  std::string inner() const { return "kdl_" + call->c_name + "_on_core"; }
+  std::string blocks() const { return "kdl_" + call->c_name + "_blocks"; }
+  std::string on_core() const { return "kdl_" + call->c_name + "_on_core"; }
   std::string arguments() const { return "kdl_" + call->c_name + "_arguments"; }
   std::string body() const { return "kdl_" + call->c_name + "_body"; }
 };
@@ -35,7 +36,8 @@ struct InnerFunctionText {
   int64_t scratch_bytes = 0;  ///< of each core
   std::optional<NotInC> failure;
 };
-/// Returns the function that runs one core.
+/// Returns the function that runs the blocks of one core, and the one that calls it in the floating-point state
+/// for which results are defined.
 InnerFunctionText InnerFunction(const KernelFace& face, Helpers& helpers,
                                 std::span<const ir::MatrixInstruction* const> instructions);
 

@@ -85,6 +85,24 @@ void BindParameters(Writer& w, const FaceCall& call) {
   }
 }
 
+namespace {
+
+/// The function that runs a core. `parameters` are those of the function that runs its blocks.
+std::string OnCoreText(const KernelFace& face, const std::vector<std::string>& parameters) {
+  std::vector<std::string> names;
+  for (const std::string& one : parameters) names.push_back(one.substr(one.find_last_of(" *") + 1));
+  codegen::Writer writer;
+  writer.List(fmt::format("static const char* {}(", face.on_core()), parameters, ") {");
+  writer.Line("  const uint64_t kdl_before = kdl_enter_float_default();");
+  writer.List(fmt::format("  const char* const kdl_error = {}(", face.blocks()), names, ");");
+  writer.Line("  kdl_leave_float_default(kdl_before);");
+  writer.Line("  return kdl_error;");
+  writer.Line("}");
+  return writer.Take();
+}
+
+}  // namespace
+
 InnerFunctionText InnerFunction(const KernelFace& face, Helpers& helpers,
                                 std::span<const ir::MatrixInstruction* const> instructions) {
   Writer w{*face.lowered, helpers, instructions};
@@ -96,10 +114,10 @@ InnerFunctionText InnerFunction(const KernelFace& face, Helpers& helpers,
                                     "void* const* kdl_shared"};
   for (std::string& item : Parameters(*face.call)) items.push_back(std::move(item));
   codegen::Writer head;
-  head.List(fmt::format("static const char* {}(", face.inner()), items, ") {");
+  head.List(fmt::format("KDL_NOINLINE static const char* {}(", face.blocks()), items, ") {");
   return {head.Take() +
               "  (void)kdl_core, (void)kdl_cores, (void)kdl_scratch, (void)kdl_shared;\n" + w.text +
-              "  return 0;\n}\n",
+              "  return 0;\n}\n\n" + OnCoreText(face, items),
           w.scratch_bytes, w.failure};
 }
 

@@ -40,6 +40,48 @@ struct HookNames {
   std::string cores;
 };
 
+/// The floating-point state. Compilers must not move arithmetic across a change of it, so kernels are not inlined.
+constexpr std::string_view kFloatState =
+    R"(// Results are defined for rounding to nearest, with subnormal numbers and masked exceptions. If a thread has another state,
+// kernels set this one and restore the other.
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define KDL_FLOAT_DEFAULT 0x1F80
+#define KDL_FLOAT_FLAGS 0x3F
+static inline uint64_t kdl_float_state(void) { return __builtin_ia32_stmxcsr(); }
+static inline void kdl_set_float_state(uint64_t state) { __builtin_ia32_ldmxcsr((unsigned)state); }
+#elif defined(_M_X64)
+#include <xmmintrin.h>
+#define KDL_FLOAT_DEFAULT 0x1F80
+#define KDL_FLOAT_FLAGS 0x3F
+static inline uint64_t kdl_float_state(void) { return _mm_getcsr(); }
+static inline void kdl_set_float_state(uint64_t state) { _mm_setcsr((unsigned)state); }
+#elif defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
+#define KDL_FLOAT_DEFAULT 0
+#define KDL_FLOAT_FLAGS 0
+static inline uint64_t kdl_float_state(void) {
+  uint64_t state;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(state) : : "memory");
+  return state;
+}
+static inline void kdl_set_float_state(uint64_t state) { __asm__ volatile("msr fpcr, %0" : : "r"(state) : "memory"); }
+#else  // only the rounding
+#include <fenv.h>
+#define KDL_FLOAT_DEFAULT ((uint64_t)FE_TONEAREST)
+#define KDL_FLOAT_FLAGS 0
+static inline uint64_t kdl_float_state(void) { return (uint64_t)fegetround(); }
+static inline void kdl_set_float_state(uint64_t state) { fesetround((int)state); }
+#endif
+static inline uint64_t kdl_enter_float_default(void) {
+  const uint64_t before = kdl_float_state();
+  if ((before & ~(uint64_t)KDL_FLOAT_FLAGS) != KDL_FLOAT_DEFAULT) kdl_set_float_state(KDL_FLOAT_DEFAULT);
+  return before;
+}
+static inline void kdl_leave_float_default(uint64_t before) {
+  if ((before & ~(uint64_t)KDL_FLOAT_FLAGS) != KDL_FLOAT_DEFAULT) kdl_set_float_state(before);
+}
+
+)";
+
 /// Names the hooks first, so that they are the same for all modules. A kernel of the same name gets another one.
 HookNames NameHooks(ModuleFace& face) {
   CppNames names;
@@ -90,13 +132,16 @@ std::string Prelude(const HookNames& hooks) {
   return fmt::format(
       "#if defined(__GNUC__) || defined(__clang__)\n"
       "#define KDL_PREFETCH(p) __builtin_prefetch((const void*)(p))\n"
+      "#define KDL_NOINLINE __attribute__((noinline))\n"
       "#pragma GCC diagnostic ignored \"-Wpsabi\"  // all functions with vectors are static\n"
       "#pragma GCC diagnostic ignored \"-Wtautological-compare\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-but-set-variable\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-function\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n"
       "#pragma GCC diagnostic ignored \"-Wunused-variable\"\n"
-      "#else\n#define KDL_PREFETCH(p) ((void)0)\n#endif\n"
+      "#else\n#define KDL_PREFETCH(p) ((void)0)\n"
+      "#if defined(_MSC_VER)\n#define KDL_NOINLINE __declspec(noinline)\n"
+      "#else\n#define KDL_NOINLINE\n#endif\n#endif\n"
       "#if defined(__clang__)\n"
       "#pragma STDC FP_CONTRACT OFF\n"
       "#elif defined(_MSC_VER)\n"
@@ -125,15 +170,13 @@ std::string FileText(const ModuleFace& face, const HookNames& hooks, std::string
                           face.module_name, spec));
   writer.Line("//");
   writer.Line(fmt::format("// Compile with {}.", Flags(spec)));
-  writer.Line(
-      "// Results are the same bits as those of the compiled objects of kernelc, in the default "
-      "floating-point environment.");
+  writer.Line("// Results are the same bits as those of the compiled objects of kernelc.");
   writer.Line(fmt::format("#include {}", Quoted(face.module_name + ".source.h")));
   writer.Line();
   for (std::string_view header : {"math.h", "stdlib.h", "string.h"})
     writer.Line(fmt::format("#include <{}>", header));
   writer.Line();
-  return writer.Take() + Prelude(hooks) + definitions;
+  return fmt::format("{}{}{}{}", writer.Take(), Prelude(hooks), kFloatState, definitions);
 }
 
 }  // namespace

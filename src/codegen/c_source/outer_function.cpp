@@ -49,7 +49,7 @@ std::string ParallelText(const KernelFace& face, int64_t scratch_bytes) {
       "      {2}(core, call->kdl_cores, scratch, 0{4});\n"
       "  if (error) call->kdl_error = error;\n"
       "}}\n\n",
-      face.arguments(), fields, face.inner(), scratch_bytes, ArgumentsAfter(*face.call, "call->"),
+      face.arguments(), fields, face.on_core(), scratch_bytes, ArgumentsAfter(*face.call, "call->"),
       face.body());
 }
 
@@ -88,7 +88,8 @@ void WriteParallelRun(Writer& w, const KernelFace& face) {
   w.Line("  kdl_run_cores(kdl_cores, {}, &kdl_call);", face.body());
   w.Line("  kdl_error = kdl_call.kdl_error;");
   w.Line("}} else {{");
-  w.Line("  kdl_error = {}(0, 1, kdl_scratch, 0{});", face.inner(), ArgumentsAfter(*face.call, ""));
+  w.Line("  kdl_error = {}(0, 1, kdl_scratch, 0{});", face.on_core(),
+         ArgumentsAfter(*face.call, ""));
   w.Line("}}");
 }
 
@@ -117,7 +118,7 @@ std::vector<std::string> WriteSharedBytes(Writer& w) {
 /// Allocates the tensors that all cores share, and runs the only core.
 void WriteSharedRun(Writer& w, const KernelFace& face, const std::vector<std::string>& bytes) {
   std::string own = ArgumentsAfter(*face.call, "");
-  if (bytes.empty()) return w.Line("kdl_error = {}(0, 1, kdl_scratch, 0{});", face.inner(), own);
+  if (bytes.empty()) return w.Line("kdl_error = {}(0, 1, kdl_scratch, 0{});", face.on_core(), own);
   DefineMemory(w.helpers);
   w.Line("void* kdl_starts[{}] = {{0}};", bytes.size());
   w.Line("void* kdl_shared[{}] = {{0}};", bytes.size());
@@ -125,7 +126,7 @@ void WriteSharedRun(Writer& w, const KernelFace& face, const std::vector<std::st
     w.Line("kdl_shared[{0}] = kdl_allocate({1}, &kdl_starts[{0}]);", i, bytes[i]);
     w.Line("if (!kdl_shared[{}]) kdl_error = {};", i, OutOfMemory(w));
   }
-  w.Line("if (!kdl_error) kdl_error = {}(0, 1, kdl_scratch, kdl_shared{});", face.inner(), own);
+  w.Line("if (!kdl_error) kdl_error = {}(0, 1, kdl_scratch, kdl_shared{});", face.on_core(), own);
   for (size_t i = 0; i < bytes.size(); ++i) w.Line("kdl_release(kdl_starts[{}]);", i);
 }
 
