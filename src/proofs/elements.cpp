@@ -35,6 +35,13 @@ Division Divide(const Poly& poly, const Poly& by) {
   return division;
 }
 
+/// Whether an iteration number is not negative.
+bool BeginsAtZero(const Value* iteration) {
+  std::optional<LoopEnds> ends = iteration->def() ? std::nullopt : LoopEndsOf(iteration);
+  return ends && ends->lo->def() && ends->lo->def()->kind() == OpKind::Const &&
+         static_cast<int64_t>(ends->lo->def()->attr<AttrKey::Bits>()) == 0;
+}
+
 }  // namespace
 
 /// If a `where` sets a size name equal to a product, as in L == N * M, returns the product. This makes flat
@@ -200,10 +207,21 @@ std::optional<std::vector<int64_t>> Elements::ElementIndex(const Value* memory,
 }
 
 /// Returns whether an index may overflow 64 bits and wrap to a value in bounds. This is impossible for a sum
-/// that has at most one unknown summand, if sizes bound the others.
+/// that has at most one unknown summand, if sizes bound the others. It is also impossible for the sum of two
+/// unknown values, one of which is not negative: if it overflows, it becomes negative.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
-  return sum.unknown > 1 || !sum.known.both();
+  if (sum.unknown <= 1) return !sum.known.both();
+  auto is_value = [&](const ir::AccessTerm& term) {
+    const Value* value = view.index[term.operand];
+    return IsConstant(term.coefficient, 1) && value->type()->scalar != Scalar::U64 &&
+           wraps_.SummandsOf(value).unknown == 1;
+  };
+  bool are_two = dim.terms.size() == 2 && IsConstant(dim.offset, 0) &&
+                 std::ranges::all_of(dim.terms, is_value);
+  return !are_two || std::ranges::none_of(dim.terms, [&](const ir::AccessTerm& term) {
+    return BeginsAtZero(view.index[term.operand]);
+  });
 }
 
 /// Returns the condition that the index is in bounds. An index out of a view's bounds accesses nothing, even

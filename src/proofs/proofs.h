@@ -47,6 +47,9 @@ struct Parts {
   ir::Op* walk;
   const ir::Value* binder;
   const ir::Op* loop;
+  /// Added to both bounds; null if they are not shifted: with accesses to [begin[e] + r], the loop
+  /// `for r in 0..length[e]` handles the part begin[e] .. begin[e] + length[e].
+  const ir::Value* shift = nullptr;
 
   const ir::Value* from() const { return loop->operand(0); }
   const ir::Value* to() const { return loop->operand(1); }

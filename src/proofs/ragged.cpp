@@ -8,6 +8,7 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "support/contains.h"
 
 namespace kdl::proofs {
 
@@ -33,7 +34,8 @@ struct Agreed {
   const Value* binder = nullptr;  ///< the number of the block
   /// Whether values may also depend on iteration numbers of loops other than `spmd for`.
   bool loops = false;
-  bool reads = false;  ///< whether a tensor is read
+  bool reads = false;   ///< whether a tensor is read
+  bool varies = false;  ///< whether a value depends on the number of the block
 
   std::unordered_map<const Value*, bool> known = {};
 
@@ -45,7 +47,7 @@ struct Agreed {
   }
 
   bool Find(const Value* value) {
-    if (value == binder) return true;
+    if (value == binder) return varies = true;
     if (!ir::IsScalar(value->type())) return false;
     const Op* def = value->def();
     if (!def) return !value->parent_region()->parent() || IsIteration(value);
@@ -90,39 +92,87 @@ std::optional<TableIndex> TableIndexOf(const Op* op) {
   return TableIndex{view.tensor, view.index[term.operand], access.dims[0].offset->value};
 }
 
+/// Returns the values that accesses in a loop add to its iteration number, each once.
+std::vector<const Value*> ShiftsIn(const Op* loop) {
+  const Value* iteration = loop->region()->param(0);
+  std::vector<const Value*> shifts;
+  for (const AccessView& view : AccessesIn(loop->region())) {
+    ir::Access access = view.access();
+    for (const ir::AccessDim& dim : access.dims) {
+      auto is_plain = [](const ir::AccessTerm& term) { return IsConstant(term.coefficient, 1); };
+      if (dim.terms.size() != 2 || !IsConstant(dim.offset, 0) ||
+          !std::ranges::all_of(dim.terms, is_plain))
+        continue;
+      const Value* first = view.index[dim.terms[0].operand];
+      const Value* second = view.index[dim.terms[1].operand];
+      const Value* shift = second == iteration ? first : first == iteration ? second : nullptr;
+      if (shift && !Contains(shifts, shift)) shifts.push_back(shift);
+    }
+  }
+  return shifts;
+}
+
+/// Finds the parts of a kernel, each once.
+class RaggedFinder {
+ public:
+  explicit RaggedFinder(Terms& terms) : terms_(terms) {}
+
+  void AddPartsOf(Op* walk, const Op* loop) {
+    for (const Value* binder : walk->region()->params()) {
+      if (binder->type()->kind == ir::TypeKind::Block || !IsSameOnAllCores(walk, binder)) continue;
+      Add({{walk, binder, loop}});
+      for (const Value* shift : ShiftsIn(loop)) Add({{walk, binder, loop, shift}});
+    }
+  }
+
+  std::vector<Ragged> found;
+
+ private:
+  static bool IsSameOnAllCores(const Op* walk, const Value* binder) {
+    Agreed of_launch{nullptr, true};
+    return of_launch.IsAgreed(walk->operand(2 * binder->index())) &&
+           of_launch.IsAgreed(walk->operand(2 * binder->index() + 1));
+  }
+
+  void Add(Ragged part) {
+    Agreed begin{part.binder};
+    Agreed end{part.binder};
+    bool is_known = begin.IsAgreed(part.from()) && end.IsAgreed(part.to()) &&
+                    (!part.shift || begin.IsAgreed(part.shift));
+    // If all parts begin at the same place, at most one is not empty.
+    bool is_part = is_known && begin.varies && (begin.reads || end.reads);
+    if (!IsChained(part) && !is_part) return;
+    part.lower = terms_.PolyOfValue(part.from());
+    part.upper = terms_.PolyOfValue(part.to());
+    if (part.shift) {
+      part.lower = part.lower + terms_.PolyOfValue(part.shift);
+      part.upper = part.upper + terms_.PolyOfValue(part.shift);
+    }
+    bool is_listed = std::ranges::any_of(found, [&](const Ragged& other) {
+      return other.binder == part.binder && other.lower == part.lower && other.upper == part.upper;
+    });
+    if (!is_listed) found.push_back(std::move(part));
+  }
+
+  Terms& terms_;
+};
+
 }  // namespace
 
 std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
-  std::vector<Ragged> found;
-  auto add = [&](Op* walk, const Op* loop) {
-    for (const Value* binder : walk->region()->params()) {
-      if (binder->type()->kind == ir::TypeKind::Block) continue;
-      Agreed of_launch{nullptr, true};
-      Agreed of_block{binder};
-      bool walks = of_launch.IsAgreed(walk->operand(2 * binder->index())) &&
-                   of_launch.IsAgreed(walk->operand(2 * binder->index() + 1));
-      bool bounds = of_block.IsAgreed(loop->operand(0)) && of_block.IsAgreed(loop->operand(1)) &&
-                    of_block.reads;
-      Ragged part{{walk, binder, loop}};
-      if (!walks || !(bounds || IsChained(part))) continue;
-      part.lower = terms.PolyOfValue(part.from());
-      part.upper = terms.PolyOfValue(part.to());
-      bool is_known = std::ranges::any_of(found, [&](const Ragged& other) {
-        return other.binder == binder && other.lower == part.lower && other.upper == part.upper;
-      });
-      if (!is_known) found.push_back(std::move(part));
-    }
-  };
+  RaggedFinder finder(terms);
   ir::Walk(kernel.body, [&](Op* walk) {
     if (walk->kind() != OpKind::Spmd || Around(walk, OpKind::Stage)) return;
     ir::Walk(walk->region(), [&](const Op* loop) {
-      if (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) add(walk, loop);
+      if (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop)
+        finder.AddPartsOf(walk, loop);
     });
   });
-  return found;
+  return finder.found;
 }
 
 bool IsChained(const Parts& parts) {
+  if (parts.shift) return false;
   const Op* from = parts.from()->def();
   const Op* to = parts.to()->def();
   while (from && to && from->kind() == OpKind::Cast && to->kind() == OpKind::Cast &&

@@ -14,7 +14,8 @@ namespace kdl::proofs {
 ///
 ///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
-/// Examples are off[e] .. off[e + 1], first[e] .. first[e] + length[e], and first[e] .. last[e]. If no part
+/// Examples are off[e] .. off[e + 1], first[e] .. first[e] + length[e], and first[e] .. last[e]. The begin can also be
+/// in the index of an access, as in x[first[e] + r] for r in 0 .. length[e]. If no part
 /// ends after the beginning of the next part, the parts of different blocks are disjoint. If each part ends
 /// exactly where the next one begins, together they cover everything from the beginning of the first part to
 /// the end of the last.

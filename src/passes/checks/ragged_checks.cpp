@@ -89,8 +89,12 @@ class PartChecks {
 
   Value* Lo() const { return parts_.walk->operand(2 * parts_.binder->index()); }
   Value* Hi() const { return parts_.walk->operand(2 * parts_.binder->index() + 1); }
-  Value* From(Value* number) { return At(parts_.from(), number); }
-  Value* To(Value* number) { return At(parts_.to(), number); }
+  Value* From(Value* number) { return Shifted(At(parts_.from(), number), number); }
+  Value* To(Value* number) { return Shifted(At(parts_.to(), number), number); }
+
+  Value* Shifted(Value* bound, Value* number) {
+    return parts_.shift ? builder_.Add(bound, At(parts_.shift, number)) : bound;
+  }
 
   std::string_view PartName() const { return parts_.loop->region()->param(0)->name().text(); }
 

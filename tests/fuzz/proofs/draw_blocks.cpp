@@ -23,6 +23,14 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
   return part;
 }
 
+/// Makes a part one of a loop over a length, where the indices of accesses contain the begin. Returns what they add.
+std::string Drawer::ShiftPart(Part& part, const std::string& e) {
+  tensors_["first"] = tensors_["length"] = Pick({"in i32[N]", "in i64[N]"});
+  part.from = Pick({"0", "0", "0", "0", "1", fmt::format("first[{}]", e)});
+  part.to = fmt::format("length[{}]", e);
+  return fmt::format("{}[{}] + ", Chance(90) ? "first" : "length", Chance(95) ? e : e + " - 1");
+}
+
 /// Returns a loop with an assert that says nothing about the part. The assert's message may read
 /// like one of the compiler's own checks, but the proofs must not rely on it.
 std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
@@ -42,7 +50,9 @@ std::string Drawer::Ragged() {
     // Half of the loops use the same name, so that their checks can have the same text.
     std::string e = Chance(50) ? Name("e") : "e";
     std::string r = Name("r");
-    const auto [from, to] = TablePart(off, e);
+    Part bounds = TablePart(off, e);
+    std::string shift = Chance(15) ? ShiftPart(bounds, e) : "";
+    const auto& [from, to] = bounds;
     std::string dynamic_counter = Chance(20) ? DynamicCounter({from, to}, e, r) : "";
     std::string blocks =
         Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "0..1", "s..N", "s..u"});
@@ -51,6 +61,7 @@ std::string Drawer::Ragged() {
     std::string right = Chance(50) ? "1.0" : fmt::format("{}[{}] + 1.0", y, r);
     if (right != "1.0" && tensors_[y].starts_with("out")) right = fmt::format("x[{} else 0.0]", r);
     std::string at = Chance(90) ? r : is_scalar ? Pick({r + " + 1", r + " / 2"}) : r + " + 1";
+    at = shift + at;
     std::string store = fmt::format("{}[{}] = {};", y, at, right);
     if (Chance(8)) store += fmt::format(" {}[{}] = 2.0;", y, e);
     std::string second = Chance(20) ? fmt::format("for {} {{ {}[{}] = 3.0; }} ", part, y, r) : "";

@@ -125,11 +125,12 @@ class Drawer {
   std::string PingPong();
   std::string Reduce();
   /// Generates parts bounded by tables: by neighbouring values of one table, or by starts and lengths.
-  std::string Ragged();
   struct Part {
     std::string from;
     std::string to;
   };
+  std::string ShiftPart(Part& part, const std::string& e);
+  std::string Ragged();
   Part TablePart(const std::string& off, const std::string& e);
   std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
   /// Generates `spmd for` loops over a two-dimensional domain. An outer loop may change the bounds
