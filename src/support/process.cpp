@@ -16,6 +16,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "support/io.h"
+
 namespace kdl {
 
 namespace {
@@ -162,12 +164,22 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
 
 namespace {
 
+/// Whether a process exists and has not ended. If /proc cannot be read, it counts as running.
+bool IsRunning(const std::string& pid) {
+  bool is_known = ::access("/proc/self/stat", R_OK) == 0;
+  Result<std::string> stat = ReadFile(fmt::format("/proc/{}/stat", pid), 1 << 12);
+  if (!stat.ok()) return !is_known;
+  size_t name_end = stat->rfind(") ");  // the state follows the name of the program
+  return name_end == std::string::npos || (*stat)[name_end + 2] != 'Z';
+}
+
+/// Makes this process end when the kernelc that started it ends. A program between both is not concerned.
 void EndWithParent() {
   const char* parent = std::getenv(std::string(kParent.substr(0, kParent.size() - 1)).c_str());
-  if (!parent || std::to_string(::getppid()) != parent) return;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have exited before prctl was called.
-  if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);
+  if (!parent) return;
+  if (std::to_string(::getppid()) == parent) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have ended before prctl was called, or even before this process began.
+  if (!IsRunning(parent)) std::_Exit(EXIT_FAILURE);
 }
 
 /// Opens the standard streams that the caller has closed, so that reading from them or writing to them fails.

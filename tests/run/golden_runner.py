@@ -34,6 +34,7 @@ test "one place each" {
     expect y[i] ~ x[1 - i];
 }
 """
+END_S = 30  # how long processes may take to end
 problems = []
 
 
@@ -74,7 +75,9 @@ def ended_with_it(folder):
     time.sleep(0.5)
     begun.kill()
     begun.wait()
-    time.sleep(0.5)
+    deadline = time.monotonic() + END_S
+    while any(map(runs, children)) and time.monotonic() < deadline:
+        time.sleep(0.02)
     left = [pid for pid in children if runs(pid)]
     if not children or left:
         problems.append(f"killed with children {children}: {left} went on")
