@@ -14,11 +14,18 @@
 //   store %v to %u[%i, %j] where %m   ->   %old = load %u[%i, %j] ; store select(%m, %v, %old) to %u[%i, %j]
 //
 // A masked store of AVX2 takes about 3 ns on a Zen 3 (tests/bench/NOTES.md), and levels without masked stores run lane by lane. All
-// elements must exist, and no other core may write those that are not selected.
+// elements must exist, and no other core may write those that are not selected. This also excludes dynamic loops that run
+// more than once: in the next run, another core may write the other elements of a block that is not finished.
 
 namespace kdl::cpu {
 
 namespace {
+
+/// Whether the same core runs a block each time that the spmd runs, or the spmd runs only once.
+bool KeepsCores(const ir::Function& kernel, const Op* spmd) {
+  bool is_dynamic = spmd->attr<AttrKey::Distribute>() == ir::DistributionKind::Dynamic;
+  return !is_dynamic || spmd->parent_region() == kernel.body;
+}
 
 /// Returns whether the condition compares a remainder by 2 to 4 along the axis with a number.
 bool Alternates(const Value* condition, AxisId axis) {
@@ -118,7 +125,7 @@ class StoreBlender {
 void RunBlendStores(PassContext& context, ir::Function& kernel) {
   if (ProcessorFactsOf(context).least_masked_bytes == 1) return;  // masked stores are fast
   for (const Op* spmd : OpsOfKind(kernel, OpKind::Spmd)) {
-    if (spmd->HasAttr(AttrKey::Domain)) continue;
+    if (spmd->HasAttr(AttrKey::Domain) || !KeepsCores(kernel, spmd)) continue;
     StoreBlender blender(context.module, kernel, spmd);
     std::vector<Op*> stores;
     for (Op* op : *spmd->region()) {
