@@ -33,7 +33,7 @@ std::string Drawer::ShiftPart(Part& part, const std::string& e) {
 
 /// Returns a loop with an assert that says nothing about the part. The assert's message may read
 /// like one of the compiler's own checks, but the proofs must not rely on it.
-std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
+std::string Drawer::UnrelatedAssert(const Part& part, const std::string& e, const std::string& r) {
   std::string text =
       Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, as needed to write the whole output",
             "the parts of '{2}' end at N, as needed to write the whole output",
@@ -53,7 +53,7 @@ std::string Drawer::Ragged() {
     Part bounds = TablePart(off, e);
     std::string shift = Chance(15) ? ShiftPart(bounds, e) : "";
     const auto& [from, to] = bounds;
-    std::string dynamic_counter = Chance(20) ? DynamicCounter({from, to}, e, r) : "";
+    std::string unrelated = Chance(20) ? UnrelatedAssert({from, to}, e, r) : "";
     std::string blocks =
         Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "0..1", "s..N", "s..u"});
     std::string part = fmt::format("{} in {}..{}{}", r, from, to, By());
@@ -69,7 +69,7 @@ std::string Drawer::Ragged() {
       const auto [begin, end] = TablePart(Table(), e);
       store = fmt::format("for {} in {}..{} {{ {} }}", Name("q"), begin, end, store);
     }
-    return dynamic_counter +
+    return unrelated +
            (Chance(50) ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
                        : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
                                      second, part, store));

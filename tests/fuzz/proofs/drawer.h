@@ -132,7 +132,7 @@ class Drawer {
   std::string ShiftPart(Part& part, const std::string& e);
   std::string Ragged();
   Part TablePart(const std::string& off, const std::string& e);
-  std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
+  std::string UnrelatedAssert(const Part& part, const std::string& e, const std::string& r);
   /// Generates `spmd for` loops over a two-dimensional domain. An outer loop may change the bounds
   /// of the domain.
   std::string Planes();
