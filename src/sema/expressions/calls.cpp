@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ using syntax::FunctionKind;
 
 /// Returns a suggested reduction, such as `sum(x[r, c] over c)`. The suggestion reduces over the ranges that are
 /// arguments themselves, as in `sum(x[r, c], c)`. If there are none, it reduces over the last range that all operands
-/// have, or over `k` if they have none in common.
-std::string WithRanges(const FunctionState& state, const CallExpr& call) {
+/// have. Returns nothing if there is no such range.
+std::optional<std::string> WithRanges(const FunctionState& state, const CallExpr& call) {
   std::vector<std::string> operands, named;
   std::optional<std::vector<const Entity*>> common;
   for (const syntax::Arg& arg : call.args) {
@@ -50,8 +51,10 @@ std::string WithRanges(const FunctionState& state, const CallExpr& call) {
     std::erase_if(*common, [&](const Entity* one) { return std::ranges::count(ranges, one) == 0; });
   }
   if (operands.empty()) operands.emplace_back("…");
-  if (named.empty())
-    named.emplace_back(common && !common->empty() ? common->back()->name.text() : "k");
+  if (named.empty()) {
+    if (!common || common->empty()) return std::nullopt;
+    named.emplace_back(common->back()->name.text());
+  }
   return fmt::format("{}({} over {})", call.callee.name.text(), fmt::join(operands, ", "),
                      fmt::join(named, ", "));
 }
@@ -116,7 +119,8 @@ bool CheckCount(FunctionState& state, const CallExpr& call, size_t wanted) {
   std::optional<ReduceKind> reduction = FindReduction(call.callee.name.text());
   if (reduction && call.args.size() == 1) {
     CheckArgs(state, call);
-    report.Help(fmt::format("to reduce over a range, name it: {}", WithRanges(state, call)));
+    if (std::optional<std::string> text = WithRanges(state, call))
+      report.Help(fmt::format("to reduce over a range, name it: {}", *text));
   }
   return false;
 }
@@ -402,12 +406,23 @@ void CheckNamesIn(FunctionState& state, const CallExpr& call) {
   for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
 }
 
+/// Reports a reduction without `over`. An operand with an error is reported first, because its ranges are unknown.
+void ReportMissingOver(FunctionState& state, const CallExpr& call) {
+  for (const Expr* arg : CheckArgs(state, call)) {
+    const ExprInfo& info = state.fn.exprs[arg];
+    bool is_range = info.entity != nullptr && info.entity->kind == EntityKind::Range;
+    if (info.type.is_error() && !is_range) return;
+  }
+  std::optional<std::string> text = WithRanges(state, call);
+  state.diagnostics.Report(diag::MissingOver, call.span, call.callee.name.text())
+      .Help(text ? fmt::format("name the ranges: {}", *text)
+                 : "index the operand with a range, and name this range after `over`");
+}
+
 Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   std::string_view name = call.callee.name.text();
   if (FindReduction(name)) {
-    CheckArgs(state, call);
-    state.diagnostics.Report(diag::MissingOver, call.span, name)
-        .Help(fmt::format("name the ranges: {}", WithRanges(state, call)));
+    ReportMissingOver(state, call);
   } else if (name == "old") {
     state.diagnostics.Report(diag::OldWithoutIndex, call.span);
   } else if (name == "copy" || name == "swap") {
