@@ -77,7 +77,13 @@ bool HasCoreId(FunctionState& state, const IndexInfo& access) {
   return false;
 }
 
-/// Suggests how to distribute the indices of a loop that starts at `core_id` among the cores.
+bool IsNamed(const Expr* expr, std::string_view name) {
+  const auto* found = expr != nullptr ? syntax::DynAs<syntax::NameExpr>(expr) : nullptr;
+  return found != nullptr && found->name.text() == name;
+}
+
+/// Suggests how to distribute the indices of a loop that starts at `core_id` among the cores. An `spmd for` visits
+/// the same indices only if the loop starts at `core_id` itself and its step is the number of cores.
 std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
   for (const IndexDim& dim : access.dims) {
     for (const IndexTerm& term : dim.terms) {
@@ -85,10 +91,12 @@ std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
       const Entity* index = state.fn.exprs[term.value].entity;
       bool strided = index != nullptr && index->kind == EntityKind::ScalarBinder &&
                      index->lo != nullptr && DependsOnCore(state, index->lo);
-      if (strided)
+      if (!strided) continue;
+      if (IsNamed(index->lo, "core_id") && IsNamed(index->step, "core_num"))
         return fmt::format(
             "write `spmd for {} in 0..{}`, which distributes its indices to the cores",
             index->name.text(), Quote(state, index->hi));
+      return "put it inside `spmd for`, which distributes indices or blocks of them to the cores";
     }
   }
   return "put it inside `spmd for`, or under `if core_id == 0`";
