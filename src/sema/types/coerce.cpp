@@ -19,58 +19,12 @@ using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
 
-/// For a literal that exceeds a signed type, suggests the negative number with the same bits. Examples are
-/// `1 << 31` and `0xffffffff` for i32.
-std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* expr,
-                                        const Literal& literal, Scalar scalar) {
-  const auto* shift = syntax::DynAs<syntax::BinaryExpr>(expr);
-  bool shifts = shift != nullptr && shift->op == syntax::BinaryOp::Shl;
-  bool is_bits = shifts || state.Text(expr->span).starts_with("0x");
-  int bits = Info(scalar).bits;
-  if (!is_bits || !IsSigned(scalar) || literal.integer < 0 || literal.integer >> bits != 0)
-    return std::nullopt;
-  if (shifts)
-    return fmt::format("write '{} << {}', which wraps", AsHint(state, shift->lhs, scalar),
-                       Quote(state, shift->rhs));
-  auto value = static_cast<int64_t>(literal.integer) - (bits == 64 ? 0 : int64_t{1} << bits);
-  return fmt::format("write '{}', which has the same bits", value);
-}
-
-/// Returns the low bits of a literal that results from `~`, as a value of this type.
-int64_t LowBits(const Literal& literal, Scalar scalar) {
-  int lost = 64 - Info(scalar).bits;
-  uint64_t high = static_cast<uint64_t>(literal.integer) << lost;
-  return IsSigned(scalar) ? static_cast<int64_t>(high) >> lost : static_cast<int64_t>(high >> lost);
-}
-
-void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& literal, Scalar scalar) {
-  std::string text = ToString(literal);
-  if (literal.is_float && !IsFloat(scalar)) {
-    state.diagnostics.Report(diag::FloatLiteralForInteger, expr->span, text, Spelling(scalar))
-        .Help(fmt::format("convert the other side to a float with `as`; '{}' would truncate it",
-                          AsHint(state, expr, scalar)));
-    return;
-  }
-  Diagnostic& report =
-      state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
-  if (Info(scalar).format.saturates && IsBeyond(scalar, literal.AsReal())) {
-    double largest = LargestValue(scalar);
-    report.Help(fmt::format("the largest {} is {}: write '{}{}' if that is intended",
-                            Spelling(scalar), largest, literal.AsReal() < 0 ? "-" : "", largest));
-  } else if (IsFloat(scalar)) {
-    report.Help(literal.is_float
-                    ? "write `inf` if infinity is intended"
-                    : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
-  } else if (literal.flipped && Info(scalar).bits < 64) {
-    report.Help(fmt::format("write '{}', its lowest {} bits, if those are intended",
-                            LowBits(literal, scalar), Info(scalar).bits));
-  } else if (std::optional<std::string> help = SameBitsHelp(state, expr, literal, scalar)) {
-    report.Help(*std::move(help));
-  } else if (Info(scalar).bits < 64) {
-    report.Help(
-        "it fits in i64: declare the variable as i64, or convert the other side with `as i64`");
-  }
-}
+/// What an operator uses of a literal operand.
+enum class LiteralUse : uint8_t {
+  Bits,    ///< only the bits matter, as in `x & 1` and `x + 1`
+  Number,  ///< the number matters, as in `x < 1` and `x / 2`
+  Count,   ///< the number of bits of a shift or rotation
+};
 
 /// Visits the operands that have the same type as the expression, because their types are set together.
 void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
@@ -88,6 +42,84 @@ void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visi
       return;
     default:
       return;
+  }
+}
+
+/// Returns whether a literal is written as bits: in hexadecimal, or with a shift.
+bool IsBits(const FunctionState& state, const Expr* expr) {
+  const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
+  bool shifts = binary != nullptr && binary->op == syntax::BinaryOp::Shl;
+  if (shifts || state.Text(expr->span).starts_with("0x")) return true;
+  bool is_bits = false;
+  ForEachTyped(expr, [&](const Expr* child) { is_bits = is_bits || IsBits(state, child); });
+  return is_bits;
+}
+
+/// For a literal that exceeds a signed type, suggests the negative number with the same bits. Examples are
+/// `1 << 31`, `(1 << 31) + 1` and `0xffffffff` for i32.
+std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* expr,
+                                        const Literal& literal, Scalar scalar) {
+  int bits = Info(scalar).bits;
+  if (!IsBits(state, expr) || !IsSigned(scalar) || literal.integer < 0 ||
+      literal.integer >> bits != 0)
+    return std::nullopt;
+  const auto* shift = syntax::DynAs<syntax::BinaryExpr>(expr);
+  if (shift != nullptr && shift->op == syntax::BinaryOp::Shl)
+    return fmt::format("write '{} << {}', which wraps", AsHint(state, shift->lhs, scalar),
+                       Quote(state, shift->rhs));
+  auto value = static_cast<int64_t>(literal.integer) - (bits == 64 ? 0 : int64_t{1} << bits);
+  return fmt::format("write '{}', which has the same bits", value);
+}
+
+/// Returns the low bits of a literal that results from `~`, as a value of this type.
+int64_t LowBits(const Literal& literal, Scalar scalar) {
+  int lost = 64 - Info(scalar).bits;
+  uint64_t high = static_cast<uint64_t>(literal.integer) << lost;
+  return IsSigned(scalar) ? static_cast<int64_t>(high) >> lost : static_cast<int64_t>(high >> lost);
+}
+
+/// Suggests what to write instead of an integer that does not fit an integer type. Returns an empty string if there is
+/// no suggestion.
+std::string IntegerHelp(const FunctionState& state, const Expr* expr, const Literal& literal,
+                        Scalar scalar, LiteralUse use) {
+  int bits = Info(scalar).bits;
+  if (use == LiteralUse::Count) {
+    auto count = static_cast<int>(((literal.integer % bits) + bits) % bits);
+    return fmt::format("the count is taken modulo {}: write '{}' if that is intended", bits, count);
+  }
+  if (literal.flipped && bits < 64)
+    return fmt::format("write '{}', its lowest {} bits, if those are intended",
+                       LowBits(literal, scalar), bits);
+  if (use == LiteralUse::Bits) {
+    if (std::optional<std::string> help = SameBitsHelp(state, expr, literal, scalar)) return *help;
+  }
+  bool widens = bits < 64 && ToInt64(literal).has_value();
+  return widens ? "it fits in i64: declare the variable as i64, or convert the other side with "
+                  "`as i64`"
+                : "";
+}
+
+void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& literal, Scalar scalar,
+                   LiteralUse use) {
+  std::string text = ToString(literal);
+  if (literal.is_float && !IsFloat(scalar)) {
+    state.diagnostics.Report(diag::FloatLiteralForInteger, expr->span, text, Spelling(scalar))
+        .Help(fmt::format("convert the other side to a float with `as`; '{}' would truncate it",
+                          AsHint(state, expr, scalar)));
+    return;
+  }
+  Diagnostic& report =
+      state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
+  if (Info(scalar).format.saturates && IsBeyond(scalar, literal.AsReal())) {
+    double largest = LargestValue(scalar);
+    report.Help(fmt::format("the largest {} is {}: write '{}{}' if that is intended",
+                            Spelling(scalar), largest, literal.AsReal() < 0 ? "-" : "", largest));
+  } else if (IsFloat(scalar)) {
+    report.Help(literal.is_float
+                    ? "write `inf` if infinity is intended"
+                    : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
+  } else if (std::string help = IntegerHelp(state, expr, literal, scalar, use); !help.empty()) {
+    report.Help(help);
   }
 }
 
@@ -229,7 +261,17 @@ bool Floors(const FunctionState& state, const Expr* expr) {
   return floors;
 }
 
-bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
+namespace {
+
+/// Returns how an operator uses an operand.
+LiteralUse UseOf(std::string_view what, bool is_first) {
+  static constexpr std::string_view kOfNumbers[] = {"<", "<=", ">", ">=", "/", "%", "min", "max"};
+  if (IsShift(what) && !is_first) return LiteralUse::Count;
+  return std::ranges::count(kOfNumbers, what) > 0 ? LiteralUse::Number : LiteralUse::Bits;
+}
+
+/// Sets the type of a literal expression, which is an operand with this use.
+bool CoerceOperand(FunctionState& state, const Expr* expr, Scalar scalar, LiteralUse use) {
   ExprInfo& info = state.fn.exprs[expr];
   if (!info.type.is_literal()) return info.type.is_error() || info.type.scalar == scalar;
   bool is_float = info.type.kind == TypeKind::FloatLiteral;
@@ -251,7 +293,7 @@ bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
   if (literal != state.literals.end()) {
     info.constant = ToConstant(literal->second, scalar);
     if (!info.constant) {
-      ReportLiteral(state, expr, literal->second, scalar);
+      ReportLiteral(state, expr, literal->second, scalar, use);
       return false;
     }
   } else if (is_float && !IsFloat(scalar)) {
@@ -261,12 +303,19 @@ bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
     return false;
   } else if (info.size == nullptr) {
     bool fits = true;
-    ForEachTyped(expr, [&](const Expr* child) { fits = Coerce(state, child, scalar) && fits; });
+    ForEachTyped(
+        expr, [&](const Expr* child) { fits = CoerceOperand(state, child, scalar, use) && fits; });
     if (!fits) return false;
   }
   info.type.kind = TypeKind::Value;
   info.type.scalar = scalar;
   return true;
+}
+
+}  // namespace
+
+bool Coerce(FunctionState& state, const Expr* expr, Scalar scalar) {
+  return CoerceOperand(state, expr, scalar, LiteralUse::Bits);
 }
 
 Scalar Seen(const FunctionState& state, Scalar scalar) {
@@ -312,7 +361,8 @@ Type Unify(FunctionState& state, std::span<const Expr* const> exprs, Span at,
   result.kind = TypeKind::Value;
   result.scalar = state.fn.exprs[typed].type.scalar;
   for (const Expr* expr : exprs) {
-    if (!Coerce(state, expr, result.scalar)) return Type{};
+    LiteralUse use = UseOf(what, expr == exprs.front());
+    if (!CoerceOperand(state, expr, result.scalar, use)) return Type{};
   }
   return result;
 }
