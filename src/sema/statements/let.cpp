@@ -7,6 +7,7 @@
 
 #include "sema/statements/uniform.h"
 #include "sema/types/coerce.h"
+#include "sema/types/sizes.h"
 #include "sema/types/tensor_type.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/expr.h"
@@ -21,6 +22,24 @@ using syntax::Expr;
 using syntax::FunctionKind;
 using syntax::LetStmt;
 
+/// Reports an unknown name in the brackets of a type. In a program, it is a size, and elsewhere a range.
+void ReportUnknownDim(FunctionState& state, const syntax::NameExpr& name) {
+  std::string_view text = name.name.text();
+  switch (state.kind()) {
+    case FunctionKind::Kernel:
+      return ReportUnknown(
+          state, text, name.span,
+          fmt::format("to declare a range before it, write `range {} in 8;`", text));
+    case FunctionKind::Fn:
+      return ReportUnknown(
+          state, text, name.span,
+          fmt::format("a tile of a fn has ranges of its parameters, such as '{0}' for t: f32[{0}]",
+                      text));
+    case FunctionKind::Program:
+      return ReportUnknown(state, text, name.span, SizeHelp(text));
+  }
+}
+
 /// Returns the type of a tile such as `f32[i, j]`, whose ranges must be in scope.
 std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
@@ -28,7 +47,8 @@ std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   bool ok = scalar.has_value();
   for (const Expr* dim : ref.dims) {
     const auto* name = syntax::DynAs<syntax::NameExpr>(dim);
-    const Entity* entity = name != nullptr ? Resolve(state, name->name, name->span) : nullptr;
+    const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+    if (name != nullptr && entity == nullptr) ReportUnknownDim(state, *name);
     if (name != nullptr && (entity == nullptr || IsFaulty(*entity))) {
       ok = false;
     } else if (entity == nullptr || entity->kind != EntityKind::Range) {

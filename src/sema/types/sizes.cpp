@@ -66,7 +66,13 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
   bool cores = name.name.text() == "core_num" && state.scopes.Find(name.name) == nullptr;
   if (cores && what == kDimension && state.kind() == syntax::FunctionKind::Kernel)
     return state.module.sizes.Symbol(name.name);
-  return SizeOfEntity(state, Resolve(state, name.name, name.span), &name, what);
+  const Entity* entity = state.scopes.Find(name.name);
+  bool in_program = what == kDimension && state.kind() == syntax::FunctionKind::Program;
+  if (entity == nullptr) {
+    ReportUnknown(state, name.name.text(), name.span, in_program ? SizeHelp(name.name.text()) : "");
+    return nullptr;
+  }
+  return SizeOfEntity(state, entity, &name, what);
 }
 
 /// Returns the size that a name in another file refers to, such as `nn.WIDTH`.
@@ -111,6 +117,10 @@ Size SizeOfCeilDiv(FunctionState& state, const syntax::CallExpr& call, std::stri
 }
 
 }  // namespace
+
+std::string SizeHelp(std::string_view name) {
+  return fmt::format("to declare the size before it, write `let {} = 8;`", name);
+}
 
 Size CheckSize(FunctionState& state, const Expr* expr, std::string_view what) {
   SizeTable& sizes = state.module.sizes;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sema/walk/state.h"
@@ -13,6 +14,8 @@ Size CheckSize(FunctionState& state, const syntax::Expr* expr, std::string_view 
 
 /// Like CheckSize, for a dimension of a tensor, which must not be negative.
 Size CheckDim(FunctionState& state, const syntax::Expr* expr);
+/// Suggests the declaration of a name that a program uses as a size.
+std::string SizeHelp(std::string_view name);
 /// Returns whether the rank of a tensor type is at most the maximum. Reports an error if it is not.
 bool CheckRank(FunctionState& state, const syntax::TypeRef& type);
 

@@ -134,13 +134,15 @@ std::string HelpForRange(const FunctionState& state, std::string_view name) {
     return one->kind == EntityKind::SizeName && one->name.text() == upper && upper != name;
   };
   if (std::ranges::none_of(state.scopes.All(), is_size)) return "";
+  if (state.kind() != syntax::FunctionKind::Kernel) return fmt::format("did you mean '{}'?", upper);
   return fmt::format("did you mean '{0}'? To iterate over it, declare {1}", upper,
                      RangeText(name, upper));
 }
 
 }  // namespace
 
-void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
+void ReportUnknown(FunctionState& state, std::string_view name, Span span,
+                   std::string_view otherwise) {
   Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
   for (std::string help : {HelpForForeign(name), HelpForRange(state, name)}) {
     if (help.empty()) continue;
@@ -156,6 +158,8 @@ void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
   else if (state.indexed != nullptr)
     report.Help(fmt::format("to iterate over the dimension, declare {}",
                             RangeText(name, ToString(state.indexed))));
+  else if (!otherwise.empty())
+    report.Help(std::string(otherwise));
 }
 
 namespace {

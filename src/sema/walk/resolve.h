@@ -26,8 +26,9 @@ const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 /// further errors.
 bool IsFaulty(const Entity& entity);
 
-/// Reports an unknown name, and suggests what may have been meant.
-void ReportUnknown(FunctionState& state, std::string_view name, Span span);
+/// Reports an unknown name, and suggests what may have been meant, or `otherwise` if nothing is similar.
+void ReportUnknown(FunctionState& state, std::string_view name, Span span,
+                   std::string_view otherwise = {});
 
 /// Returns the element type with this name, such as `f32`, `T` or `T.acc`. Otherwise reports an error and
 /// returns nothing.
