@@ -274,6 +274,16 @@ void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
   const_cast<ReduceInfo*>(info.reduce)->in_place = true;
 }
 
+/// Suggests how to fix a value whose type differs from that of an element that a statement updates. The element is
+/// rounded in each update, so a sum needs a wider tensor.
+std::string UpdateHelp(const FunctionState& state, const AssignStmt& assign, Scalar target,
+                       Scalar value) {
+  std::string_view each = assign.mode == syntax::AssignMode::Reduce ? "block" : "update";
+  return fmt::format(
+      "declare '{0}' as {1} and convert it after the loop; '{2}' would round in each {3}",
+      TargetName(assign), Spelling(value), AsHint(state, assign.value, target), each);
+}
+
 /// Suggests how to fix a value whose type differs from that of the target. A sum in a wider type rounds
 /// only once, when it is stored; a cast inside the loop rounds in every iteration.
 std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Scalar target,
@@ -281,6 +291,9 @@ std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Sca
   const Entity* entity = state.fn.exprs.at(assign.target).entity;
   bool is_var = entity != nullptr && entity->kind == EntityKind::Var && entity->type.is_value();
   bool is_wider = IsFloat(target) == IsFloat(value) && Info(value).bits > Info(target).bits;
+  bool rounds = IsFloat(value) && assign.op != AssignOp::Max && assign.op != AssignOp::Min;
+  if (assign.mode != syntax::AssignMode::Plain && is_wider && rounds)
+    return UpdateHelp(state, assign, target, value);
   if (!is_var || !is_wider) return ConvertHelp(state, assign.value, target);
   Type wide = entity->type;
   wide.scalar = value;
