@@ -23,6 +23,7 @@
 #include "irgen/irgen.h"
 #include "sema/dump_checked.h"
 #include "support/check.h"
+#include "support/near_names.h"
 #include "syntax/dump_ast.h"
 #include "syntax/limits.h"
 #include "syntax/parse.h"
@@ -76,19 +77,35 @@ bool IsOtherLaunch(const syntax::Item* item, std::string_view kernel) {
          function->name.name.text() != kernel;
 }
 
+std::vector<std::string_view> KernelNames(const syntax::Module& tree) {
+  std::vector<std::string_view> names;
+  for (const syntax::Item* item : tree.items) {
+    const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
+    bool is_kernel = function != nullptr && function->function_kind == syntax::FunctionKind::Kernel;
+    if (is_kernel) names.push_back(function->name.name.text());
+  }
+  return names;
+}
+
 /// Returns the file without its programs, tests and other kernels than the one of `build --kernel`. Reports an
 /// error and returns null if it has no such kernel.
 const syntax::Module* OnlyKernel(Session& s, const syntax::Module& tree, Trees& trees) {
   const std::string& kernel = s.options.kernel;
+  std::vector<std::string_view> kernels = KernelNames(tree);
+  if (std::ranges::count(kernels, kernel) == 0) {
+    Diagnostic& report =
+        s.diagnostics.Report(diag::UnknownProgram, {}, s.sources.path(tree.file), "kernel", kernel);
+    std::string_view nearest = NearestName(kernel, kernels);
+    if (!nearest.empty()) {
+      report.Help(fmt::format("did you mean '{}'?", nearest));
+    } else if (!kernels.empty()) {
+      report.Help(fmt::format("it has {}", QuotedList(kernels)));
+    }
+    return nullptr;
+  }
   auto* only = trees.arena.Make<syntax::Module>(tree);
   std::erase_if(only->items, [&](const syntax::Item* item) { return IsOtherLaunch(item, kernel); });
-  bool is_found = std::ranges::any_of(only->items, [&](const syntax::Item* item) {
-    const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
-    return function != nullptr && function->function_kind == syntax::FunctionKind::Kernel;
-  });
-  if (is_found) return only;
-  s.diagnostics.Report(diag::UnknownProgram, {}, s.sources.path(tree.file), "kernel", kernel);
-  return nullptr;
+  return only;
 }
 
 /// Parses the file. Returns null and sets `end` if compilation ends here.
