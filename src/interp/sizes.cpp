@@ -145,7 +145,10 @@ std::optional<Trap> BrokenRequirement(const ir::Function& function, const ir::Op
     std::optional<int64_t> value = EvaluateChecked(sides[i], symbols);
     if (!value) {
       bool divides_by_zero = !Evaluate(sides[i], symbols);
-      return Trap{divides_by_zero ? KDL_TRAP_DIVISION : KDL_TRAP_OVERFLOW, &require};
+      if (divides_by_zero) return Trap{KDL_TRAP_DIVISION, &require};
+      Trap trap{KDL_TRAP_OVERFLOW, &require};
+      trap.text = ir::SideSource(&require, i == 1);
+      return trap;
     }
     values[i] = *value;
   }

@@ -61,7 +61,35 @@ std::string SideText(const Function& function, Size side, std::string_view value
   return sources.empty() ? text : fmt::format("{} ({})", text, sources);
 }
 
+std::string_view Comparison(CompareKind compare) {
+  switch (compare) {
+    case CompareKind::Eq:
+      return " == ";
+    case CompareKind::Ne:
+      return " != ";
+    case CompareKind::Lt:
+      return " < ";
+    case CompareKind::Le:
+      return " <= ";
+    case CompareKind::Gt:
+      return " > ";
+    case CompareKind::Ge:
+      return " >= ";
+  }
+  KDL_UNREACHABLE("unknown comparison {}", static_cast<int>(compare));
+}
+
 }  // namespace
+
+std::string_view SideSource(const Op* require, bool is_right) {
+  std::string_view text = require->attr<AttrKey::Text>().text();
+  std::string_view sign = Comparison(require->attr<AttrKey::Compare>());
+  size_t at = text.find(sign);
+  bool is_clear =
+      at != text.npos && text.find(sign, at + 1) == text.npos && text.find(" where ") == text.npos;
+  if (!is_clear) return text;
+  return is_right ? text.substr(at + sign.size()) : text.substr(0, at);
+}
 
 std::string RequirementMessage(const Function& function, const Op* require, std::string_view left,
                                std::string_view right) {

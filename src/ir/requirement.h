@@ -19,6 +19,10 @@ bool MayBeNegative(const Function& function, Size size);
 
 bool Holds(CompareKind compare, int64_t left, int64_t right);
 
+/// Returns the part of a requirement's text that states its right or left side, such as `M * N` in `M * N < 8`. Returns
+/// the whole text if that part is not clear.
+std::string_view SideSource(const Op* require, bool is_right);
+
 /// Returns the message for a violated `require`: its text, both sides with their values, and the dimensions
 /// from which the sizes come. `left` and `right` are the values as text.
 std::string RequirementMessage(const Function& function, const Op* require, std::string_view left,

@@ -5,6 +5,7 @@
 #include "codegen/c_source/functions.h"
 #include "codegen/c_source/writer.h"
 #include "ir/op_table.h"
+#include "ir/requirement.h"
 #include "kdl/queue.h"
 #include "support/check.h"
 
@@ -66,14 +67,14 @@ void RefuseLaunch(Writer& w, std::string_view ok, std::string_view what) {
   RefuseUnless(w, ok, fmt::format("launch of '{}': {}", w.kernel.base_name(), what));
 }
 
-/// Writes the end of a block in which sizes were computed: `text` is what they are for.
-void RefuseWrong(Writer& w, bool may_divide_by_zero, std::string_view place,
-                 std::string_view text) {
+/// Writes the checks after a size was computed. `text` is what the size is for, and `source` its source text.
+void RefuseWrong(Writer& w, bool may_divide_by_zero, std::string_view place, std::string_view text,
+                 std::string_view source) {
   if (may_divide_by_zero)
     w.Line("if (kdl_wrong == 1) return {};",
            Literal(fmt::format("{}division by zero in '{}'", place, text)));
   w.Line("if (kdl_wrong == 2) return {};",
-         Literal(fmt::format("{}'{}' does not fit in 64 bits", place, text)));
+         Literal(fmt::format("{}'{}' does not fit in 64 bits", place, source)));
 }
 
 void CheckSizes(Writer& w, const FaceCall& call) {
@@ -145,9 +146,12 @@ void CheckRequirement(Writer& w, const Op* op) {
   w.Line("{{");
   ++w.depth;
   w.Line("int kdl_wrong = 0;");
-  w.Line("const int64_t kdl_left = {};", CheckedSizeText(w, left));
-  w.Line("const int64_t kdl_right = {};", CheckedSizeText(w, right));
-  RefuseWrong(w, MayDivideByZero(left) || MayDivideByZero(right), place, text);
+  for (bool is_right : {false, true}) {
+    Size side = is_right ? right : left;
+    w.Line("const int64_t kdl_{} = {};", is_right ? "right" : "left", CheckedSizeText(w, side));
+    if (!IsSafe(side))
+      RefuseWrong(w, MayDivideByZero(side), place, text, ir::SideSource(op, is_right));
+  }
   RefuseUnless(w, fmt::format("kdl_left {} kdl_right", sign), what);
   --w.depth;
   w.Line("}}");
@@ -166,7 +170,7 @@ void WriteBytes(Writer& w, const std::string& name, ir::Type tensor, std::string
   ++w.depth;
   if (!is_safe) w.Line("int kdl_wrong = 0;");
   w.Line("const int64_t kdl_sizes[] = {{{}}};", sizes);
-  if (!is_safe) RefuseWrong(w, std::ranges::any_of(tensor->dims, MayDivideByZero), "", text);
+  if (!is_safe) RefuseWrong(w, std::ranges::any_of(tensor->dims, MayDivideByZero), "", text, text);
   w.Line("{} = kdl_bytes({}, kdl_sizes, {});", name, Bytes(tensor->scalar), tensor->dims.size());
   --w.depth;
   w.Line("}}");

@@ -59,11 +59,12 @@ TrapLocation WithCode(TrapLocation place, kdl_trap_code code) {
   return place;
 }
 
-llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place) {
+/// Computes a size, and traps if it divides by zero or does not fit in 64 bits. `source` is the source text of the size.
+llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place, Name source) {
   auto& builder = emitter.builder;
   if (!IsDerived(size)) return EmitSize(emitter, size);
-  llvm::Value* lhs = EmitChecked(emitter, size->lhs, place);
-  llvm::Value* rhs = EmitChecked(emitter, size->rhs, place);
+  llvm::Value* lhs = EmitChecked(emitter, size->lhs, place, source);
+  llvm::Value* rhs = EmitChecked(emitter, size->rhs, place, source);
   llvm::Constant* zero = builder.getInt64(0);
   if (size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod) {
     TrapUnless(emitter, builder.CreateICmpNE(rhs, zero), WithCode(place, KDL_TRAP_DIVISION), zero,
@@ -74,8 +75,9 @@ llvm::Value* EmitChecked(Emitter& emitter, Size size, const TrapLocation& place)
   if (size->kind == SizeKind::Min)
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
   llvm::Value* pair = WithOverflow(emitter, size->kind, lhs, rhs);
-  TrapUnless(emitter, builder.CreateNot(builder.CreateExtractValue(pair, 1)),
-             WithCode(place, KDL_TRAP_OVERFLOW), zero, zero);
+  TrapLocation overflow = WithCode(place, KDL_TRAP_OVERFLOW);
+  overflow.text = source;
+  TrapUnless(emitter, builder.CreateNot(builder.CreateExtractValue(pair, 1)), overflow, zero, zero);
   return builder.CreateExtractValue(pair, 0);
 }
 
@@ -89,7 +91,7 @@ llvm::Value* ArrayElement(Emitter& emitter, llvm::Value* tensor, unsigned field,
 void CheckDimension(Emitter& emitter, llvm::Value* tensor, size_t d, Size size, Name text) {
   auto& builder = emitter.builder;
   TrapLocation place = TrapLocationAt(emitter.kernel.loc, text);
-  llvm::Value* expected = EmitChecked(emitter, size, place);
+  llvm::Value* expected = EmitChecked(emitter, size, place, text);
   llvm::Value* found = ArrayElement(emitter, tensor, kdl_tensor_fields::size, d);
   place.dimension = static_cast<int32_t>(d);
   TrapUnless(emitter, builder.CreateICmpEQ(found, expected), WithCode(place, KDL_TRAP_CONDITION),
@@ -116,8 +118,9 @@ llvm::CmpInst::Predicate PredicateOf(ir::CompareKind compare) {
 
 void CheckRequirement(Emitter& emitter, const ir::Op* op, Names& names) {
   TrapLocation place = TrapLocationAt(op->loc(), op->attr<ir::AttrKey::Text>());
-  llvm::Value* left = EmitChecked(emitter, op->attr<ir::AttrKey::Left>(), place);
-  llvm::Value* right = EmitChecked(emitter, op->attr<ir::AttrKey::Right>(), place);
+  auto source = [&](bool is_right) { return names.Intern(ir::SideSource(op, is_right)); };
+  llvm::Value* left = EmitChecked(emitter, op->attr<ir::AttrKey::Left>(), place, source(false));
+  llvm::Value* right = EmitChecked(emitter, op->attr<ir::AttrKey::Right>(), place, source(true));
   llvm::Value* holds =
       emitter.builder.CreateICmp(PredicateOf(op->attr<ir::AttrKey::Compare>()), left, right);
   place.text = names.Intern(ir::RequirementTemplate(emitter.kernel, op));
