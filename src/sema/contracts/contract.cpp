@@ -185,6 +185,16 @@ Size ExtentElsewhere(FunctionState& state, Name name) {
   return found != nullptr ? found : ExtentInContract(state, name);
 }
 
+/// If an index name of a contract with an error is also a variable of the kernel, says that the contract cannot use that
+/// variable, and returns true.
+bool ExplainVariable(const FunctionState& state, std::string_view name, Diagnostic& report) {
+  const Entity* variable = DeclaredVariable(state, name);
+  if (variable == nullptr) return false;
+  report.Note(variable->span, "the contract cannot use this variable of the kernel")
+      .Help(fmt::format("write its value instead, or define it in the contract: `{} = …;`", name));
+  return true;
+}
+
 /// Checks that every index name has an extent. If a name has none, returns false and reports the name,
 /// unless another error in the equation may be the cause.
 bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
@@ -201,9 +211,11 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
     entity->type = Type{};
     ok = false;
     if (!says) continue;
-    state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text())
-        .Help(fmt::format("use just this name as an index, as in a[{}], or correct the name",
-                          entity->name.text()));
+    Diagnostic& report =
+        state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text());
+    if (ExplainVariable(state, entity->name.text(), report)) continue;
+    report.Help(fmt::format("use just this name as an index, as in a[{}], or correct the name",
+                            entity->name.text()));
   }
   return ok;
 }
@@ -228,10 +240,12 @@ void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left
   if (state.diagnostics.error_count() != state.contract->errors_before) return;
   for (const Entity* entity : free) {
     if (Contains(left, entity) || entity->type.is_error()) continue;
-    state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text())
-        .Help(fmt::format(
-            "reduce over it, for example sum(… over {}), or use it as an index on the left side",
-            entity->name.text()));
+    Diagnostic& report =
+        state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text());
+    if (ExplainVariable(state, entity->name.text(), report)) continue;
+    report.Help(fmt::format(
+        "reduce over it, for example sum(… over {}), or use it as an index on the left side",
+        entity->name.text()));
   }
 }
 

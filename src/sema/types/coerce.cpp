@@ -199,11 +199,28 @@ std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, 
                      AsHint(state, b, both));
 }
 
+/// In a contract, returns the kernel's variable that has the name of this index, or null.
+const Entity* KernelVariable(const FunctionState& state, const Expr* expr) {
+  const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
+  if (state.contract == nullptr || name == nullptr) return nullptr;
+  const Entity* entity = state.fn.exprs.at(expr).entity;
+  bool is_index = entity != nullptr && entity->kind == EntityKind::Range;
+  return is_index ? DeclaredVariable(state, name->name.text()) : nullptr;
+}
+
 void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std::string_view what) {
   Scalar left = state.fn.exprs[a].type.scalar;
   Scalar right = state.fn.exprs[b].type.scalar;
   Diagnostic& report = state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left),
                                                 Quote(state, b), Spelling(right), what);
+  for (const Expr* expr : {a, b}) {
+    const Entity* variable = KernelVariable(state, expr);
+    if (variable == nullptr) continue;
+    report.Note(variable->span, "the contract cannot use this variable of the kernel")
+        .Help(fmt::format("write its value instead, or define it in the contract: `{} = …;`",
+                          variable->name.text()));
+    return;
+  }
   if (IsShift(what) && IsInteger(left)) {
     report.Help(ConvertHelp(state, b, left));
     return;

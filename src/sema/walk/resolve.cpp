@@ -139,11 +139,65 @@ std::string HelpForRange(const FunctionState& state, std::string_view name) {
                      RangeText(name, upper));
 }
 
+/// Returns the last entity of the function with this name, whose scope has ended, or null.
+const Entity* EndedEntity(const FunctionState& state, std::string_view name) {
+  if (state.contract != nullptr) return nullptr;
+  auto found = std::ranges::find_if(
+      state.fn.entities.rbegin(), state.fn.entities.rend(), [&](const Entity* entity) {
+        return entity->name.text() == name && entity->span.valid() && !IsFaulty(*entity);
+      });
+  return found == state.fn.entities.rend() ? nullptr : *found;
+}
+
+/// Returns whether the entity is in an `spmd for` that ends before `use`.
+bool IsInEndedSpmd(const FunctionState& state, const Entity& entity, Span use) {
+  return std::ranges::any_of(state.fn.stmts, [&](const auto& entry) {
+    const auto* loop = syntax::DynAs<syntax::ForStmt>(entry.first);
+    return loop != nullptr && loop->is_spmd && loop->span.begin <= entity.span.begin &&
+           entity.span.end <= loop->span.end && loop->span.end <= use.begin;
+  });
+}
+
+/// Says how a name can be used after its scope.
+std::string HelpForEnded(const FunctionState& state, const Entity& entity, Span use) {
+  std::string_view name = entity.name.text();
+  if (entity.kind == EntityKind::Range)
+    return fmt::format("use '{}' inside that block, or declare a range here", name);
+  if (IsInEndedSpmd(state, entity, use))
+    return fmt::format("use '{}' inside its `spmd for`, which may store a value to a tensor", name);
+  switch (entity.kind) {
+    case EntityKind::Let:
+    case EntityKind::Var:
+      return fmt::format("declare `var {} = …;` before that block, and assign to it there", name);
+    case EntityKind::ScalarBinder:
+      return fmt::format(
+          "use '{}' inside its loop, or keep its value in a `var` that is declared before the loop",
+          name);
+    default:
+      return "declare it before that block";
+  }
+}
+
 }  // namespace
+
+const Entity* DeclaredVariable(const FunctionState& state, std::string_view name) {
+  auto found = std::ranges::find_if(
+      state.fn.entities.rbegin(), state.fn.entities.rend(), [&](const Entity* entity) {
+        bool is_variable = entity->kind == EntityKind::Let || entity->kind == EntityKind::Var ||
+                           entity->kind == EntityKind::ScalarBinder;
+        return is_variable && entity->name.text() == name;
+      });
+  return found == state.fn.entities.rend() ? nullptr : *found;
+}
 
 void ReportUnknown(FunctionState& state, std::string_view name, Span span,
                    std::string_view otherwise) {
   Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
+  if (const Entity* ended = EndedEntity(state, name)) {
+    report.Note(ended->span, "it is declared here, in a block that has ended")
+        .Help(HelpForEnded(state, *ended, span));
+    return;
+  }
   for (std::string help : {HelpForForeign(name), HelpForRange(state, name)}) {
     if (help.empty()) continue;
     report.Help(help);

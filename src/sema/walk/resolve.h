@@ -30,6 +30,10 @@ bool IsFaulty(const Entity& entity);
 void ReportUnknown(FunctionState& state, std::string_view name, Span span,
                    std::string_view otherwise = {});
 
+/// Returns the last variable with this name that the function has declared, in any scope, or null. Variables of loops
+/// are included, but ranges are not.
+const Entity* DeclaredVariable(const FunctionState& state, std::string_view name);
+
 /// Returns the element type with this name, such as `f32`, `T` or `T.acc`. Otherwise reports an error and
 /// returns nothing.
 std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::TypeName& name);
