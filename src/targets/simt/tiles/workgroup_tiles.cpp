@@ -11,6 +11,10 @@ namespace kdl::simt {
 
 namespace {
 
+// The maximum number of groups along a row that get separate code in each thread. For more groups, this code would
+// make compile times grow faster than the row, but would not make kernels faster.
+constexpr int64_t kMostSeparateGroups = 32;
+
 /// Returns the number of loads that a thread has in flight at once; `each` is the total number of its loads.
 /// Each load needs a register, and all iterations must have the same number of loads.
 int64_t TakenTogether(int64_t each) {
@@ -202,10 +206,7 @@ void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Ro
   MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     Value* columns = b_.I64(rows.inner);
     Value* first = together > 1 ? b_.Div(thread, columns) : zero;
-    for (int64_t iteration = 0; iteration < std::max<int64_t>(rows.inner / rows.threads, 1);
-         ++iteration) {
-      Value* number = together > 1 ? b_.Rem(thread, columns) : thread;
-      if (iteration > 0) number = b_.Add(number, b_.I64(iteration * rows.threads));
+    auto at_group = [&](Value* number) {
       auto walk = [&](const Values& inner) {
         auto at_row = [&](Value* row) {
           Values place = {row};
@@ -217,6 +218,14 @@ void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Ro
         MakeIf(b_, b_.Lt(first, end), [&] { at_row(first); });
       };
       AtPoint(at, inner_axes, number, walk, rows.count, /*guards_first=*/true);
+    };
+    int64_t groups = std::max<int64_t>(rows.inner / rows.threads, 1);
+    if (groups > kMostSeparateGroups)
+      return passes::MakeLoop(b_, {thread, columns, rows.threads}, at_group);
+    for (int64_t group = 0; group < groups; ++group) {
+      Value* number = together > 1 ? b_.Rem(thread, columns) : thread;
+      if (group > 0) number = b_.Add(number, b_.I64(group * rows.threads));
+      at_group(number);
     }
   });
 }
