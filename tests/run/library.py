@@ -87,6 +87,26 @@ def calls(library):
     library.own.numbers_close(library.kernels)
 
 
+UNLOADED = """
+import _ctypes, ctypes, sys
+for _ in range(2):
+    own = ctypes.CDLL(sys.argv[1])
+    own.numbers_open.restype = own.numbers_scale.restype = ctypes.c_void_p
+    kernels, x, y = ctypes.c_void_p(), (ctypes.c_float * 9000)(1), (ctypes.c_float * 9000)()
+    assert not own.numbers_open(None, b"host?threads=2", ctypes.byref(kernels))
+    assert not own.numbers_scale(kernels, ctypes.c_int64(9000), ctypes.c_float(3), x, y) and y[0] == 3
+    own.numbers_close(kernels)
+    _ctypes.dlclose(own._handle)
+assert sys.argv[1] not in open("/proc/self/maps").read()
+"""
+
+
+def unloads(path):
+    """A library that has been unloaded must leave nothing that its process would call at its end."""
+    ended = call(sys.executable, "-c", UNLOADED, path)
+    checks.expect("unloaded", ended.returncode == 0, f"{ended.returncode}: {ended.stderr}")
+
+
 def exported(path):
     lines = call("nm", "-D", "--defined-only", path).stdout.splitlines()
     return {line.split()[-1] for line in lines if line.split()[-2] != "A"}
@@ -116,6 +136,7 @@ def main():
                       sorted(found ^ declared))
         for device in (b"host?threads=1", b"host", b"debug"):
             calls(Library(library, device))
+        unloads(folder / "numbers.so")
         checks.expect("no such device", "nodevice" in Library(library, b"nodevice").error)
         images = call("nm", "-D", "--defined-only", folder / "numbers.images.so").stdout
         checks.expect("images contain no functions", "numbers_open" not in images and "kdl_module_images" in images, images)
