@@ -14,6 +14,7 @@
 #include "kdl/version.h"
 #include "support/captured_output.h"
 #include "support/io.h"
+#include "support/json_text.h"
 #include "support/render.h"
 
 namespace kdl::driver {
@@ -86,8 +87,7 @@ void AddJson(std::string_view key, std::string_view value) {
 std::string EndJson(int exit_code) {
   json->members["exit_code"] = exit_code;
   json->members["output"] = json->captured ? json->captured->Text() : json->output;
-  std::string text =
-      json->members.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string text = JsonText(json->members) + "\n";
   json.reset();
   return text;
 }

@@ -1,4 +1,5 @@
 #include "support/render.h"
+#include "support/json_text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -104,7 +105,7 @@ std::string RenderJson(const Diagnostic& diagnostic, const SourceManager& source
     entry["message"] = note.text;
     out["notes"].push_back(std::move(entry));
   }
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return JsonText(out) + "\n";
 }
 
 }  // namespace kdl

@@ -14,6 +14,7 @@
 #include "driver/emit/outputs.h"
 #include "driver/files.h"
 #include "driver/report.h"
+#include "support/json_text.h"
 #include "tools/commands.h"
 
 namespace kdl::tools {
@@ -67,7 +68,7 @@ void Write(driver::Session& s, const std::vector<std::string>& files_read,
   }
   if (driver::MayWrite(paths, files_read, "name another folder with -o DIR", s.diagnostics)) {
     driver::WriteOutputFiles(files, s.diagnostics);
-    if (!s.diagnostics.has_errors()) driver::AddJson("files", nlohmann::json(paths).dump());
+    if (!s.diagnostics.has_errors()) driver::AddJson("files", JsonText(nlohmann::json(paths)));
   }
 }
 

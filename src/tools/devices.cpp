@@ -9,6 +9,7 @@
 #include "driver/run/executor.h"
 #include "driver/run/run_program.h"
 #include "kdl/runtime.h"
+#include "support/json_text.h"
 #include "targets/family.h"
 #include "targets/registry.h"
 #include "tools/commands.h"
@@ -90,7 +91,7 @@ int RunDevices(const driver::Options& options, const targets::Registry& registry
     all &= line.ok();
     Add(spec, line, text, rows);
   }
-  driver::AddJson("devices", rows.dump());
+  driver::AddJson("devices", JsonText(rows));
   if (!driver::PrintOutput(text)) return driver::kExitEnvironment;
   return all ? driver::kExitDone : driver::kExitInput;
 }

@@ -13,6 +13,7 @@
 #include "driver/files.h"
 #include "driver/report.h"
 #include "driver/run/devices.h"
+#include "support/json_text.h"
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
@@ -64,7 +65,7 @@ std::string EntriesFor(const std::string& word, bool all, const targets::Registr
         entries.push_back({{"name", row.name}, {"topic", table.topic}, {"text", row.text}});
     }
   }
-  return entries.dump();
+  return JsonText(entries);
 }
 
 std::string ListTable(const Table& table) {

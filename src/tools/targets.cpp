@@ -8,6 +8,7 @@
 #include "driver/diagnostics.h"
 #include "driver/pipelines/dump_pipeline.h"
 #include "driver/report.h"
+#include "support/json_text.h"
 #include "tools/commands.h"
 #include "tools/explain/device_text.h"
 
@@ -42,7 +43,7 @@ std::string TargetsJson(const targets::Registry& families) {
                       {"keys", targets::KeysOf(kind)},
                       {"emit", kind.text}});
   }
-  return rows.dump();
+  return JsonText(rows);
 }
 
 /// Returns the text of a description file for the machine that the spec names.

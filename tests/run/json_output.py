@@ -3,6 +3,7 @@
 that `kernelc check` of a file with 200 lines takes less than a tenth of a second, as editors need."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -84,6 +85,16 @@ def check_file(folder):
     checks.expect("standard input", [one["file"] for one in found["diagnostics"]][:1] == ["stdin.kdl"], ran.stdout)
 
 
+def check_bytes(folder):
+    """JSON is UTF-8, although paths need not be."""
+    path = folder / os.fsdecode(b"n\xff.kdl")
+    path.write_text(KERNEL)
+    for words in (["build", path, "-o", path.with_suffix("")], ["explain", "--perf", path], ["devices", path.name], ["targets", "--device", path.name],
+                  ["run", path, "--set", "N=1", "--out", f"y=@{path}.npy"], ["bench", path, *QUICK]):
+        ran = subprocess.run(["kernelc", *words, "--json"], cwd=folder, capture_output=True, encoding="utf-8", timeout=300)
+        checks.expect(f"{words[0]}: a path that is not UTF-8", json.loads(ran.stdout)["command"] == words[0] and ran.returncode != 70, ran.stderr)
+
+
 def check_speed(folder):
     """Checks 200 lines. On a busy machine, the time of the processor counts, and the best of several runs."""
     text = "".join(re.sub("twice", f"twice{n}", KERNEL) for n in range(40))
@@ -112,6 +123,7 @@ def main():
         for words, holds in COMMANDS:
             check_command(words, holds, folder)
         check_file(folder)
+        check_bytes(folder)
         check_speed(folder)
     return checks.end()
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "support/json_text.h"
 #include "tools/explain/perf_report.h"
 
 namespace kdl::tools {
@@ -36,7 +37,7 @@ std::string RemarkJson(const LevelRemark& one) {
                                  {"levels", one.levels},
                                  {"message", remark.text},
                                  {"help", remark.help}};
-  return line.dump();
+  return JsonText(line);
 }
 
 std::string TableLines(const LevelRemark& one) {

@@ -1,4 +1,5 @@
 #include "tools/timing/bench_report.h"
+#include "support/json_text.h"
 
 #include <fmt/format.h>
 
@@ -92,7 +93,7 @@ std::string BenchJson(const std::vector<BenchRow>& rows) {
     one["remark"] = row.remark;
     out.push_back(std::move(one));
   }
-  return out.dump(2) + "\n";
+  return JsonText(out, 2) + "\n";
 }
 
 std::optional<BenchRow> ParseBenchRow(std::string_view text) {
