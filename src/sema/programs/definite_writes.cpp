@@ -157,6 +157,8 @@ class Walk {
     std::vector<PartRead> unsettled_parts = {};
     /// Tensors that have other memory in the next iteration, because the loop declares or swaps them.
     std::set<const Entity*> renewed = {};
+    /// Numbers that have other values in the next iteration, because the loop declares them.
+    std::set<Name> redefined = {};
   };
 
   /// Returns what is known at a point that is reached by either of two paths.
@@ -307,8 +309,7 @@ class Walk {
   /// Analyzes a `for` loop. All iterations together write the union of the parts that single iterations
   /// write.
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
-    const Entity* binder = loop.entities.size() == 1 ? loop.entities[0] : nullptr;
-    Flow iteration = Loop(body, HasIteration(loop), true, nullptr, binder);
+    Flow iteration = Loop(body, HasIteration(loop), true, nullptr, &loop);
     if (now_) EraseParts(now_->parts, loop);
     for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
       std::optional<Part> whole = OverAllIterations(state_, part, loop);
@@ -375,6 +376,7 @@ class Walk {
     for (const PartRead& read : loop.unsettled_parts) {
       bool is_written =
           before && each && !loop.renewed.contains(read.part.tensor) &&
+          !Mentions(read.part, loop.redefined) &&
           IsWrittenEarlier(state_, read.part, *loop.binder, before->parts, each->parts);
       if (!is_written && !Postpone(read)) ReportPart(read.part.tensor, read.span);
     }
@@ -399,10 +401,12 @@ class Walk {
 
   /// Analyzes a loop. `has_iteration` says that the loop has at least one iteration, and `ends` that it may
   /// also end without a `break`. `condition` is the `while` whose condition is evaluated before each
-  /// iteration. `binder` is the single variable of a `for`. Returns what is known after each iteration, or
-  /// nothing if an iteration may leave the loop.
+  /// iteration, and `counted` describes a `for`. Returns what is known after each iteration, or nothing if an
+  /// iteration may leave the loop.
   Flow Loop(const syntax::BlockStmt& body, bool has_iteration, bool ends,
-            const syntax::WhileStmt* condition, const Entity* binder) {
+            const syntax::WhileStmt* condition, const StmtInfo* counted) {
+    const Entity* binder =
+        counted != nullptr && counted->entities.size() == 1 ? counted->entities[0] : nullptr;
     Flow before = now_;
     Flow left, iteration;
     // If an enclosing loop is analyzed again, less is known than before. So the entry state that no longer
@@ -412,8 +416,11 @@ class Walk {
     for (Flow head; head = now_, true;) {
       if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
       jumps_.push_back({.binder = binder});
+      if (counted != nullptr) Redefine(*counted);
       Block(body);
       Flow after_iteration = Meet(now_, jumps_.back().continues);
+      ForgetNumbers(after_iteration, jumps_.back().redefined);
+      ForgetNumbers(jumps_.back().breaks, jumps_.back().redefined);
       left = Meet(left, jumps_.back().breaks);
       iteration = jumps_.back().breaks ? std::nullopt : after_iteration;
       if (ends) left = Meet(left, after_iteration);
@@ -499,6 +506,19 @@ class Walk {
                   [&](const Part& part) { return part.tensor == a || part.tensor == b; });
   }
 
+  /// Records that a `let` or a loop defines numbers. What is known about parts that were described by numbers with these
+  /// names concerned other values.
+  void Redefine(const StmtInfo& info) {
+    std::set<Name> names;
+    for (const Entity* entity : info.entities) names.insert(entity->name);
+    for (Jumps& loop : jumps_) loop.redefined.insert(names.begin(), names.end());
+    ForgetNumbers(now_, names);
+  }
+
+  static void ForgetNumbers(Flow& flow, const std::set<Name>& names) {
+    if (flow) std::erase_if(flow->parts, [&](const Part& part) { return Mentions(part, names); });
+  }
+
   void Renew(const Entity* tensor) {
     for (Jumps& loop : jumps_) loop.renewed.insert(tensor);
   }
@@ -507,6 +527,7 @@ class Walk {
     const Entity* name = info.entities.empty() ? nullptr : info.entities[0];
     if (name == nullptr) return;
     if (name->kind != EntityKind::LocalTensor) {
+      Redefine(info);
       if (!let.is_var) sources_[name] = let.value;
       return;
     }

@@ -70,7 +70,7 @@ Size WidthFrom(FunctionState& state, const Sources& sources, const Entity* binde
 }
 
 /// Returns an index as a size, or null if it contains other variables than those that occur in the dimensions of the
-/// program's tensors, and therefore never change.
+/// program's tensors and slices, which cannot be assigned.
 Size IndexSize(FunctionState& state, const IndexDim& index) {
   SizeTable& sizes = state.module.sizes;
   Size sum = index.offset;
@@ -201,6 +201,12 @@ std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const 
   return along;
 }
 
+bool Mentions(Size size, const std::set<Name>& names) {
+  if (size == nullptr) return false;
+  if (size->kind == SizeKind::Symbol) return names.contains(size->symbol);
+  return Mentions(size->lhs, names) || Mentions(size->rhs, names);
+}
+
 /// Returns whether `outer` contains every index of `inner`.
 bool Holds(FunctionState& state, const PartDim& outer, const PartDim& inner) {
   if (outer.is_all() || outer == inner) return true;
@@ -263,6 +269,12 @@ void EraseParts(std::set<Part>& parts, const StmtInfo& loop) {
     return std::ranges::any_of(part.dims, [&](const PartDim& dim) {
       return dim.binder != nullptr && std::ranges::count(loop.entities, dim.binder) > 0;
     });
+  });
+}
+
+bool Mentions(const Part& part, const std::set<Name>& names) {
+  return std::ranges::any_of(part.dims, [&](const PartDim& dim) {
+    return Mentions(dim.width, names) || Mentions(dim.lo, names) || Mentions(dim.hi, names);
   });
 }
 

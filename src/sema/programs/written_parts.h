@@ -40,6 +40,9 @@ std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index);
 std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources,
                                  const syntax::Expr* expr);
 
+/// Returns whether a part is described by one of the numbers with these names.
+bool Mentions(const Part& part, const std::set<Name>& names);
+
 /// Adds a part, and joins it with a part that it continues along one dimension.
 void AddPart(FunctionState& state, std::set<Part>& parts, Part part);
 
