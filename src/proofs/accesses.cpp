@@ -1,5 +1,7 @@
 #include "proofs/accesses.h"
 
+#include <algorithm>
+
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
@@ -44,6 +46,14 @@ std::vector<AccessView> AccessesIn(const ir::Region* region) {
   return views;
 }
 
+const ir::Value* AccessView::plain_index(size_t dim) const {
+  ir::Access all = access();
+  const ir::AccessDim& at = all.dims[dim];
+  bool is_plain =
+      at.terms.size() == 1 && IsConstant(at.offset, 0) && IsConstant(at.terms[0].coefficient, 1);
+  return is_plain ? index[at.terms[0].operand] : nullptr;
+}
+
 ir::AxisList AccessView::axes() const {
   ir::AxisList axes;
   for (const Value* operand : index) axes = ir::UnionAxes(axes, operand->type()->axes);
@@ -56,6 +66,17 @@ bool AccessView::is_write() const {
 }
 
 bool AccessView::is_fill() const { return op->HasAttr(AttrKey::Fills); }
+
+bool AreAtBinder(std::span<const AccessView> views, const ir::Value* binder) {
+  bool is_one = std::ranges::all_of(
+      views, [&](const AccessView& view) { return view.tensor == views[0].tensor; });
+  for (size_t d = 0; is_one && d < views[0].rank(); ++d) {
+    bool alike = std::ranges::all_of(
+        views, [&](const AccessView& view) { return view.plain_index(d) == binder; });
+    if (alike) return true;
+  }
+  return false;
+}
 
 std::optional<LoopEnds> LoopEndsOf(const Value* param) {
   Op* op = param->parent_region() ? param->parent_region()->parent() : nullptr;

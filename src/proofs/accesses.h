@@ -19,6 +19,9 @@ struct AccessView {
 
   ir::Access access() const { return op->attr<ir::AttrKey::Access>(); }
   size_t rank() const { return tensor->type()->dims.size(); }
+  /// If the index of a dimension is a single value, without additions or multiplications, returns the value;
+  /// otherwise null.
+  const ir::Value* plain_index(size_t dim) const;
   /// Returns the axes over which the op accesses elements.
   ir::AxisList axes() const;
   /// Whether the access belongs to a `reduce` statement. Such an access updates a partial value, which is
@@ -41,6 +44,10 @@ std::optional<AccessView> FindAccess(ir::Op* op);
 std::vector<AccessView> AccessesIn(const ir::Region* region);
 /// Returns all accesses to a memory, including those through views.
 std::vector<AccessView> AccessesOf(const ir::Value* memory);
+
+/// Returns whether all accesses are to one tensor or view, and index the same dimension by the loop variable
+/// alone. If so, different iterations of the loop access different elements.
+bool AreAtBinder(std::span<const AccessView> views, const ir::Value* binder);
 
 /// The bounds of a loop variable. Loop-carried values have no bounds.
 struct LoopEnds {

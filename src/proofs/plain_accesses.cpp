@@ -11,15 +11,6 @@ namespace kdl::proofs {
 
 namespace {
 
-/// If an index is a single value, without additions or multiplications, returns the value; otherwise null.
-const Value* PlainIndex(const AccessView& view, size_t d) {
-  ir::Access access = view.access();
-  const ir::AccessDim& dim = access.dims[d];
-  bool is_plain =
-      dim.terms.size() == 1 && IsConstant(dim.offset, 0) && IsConstant(dim.terms[0].coefficient, 1);
-  return is_plain ? view.index[dim.terms[0].operand] : nullptr;
-}
-
 /// Returns all accesses to a memory, or an empty list if they are not all accesses to one tensor or view.
 std::vector<AccessView> PlainAccessesOf(const Value* memory) {
   std::vector<AccessView> views;
@@ -50,7 +41,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
   if (view.effect != ir::Effect::Write || view.is_partial() || view.mask) return false;
   std::vector<const Value*> ranges;
   for (size_t d = 0; d < view.rank(); ++d) {
-    const Value* range = PlainIndex(view, d);
+    const Value* range = view.plain_index(d);
     bool is_new = range && !Contains(ranges, range);
     if (!is_new || !IsWhole(range, view.tensor->type()->dims[d], terms)) return false;
     ranges.push_back(range);
@@ -74,12 +65,7 @@ bool IsDistributedPlainly(const Value* memory) {
   bool together = std::ranges::all_of(
       views, [&](const AccessView& v) { return Around(v.op, OpKind::Spmd) == walk; });
   return together && std::ranges::all_of(walk->region()->params(), [&](const Value* binder) {
-           for (size_t d = 0; d < views[0].rank(); ++d) {
-             bool alike = std::ranges::all_of(
-                 views, [&](const AccessView& view) { return PlainIndex(view, d) == binder; });
-             if (alike) return true;
-           }
-           return false;
+           return AreAtBinder(views, binder);
          });
 }
 
@@ -87,7 +73,7 @@ bool IsOncePlainly(const AccessView& view) {
   return std::ranges::all_of(view.axes(), [&](ir::AxisId axis) {
     const Value* block = ir::FindBlock(view.op, axis);
     for (size_t d = 0; d < view.rank(); ++d) {
-      if (PlainIndex(view, d) == block) return true;
+      if (view.plain_index(d) == block) return true;
     }
     return false;
   });

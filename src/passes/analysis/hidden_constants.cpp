@@ -7,16 +7,11 @@
 #include "ir/module.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
+#include "passes/analysis/visible_sizes.h"
 
 namespace kdl::passes {
 
 namespace {
-
-bool Mentions(Size size, Name symbol) {
-  if (!size) return false;
-  if (size->kind == SizeKind::Symbol) return size->symbol == symbol;
-  return size->lhs && (Mentions(size->lhs, symbol) || Mentions(size->rhs, symbol));
-}
 
 bool IsBlockOf(const Value* value, ir::AxisId axis) {
   return value->type()->kind == ir::TypeKind::Block && value->type()->axes[0] == axis;
@@ -40,16 +35,6 @@ bool GoesOn(const Op* op, ir::AxisId axis) {
   auto number = static_cast<size_t>(carried - params.begin()) - 1;
   return uses.size() == 1 && uses[0].user == loop->region()->terminator() &&
          uses[0].operand == number;
-}
-
-/// Returns whether the value is used only in static assertions.
-bool IsAsserted(const Value* value) {
-  return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
-    const Op* user = use.user;
-    if (user->kind() == OpKind::StaticAssert) return true;
-    return user->info().has(ir::kPure) && user->regions().empty() &&
-           std::ranges::all_of(user->results(), IsAsserted);
-  });
 }
 
 class Watcher {
@@ -78,13 +63,13 @@ class Watcher {
   void StudyAxis(const ir::Axis& axis) {
     bool its =
         axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
-    if (!its && Mentions(axis.extent, constant_)) hidden_ = false;
+    if (!its && Mentions(axis.extent, is_it_)) hidden_ = false;
     if (axis.parent.valid() && IsItsAxis(axis.parent)) hidden_ = false;
   }
 
   void Study(const Op* op) {
     for (const ir::Attr& attr : op->attrs()) StudyAttr(op, attr);
-    for (const Value* result : op->results()) StudyType(result->type());
+    if (UsesNumber(op, is_it_)) hidden_ = false;
     bool asks = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
                 op->kind() == OpKind::BlockIndex;
     if (asks && IsItsBlock(op->operand(0))) hidden_ = false;
@@ -96,16 +81,7 @@ class Watcher {
     if (acts) hidden_ = false;
   }
 
-  void StudyType(ir::Type type) {
-    for (Size dim : type->dims) {
-      if (Mentions(dim, constant_)) hidden_ = false;
-    }
-  }
-
   void StudyAttr(const Op* op, const ir::Attr& attr) {
-    if (op->kind() == OpKind::SizeOf && IsAsserted(op->result())) return;
-    if (const auto* size = std::get_if<Size>(&attr.value); size && Mentions(*size, constant_))
-      hidden_ = false;
     const auto* axes = std::get_if<ir::AxisList>(&attr.value);
     if (!axes) return;
     for (ir::AxisId axis : *axes) {
@@ -117,9 +93,9 @@ class Watcher {
   }
 
   /// Checks that a loop over blocks of this length carries only sums that continue from block to block, and
-  /// that the loop has no `break`.
+  /// that the loop has no `break` or access that shows where blocks end.
   void StudyLoop(const Op* loop) {
-    if (loop->HasAttr(AttrKey::Breaks)) hidden_ = false;
+    if (loop->HasAttr(AttrKey::Breaks) || AccessThatShowsBlocks(loop)) hidden_ = false;
     ir::AxisId axis = loop->region()->param(0)->type()->axes[0];
     for (const Value* yielded : loop->region()->terminator()->operands()) {
       if (!yielded->def() || !GoesOn(yielded->def(), axis)) hidden_ = false;
@@ -129,6 +105,7 @@ class Watcher {
   const ir::Function& kernel_;
   const ir::Context& context_;
   Name constant_;
+  IsNumber is_it_ = [this](Name name) { return name == constant_; };
   bool hidden_ = true;
   int64_t multiple_ = 1;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "passes/analysis/visible_sizes.h"
 #include "passes/rewriting/rewrite.h"
 
 // The compiler may choose another size for `k in K by auto` in a fused kernel. These ops have the same effect for all
@@ -12,8 +13,9 @@
 //   s += dot(a, b over k)        in sequential order, for a variable s of the loop
 //   n += sum(e over k)           for integers, and max and min for all types
 //
-// The others that concern a block of k, such as sums of floats, scans and `k.size`, may depend on the size. So may all
-// other uses of variables that the loop over k changes.
+// The others that concern a block of k, such as sums of floats, scans, `t[k = k - 1 else 0]` and `k.size`, may depend on
+// the size. So may all other uses of variables that the loop over k changes, stores of something in each block, and
+// computations with the size itself.
 
 namespace kdl::passes {
 
@@ -43,6 +45,7 @@ class SizeDependence {
 
   /// Returns the op itself, or an op that uses a variable of this loop. Returns null if neither depends on a size.
   const Op* DependentIn(const Op* op) const {
+    if (UsesChosen(op)) return op;
     switch (op->kind()) {
       case OpKind::BlockStart:
       case OpKind::BlockSize:
@@ -52,14 +55,26 @@ class SizeDependence {
       case OpKind::Contraction:
       case OpKind::MultiReduce:
       case OpKind::Scan:
+      case OpKind::Gather:
         return HasChosen(op->attr<AttrKey::Axes>()) && !AddsToVariable(op) ? op : nullptr;
       case OpKind::Update:
         return IsInChosenLoop(op) && !IsExactUpdate(op) ? op : nullptr;
       case OpKind::For:
-        return OverChosen(op) ? DependentOnIterations(op) : nullptr;
+        if (!OverChosen(op)) return nullptr;
+        if (const Op* dependent = DependentOnIterations(op)) return dependent;
+        return AccessThatShowsBlocks(op);
       default:
         return nullptr;
     }
+  }
+
+  /// Returns whether an op computes with the size of blocks that the compiler chooses.
+  bool UsesChosen(const Op* op) const {
+    return UsesNumber(op, [&](Name name) {
+      return std::ranges::any_of(kernel_.generics, [&](const ir::Generic& generic) {
+        return generic.name == name && generic.is_auto && generic.values.empty();
+      });
+    });
   }
 
   bool OverChosen(const Op* loop) const {
