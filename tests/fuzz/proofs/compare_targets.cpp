@@ -77,10 +77,11 @@ class CompiledKernel {
   bool ok() const { return context_ != nullptr; }
   /// Returns whether the kernel's static assertions accept the random constants.
   bool fits() const { return fits_; }
-  /// Returns whether the kernel was rejected because an index is always out of bounds for the random constants.
-  /// It is not for others, since the kernel was accepted without them.
+  /// Returns whether the kernel was rejected because an index is out of bounds for the random constants. It is not
+  /// for others, since the kernel was accepted without them.
   bool is_outside_for_constants() const {
-    return !constants_.empty() && error().ends_with("[E0410]");
+    std::string text = error();
+    return !constants_.empty() && (text.ends_with("[E0410]") || text.ends_with("[E0411]"));
   }
   std::string error() const { return Text(session_->diagnostics); }
 
