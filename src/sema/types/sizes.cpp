@@ -119,6 +119,9 @@ Size SizeOfCeilDiv(FunctionState& state, const syntax::CallExpr& call, std::stri
 }  // namespace
 
 std::string SizeHelp(std::string_view name) {
+  if (name == "core_num")
+    return "only kernels have core_num; in a program, write `let n = cores(d);`, where d is a "
+           "device";
   return fmt::format("to declare the size before it, write `let {} = 8;`", name);
 }
 
