@@ -114,18 +114,19 @@ bool IsKnown(const ir::Value* value) {
   return def && (def->kind() == OpKind::Const || def->kind() == OpKind::CoreNum);
 }
 
-bool WriteLoop(Writer& w, const Op* op) {
-  if (op->HasAttr(AttrKey::DynamicCounter)) return false;
+/// Writes a loop. If cores take its iterations as they become free, core c gets iterations c, c + core_num, … here.
+void WriteLoop(Writer& w, const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
+  bool is_shared = op->HasAttr(AttrKey::DynamicCounter);
   std::vector<Variable> carried = DeclareCarried(w, op, 1, loop.inits());
   const ir::Value* index = op->region()->param(0);
   std::string name = w.NewName(index);
   w.values[index] = {name, 0};
-  std::string lo = w.Get(loop.lo());
+  std::string lo = is_shared ? "kdl_core" : w.Get(loop.lo());
   std::string hi = w.Get(loop.hi());
-  std::string step = w.Get(loop.step());
+  std::string step = is_shared ? "kdl_cores" : w.Get(loop.step());
   if (!IsKnown(loop.step())) TrapUnless(w, step + " > 0", op, KDL_TRAP_STEP);
-  if (IsConstantOne(loop.step())) {
+  if (IsConstantOne(loop.step()) && !is_shared) {
     w.Line("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", name, lo, hi);
   } else {
     std::string left = w.NewName(nullptr);
@@ -147,7 +148,6 @@ bool WriteLoop(Writer& w, const Op* op) {
   if (op->HasAttr(AttrKey::Breaks) && !carried.empty()) w.Line("if (!{}) break;", carried[0].name);
   --w.depth;
   w.Line("}}");
-  return true;
 }
 
 std::string Any(Writer& w, const ir::Value* value, const Variable& variable) {
@@ -258,7 +258,8 @@ bool WriteControl(Writer& w, const Op* op) {
       WriteIf(w, op);
       return true;
     case OpKind::Loop:
-      return WriteLoop(w, op);
+      WriteLoop(w, op);
+      return true;
     case OpKind::While:
       WriteWhile(w, op);
       return true;
