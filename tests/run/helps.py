@@ -14,6 +14,8 @@ import tempfile
 from shared import checks
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+# Words of the help texts that contain text to type.
+SUGGESTS = re.compile(r"write |declare `range |name the ranges: |name it: ")
 FOLDERS = ["sema", "passes", "run", "driver", "syntax"]
 # Help texts that have gaps, or that are about a whole statement or more.
 PROSE = [
@@ -29,6 +31,8 @@ PROSE = [
 # Files in which a second mistake is reported once the first mistake is fixed, and why.
 SECOND = {
     ("passes/check_disjoint_wraps_sizes.kdl", "E0414"): "another store may touch the element, too",
+    ("sema/help_of_ranges.kdl", "E0357"): "the reduction over the declared range also lacks its `over`",
+    ("sema/help_of_unknown_dimensions.kdl", "E0376"): "the declaration also lacks a value",
     ("sema/loop_bounds.kdl", "E0363"): "a range of a size that is known at run time wants a `max`, too",
     ("sema/missing_over.kdl", "E0316"): "what counts is added to a float",
     ("sema/operands.kdl", "E0316"): "both of two operands are integers",
@@ -97,6 +101,12 @@ def atomic(lines, found, match):
     return replaced(lines, found["line"], f"{line[:at]}atomic {line[at:]}") if at >= 0 else None
 
 
+def inserted(lines, found, match):
+    line = lines[found["line"] - 1]
+    indent = line[:len(line) - len(line.lstrip())]
+    return replaced(lines, found["line"], f"{indent}{match.group(1)} {line.lstrip()}")
+
+
 def bounded(lines, found, match):
     name, size = match.groups()
     line = lines[found["line"] - 1]
@@ -116,6 +126,8 @@ FORMS = [
     (r"write `(spmd for \w+ in [^`]*)`", walked),
     (r"write `range (\w+) in (\w+) max 1024;`", bounded),
     (r".*write `atomic ([^`]*) = …;?`", atomic),
+    (r"(?:name the ranges|to reduce over a range, name it): (\w+\([^…]* over [^…]*\))$", in_place),
+    (r"(?:to iterate over the dimension, declare|to declare .*, write) `([^`]*;)`", inserted),
 ]
 
 
@@ -168,13 +180,14 @@ def main():
         folder = pathlib.Path(name)
         for path in sorted(path for each in FOLDERS for path in (GOLDEN / each).rglob("*.kdl")):
             text = path.read_text(errors="replace")
-            if not re.search(r"^//(~|\|) help: .*write ", text, re.MULTILINE):
+            helps = re.findall(r"^//(?:~|\|) help: (.*)", text, re.MULTILINE)
+            if not any(SUGGESTS.search(one) for one in helps):
                 continue
             lines = text.split("\n")
             found = diagnostics(folder, path.name, lines, options_of(text))
             before = [key(one) for one in found]
             for one in found:
-                if "write " in (one.get("help") or ""):
+                if SUGGESTS.search(one.get("help") or ""):
                     check_help(folder, path, lines, options_of(text), before, one)
     checks.expect("helps were found", checks.passed > 100)
     return checks.end()
