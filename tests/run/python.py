@@ -243,6 +243,15 @@ for one in threads: one.start()
 for one in threads: one.join()
 assert not wrong
 ''',
+    "threads at the end": '''
+def work(call):
+    while True: call()
+x, y = np.ones(1000, "f4"), np.ones(1000, "f4")
+for call in (lambda: module.axpy(2, x, y.copy()), lambda: module.axpy(a=2, x=x, y=y.copy()), lambda: module.axpy.submit(2, x, y.copy()).result(),
+             lambda: module.at(np.ones(3, "u1"), 0)):
+    threading.Thread(target=work, args=(call,), daemon=True).start()
+time.sleep(0.2)  # the process ends while they run
+''',
     "a forked process": '''
 module.axpy(1, np.ones(9, "f4"), np.ones(9, "f4"))
 child = os.fork()

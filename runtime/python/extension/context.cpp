@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 namespace kdl::python {
 
@@ -15,6 +17,7 @@ long generation = 0;
 std::string package = "kernelc";
 
 std::atomic<bool> is_ending = false;
+std::atomic<int> writers = 0;  ///< threads in WriteToPython
 
 /// Writes a line that a kernel has printed to `sys.stdout`. There is no caller that could handle an exception.
 void WriteLine(const char* text, size_t bytes) {
@@ -27,13 +30,15 @@ void WriteLine(const char* text, size_t bytes) {
 
 /// While the interpreter ends, threads that wait for its lock would wait forever.
 void WriteToPython(void* /*user*/, const char* text, size_t bytes) {
+  ++writers;  // before `is_ending` is read, since PrintWithoutPython sets that first
   if (is_ending) {
     std::fwrite(text, 1, bytes, stdout);
-    return;
+  } else {
+    PyGILState_STATE state = PyGILState_Ensure();
+    WriteLine(text, bytes);
+    PyGILState_Release(state);
   }
-  PyGILState_STATE state = PyGILState_Ensure();
-  WriteLine(text, bytes);
-  PyGILState_Release(state);
+  --writers;
 }
 
 }  // namespace
@@ -49,6 +54,7 @@ long Generation() { return generation; }
 
 PyObject* AfterFork(PyObject* /*module*/, PyObject* /*none*/) {
   context = nullptr;  // the parent's, which a child cannot use
+  writers = 0;        // other threads, which do not exist here
   ++generation;
   Py_RETURN_NONE;
 }
@@ -61,7 +67,16 @@ bool SetPackage(PyObject* module) {
   return true;
 }
 
-void PrintWithoutPython() { is_ending = true; }
+void PrintWithoutPython() {
+  is_ending = true;
+  // A thread that Python ends while it is in the runtime would end the process.
+  constexpr std::chrono::milliseconds kStep{1};
+  // `sys.stdout` may wait for something that does not happen any more.
+  constexpr int kMostSteps = 1000;
+  Py_BEGIN_ALLOW_THREADS;
+  for (int step = 0; writers > 0 && step < kMostSteps; ++step) std::this_thread::sleep_for(kStep);
+  Py_END_ALLOW_THREADS;
+}
 
 bool Succeeded(kdl_error* error) {
   if (error == nullptr) return true;
