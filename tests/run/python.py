@@ -137,6 +137,8 @@ fails("pass a copy", ValueError, lambda: module.axpy(1, np.zeros(5, [("a", "f4")
 fails("i32 cannot represent", kernelc.ArgumentError, lambda: module.at(np.ones(3, "u1"), 2**31))
 fails("must be an integer", TypeError, lambda: module.at(np.ones(3, "u1"), 0.5))
 fails("no exported kernel 'nothing'", AttributeError, lambda: module.nothing)
+fails("axpy has 3 parameters, but is called with 0 arguments", TypeError, lambda: module.axpy.check(1, ()))
+fails("axpy has 3 parameters, but is called with 4 arguments", TypeError, lambda: module.axpy.check(1, (1, y, y, y)))
 assert (y == 1).all()
 ''',
     "a choice between constants": '''
@@ -340,6 +342,21 @@ def check_cache(folder):
     checks.expect("one process sees changes, too", fifth.stdout == "2\n3\n", fifth.stdout + fifth.stderr)
 
 
+def check_bytes_in_paths(folder):
+    """Names of folders need not be UTF-8."""
+    other = folder / os.fsdecode(b"n\xff")
+    other.mkdir()
+    (other / "main.kdl").write_text("export kernel f(i: i32, x: in i32[1], y: out i32[1]) { spmd for k in 1 by 1 { y[k] = x[i + k]; } }\n")
+    text = (f'import os, kernelc\nos.environ["KDL_CACHE_DIR"] = {str(other)!r}\nf = kernelc.compile({str(other / "main.kdl")!r}).f\n'
+            'import numpy as np\nx = np.ones(1, "i4")\nprint(f(0, x)[0])\ntry: f(7, x)\nexcept kernelc.Trap as error: print(ascii(str(error)))\n'
+            'assert "f" in f.asm()\n')
+    for _ in range(2):
+        done = run(text, folder)
+        checks.expect("paths that are not UTF-8", done.returncode == 0 and done.stdout.startswith("1\n") and "index 7 is outside" in done.stdout,
+                      done.stdout + done.stderr)
+    checks.expect("the cache", len(list((other / "python").iterdir())) == 2)
+
+
 def check_paths(folder):
     """Names of folders that are special in dependency files do not disable the cache."""
     special = folder / "a b: c#d"
@@ -365,6 +382,7 @@ def main():
         shutil.rmtree(folder / "cache", ignore_errors=True)
         check_cache(folder)
         check_paths(folder)
+        check_bytes_in_paths(folder)
         check_types()
     return check_all(CHECKS, more)
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -81,10 +82,12 @@ void PrintWithoutPython() {
 bool Succeeded(kdl_error* error) {
   if (error == nullptr) return true;
   Ref errors(PyImport_ImportModule((package + ".errors").c_str()));
-  Ref exception(errors ? PyObject_CallMethod(errors.get(), "of_runtime", "is",
-                                             static_cast<int>(kdl_error_code(error)),
-                                             kdl_error_message(error))
-                       : nullptr);
+  const char* message = kdl_error_message(error);  // paths in it need not be UTF-8
+  Ref text(PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)), "replace"));
+  Ref exception(errors && text
+                    ? PyObject_CallMethod(errors.get(), "of_runtime", "iO",
+                                          static_cast<int>(kdl_error_code(error)), text.get())
+                    : nullptr);
   kdl_error_free(error);
   if (exception)
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());

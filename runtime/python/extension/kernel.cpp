@@ -121,6 +121,12 @@ PyObject* CheckCall(PyObject* self, PyObject* args) {
   PyObject* all = nullptr;
   if (PyArg_ParseTuple(args, "LO!", &core_num, &PyTuple_Type, &all) == 0) return nullptr;
   const Kernel& kernel = *AsKernel(self);
+  if (PyTuple_Size(all) != AnyVariant(kernel).param_count) {
+    PyErr_Format(PyExc_TypeError, "%s has %d parameters, but is called with %zd arguments",
+                 kernel.library->functions()[kernel.begin].name.c_str(),
+                 AnyVariant(kernel).param_count, PyTuple_Size(all));
+    return nullptr;
+  }
   std::vector<PyObject*> objects;
   for (Py_ssize_t i = 0; i < PyTuple_Size(all); ++i) objects.push_back(PyTuple_GetItem(all, i));
   Arguments arguments;
@@ -274,15 +280,18 @@ PyObject* Name(PyObject* self, void* /*closure*/) {
 /// load(path, device, type): returns the kernels of a shared object as instances of `type`, a subclass of
 /// Kernel.
 PyObject* Load(PyObject* /*module*/, PyObject* args) {
-  const char* path = nullptr;
+  PyObject* encoded = nullptr;
   const char* device = nullptr;
   PyObject* type = nullptr;
-  if (PyArg_ParseTuple(args, "ssO!", &path, &device, &PyType_Type, &type) == 0) return nullptr;
+  if (PyArg_ParseTuple(args, "O&sO!", PyUnicode_FSConverter, &encoded, &device, &PyType_Type,
+                       &type) == 0)
+    return nullptr;
+  Ref path(encoded);
   if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), kernel_type) == 0) {
     PyErr_SetString(PyExc_TypeError, "load needs a subclass of Kernel");
     return nullptr;
   }
-  Library* library = Library::Load(path, device);
+  Library* library = Library::Load(PyBytes_AsString(path.get()), device);
   if (library == nullptr) return nullptr;
   Ref kernels(PyList_New(0));
   const std::vector<Function>& functions = library->functions();

@@ -17,12 +17,14 @@ from typing import NamedTuple
 
 
 def folder() -> pathlib.Path | None:
-    """Returns the folder of the cache, or None if `KDL_CACHE_DIR` is set to nothing, which disables the cache."""
+    """Returns the folder of the cache, or None if there is none, or if `KDL_CACHE_DIR` is set to nothing, which disables the cache."""
     named = os.environ.get("KDL_CACHE_DIR")
     if named is not None:
         return pathlib.Path(named).absolute() / "python" if named else None
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return pathlib.Path(home) / "kernelc" / "python"
+    # The specification of XDG_CACHE_HOME says that a relative path is invalid. A process may have no home.
+    usual = (os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.path.expanduser("~"), ".cache"))
+    home = next((path for path in usual if os.path.isabs(path)), None)
+    return None if home is None else pathlib.Path(home) / "kernelc" / "python"
 
 
 def key(*parts: object) -> str:

@@ -20,7 +20,7 @@ def emitted(kernel: Kernel, kind: str, *words: str) -> str:
     """Returns the only file that `kernelc build --emit KIND` writes."""
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         _output(kernel, kernel.source, "build", "--emit", kind, "-o", folder, *words)
-        return "".join(file.read_text() for file in sorted(pathlib.Path(folder).iterdir()))
+        return "".join(file.read_text(encoding="utf-8", errors="replace") for file in sorted(pathlib.Path(folder).iterdir()))
 
 
 def explained(kernel: Kernel, *words: str) -> str:
