@@ -35,6 +35,15 @@ def sleeps(alpha, beta, c, a, b):
 def raises(alpha, beta, c, a, b):
     raise ValueError("no result")
 
+def ends(alpha, beta, c, a, b):
+    os._exit(0)
+
+def nothing(alpha, beta, c, a, b):
+    return []
+
+def unknown(alpha, beta, gamma):
+    return alpha
+
 def chaotic(alpha, beta, c, a, b):
     return np.sin(1e20 * (alpha * (a @ b) + beta * c))
 
@@ -86,6 +95,10 @@ ENDS = {
     "crashes": ("CRASHED", "signal"),
     "sleeps": ("LATE", "did not end"),
     "raises": ("FAILED", "no result"),
+    "ends": ("FAILED", "without an answer"),
+    "nothing": ("FAILED", "nothing returns 0 results, but the problem has 1: c"),
+    "unknown": ("FAILED", "the parameter 'gamma' of unknown is neither an argument nor a size"),
+    "missing": ("FAILED", "has no function 'missing'"),
     "chaotic": ("WEAK", "would also accept"),
     "careless": ("WEAK", "would also accept zeros of c"),
 }

@@ -77,6 +77,12 @@ class Problem:
     def function(self, suffix=""):
         return getattr(self.module, self.request["peer"] + suffix, None)
 
+    def named(self, name):
+        """Returns a function of the peers that the problem needs."""
+        if not hasattr(self.module, name):
+            sys.exit(f"{self.request['peers']} has no function '{name}'")
+        return getattr(self.module, name)
+
     def shape(self, argument):
         return tuple(int(eval(size, {"__builtins__": {}}, self.sizes)) for size in argument["shape"])
 
@@ -85,7 +91,10 @@ class Problem:
         rng = numpy.random.default_rng(self.request["seed"])
         drawn = {}
         if self.request["draw"]:
-            drawn = self.module.__dict__[self.request["draw"]](rng, **self.sizes)
+            drawn = self.named(self.request["draw"])(rng, **self.sizes)
+            read = [argument["name"] for argument in self.arguments if argument["direction"] != "out"]
+            if not isinstance(drawn, dict) or not set(drawn) <= set(read):
+                sys.exit(f"{self.request['draw']} must return a dictionary whose keys are some of: {', '.join(read)}")
         values = {}
         for argument in self.arguments:
             name, dtype = argument["name"], TYPES[argument["type"]]
@@ -116,13 +125,19 @@ class Problem:
                 given[name] = numpy.zeros(self.shape(out), WIDER.get(dtype.name, dtype) if wide else dtype)
             elif name in values:
                 given[name] = values[name].copy()
-            else:
+            elif name in self.sizes:
                 given[name] = self.sizes[name]
+            else:
+                sys.exit(f"the parameter '{name}' of {self.request['peer']} is neither an argument nor a size of the problem")
         positions = list(given.values())
         returned = function(*positions)
+        names = [argument["name"] for argument in self.outputs()]
         if returned is None:
-            returned = [given[argument["name"]] for argument in self.outputs()]
-        return list(returned) if isinstance(returned, (tuple, list)) else [returned]
+            returned = [given[name] for name in names] if set(names) <= set(given) else []
+        returned = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        if len(returned) != len(names):
+            sys.exit(f"{self.request['peer']} returns {len(returned)} results, but the problem has {len(names)}: {', '.join(names)}")
+        return returned
 
 
 def widened(values):
@@ -151,10 +166,11 @@ def inputs(problem):
         if value.ndim > 0:
             numpy.save(problem.folder / f"{name}.npy", value)
     begin = time.monotonic()
-    variants = {"wide": problem.call(problem.function(), widened(values), wide=True)}
+    peer = problem.named(problem.request["peer"])
+    variants = {"wide": problem.call(peer, widened(values), wide=True)}
     rng = numpy.random.default_rng(problem.request["seed"] + 1)
-    variants["perturbed"] = problem.call(problem.function(), perturbed(values, rng), wide=True)
-    variants["same"] = problem.call(problem.function(), values)
+    variants["perturbed"] = problem.call(peer, perturbed(values, rng), wide=True)
+    variants["same"] = problem.call(peer, values)
     for variant, results in variants.items():
         for argument, result in zip(problem.outputs(), results, strict=True):
             dtype = numpy.dtype(TYPES[argument["type"]])

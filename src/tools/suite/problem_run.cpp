@@ -1,4 +1,5 @@
 #include "tools/suite/problem_run.h"
+#include "support/json_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -164,7 +165,7 @@ class ProblemRun {
     }
     request["scalars"] = scalars;
     for (const auto& [path, text] :
-         {std::pair<std::string, std::string>{"request.json", request.dump(2)},
+         {std::pair<std::string, std::string>{"request.json", JsonText(request, 2)},
           {"peer.py", std::string(kPeerScript)}}) {
       Status written = WriteFileWhole(PathOf(path), text);
       if (!written.ok()) End(Verdict::Failed, written.failure().message);
@@ -177,6 +178,8 @@ class ProblemRun {
     WriteRequest();
     RunStep("the peer", PeerWords({"inputs"}), false);
     scalars_ = Answer()["scalars"];
+    if (!scalars_.is_object())
+      End(Verdict::Failed, "the peer: ended its process without an answer");
   }
 
   std::string OutPath(const SuiteArgument& argument) const {
@@ -313,6 +316,7 @@ class ProblemRun {
       time.version = answer.value("version", std::string());
       time.note = answer.value("note", std::string());
       if (answer.contains("seconds")) time.seconds = answer["seconds"].get<double>();
+      if (answer.empty()) time.note = "ended its process without an answer";
     }
   }
 

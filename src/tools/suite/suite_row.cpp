@@ -1,4 +1,5 @@
 #include "tools/suite/suite_row.h"
+#include "support/json_text.h"
 
 #include <fmt/format.h>
 
@@ -57,7 +58,7 @@ std::optional<double> RatioOf(const SuiteRow& row, const BaselineTime& baseline)
 
 std::string_view VerdictText(Verdict verdict) { return kVerdicts[static_cast<size_t>(verdict)]; }
 
-std::string RowJson(const SuiteRow& row) { return JsonOf(row).dump() + "\n"; }
+std::string RowJson(const SuiteRow& row) { return JsonText(JsonOf(row)) + "\n"; }
 
 std::optional<SuiteRow> ParseRow(std::string_view line) {
   Json one = Json::parse(line, nullptr, false);
@@ -145,7 +146,7 @@ std::string SuiteSummary(const std::vector<SuiteRow>& rows) {
 std::string SuiteJson(const std::vector<SuiteRow>& rows) {
   Json all = Json::array();
   for (const SuiteRow& row : rows) all.push_back(JsonOf(row));
-  return all.dump();
+  return JsonText(all);
 }
 
 std::vector<BenchRow> TimesOf(const std::vector<SuiteRow>& rows) {
