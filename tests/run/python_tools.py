@@ -76,6 +76,14 @@ for kernel, given, kind in ((made.square, ((1, 1), (5,)), kernelc.Trap), (made.s
     with kernelc.interpret(): fails("", kind, lambda: kernel(*arrays))
     fails("", kind, lambda: kernel.verify(*arrays))
 ''',
+    "tuning with the values of arrays, which may be indices": '''
+gather = kernelc.compile("""export kernel gather<T: f32 | f64, B: int = auto>(x: in T[N], i: in i64[K], s: T, y: out T[K]) {
+    spmd for k in K by B { y[k] = s * x[i[k]]; }
+}""").gather
+x, i = np.arange(7.0), np.arange(5000) % 7
+tuned = gather.tune(x, i, 2, trials=3, seconds=1)
+assert (tuned(x, i, 2) == 2 * x[i]).all() and (tuned(x.astype("f4"), i, 2) == 2 * x[i]).all()
+''',
     "one kernel of a file has the tools of a whole file": '''
 one = kernelc.compile("""export kernel first<B: int = auto>(x: in f32[R, C], y: out f32[R, C]) { spmd for r in R by 4, c in C by B { y[r, c] = x[r, c]; } }
 export kernel second(x: in f32[N], y: out f32[N]) { spmd for n in N by 8 { y[n] = x[n]; } }""", kernel="first").first

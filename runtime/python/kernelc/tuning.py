@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from . import cache, calling
+from . import cache, interpreter
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -31,14 +31,18 @@ def _folder() -> pathlib.Path:
 
 
 def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: int) -> Source:
-    """Returns the source of the kernel with the fastest tiles for arrays of the given sizes. Continues an earlier search for them."""
+    """Returns the source of the kernel with the fastest tiles for these arrays, or others of their sizes. Continues an earlier search for them."""
     options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
     source = dataclasses.replace(kernel.source, options=options)
     root = _folder()
     where = source.file.resolve() if source.file else source.text or source.path
     file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
-    words = [f"--set={name}={size}" for name, size in calling.sizes_in(kernel.signature(given), given).items()]
-    run = source.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
+    with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
+        # The values of the arrays matter, too, since a kernel may use them as indices.
+        words = interpreter.arguments(kernel.signature(given), given, pathlib.Path(folder))
+        chosen = interpreter.source_for(kernel, given)
+        chosen = dataclasses.replace(chosen, options=tuple(word for word in chosen.options if not word.startswith("--tuned=")))
+        run = chosen.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
     if run.returncode != 0:
         raise Error(source.shown(run.stderr).rstrip())
     # The options are part of the cache's key, so they name a file with this content.
