@@ -42,7 +42,7 @@ function(kdl_add_library name source)
     message(FATAL_ERROR "kdl_add_library(${name}): kernelc was not found; set KDL_KERNELC to its path")
   endif()
   cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-  cmake_path(GET source STEM stem)
+  cmake_path(GET source STEM LAST_ONLY stem)  # as kernelc names its outputs
   if(arg_MODULE)
     set(stem ${arg_MODULE})
     list(PREPEND arg_OPTIONS --module ${arg_MODULE})

@@ -41,8 +41,9 @@ project(app CXX)
 find_package(kdl REQUIRED)
 kdl_add_library(numbers numbers.kdl OPTIONS {options})
 kdl_add_library(more elsewhere/numbers.kdl MODULE more_numbers OPTIONS {options})
+kdl_add_library(version numbers.v2.kdl OPTIONS {options})
 add_executable(app app.cpp)
-target_link_libraries(app numbers more)
+target_link_libraries(app numbers more version)
 """
 PROGRAM = KERNEL.format(factor="2.0") + """
 export program twice(x: in f32[N], y: out f32[N]) { let t: f32[N]; spmd scale(x, t); spmd scale(t, y); }
@@ -250,7 +251,8 @@ def build(root, package, files, *options):
 
 
 def of_two(options):
-    return {"numbers.kdl": KERNEL.format(factor="2.0"), "elsewhere/numbers.kdl": KERNEL.format(factor="3.0"), "app.cpp": MAIN,
+    factors = {"numbers.kdl": "2.0", "elsewhere/numbers.kdl": "3.0", "numbers.v2.kdl": "4.0"}
+    return {**{name: KERNEL.format(factor=factor) for name, factor in factors.items()}, "app.cpp": MAIN,
             "CMakeLists.txt": PROJECT.format(options=options)}
 
 
