@@ -40,6 +40,14 @@ const Entity* TensorArgument(FunctionState& state, const syntax::Arg& arg) {
   return type.is_tensor() ? entity : nullptr;
 }
 
+/// Returns whether an argument uses something that an earlier error concerns.
+bool HasFaulty(FunctionState& state, const CallExpr& call) {
+  return state.diagnostics.error_count() > 0 &&
+         std::ranges::any_of(call.args, [&](const syntax::Arg& arg) {
+           return state.fn.exprs.contains(arg.value) && state.fn.Info(arg.value).type.is_error();
+         });
+}
+
 bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, const Type& b) {
   bool same = a.scalar == b.scalar && a.dims.size() == b.dims.size();
   for (size_t d = 0; same && d < a.dims.size(); ++d) {
@@ -108,7 +116,7 @@ void CheckTensorCall(FunctionState& state, const syntax::CallStmt& stmt) {
   const Entity* tensors[2] = {};
   size_t errors = state.diagnostics.error_count();
   for (size_t i = 0; bare && i < 2; ++i) tensors[i] = TensorArgument(state, call.args[i]);
-  if (state.diagnostics.error_count() != errors) return;
+  if (state.diagnostics.error_count() != errors || HasFaulty(state, call)) return;
   if (tensors[0] == nullptr || tensors[1] == nullptr) {
     state.diagnostics.Report(diag::TensorCallArguments, call.span, name);
     return;
