@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <string_view>
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
@@ -58,14 +59,16 @@ PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   return set;
 }
 
-/// Returns text such as `i = 0..3, j = 5` for the loop variables `from` to `to` (exclusive).
+/// Returns text such as `i = 0..3, j = 5` for the loop variables `from` to `to` (exclusive). The loops that initialize
+/// what `reduce` changes have variables without names.
 std::string IndicesText(const Binders& binders, size_t from, size_t to, const Point& point,
                         bool second) {
   std::string text;
   for (size_t i = from; i < to; ++i) {
     int64_t first = point.at(First(i, second));
     int64_t last = point.at(Last(i, second));
-    text += fmt::format("{}{} = {}", i == from ? "" : ", ", binders.all[i]->name().text(), first);
+    std::string_view name = binders.all[i]->name().text();
+    text += fmt::format("{}{}{}{}", i == from ? "" : ", ", name, name.empty() ? "" : " = ", first);
     if (last != first) text += fmt::format("..{}", last);
   }
   return text;
