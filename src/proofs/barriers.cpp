@@ -68,6 +68,20 @@ Barriers::Free Barriers::SameOnAllCores(PointSet when) const {
   return Without({std::move(when), is_certain, never}, others);
 }
 
+/// Returns the condition under which another iteration may follow: no `break` has ended the loop, and the condition of a
+/// `while` is true again.
+Barriers::Free Barriers::Continues(const Op* loop) {
+  bool ends_by_value = loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks);
+  if (!ends_by_value) return All();
+  return SameOnAllCores(instances_.Where(loop->region()->terminator()->operand(0), true));
+}
+
+bool Barriers::AlwaysWaits(const Op* loop) {
+  Free through = Through(loop->region());
+  through &= Continues(loop);
+  return through.never;
+}
+
 /// Removes from a condition everything about the iterations of a loop and of the loops nested in it.
 Barriers::Free Barriers::Outside(Free free, const Op* loop) const {
   auto inner = free.when.Variables([&](const std::string& variable) {
@@ -202,14 +216,17 @@ std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
   AddInOneIteration(a, b, common, ways);
   for (size_t i = 0; i < common; ++i) {
     const ir::Region* body = of_a[i]->region();
-    bool only_next = Through(body).never;
-    Way::Iterations iterations = only_next ? Way::Iterations::Next : Way::Iterations::Earlier;
+    Way::Iterations iterations =
+        AlwaysWaits(of_a[i]) ? Way::Iterations::Next : Way::Iterations::Earlier;
+    Free continues = Continues(of_a[i]);
     auto add = [&](const Op* from, const Op* to, bool is_swapped) {
       Way way{i, iterations, is_swapped};
       way.left = WaitingLoops(from, body);
       way.entered = WaitingLoops(to, body);
       way.may_wait = HasBarrier(of_a[i]);
-      Add(std::move(way), After(from, body), All(), InFrontOf(to, body), ways);
+      Free after = After(from, body);
+      after &= continues;
+      Add(std::move(way), after, All(), InFrontOf(to, body), ways);
     };
     add(a, b, false);
     if (a != b) add(b, a, true);

@@ -55,8 +55,8 @@ class Barriers {
   const ir::Op* PlaceBetweenBarriers(const ir::Op* op);
   /// Returns all ways in which two places can be executed without a barrier in between.
   std::vector<Way> Ways(const ir::Op* a, const ir::Op* b);
-  /// Returns whether every completed iteration of a loop waits at a barrier.
-  bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
+  /// Returns whether every iteration of a loop that another one follows waits at a barrier.
+  bool AlwaysWaits(const ir::Op* loop);
   /// Returns whether each core that has passed the op is certain to have waited for all other cores.
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
   /// Returns whether the op is or contains an spmd.
@@ -76,6 +76,7 @@ class Barriers {
   bool AddBetween(const ir::Op* op, const ir::Op* end, Free& free);
   Free Through(const ir::Op* op);
   Free Through(const ir::Region* region);
+  Free Continues(const ir::Op* loop);
   Free SameOnAllCores(PointSet when) const;
   Free Outside(Free free, const ir::Op* loop) const;
   Free Without(Free free, const std::vector<std::string>& variables) const;

@@ -216,8 +216,9 @@ std::string Drawer::Waiting() {
   std::string condition = Pick({"{0} > 0", "{0} > 0", "{0} == 0", "{0} % 2 == 0", "{0} < s",
                                 "{0} != u", "s > 0", "{0} < 2", "M > {0}"});
   condition = fmt::format(fmt::runtime(condition), t);
-  bool ends = Chance(25);
-  std::string sync = ends ? fmt::format("if {} {{ continue; }}\nsync;\n", condition)
+  bool ends = Chance(40);
+  std::string sync = ends ? fmt::format("if {} {{ {} }}\nsync;\n", condition,
+                                        Pick({"continue;", "break;", "break;"}))
                           : fmt::format("if {} {{ sync; }}\n", condition);
   std::string index = Pick({i, "N - 1 - " + i, "{0} + {1}", "{0} + 2 * {1}"});
   std::string store = fmt::format("{}[{}]", y, fmt::format(fmt::runtime(index), i, t));
