@@ -67,7 +67,7 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
   if (cores && what == kDimension && state.kind() == syntax::FunctionKind::Kernel)
     return state.module.sizes.Symbol(name.name);
   const Entity* entity = state.scopes.Find(name.name);
-  bool in_program = what == kDimension && !cores && state.kind() == syntax::FunctionKind::Program;
+  bool in_program = what == kDimension && state.kind() == syntax::FunctionKind::Program;
   if (entity == nullptr) {
     ReportUnknown(state, name.name.text(), name.span, in_program ? SizeHelp(name.name.text()) : "");
     return nullptr;
