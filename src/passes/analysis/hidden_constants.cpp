@@ -63,7 +63,7 @@ class Watcher {
   void StudyAxis(const ir::Axis& axis) {
     bool its =
         axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
-    if (!its && Mentions(axis.extent, is_it_)) hidden_ = false;
+    if (!its && MentionsNumber(axis.extent, is_it_)) hidden_ = false;
     if (axis.parent.valid() && IsItsAxis(axis.parent)) hidden_ = false;
   }
 

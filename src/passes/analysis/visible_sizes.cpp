@@ -27,15 +27,15 @@ bool IsAsserted(const Value* value) {
 
 bool AccessMentions(const ir::Access& access, const IsNumber& is_number) {
   return std::ranges::any_of(access.dims, [&](const ir::AccessDim& dim) {
-    return Mentions(dim.offset, is_number) ||
+    return MentionsNumber(dim.offset, is_number) ||
            std::ranges::any_of(dim.terms, [&](const ir::AccessTerm& term) {
-             return Mentions(term.coefficient, is_number);
+             return MentionsNumber(term.coefficient, is_number);
            });
   });
 }
 
 bool AttrMentions(const ir::Attr& attr, const IsNumber& is_number) {
-  if (const auto* size = std::get_if<Size>(&attr.value)) return Mentions(*size, is_number);
+  if (const auto* size = std::get_if<Size>(&attr.value)) return MentionsNumber(*size, is_number);
   const auto* access = std::get_if<ir::Access>(&attr.value);
   return access && AccessMentions(*access, is_number);
 }
@@ -52,10 +52,11 @@ bool StoresOnce(const AccessView& view, const Op* loop) {
 
 }  // namespace
 
-bool Mentions(Size size, const IsNumber& is_number) {
+bool MentionsNumber(Size size, const IsNumber& is_number) {
   if (!size) return false;
   if (size->kind == SizeKind::Symbol) return is_number(size->symbol);
-  return size->lhs && (Mentions(size->lhs, is_number) || Mentions(size->rhs, is_number));
+  return size->lhs &&
+         (MentionsNumber(size->lhs, is_number) || MentionsNumber(size->rhs, is_number));
 }
 
 bool UsesNumber(const Op* op, const IsNumber& is_number) {
@@ -64,7 +65,7 @@ bool UsesNumber(const Op* op, const IsNumber& is_number) {
   auto is_attr = [&](const ir::Attr& attr) { return AttrMentions(attr, is_number); };
   auto is_result = [&](const Value* result) {
     return std::ranges::any_of(result->type()->dims,
-                               [&](Size dim) { return Mentions(dim, is_number); });
+                               [&](Size dim) { return MentionsNumber(dim, is_number); });
   };
   return std::ranges::any_of(op->attrs(), is_attr) || std::ranges::any_of(op->results(), is_result);
 }

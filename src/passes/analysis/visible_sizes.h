@@ -13,7 +13,7 @@ namespace kdl::passes {
 using IsNumber = std::function<bool(Name)>;
 
 /// Returns whether a size contains one of the numbers.
-bool Mentions(Size size, const IsNumber& is_number);
+bool MentionsNumber(Size size, const IsNumber& is_number);
 
 /// Returns whether an op computes with one of the numbers, or has it in a dimension or an index. Computations for static
 /// assertions and the extents of pipes do not count.
