@@ -51,17 +51,23 @@ class Planner {
  public:
   /// Places the buffers of a region. Scratch memory from offset `top` on is free when the region starts.
   void Place(const ir::Region* region, int64_t top) {
+    auto makes_buffer = [](const ir::Op* op) { return op->kind() == ir::OpKind::BufferNew; };
+    // A region may have many buffers, so its ops are visited only once for all of them.
+    bool has_buffers = false;
+    for (const ir::Op* op : *region) has_buffers |= makes_buffer(op);
+    bool syncs = has_buffers && Has(region, ir::kSyncs);
+    bool suspends = has_buffers && Has(region, ir::kSuspends);
     for (const ir::Op* op : *region) {
       for (const ir::Region* nested : op->regions()) Place(nested, top);
       if (op->kind() == ir::OpKind::Stage) top = plan_.scratch_bytes;  // stages overlap in time
-      if (op->kind() != ir::OpKind::BufferNew) continue;
+      if (!makes_buffer(op)) continue;
       BufferPlace place;
       place.bytes = BufferBytes(op->result()->type());
       bool small = place.bytes <= kStackBufferBytes && stack_used_ + place.bytes <= kStackBytes;
-      if (Has(region, ir::kSyncs)) {
+      if (syncs) {
         place.space = BufferSpace::Frame;
         place.offset = TakeBytes(place.bytes, plan_.frame_bytes);
-      } else if (small && !Has(region, ir::kSuspends)) {
+      } else if (small && !suspends) {
         place.space = BufferSpace::Stack;
         stack_used_ += place.bytes;
       } else {
