@@ -25,10 +25,12 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
 
 /// Makes a part one of a loop over a length, where the indices of accesses contain the begin. Returns what they add.
 std::string Drawer::ShiftPart(Part& part, const std::string& e) {
-  tensors_["first"] = tensors_["length"] = Pick({"in i32[N]", "in i64[N]"});
+  tensors_["first"] = tensors_["length"] = "in i32[N]";
   part.from = Pick({"0", "0", "0", "0", "1", fmt::format("first[{}]", e)});
   part.to = fmt::format("length[{}]", e);
-  return fmt::format("{}[{}] + ", Chance(90) ? "first" : "length", Chance(95) ? e : e + " - 1");
+  std::string begin =
+      fmt::format("{}[{}]", Chance(90) ? "first" : "length", Chance(95) ? e : e + " - 1");
+  return fmt::format(fmt::runtime(Pick({"{} + ", "({} as i64) + "})), begin);
 }
 
 /// Returns a loop with an assert that says nothing about the part. The assert's message may read

@@ -35,6 +35,7 @@ DrawnLaunch::DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_
       if (!AddTensor(type, sizes)) return;
       std::string_view name = param.value->name().text();
       if (name.starts_with("off") || name == "first") MakeTable();
+      if (name == "first") first_ = arguments_.tensors.size() - 1;
       if (name == "length") MakeLengths();
     } else {
       auto given = sizes.find(param.value->name().str());
@@ -106,12 +107,12 @@ void DrawnLaunch::MakeTable() {
   }
 }
 
-/// Fills the last tensor with lengths of parts that start at the values of the previous table. Mostly each
-/// part ends where the next part starts.
+/// Fills the last tensor with lengths of parts that start at the values of the table `first`, which precedes it.
+/// Mostly each part ends where the next part starts.
 void DrawnLaunch::MakeLengths() {
   auto count = arguments_.tensors.back().sizes[0];
   if (count == 0 || random_() % 8 == 0) return;
-  const auto* first = static_cast<const int32_t*>(arguments_.tensors.end()[-2].data);
+  const auto* first = static_cast<const int32_t*>(arguments_.tensors[first_].data);
   auto* length = static_cast<int32_t*>(arguments_.tensors.back().data);
   for (int64_t e = 0; e < count; ++e)
     length[e] = (e + 1 < count ? first[e + 1] : static_cast<int32_t>(count)) - first[e];

@@ -53,6 +53,7 @@ class DrawnLaunch {
   interp::KernelArguments arguments_;
   std::vector<std::vector<std::byte>> memory_;
   std::string said_;
+  size_t first_ = 0;  ///< the tensor with this name
   bool fits_ = false;
 };
 
