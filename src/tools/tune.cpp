@@ -1,4 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -89,6 +92,25 @@ struct RunFailed {
   Failure failure;
 };
 
+/// Keeps other processes that tune from writing into the folder of a file. Without such locks, as on some network
+/// file systems, does nothing.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& file) {
+    std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    descriptor_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX);
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 /// Returns the path of the result without --tuned: next to the source, or, for a library file, in
 /// the current folder.
 std::string DefaultPath(const driver::Options& options) {
@@ -144,15 +166,20 @@ class Tuning {
   }
 
   bool ReadKnown() {
+    auto known = ReadEntries();
+    if (known) known_ = std::move(*known);
+    return known.has_value();
+  }
+
+  /// Returns the entries of the tuning file, or none if it does not exist. Reports errors.
+  std::optional<std::vector<TunedKernel>> ReadEntries() {
     constexpr size_t kMostBytes = size_t{16} << 20;
     // The error is reported later, when the file is read.
     std::error_code ignored;
     if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
-      return true;
+      return std::vector<TunedKernel>();
     auto text = driver::ReadInputFile(path_, kMostBytes, session_.diagnostics);
-    auto known = text ? driver::ReadTuned(path_, *text, session_.diagnostics) : std::nullopt;
-    if (known) known_ = std::move(*known);
-    return known.has_value();
+    return text ? driver::ReadTuned(path_, *text, session_.diagnostics) : std::nullopt;
   }
 
   /// Tunes a kernel. On failure, reports it. Returns the exit code.
@@ -296,8 +323,27 @@ class Tuning {
                             : " is best");
   }
 
+  /// Writes the entries, with those that another process has written since.
   bool Write() {
-    return driver::WriteOutputFiles({{path_, driver::TunedText(known_)}}, session_.diagnostics);
+    FolderLock lock(path_);
+    auto others = ReadEntries();
+    if (!others) return false;
+    std::vector<TunedKernel> all = known_;
+    for (TunedKernel& other : *others) AddEntry(all, std::move(other));
+    return driver::WriteOutputFiles({{path_, driver::TunedText(all)}}, session_.diagnostics);
+  }
+
+  /// Adds an entry, or its trials if there is one with its key. An entry for other choices of the selector is
+  /// out of date.
+  static void AddEntry(std::vector<TunedKernel>& all, TunedKernel entry) {
+    auto own =
+        std::ranges::find_if(all, [&](const TunedKernel& one) { return one.SameKey(entry); });
+    if (own == all.end()) {
+      all.push_back(std::move(entry));
+    } else if (own->selector == entry.selector) {
+      for (TunedKernel::Trial& trial : entry.trials)
+        if (!own->Find(trial.tiles)) own->trials.push_back(std::move(trial));
+    }
   }
 
   driver::Options options_;

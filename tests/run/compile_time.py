@@ -83,9 +83,18 @@ MOST_OF_CODE = 13  # without splitting it was 23
 IN_CODE = ("let t0 = x[i];", "let t{n} = t{before} * 1.5 + x[i];", "y[i] = t{last};")
 
 
-def statements_grow_linearly(folder, name, statements, few_count, most, *words):
-    many_count = MANY // FEW * few_count
+def takes_at_most(limit, what, seconds_of, few, many, runs=5):
+    """Whether `many` takes at most `limit` times the time of `few`, in one of several tries."""
+    for _ in range(TRIES):
+        base = statistics.median(seconds_of(few) for _ in range(runs))
+        time = seconds_of(many)
+        print(f"{what}: {many} take {time / base:.1f} times the {base:.3f} s of {few}")
+        if time <= limit * base:
+            return True
+    return False
 
+
+def statements_grow_linearly(folder, name, statements, few_count, most, *words):
     def seconds_of(count):
         first, each, last = statements
         body = [first, *(each.format(n=n, before=n - 1) for n in range(1, count)), last.format(last=count - 1)]
@@ -93,13 +102,7 @@ def statements_grow_linearly(folder, name, statements, few_count, most, *words):
         source.write_text("export kernel f(x: in f32[N], y: out f32[N]) {\nspmd for i in N by 64 {\n" + "\n".join(body) + "\n}\n}\n")
         return seconds(source, *words)
 
-    for _ in range(TRIES):
-        few = statistics.median(seconds_of(few_count) for _ in range(5))
-        many = seconds_of(many_count)
-        print(f"{name}: {many_count} statements take {many / few:.1f} times the {few:.3f} s of {few_count}")
-        if many <= most * few:
-            return True
-    return False
+    return takes_at_most(most, f"statements, {name}", seconds_of, few_count, MANY // FEW * few_count)
 
 
 # A row that stays in a block, stored by the threads of a workgroup. A thread has 8 groups of elements of a short row.
@@ -114,13 +117,7 @@ def rows_take_constant_time(folder):
                           f"range c in C max {most};\nlet m = max(x[i, c] over c);\ny[i, c] = exp(x[i, c] - m);\n}}\n}}\n")
         return seconds(source, "2", "ptx", target="cuda")
 
-    for _ in range(TRIES):
-        short = statistics.median(seconds_of(SHORT_ROW) for _ in range(5))
-        long = seconds_of(LONG_ROW)
-        print(f"PTX: rows of {LONG_ROW} elements take {long / short:.1f} times the {short:.3f} s of {SHORT_ROW}")
-        if long <= MOST_OF_ROWS * short:
-            return True
-    return False
+    return takes_at_most(MOST_OF_ROWS, "elements of a row, PTX", seconds_of, SHORT_ROW, LONG_ROW)
 
 
 # Reductions, which are loops, in the block of one kernel.
@@ -135,13 +132,7 @@ def reductions_grow_linearly(folder):
                           "var s: f32[i] = 0;\n" + count * "s = s * 0.5 + sum(x[i, c] over c);\n" + "y[i] = s;\n}\n}\n")
         return seconds(source, "2")
 
-    for _ in range(TRIES):
-        few = statistics.median(seconds_of(FEW_LOOPS) for _ in range(3))
-        many = seconds_of(MANY_LOOPS)
-        print(f"machine code: {MANY_LOOPS} reductions take {many / few:.1f} times the {few:.3f} s of {FEW_LOOPS}")
-        if many <= MOST_OF_LOOPS * few:
-            return True
-    return False
+    return takes_at_most(MOST_OF_LOOPS, "reductions, machine code", seconds_of, FEW_LOOPS, MANY_LOOPS, runs=3)
 
 
 # How each value of a chain is computed from two uses of the previous value.

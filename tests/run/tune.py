@@ -127,6 +127,17 @@ def check_several(folder):
                   and "\nscale on " in run.stdout, run.stdout + run.stderr)
 
 
+def check_together(folder):
+    """Checks that two searches at the same time keep what the other one writes to their file."""
+    source = folder / "together.kdl"
+    source.write_text(SOURCE + PAIRS)
+    words = ["kernelc", "tune", source, *SIZES, *QUICK, "--kernel"]
+    searches = [subprocess.Popen([*words, kernel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for kernel in ("product", "pairs")]
+    said = [search.communicate(timeout=300)[0] for search in searches]
+    text = source.with_suffix(".tuned").read_text()
+    checks.expect("one file has what two searches at the same time found", text.count("\nkernel ") == 2 and "kernel pairs" in text, said)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -137,6 +148,7 @@ def main():
             check_taken(source, folder, kernel, trials)
         check_resumed(source, tuned, "product")
         check_several(folder)
+        check_together(folder)
         checks.expect("one file has both", tuned.read_text().count("\nkernel ") == 2)
     return checks.end()
 
