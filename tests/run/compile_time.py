@@ -2,8 +2,7 @@
 """Checks how compile time grows with the file: four hundred kernels take at most 44 times the time of ten,
 and the passes of a block with 4,000 statements take at most 10 times those of a block with 500.
 Machine code of 8,000 statements takes at most 13 times that of 1,000. PTX of rows of a million elements takes at
-most 4 times that of rows of 4,096, because the elements of a thread are a loop. Machine code of 160 reductions takes at
-most 7 times that of 40.
+most 4 times that of rows of 4,096, because the elements of a thread are a loop.
 
 Sixty values in a row, each used twice by the next value, must compile in seconds, and so must indices nested
 two hundred deep. A pass that revisited every use would never end. Chains of files that import each other may
@@ -120,21 +119,6 @@ def rows_take_constant_time(folder):
     return takes_at_most(MOST_OF_ROWS, "elements of a row, PTX", seconds_of, SHORT_ROW, LONG_ROW)
 
 
-# Reductions, which are loops, in the block of one kernel.
-FEW_LOOPS, MANY_LOOPS = 40, 160
-MOST_OF_LOOPS = 7  # when passes visited the blocks of the kernel for each reduction, it was 10
-
-
-def reductions_grow_linearly(folder):
-    def seconds_of(count):
-        source = folder / f"reductions{count}.kdl"
-        source.write_text("export kernel f(x: in f32[R, C], y: out f32[R]) {\nspmd for i in R by 1 {\nrange c in C max 4096;\n"
-                          "var s: f32[i] = 0;\n" + count * "s = s * 0.5 + sum(x[i, c] over c);\n" + "y[i] = s;\n}\n}\n")
-        return seconds(source, "2")
-
-    return takes_at_most(MOST_OF_LOOPS, "reductions, machine code", seconds_of, FEW_LOOPS, MANY_LOOPS, runs=3)
-
-
 # How each value of a chain is computed from two uses of the previous value.
 TWICE = ["{p} + {p}", "{p} * 3 - {p}", "({p} + 7) / ({p} * {p} + 1)", "({p} + 5) % ({p} * {p} + 3)", "min({p} + 1, {p} * 2)", "-{p} - {p}",
          "if {p} > 3 then {p} + 1 else {p} * 2"]
@@ -211,7 +195,7 @@ def main():
         linear += [statements_grow_linearly(pathlib.Path(name), kind, statements, FEW, MOST_OF_STATEMENTS, "1", "ir", "--stop-after=expand-tiles")
                    for kind, statements in STATEMENTS.items()]
         linear += [statements_grow_linearly(pathlib.Path(name), "machine code", IN_CODE, 2 * FEW, MOST_OF_CODE, "2")]
-        linear += [rows_take_constant_time(pathlib.Path(name)), reductions_grow_linearly(pathlib.Path(name))]
+        linear += [rows_take_constant_time(pathlib.Path(name))]
         linear += [grows_linearly(pathlib.Path(name), level) for level in "01"]
     sys.exit(0 if all(linear) else 1)
 

@@ -85,9 +85,6 @@ void InitializeTargets() {
   // To keep a value in a register in a part of a function, LLVM looks for that part, block by block. In kernels with
   // many loops, most of the time of register allocation went into parts of more than 100 blocks.
   SetFlag("grow-region-complexity-budget", 100U);
-  // In functions with fewer blocks than this, CodeGenPrepare starts again from the first block after most of its changes,
-  // which takes a time that grows with the square of the function. The largest kernels of the library have 800 blocks.
-  SetFlag("cgpp-huge-func", 1000U);
 }
 
 /// Disables loop strength reduction on x86, where one address can add a register, a scaled register and a

@@ -1,8 +1,5 @@
 #include "codegen/llvm/optimize/optimize.h"
 
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/LoopIterator.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -55,48 +52,6 @@ class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
   }
 };
 
-constexpr unsigned kMostBlocks = 1000;  // the largest kernels of the library have 800
-
-/// Hoists loop-invariant code. Out of large loops, hoists computations before LICM, which would do the same, but for each
-/// call, such as a minimum, visits the blocks of the loop to find out whether the loop always executes the call.
-class HoistFromLoop : public llvm::PassInfoMixin<HoistFromLoop> {
- public:
-  llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& analyses,
-                              llvm::LoopStandardAnalysisResults& results,
-                              llvm::LPMUpdater& updater) {
-    if (loop.getNumBlocks() > kMostBlocks) HoistComputations(loop, results);
-    return hoist_.run(loop, analyses, results, updater);
-  }
-
- private:
-  static void HoistComputations(llvm::Loop& loop, llvm::LoopStandardAnalysisResults& results) {
-    llvm::LoopBlocksRPO blocks(&loop);
-    blocks.perform(&results.LI);
-    bool changes = false;
-    for (llvm::BasicBlock* block : blocks) {
-      for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block)) {
-        if (loop.hasLoopInvariantOperands(&instruction))
-          loop.makeLoopInvariant(&instruction, changes, nullptr, nullptr, &results.SE);
-      }
-    }
-  }
-
-  llvm::LICMPass hoist_{llvm::LICMOptions()};
-};
-
-/// Hoists loop-invariant code out of all loops. In large functions, such as kernels with hundreds of reductions, also
-/// removes duplicates of the hoisted values. Before they were hoisted, these were in separate branches.
-class HoistInvariants : public llvm::PassInfoMixin<HoistInvariants> {
- public:
-  static llvm::PreservedAnalyses run(llvm::Function& function,
-                                     llvm::FunctionAnalysisManager& analyses) {
-    llvm::FunctionPassManager passes;
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(HoistFromLoop(), /*UseMemorySSA=*/true));
-    if (function.size() > kMostBlocks) passes.addPass(llvm::EarlyCSEPass());
-    return passes.run(function, analyses);
-  }
-};
-
 /// Unrolls loops that have unroll metadata on their back edge. Does not change other loops, or functions
 /// without marked loops.
 class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
@@ -122,7 +77,9 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_
   if (vectors == Vectors::AsWritten) passes.addPass(ShowLaneSums());
   AddInstCombine(passes);
   passes.addPass(llvm::SimplifyCFGPass());
-  if (invariants == Invariants::Hoist) passes.addPass(HoistInvariants());
+  if (invariants == Invariants::Hoist)
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
   if (vectors == Vectors::Found) FindVectors(passes);
   passes.addPass(UnrollMarked());
   passes.addPass(llvm::InferAlignmentPass());
