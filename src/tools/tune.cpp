@@ -1,7 +1,4 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +17,7 @@
 #include "driver/report.h"
 #include "driver/run/devices.h"
 #include "driver/run/select.h"
+#include "support/folder_lock.h"
 #include "support/io.h"
 #include "tools/commands.h"
 #include "tools/measure/trials.h"
@@ -90,25 +88,6 @@ std::string FirstError(const DiagnosticEngine& diagnostics) {
 
 struct RunFailed {
   Failure failure;
-};
-
-/// Keeps other processes that tune from writing into the folder of a file. Without such locks, as on some network
-/// file systems, does nothing.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& file) {
-    std::filesystem::path folder = std::filesystem::path(file).parent_path();
-    descriptor_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX);
-  }
-  ~FolderLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_;
 };
 
 /// Returns the path of the result without --tuned: next to the source, or, for a library file, in
@@ -325,7 +304,7 @@ class Tuning {
 
   /// Writes the entries, with those that another process has written since.
   bool Write() {
-    FolderLock lock(path_);
+    FolderLock lock(path_);  // two processes may tune at the same time
     auto others = ReadEntries();
     if (!others) return false;
     std::vector<TunedKernel> all = known_;
