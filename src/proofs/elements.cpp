@@ -212,10 +212,11 @@ std::optional<std::vector<int64_t>> Elements::ElementIndex(const Value* memory,
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
   if (sum.unknown <= 1) return !sum.known.both();
+  // A value that is itself a sum may have overflowed before.
   auto is_value = [&](const ir::AccessTerm& term) {
     const Value* value = view.index[term.operand];
-    return IsConstant(term.coefficient, 1) && value->type()->scalar != Scalar::U64 &&
-           wraps_.SummandsOf(value).unknown == 1;
+    bool is_computed = value->def() && value->def()->kind() != OpKind::Load;
+    return IsConstant(term.coefficient, 1) && value->type()->scalar != Scalar::U64 && !is_computed;
   };
   bool are_two = dim.terms.size() == 2 && IsConstant(dim.offset, 0) &&
                  std::ranges::all_of(dim.terms, is_value);

@@ -39,7 +39,6 @@ class Wraps {
   };
   /// Returns the summands of an index.
   Summands SummandsOf(const ir::AccessDim& dim, std::span<ir::Value* const> index);
-  Summands SummandsOf(const ir::Value* value);
 
  private:
   /// Returns the magnitude of a block or number that occurs in an index. It is unknown if the value may wrap.
@@ -50,6 +49,7 @@ class Wraps {
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
   Magnitude MagnitudeOfSymbol(Name symbol) const;
   Magnitude MagnitudeOfParam(const ir::Value* param);
+  Summands SummandsOf(const ir::Value* value);
   static bool IsNextIteration(const ir::Op* def);
   Magnitude MagnitudeOfCarried(const ir::Value* param);
   struct Carried;
