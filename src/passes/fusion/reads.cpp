@@ -5,6 +5,7 @@
 
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
+#include "support/is_within.h"
 
 namespace kdl::passes {
 
@@ -14,8 +15,7 @@ constexpr int64_t kMostIndex = int64_t{1} << 28;
 
 /// Returns the value of a size that is a constant, and nothing for a large one.
 std::optional<int64_t> SmallConstant(Size size) {
-  if (!IsConstant(size) || size->value < -kMostIndex || size->value > kMostIndex)
-    return std::nullopt;
+  if (!IsConstant(size) || !IsWithin(size->value, kMostIndex)) return std::nullopt;
   return size->value;
 }
 
@@ -108,12 +108,12 @@ class SpanFinder {
 
   /// Adds `factor` times a block, a scalar, or a tile of indices. Returns false if it is not a sum.
   bool Add(Value* value, int64_t factor) {
-    if (std::abs(factor) > kMostIndex) return false;
+    if (!IsWithin(factor, kMostIndex)) return false;
     if (IsIndexBlock(value)) return AddTerm(value, factor);
     if (std::optional<int64_t> constant = ConstantOf(value)) {
-      if (std::abs(*constant) > kMostIndex) return false;
+      if (!IsWithin(*constant, kMostIndex)) return false;
       AddConstant(factor * *constant);
-      return std::abs(span_.low) <= kMostIndex;
+      return IsWithin(span_.low, kMostIndex);
     }
     if (value->type()->axes.empty()) return AddTerm(value, factor);
     const Op* def = value->def();
@@ -129,7 +129,7 @@ class SpanFinder {
       case OpKind::Mul:
         for (size_t side : {0, 1}) {
           std::optional<int64_t> constant = ConstantOf(def->operand(side));
-          if (constant && std::abs(*constant) <= kMostIndex)
+          if (constant && IsWithin(*constant, kMostIndex))
             return Add(def->operand(1 - side), factor * *constant);
         }
         return false;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 
 #include "ir/eval/eval.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
+#include "support/is_within.h"
 
 namespace kdl::passes {
 
@@ -70,7 +70,7 @@ DimOfAccess DimOf(ir::Builder& b, const ElementAccess& access, size_t d) {
   ir::AccessDim dim = access.op->attr<AttrKey::Access>().dims[d];
   constexpr int64_t kLargest = int64_t{1}
                                << 60;  // with larger offsets, the index might wrap around
-  bool is_small = IsConstant(dim.offset) && std::abs(dim.offset->value) <= kLargest;
+  bool is_small = IsConstant(dim.offset) && IsWithin(dim.offset->value, kLargest);
   bool is_walked = d < access.in_domain.size() && access.in_domain[d] && is_small;
   return {dim, b.SizeValue(access.tensor->type()->dims[d]), is_walked};
 }

@@ -12,6 +12,7 @@
 #include "sema/walk/expr.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
+#include "support/is_within.h"
 
 namespace kdl::sema {
 
@@ -174,7 +175,7 @@ bool Meet(FunctionState& state, const SliceDim& a, const SliceDim& b) {
   const SliceDim& first = *distance >= 0 ? a : b;
   if (*distance == 0) return true;
   std::optional<int64_t> size = first.hi ? ConstantDistance(state, first.lo, *first.hi) : 1;
-  return size && *size > std::abs(*distance);
+  return size && *size > 0 && IsWithin(*distance, *size - 1);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "ir/builder.h"
@@ -6,6 +7,7 @@
 #include "passes/analysis/axis_order.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
+#include "support/is_within.h"
 #include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
@@ -27,6 +29,10 @@ namespace kdl::cpu {
 namespace {
 
 using ir::AccessDim;
+
+/// The largest coefficient of a window's blocks. With larger ones, the number of the window's elements might not
+/// fit in 64 bits.
+constexpr int64_t kMostCoefficient = int64_t{1} << 20;
 
 /// A term of a dimension's index: a block and its constant coefficient, which is not 0.
 struct Term {
@@ -64,7 +70,9 @@ class Sharing {
     for (const ir::AccessTerm& term : dim.terms) {
       Value* operand = load.index()[term.operand];
       bool is_block = operand->type()->kind == ir::TypeKind::Block;
-      if (!is_block || !IsConstant(term.coefficient)) return std::nullopt;
+      bool is_small =
+          IsConstant(term.coefficient) && IsWithin(term.coefficient->value, kMostCoefficient);
+      if (!is_block || !is_small) return std::nullopt;
       terms.push_back({operand, term.coefficient->value});
     }
     return terms;

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <vector>
@@ -208,16 +208,17 @@ class Splitter {
     auto index = IndexOf(load);
     double bytes = Bytes(load->result()->type()->scalar);
     for (const ir::AccessDim& dim : access.dims) {
-      int64_t reach = 0;
+      double reach = 0;
       for (const ir::AccessTerm& term : dim.terms) {
         ir::Type type = index[term.operand]->type();
         if (type->kind != ir::TypeKind::Block) continue;
         auto own = extents.find(type->axes[0]);
         int64_t extent = own == extents.end() ? kernel_.Extent(type->axes[0]) : own->second;
-        int64_t step = IsConstant(term.coefficient) ? std::abs(term.coefficient->value) : 1;
-        reach += step * (extent - 1);
+        double step =
+            IsConstant(term.coefficient) ? static_cast<double>(term.coefficient->value) : 1;
+        reach += std::abs(step) * static_cast<double>(extent - 1);
       }
-      bytes *= static_cast<double>(reach + 1);
+      bytes *= reach + 1;
     }
     return bytes;
   }

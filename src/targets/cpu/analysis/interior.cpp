@@ -10,6 +10,7 @@
 #include "ir/views.h"
 #include "passes/rewriting/drop_unused.h"
 #include "passes/rewriting/rewrite.h"
+#include "support/is_within.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {
@@ -295,7 +296,7 @@ class InteriorFinder {
     bool is_remainder = remainder.terms.empty() && remainder.sizes.empty();
     bool is_number = number.terms.empty() && number.sizes.empty() && number.spread == 0;
     bool fits = is_remainder && is_number && remainder.divisor == 1 && number.divisor == 1 &&
-                std::abs(number.constant) <= kMostDivisor &&
+                IsWithin(number.constant, kMostDivisor) &&
                 remainder.spread <= kMostDivisor * kMostDivisor && IsSmall(remainder.constant);
     return fits ? Sum({}, remainder, number.constant) : std::nullopt;
   }

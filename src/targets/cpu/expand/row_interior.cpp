@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "passes/rewriting/rewrite.h"
+#include "support/is_within.h"
 
 namespace kdl::cpu {
 
@@ -41,7 +42,7 @@ RowInterior::RowSum RowInterior::InRow(const PointCondition& condition) {
   for (const auto& [size, times] : condition.sizes) {
     Value* number = e_.b.SizeValue(size);
     sum.rest = e_.b.Add(sum.rest, Times(number, times));
-    if (size->kind != SizeKind::Symbol || std::abs(times) > kSmallFactor)
+    if (size->kind != SizeKind::Symbol || !IsWithin(times, kSmallFactor))
       sum.is_exact = e_.b.And(sum.is_exact, IsSmall(number, times));
   }
   for (const auto& [value, times] : condition.terms) {
@@ -67,7 +68,8 @@ bool RowInterior::IsIndexOfDimension(const Value* value) const {
 /// Returns whether the value, which a condition multiplies by `factor`, is so close to 0 that the sums of
 /// conditions do not overflow. Elsewhere, the row has no interior.
 Value* RowInterior::IsSmall(Value* value, int64_t factor) {
-  int64_t most = kLargestTerm / std::max<int64_t>(std::abs(factor), 1);
+  int64_t most =
+      IsWithin(factor, kLargestTerm) ? kLargestTerm / std::max<int64_t>(std::abs(factor), 1) : 0;
   Value* is_above = e_.b.Ge(value, e_.b.I64(-most));
   return e_.b.And(is_above, e_.b.Le(value, e_.b.I64(most)));
 }
