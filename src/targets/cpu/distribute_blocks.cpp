@@ -33,7 +33,7 @@
 //
 // If no result depends on the length of an spmd's blocks, the blocks are made equally long, and short enough
 // that there are blocks for all cores. Blocks whose rows are read several times are made shorter if the rows
-// would otherwise not stay in the L1 cache. Blocks whose tiles cover whole dimensions have as many rows as fit
+// would otherwise not stay in the L1 cache, unless they are rows of a product. Blocks whose tiles cover whole dimensions have as many rows as fit
 // into the caches with the sizes at launch. If a row takes several iterations of a loop, blocks have one row,
 // so that memory is read in longer contiguous runs.
 //

@@ -192,6 +192,15 @@ RowTiles RowTilesOf(const ir::Function& kernel, Op* spmd, const Value* binder,
   return rows;
 }
 
+/// Whether a product in the spmd has rows along the binder's axis. Shorter blocks would load its factors more often.
+bool HasProductOf(const Op* spmd, const Value* binder) {
+  if (binder->type()->kind != ir::TypeKind::Block) return false;
+  return AnyBelow(spmd->region(), [&](const Op* op) {
+    return op->kind() == OpKind::Contraction &&
+           Contains(op->result()->type()->axes, binder->type()->axes[0]);
+  });
+}
+
 /// The facts about a kernel and its processor that determine the order of blocks.
 struct KernelFacts {
   const ir::Function& kernel;
@@ -219,7 +228,7 @@ Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
       walk.free[b] = walk.free[b] && IsFree(facts.kernel, binder);
       walk.granule[b] = std::max(walk.granule[b], Granule(op, binder, facts.order, facts.target));
       for (const Rereads::Rows& rows : facts.rereads.rows()) {
-        if (rows.block == binder) walk.rereads[b].push_back(rows);
+        if (rows.block == binder && !HasProductOf(op, binder)) walk.rereads[b].push_back(rows);
       }
       if (ops.size() != 1) continue;
       walk.row_loops[b] = RowLoops(facts.kernel, op, binder);

@@ -40,7 +40,7 @@ struct Walk {
   /// For each binder, the granule of its blocks: the smallest length that fills complete vectors, rows or
   /// cache lines.
   std::vector<int64_t> granule;
-  /// For each binder, the rows that its blocks read several times.
+  /// For each binder, the rows that its blocks read several times, unless the blocks are rows of a product.
   std::vector<std::vector<Rereads::Rows>> rereads;
   /// For each binder, the loops along rows that are read only once and are reduced in 64-lane order (with 64
   /// partial results). With blocks of several rows, a core would go to the next row after each iteration, but

@@ -85,16 +85,17 @@ std::optional<SuiteRow> ParseRow(std::string_view line) {
   }
 }
 
-std::string SuiteHead(bool times) {
-  std::string more = times ? " " + BenchTimesHead() + "  against" : "";
-  return fmt::format("{:<22} {:<8} {:>6}{}  note\n", "problem", "verdict", "error", more);
+std::string SuiteHead(const SuiteTable& table) {
+  std::string more = table.times ? " " + BenchTimesHead() + "  against" : "";
+  return fmt::format("{:<{}} {:<8} {:>6}{}  note\n", "problem", table.name_width, "verdict",
+                     "error", more);
 }
 
-std::string SuiteLine(const SuiteRow& row, bool times) {
+std::string SuiteLine(const SuiteRow& row, const SuiteTable& table) {
   std::string error =
       row.error && std::isfinite(*row.error) ? fmt::format("{:.2f}", *row.error) : "-";
   std::string more;
-  if (times) {
+  if (table.times) {
     more = " " + (row.times ? BenchTimes(*row.times)
                             : fmt::format("{:<{}}", "-", BenchTimesHead().size()));
     std::string against;
@@ -105,8 +106,8 @@ std::string SuiteLine(const SuiteRow& row, bool times) {
     more += fmt::format("  {}", against.empty() ? "-" : against);
   }
   std::string note = row.note.substr(0, row.note.find('\n'));
-  return fmt::format("{:<22} {:<8} {:>6}{}  {}\n", row.problem, VerdictText(row.verdict), error,
-                     more, note);
+  return fmt::format("{:<{}} {:<8} {:>6}{}  {}\n", row.problem, table.name_width,
+                     VerdictText(row.verdict), error, more, note);
 }
 
 std::string SuiteSummary(const std::vector<SuiteRow>& rows) {

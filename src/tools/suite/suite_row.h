@@ -48,9 +48,15 @@ std::string RowJson(const SuiteRow& row);
 /// Parses such a line. Returns nothing for a line that was only partly written.
 std::optional<SuiteRow> ParseRow(std::string_view line);
 
-/// Returns the head of the table, and a line for each row. `times` is whether the rows have times.
-std::string SuiteHead(bool times);
-std::string SuiteLine(const SuiteRow& row, bool times);
+/// What the table looks like.
+struct SuiteTable {
+  bool times = false;     ///< whether the rows have times
+  size_t name_width = 0;  ///< of the longest name of a problem
+};
+
+/// Returns the head of the table, and a line for each row.
+std::string SuiteHead(const SuiteTable& table);
+std::string SuiteLine(const SuiteRow& row, const SuiteTable& table);
 /// Returns the lines below the table: how many problems are right, the geometric mean of the ratios to each
 /// baseline, and the baselines that are missing.
 std::string SuiteSummary(const std::vector<SuiteRow>& rows);

@@ -58,7 +58,8 @@ class SuiteRun {
     if (problems.empty() && !diagnostics_.has_errors())
       diagnostics_.Report(driver::diag::NoProblems, {}, options_.suite);
     if (diagnostics_.has_errors()) return End();
-    driver::PrintOutput(SuiteHead(settings_.times));
+    table_ = TableOf(problems);
+    driver::PrintOutput(SuiteHead(table_));
     for (size_t i = 0; i < problems.size(); ++i) {
       if (!RunOne(*suite, *problems[i], i, problems.size())) return End();
     }
@@ -71,6 +72,13 @@ class SuiteRun {
   }
 
  private:
+  SuiteTable TableOf(const std::vector<const SuiteProblem*>& problems) const {
+    SuiteTable table{settings_.times, std::string_view("problem").size()};
+    for (const SuiteProblem* problem : problems)
+      table.name_width = std::max(table.name_width, problem->name.size());
+    return table;
+  }
+
   int End() {
     driver::PrintDiagnostics(diagnostics_, sources_);
     return driver::ExitCodeOf(diagnostics_);
@@ -166,7 +174,7 @@ class SuiteRun {
       log_ += RowJson(rows_.back());
       if (!WriteLog()) return false;
     }
-    return driver::PrintOutput(SuiteLine(rows_.back(), settings_.times));
+    return driver::PrintOutput(SuiteLine(rows_.back(), table_));
   }
 
   /// Writes the rows of earlier runs and the new ones, so that an interruption loses at most one row.
@@ -188,6 +196,7 @@ class SuiteRun {
   DiagnosticEngine diagnostics_;
   std::vector<SuiteRow> known_;
   std::string log_;
+  SuiteTable table_;
   std::vector<SuiteRow> rows_;
 };
 
