@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests suites (`--suite`). A sample of the problems of both suites in tests/suites, drawn by the day, must be right. Kernels that are
+"""Tests suites (`--suite`). A sample of the problems of each suite in tests/suites, drawn by the day, must be right. Kernels that are
 wrong on purpose must be found. A problem that fails, crashes or does not end must be a row and not the end of the run.
 
     tests/run/suites.py [--all]      # --all: all problems
@@ -17,7 +17,7 @@ import tempfile
 from shared import checks, seeds
 
 SUITES = pathlib.Path(__file__).resolve().parents[1] / "suites"
-SHARDS = {"npbench": 9, "kernelbench": 14}
+SHARDS = {"npbench": 9, "kernelbench": 14, "kernelbench_level2": 10, "kernelbench_level3": 3}
 
 PEERS = """
 import os, time

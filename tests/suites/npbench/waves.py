@@ -79,16 +79,68 @@ def cavity_flow(u, v, p, steps, turns, rho, nu, dt, dx, dy):
     return u, v, p
 
 
+def complex_of(x):
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def pairs_of(x):
+    return np.stack([x.real, x.imag], axis=-1)
+
+
+def stockham_fft(x, steps, R):
+    y = complex_of(x)
+    pi = np.arctan(x.dtype.type(1)) * 4
+    table = np.exp(-2j * pi * (np.outer(range(R), range(R)) % R) / R).astype(y.dtype)
+    for i in range(steps):
+        a = np.arange(R**i)
+        twiddle = np.exp(-2j * pi * np.outer(range(R), a) / R**(i + 1)).astype(y.dtype)
+        parts = y.reshape(R**i, R, -1).transpose(1, 0, 2) * twiddle[:, :, None]
+        y = (table @ parts.reshape(R, -1)).reshape(-1)
+    return pairs_of(y)
+
+
+def eliminated(t, y):
+    """Solves t x = y, also for types that np.linalg does not know."""
+    m = len(t)
+    rows = np.concatenate([t, y], axis=1)
+    for k in range(m):
+        best = k + np.argmax(np.abs(rows[k:, k]))
+        rows[[k, best]] = rows[[best, k]]
+        rows[k] /= rows[k, k]
+        others = np.arange(m) != k
+        rows[others] -= np.outer(rows[others, k], rows[k])
+    return rows[:, m:]
+
+
+def integral(h, z, y, solve):
+    h, y = complex_of(h), complex_of(y)
+    p0, p1 = np.zeros_like(y), np.zeros_like(y)
+    for point in complex_of(z):
+        t = sum(point ** (y.real.dtype.type(len(h) - 1) / 2 - n) * part for n, part in enumerate(h))
+        x = solve(t, y) * (-1 if abs(point) < 1 else 1)
+        p0 += x
+        p1 += point * x
+    return pairs_of(p0), pairs_of(p1)
+
+
+def contour_integral(h, z, y):
+    return integral(h, z, y, eliminated)
+
+
+def contour_integral_numpy(h, z, y):
+    return integral(h, z, y, np.linalg.solve)
+
+
 def scatter(neighbour, dh, g, d, s):
-    dh, g, d = (x[..., 0] + 1j * x[..., 1] for x in (dh, g, d))
-    total = s[..., 0] + 1j * s[..., 1]
+    dh, g, d = map(complex_of, (dh, g, d))
+    total = complex_of(s)
     for e in range(g.shape[1]):
         for w in range(min(d.shape[1], e + 1)):
             at = g[:, e - w][:, neighbour]
             left = np.einsum("kabmt,abitn->kabimn", at, dh)
             right = np.einsum("abjmn,qabij->abimn", dh, d[:, w])
             total[:, e] += np.einsum("kabimt,abitn->kamn", left, right)
-    return np.stack([total.real, total.imag], axis=-1)
+    return pairs_of(total)
 
 
 def channel_flow(u, v, p, count, turns, rho, nu, force, dt, dx, dy):
