@@ -37,7 +37,7 @@ NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0
 ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
 ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py"]
 # These take minutes with sanitizers; the first only ends at its limit of steps.
-ENDLESS = ["contract_endless.kdl", "test_set_draws_others.kdl"]
+ENDLESS = ["contract_endless.kdl", "test_set_draws_others.kdl", "library_by_name.kdl"]
 # The device that runs the interpreter is not built: it has no threads and no locks, and building it would
 # take half of this build's time.
 THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda"]
