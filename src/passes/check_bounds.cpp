@@ -4,6 +4,7 @@
 
 #include "ir/views.h"
 #include "passes/checks/launch_bounds.h"
+#include "passes/checks/unmask.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
@@ -79,8 +80,7 @@ class BoundsChecker {
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
     if (!load || !view.mask || !proofs::IsInput(view.tensor) || inside_.NeedsMask(view)) return;
-    if (view.axes() == view.op->result()->type()->axes)
-      view.op->SetSegment(ir::LoadOp::at_mask, {});
+    Unmask(context_.module, view.op, view.axes());
   }
 
   PassContext& context_;
