@@ -6,6 +6,7 @@
 
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
+#include "proofs/summands.h"
 
 namespace kdl::proofs {
 
@@ -212,17 +213,14 @@ std::optional<std::vector<int64_t>> Elements::ElementIndex(const Value* memory,
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
   if (sum.unknown <= 1) return !sum.known.both();
-  // A value that is itself a sum may have overflowed before.
-  auto is_value = [&](const ir::AccessTerm& term) {
-    const Value* value = view.index[term.operand];
+  std::vector<const Value*> summands = SummandsOf(view, dim);
+  // The result of another computation may have overflowed before.
+  auto is_value = [](const Value* value) {
     bool is_computed = value->def() && value->def()->kind() != OpKind::Load;
-    return IsConstant(term.coefficient, 1) && value->type()->scalar != Scalar::U64 && !is_computed;
+    return value->type()->scalar != Scalar::U64 && !is_computed;
   };
-  bool are_two = dim.terms.size() == 2 && IsConstant(dim.offset, 0) &&
-                 std::ranges::all_of(dim.terms, is_value);
-  return !are_two || std::ranges::none_of(dim.terms, [&](const ir::AccessTerm& term) {
-    return BeginsAtZero(view.index[term.operand]);
-  });
+  bool are_two = summands.size() == 2 && std::ranges::all_of(summands, is_value);
+  return !are_two || std::ranges::none_of(summands, BeginsAtZero);
 }
 
 /// Returns the condition that the index is in bounds. An index out of a view's bounds accesses nothing, even

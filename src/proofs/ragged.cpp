@@ -8,6 +8,7 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "proofs/summands.h"
 #include "support/contains.h"
 
 namespace kdl::proofs {
@@ -99,12 +100,10 @@ std::vector<const Value*> ShiftsIn(const Op* loop) {
   for (const AccessView& view : AccessesIn(loop->region())) {
     ir::Access access = view.access();
     for (const ir::AccessDim& dim : access.dims) {
-      auto is_plain = [](const ir::AccessTerm& term) { return IsConstant(term.coefficient, 1); };
-      if (dim.terms.size() != 2 || !IsConstant(dim.offset, 0) ||
-          !std::ranges::all_of(dim.terms, is_plain))
-        continue;
-      const Value* first = view.index[dim.terms[0].operand];
-      const Value* second = view.index[dim.terms[1].operand];
+      std::vector<const Value*> summands = SummandsOf(view, dim);
+      if (summands.size() != 2) continue;
+      const Value* first = summands[0];
+      const Value* second = summands[1];
       const Value* shift = second == iteration ? first : first == iteration ? second : nullptr;
       if (shift && !Contains(shifts, shift)) shifts.push_back(shift);
     }

@@ -47,7 +47,14 @@ class PartChecks {
                                {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
     Value* number = builder_.AddParam(walk->region(), parts_.binder->type(), parts_.binder->name());
     builder_.SetInsertionPoint(walk->region());
-    if (!touch) Assert(builder_.Le(From(number), To(number)), Ascends());
+    if (!touch) {
+      Assert(builder_.Le(From(number), To(number)), Ascends());
+    } else if (parts_.shift) {
+      // The end of a part whose length is negative may overflow, so that the part seems to contain elements.
+      Value* begins = At(parts_.from(), number);
+      Value* ends = At(parts_.to(), number);
+      Assert(builder_.Le(begins, ends), Ascends() + kWhy);
+    }
     if (!proofs::IsChained(parts_)) {
       Value* next = builder_.Add(number, builder_.I64(1));
       MakeIf(builder_, builder_.Lt(next, Hi()), [&] {
