@@ -36,12 +36,12 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether the elementwise loop may run later: it cannot trap, and its result depends only on the memory that
-/// it loads.
+/// Whether the elementwise loop may run later and for a part of its elements: it cannot trap, its result depends only on
+/// the memory that it loads, and no element depends on another one.
 bool CanWait(const Op* elementwise) {
   for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
-        op->kind() == OpKind::ReduceInLoop || MayTrap(op))
+        op->kind() == OpKind::ReduceInLoop || op->kind() == OpKind::ScanInLoop || MayTrap(op))
       return false;
   }
   return true;

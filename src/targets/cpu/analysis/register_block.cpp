@@ -56,7 +56,8 @@ int64_t TileGroup(const KernelShape& kernel, const ir::MatrixInstruction* instru
                  Contains(WalkedAxes(elementwise), along) && LastAxis(elementwise).Vectorizes();
   if (!by_rows || !IsNative(kernel.facts, instruction)) return 1;
   for (const Op* op : *elementwise->region()) {
-    if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::ReduceInLoop)
+    if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::ReduceInLoop ||
+        op->kind() == OpKind::ScanInLoop)
       return 1;
   }
   return ir::TermsPerGroup(*instruction);
