@@ -95,7 +95,7 @@ class Kernels(Layers):
         return statements(parts)
 
     def phase(self, scope, *others):
-        ways = [self.dealt_loop] * 4 + [self.single_core, self.each_core, self.over_domain, *others]
+        ways = [self.dealt_loop] * 4 + [self.single_core, self.each_core, self.over_domain, self.interleaved, *others]
         return self.pick(ways)(scope)
 
     def rounds(self, scope):
@@ -179,6 +179,29 @@ class Kernels(Layers):
                 body.append(self.output(scope, ranges))
             loops.append(text(f"spmd for {', '.join(r.name for r in ranges)} in {name} {{\n", statements(first + body), "}\n"))
         return text(f"domain {name} = ({places});\n", *loops)
+
+    def interleaved(self, outer):
+        """Generates a loop whose iterations write different elements of the same blocks, with no `sync` in
+        between. With `@dynamic`, several cores may work on one block at the same time."""
+        scope = outer.read_only()
+        dims = [self.pick(self.sizes) for _ in range(self.pick([1, 1, 2]))]
+        if math.prod(max(1, self.sizes[dim]) for dim in dims) > MOST_POINTS:
+            dims = dims[:1]
+        turn, turns = self.fresh("r"), self.random.randint(2, 4)
+        first = len(scope.ranges)
+        heads = [self.binder(scope, dim, True) for dim in dims]
+        ranges = scope.ranges[first:first + len(dims)]
+        scope.lets.append(Value(turn, "i64", frozenset()))
+        body = [self.statement(scope, 1) for _ in range(self.random.randint(0, 1))]
+        tensor = Tensor(self.fresh("y"), self.pick(NUMBERS), tuple(r.size for r in ranges), "inout")
+        self.tensors.append(tensor)
+        self.done.append(tensor)
+        self.shows["iterations between barriers"] += 1
+        value = self.chosen(tensor.type, frozenset(r.name for r in ranges), scope)
+        body.append(text(f"{tensor.name}[{', '.join(r.name for r in ranges)}] {self.pick(['=', '+='])} ", value,
+                         f" where iota({self.pick(ranges).name}) % {turns} == {turn};\n"))
+        hint = self.pick([" @dynamic", " @dynamic", ""])
+        return text(f"for {turn} in 0..{turns} {{\nspmd for {', '.join(heads)}{hint} {{\n", statements(body), "}\n}\n")
 
     def single_core(self, outer):
         """Generates stores to all elements by a single core."""
