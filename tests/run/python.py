@@ -342,6 +342,21 @@ def check_cache(folder):
     checks.expect("one process sees changes, too", fifth.stdout == "2\n3\n", fifth.stdout + fifth.stderr)
 
 
+def check_saved_meanwhile(folder):
+    """If a file is saved while the compiler runs, neither this process nor a later one uses code of its old content."""
+    part = folder / "part.kdl"
+    part.write_text("export fn one() -> i32 { return 4; }\n")
+    saves = folder / "saves"
+    saves.write_text('#!/bin/sh\nkernelc "$@"\ncode=$?\n'
+                     f'[ "$1" = build ] && [ ! -e {folder}/saved ] && : > {folder}/saved && echo "export fn one() -> i32 {{ return 5; }}" > {part}\n'
+                     "exit $code\n")
+    saves.chmod(0o755)
+    text = f'import os\nos.environ["KERNELC"] = "{saves}"\nimport kernelc\nprint(kernelc.compile("{folder}/main.kdl").f()[0])\n'
+    for which in ("while", "before"):
+        done = run(text, folder)
+        checks.expect(f"an import that is saved {which} the compiler runs", done.stdout == "5\n", done.stdout + done.stderr)
+
+
 def check_bytes_in_paths(folder):
     """Names of folders need not be UTF-8."""
     other = folder / os.fsdecode(b"n\xff")
@@ -381,6 +396,7 @@ def main():
         checks.expect("docstrings", done.returncode == 0, done.stdout + done.stderr)
         shutil.rmtree(folder / "cache", ignore_errors=True)
         check_cache(folder)
+        check_saved_meanwhile(folder)
         check_paths(folder)
         check_bytes_in_paths(folder)
         check_types()

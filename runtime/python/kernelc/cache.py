@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import tempfile
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -54,15 +55,36 @@ def find(name: str) -> Entry | None:
     return Entry(shared, documentation) if fresh else None
 
 
-def add(name: str, made: Entry, files: list[pathlib.Path]) -> Entry:
-    """Copies what was compiled into the cache and returns it with its new path. If the cache cannot be written, returns it as it is."""
+def contents(files: Iterable[pathlib.Path]) -> dict[str, str]:
+    """Returns hashes of the contents of files by path; "" for a file that cannot be read."""
+    hashes = {}
+    for file in files:
+        try:
+            hashes[str(file)] = _hash(file)
+        except OSError:
+            hashes[str(file)] = ""
+    return hashes
+
+
+def is_newer(file: pathlib.Path, other: pathlib.Path) -> bool:
+    """Whether a file has been written or replaced after another one was written, or at the same time; also if it is missing."""
+    try:
+        state = file.stat()
+    except OSError:
+        return True
+    return max(state.st_mtime_ns, state.st_ctime_ns) >= other.stat().st_mtime_ns
+
+
+def add(name: str, made: Entry, files: Mapping[str, str]) -> Entry:
+    """Copies what was compiled into the cache and returns it with its new path. `files` are the contents that it was made from. If the
+    cache cannot be written, returns it as it is."""
     root = folder()
     if root is None:
         return made
     try:
         root.mkdir(parents=True, exist_ok=True)
         content = _hash(made.shared)
-        entry = {"object": content, "documentation": made.documentation, "files": {str(path): _hash(path) for path in files}}
+        entry = {"object": content, "documentation": made.documentation, "files": dict(files)}
         kept = root / f"{name}-{content[:16]}.so"
         write(kept, made.shared.read_bytes())
         write(root / f"{name}.json", json.dumps(entry).encode())

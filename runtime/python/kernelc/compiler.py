@@ -92,9 +92,9 @@ def build(source: Source) -> cache.Entry:
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
     is_kept = False
     try:
-        documentation = _compile(source, folder)
+        documentation, contents = _compile_settled(source, folder)
         made = cache.Entry(next(folder.glob("*.so")), documentation)
-        added = cache.add(name, made, [] if source.text is not None else _files(source, folder))
+        added = cache.add(name, made, contents)
         is_kept = added == made  # without a cache, the object is loaded from here
         return added
     finally:
@@ -111,6 +111,21 @@ def found(source: Source, run: subprocess.CompletedProcess[str]) -> list[dict[st
     return list(json.loads(source.shown(run.stdout))["diagnostics"])
 
 
+def _compile_settled(source: Source, out: pathlib.Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Compiles the source into a folder. Returns the doc comments of its kernels, and the contents of the files that the compiler has
+    read. If somebody has saved one of them meanwhile, compiles again, since the compiler may have read what was there before."""
+    contents: dict[str, str] | None = None
+    while True:
+        before = contents
+        start = out / "start"
+        start.write_bytes(b"")
+        documentation = _compile(source, out)
+        files = [] if source.text is not None else _files(source, out)
+        contents = cache.contents(files)
+        if contents == before or not any(cache.is_newer(file, start) for file in files):
+            return documentation, contents
+
+
 def _compile(source: Source, out: pathlib.Path) -> dict[str, str]:
     """Compiles the source into a folder and returns the doc comments of its kernels by name."""
     words = ["--emit", "images,deps", "-o", str(out)]
@@ -124,7 +139,7 @@ def _compile(source: Source, out: pathlib.Path) -> dict[str, str]:
         text = "".join(one["text"] for one in diagnostics).rstrip() or run.stderr
         raise CompileError(text or f"{program()} ended with code {run.returncode}", diagnostics)
     for one in diagnostics:
-        warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=5)
+        warnings.warn(f"{one['file']}:{one.get('line', 0)}: {one['message']}", CompileWarning, stacklevel=7)
     return {kernel["name"]: kernel["documentation"] for kernel in json.loads(run.stdout)["kernels"]}
 
 
