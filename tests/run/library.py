@@ -89,7 +89,12 @@ def calls(library):
 
 UNLOADED = """
 import _ctypes, ctypes, sys
-for _ in range(2):
+class Heap(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "used", "free", "keep")]
+heap = ctypes.CDLL(None).mallinfo2
+heap.restype = Heap
+used = []
+for _ in range(60):
     own = ctypes.CDLL(sys.argv[1])
     own.numbers_open.restype = own.numbers_scale.restype = ctypes.c_void_p
     kernels, x, y = ctypes.c_void_p(), (ctypes.c_float * 9000)(1), (ctypes.c_float * 9000)()
@@ -97,12 +102,14 @@ for _ in range(2):
     assert not own.numbers_scale(kernels, ctypes.c_int64(9000), ctypes.c_float(3), x, y) and y[0] == 3
     own.numbers_close(kernels)
     _ctypes.dlclose(own._handle)
+    used.append(heap().used)
+assert used[-1] - used[9] < 50 * 10000, used
 assert sys.argv[1] not in open("/proc/self/maps").read()
 """
 
 
 def unloads(path):
-    """A library that has been unloaded must leave nothing that its process would call at its end."""
+    """A library that has been unloaded must leave no memory, and nothing that its process would call at its end."""
     ended = call(sys.executable, "-c", UNLOADED, path)
     checks.expect("unloaded", ended.returncode == 0, f"{ended.returncode}: {ended.stderr}")
 
