@@ -1,6 +1,7 @@
 #include "core/dynamic_scalar.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -53,9 +54,12 @@ double AsDouble(const kdl_dynamic_arg& given) {
 std::string Text(const kdl_dynamic_arg& given) {
   if (given.kind == KDL_DYNAMIC_INTEGER) return Concat(given.value.integer);
   if (given.kind == KDL_DYNAMIC_UNSIGNED) return Concat(given.value.unsigned_integer);
-  std::array<char, 40> text = {};
-  std::snprintf(text.data(), text.size(), "%.17g", given.value.number);
-  return text.data();
+  std::array<char, 40> digits = {};
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), given.value.number).ptr;
+  const std::string text(digits.data(), end);
+  // A whole number would look like an integer.
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
 std::uint64_t FloatBits(double number, const NumberType& type) {

@@ -1,12 +1,35 @@
 #include "extension/arguments.h"
 
+#include <string>
+#include <string_view>
+
+#include "core/element.h"
+#include "core/text.h"
+#include "extension/context.h"
+
 namespace kdl::python {
 
 namespace {
 
+/// Raises ArgumentError for a number that the parameter's type cannot represent. The number is an integer of more than 64
+/// bits.
+bool RefuseInteger(PyObject* number, const char* name, std::string_view type) {
+  constexpr size_t kMostDigits = 60;
+  Ref digits(PyObject_Str(number));  // fails if the number has thousands of digits
+  const char* text = digits ? PyUnicode_AsUTF8AndSize(digits.get(), nullptr) : nullptr;
+  PyErr_Clear();
+  std::string shown = text == nullptr ? "" : text;
+  if (shown.empty() || shown.size() > kMostDigits) shown = "an integer of more than 64 bits";
+  std::string message =
+      runtime::Concat("'", name, "' is ", shown, ", which ", type, " cannot represent");
+  return Succeeded(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message.c_str()));
+}
+
+bool IsInteger(std::string_view type) { return type.starts_with('i') || type.starts_with('u'); }
+
 /// Converts a Python number without loss, if 64 bits can represent it. Otherwise, sets an exception and returns
-/// false.
-bool OpenNumber(PyObject* object, const char* name, kdl_dynamic_arg* given) {
+/// false. `type` is that of the parameter.
+bool OpenNumber(PyObject* object, const char* name, std::string_view type, kdl_dynamic_arg* given) {
   if (PyIndex_Check(object) != 0) {
     Ref whole(PyNumber_Index(object));
     if (whole) {
@@ -17,6 +40,8 @@ bool OpenNumber(PyObject* object, const char* name, kdl_dynamic_arg* given) {
       given->kind = KDL_DYNAMIC_UNSIGNED;
       given->value.unsigned_integer = PyLong_AsUnsignedLongLong(whole.get());
       if (PyErr_Occurred() == nullptr) return true;
+      PyErr_Clear();
+      if (IsInteger(type)) return RefuseInteger(whole.get(), name, type);
     } else if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
       return false;
     }
@@ -25,6 +50,10 @@ bool OpenNumber(PyObject* object, const char* name, kdl_dynamic_arg* given) {
   given->kind = KDL_DYNAMIC_FLOAT;
   given->value.number = PyFloat_AsDouble(object);
   if (given->value.number != -1.0 || PyErr_Occurred() == nullptr) return true;
+  if (PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
+    PyErr_Clear();
+    return RefuseInteger(object, name, type);
+  }
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
   PyErr_Clear();
   PyErr_Format(PyExc_TypeError, "'%s' must be a number, not %R", name, object);
@@ -40,7 +69,8 @@ bool Arguments::Open(PyObject* const* objects, const kdl_variant& variant) {
   for (size_t p = 0; p < count; ++p) {
     const kdl_param_desc& param = variant.params[p];
     if (param.is_tensor == 0) {
-      if (!OpenNumber(objects[p], param.name, &given_[p])) return false;
+      if (!OpenNumber(objects[p], param.name, runtime::ElementName(param.element), &given_[p]))
+        return false;
       continue;
     }
     if (!tensors_[p].Open(objects[p], param.name)) return false;
