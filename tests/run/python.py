@@ -151,6 +151,13 @@ both = kernelc.compile(source, defines={"D": [3, 5]}).f
 fails("fit f with D=3 and f with D=5; compile only one", TypeError, lambda: both(np.ones(4, "i4")))
 assert (kernelc.compile(source, defines={"D": 5}).f(np.ones(4, "i4")) == 5).all()
 ''',
+    "parameters that are keywords of Python": '''
+import inspect
+f = kernelc.compile("export kernel f(lambda: f32, x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = lambda * x[i]; } }").f
+assert list(inspect.signature(f).parameters) == ["lambda_", "x", "y"]
+assert (f(lambda_=2, x=np.ones(4, "f4")) == 2).all() and (f(**{"lambda": 3, "x": np.ones(4, "f4")}) == 3).all()
+fails("two arguments for 'lambda'", TypeError, lambda: f(1, x=np.ones(4, "f4"), lambda_=1))
+''',
     "shapes of omitted outputs": '''
 import array
 source = """export kernel f(x: in f32[lambda], y: out f32[2 * lambda + 1]) { spmd for i in 2 * lambda + 1 by 8 { y[i] = 1; } }

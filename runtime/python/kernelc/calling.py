@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ class Kernel(CoreKernel):
         parameters = []
         for one in reversed(self.parameters):
             may_end = may_end and one.direction == "out"
-            parameters.append(inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_type(one),
+            parameters.append(inspect.Parameter(_written(one.name), inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_type(one),
                                                 default=... if may_end else inspect.Parameter.empty))
         return inspect.Signature(parameters[::-1])
 
@@ -93,7 +94,9 @@ class Kernel(CoreKernel):
         if len(args) > len(names):
             raise TypeError(f"{self.name} has {len(names)} parameters, but is called with {len(args)} arguments")
         given = dict(zip(places, args))
-        for name, value in keywords.items():
+        of_written = {_written(name): name for name in names}
+        for written, value in keywords.items():
+            name = written if written in names else of_written.get(written, written)
             if name not in names:
                 raise TypeError(f"{self.name} has no parameter '{name}'; its parameters are: {', '.join(names)}")
             if name in given:
@@ -140,6 +143,11 @@ class Kernel(CoreKernel):
 def _conversion(name: str, element: str, *others: str) -> str:
     """Returns what to write so that an array gets the only element type that a kernel takes."""
     return "" if others or element in arrays.NARROW else f"; pass {name}.astype('{arrays.NAMES[element]}')"
+
+
+def _written(name: str) -> str:
+    """Returns a parameter's name as a call can write it: with `_` at its end if it is a keyword of Python."""
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def sizes_in(signature: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, int]:
