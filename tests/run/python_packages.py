@@ -89,6 +89,9 @@ def main():
         folder = pathlib.Path(name)
         (folder / "numbers_of.kdl").write_text(KERNELS)
         succeed("the project is written", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "-o", "project", cwd=folder)
+        for module in ("queue", "class", "numpy"):
+            succeed(f"a module named {module}", "kernelc", "build", "numbers_of.kdl", "--emit", "python", "--module", module, "-o", module, cwd=folder)
+            checks.expect(f"the package of {module}", (folder / module / f"{module}_" / "__init__.py").exists(), list((folder / module).iterdir()))
         succeed("pip makes a wheel", sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "-w", "dist", "./project", cwd=folder)
         wheels = list((folder / "dist").glob("numbers_of-0.1.0-cp311-abi3-manylinux_2_*.whl"))
         checks.expect("the wheel has a tag", len(wheels) == 1, list(folder.glob("dist/*")))

@@ -22,8 +22,39 @@ constexpr std::string_view kKeywords[] = {
     "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
+/// Modules that every Python has, and those that a package of kernels or its users import. A package of such a name would
+/// hide them, or be hidden.
+constexpr std::string_view kModules =
+    " "
+    "abc aifc antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb "
+    "binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop "
+    "collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg "
+    "crypt csv ctypes curses dataclasses datetime dbm decimal difflib dis distutils doctest email "
+    "encodings ensurepip enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib "
+    "functools gc genericpath getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac "
+    "html http idlelib imaplib imghdr imp importlib inspect io ipaddress itertools json kernelc "
+    "keyword lib2to3 linecache locale logging lzma mailbox mailcap marshal math mimetypes "
+    "ml_dtypes mmap modulefinder msilib msvcrt multiprocessing netrc nis nntplib nt ntpath "
+    "nturl2path numbers numpy opcode operator optparse os ossaudiodev pathlib pdb pickle "
+    "pickletools pip pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats "
+    "pty pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib "
+    "resource rlcompleter runpy sched secrets select selectors setuptools shelve shlex shutil "
+    "signal site smtpd smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants "
+    "sre_parse ssl stat statistics string stringprep struct subprocess sunau symtable sys "
+    "sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap this threading time "
+    "timeit tkinter token tokenize tomllib torch trace traceback tracemalloc tty turtle "
+    "turtledemo types typing unicodedata unittest urllib uu uuid venv warnings wave weakref "
+    "webbrowser wheel winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib "
+    "zoneinfo ";
+
 bool IsName(std::string_view text) {
   return std::ranges::find(kKeywords, text) == std::end(kKeywords);
+}
+
+/// Returns the name of the package for a module's name.
+std::string PackageName(std::string name) {
+  bool is_taken = !IsName(name) || kModules.find(fmt::format(" {} ", name)) != kModules.npos;
+  return is_taken ? name + "_" : name;
 }
 
 std::string TypeOf(const FaceParam& param) {
@@ -81,7 +112,7 @@ PythonProject PrintPython(const ir::Module& module, const std::string& runtime_n
                           const std::string& images) {
   ModuleFace face = MakeFace(module, runtime_name);
   PythonProject made;
-  made.package = face.c_prefix.substr(0, face.c_prefix.size() - 1);
+  made.package = PackageName(face.c_prefix.substr(0, face.c_prefix.size() - 1));
   made.project = fmt::format(
       "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n\n"
       "[project]\nname = \"{}\"\nversion = \"0.1.0\"\nrequires-python = \">=3.11\"\n"
