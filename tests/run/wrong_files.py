@@ -68,6 +68,7 @@ CASES = [
     ("a truncated .npy", RUN, npy()[:-1], 1, "needs 12 bytes of elements, but the file has 11"),
     ("an empty .npy", RUN, b"", 1, "'x.npy' is not a .npy file: it is empty"),
     (".npy of doubles", RUN, npy("<f8", data=b"\0" * 24), 1, "numpy.save('x.npy', x.astype(numpy.float32))"),
+    (".npy with two shapes", RUN, npy(shape="(3,), 'shape': (1,)"), 1, "its header is not one that numpy.save writes"),
     (".npy with two dimensions", RUN, npy(shape="(3, 1)"), 1, "has the shape (3, 1)"),
     (".npy of objects", RUN, npy("|O"), 1, "[E0944]"),
     ("big-endian .npy", RUN, npy(">f4"), 1, "[E0945]"),

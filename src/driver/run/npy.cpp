@@ -60,9 +60,10 @@ class HeaderReader {
       std::optional<std::string> key = Word();
       if (!key || !Take(':')) return std::nullopt;
       int which = *key == "descr" ? 0 : *key == "fortran_order" ? 1 : *key == "shape" ? 2 : -1;
+      if (which < 0 || seen[which]) return std::nullopt;
       bool read = which == 0   ? Descr(header)
                   : which == 1 ? Flag(header.fortran)
-                               : which == 2 && Shape(header.shape);
+                               : Shape(header.shape);
       if (!read) return std::nullopt;
       seen[which] = true;
       if (!Take(',') && !Next('}')) return std::nullopt;
