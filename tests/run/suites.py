@@ -154,6 +154,10 @@ def check_ends(folder):
     problems["traps"] = (KERNEL.replace("spmd for", "assert(M < 3, \"too many rows\");\n    spmd for"), "gemm")
     problems["right"] = (KERNEL, "gemm")
     suite = write_suite(folder, "ends", problems)
+    whole = folder / "whole.yaml"
+    whole.write_text(suite.read_text().replace("in f64 1.5", "in i64 1.5"))
+    ran = kernelc("test", "--suite", whole, "--filter", "right")
+    checks.expect("an integer is whole", "'alpha' is 1.5, which i64 cannot represent" in ran.stdout, ran.stdout + ran.stderr)
     kernelc("test", "--suite", suite, f"--json={folder}/ends.json")
     found = rows(folder / "ends.json")
     expected = ENDS | {"does_not_compile": ("FAILED", "nonsense"), "traps": ("FAILED", "too many rows"), "right": ("right", "")}

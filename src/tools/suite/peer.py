@@ -108,6 +108,8 @@ class Problem:
             elif value is None:
                 value = distributions.default()
             values[name] = numpy.ascontiguousarray(value, dtype) if argument["tensor"] else numpy.dtype(dtype).type(value)
+            if not argument["tensor"] and values[name].dtype.kind in "biu" and values[name] != value:
+                sys.exit(f"'{name}' is {value}, which {argument['type']} cannot represent")
             if argument["tensor"] and values[name].shape != shape:
                 sys.exit(f"'{name}' has the shape {values[name].shape}, not {shape}")
         return values
