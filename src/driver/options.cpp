@@ -317,6 +317,10 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--jobs", fmt::to_string(*options.jobs),
                        fmt::format("1 to {}", kMostJobs));
   }
+  if (options.seed && *options.seed < 0) {
+    diagnostics.Report(diag::BadOptionValue, {}, "--seed", fmt::to_string(*options.seed),
+                       "a whole number of at least 0");
+  }
   if (options.core_num && *options.core_num < 1)
     diagnostics.Report(diag::BadCoreNum, {}, *options.core_num)
         .Help("give a number of cores, for example --core-num 1");
