@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Tests the Python package in the build tree: calls, errors, the cache, threads and forks. Each check runs in an interpreter of its
+"""Tests the Python package in the build tree: calls, errors, threads and forks. Each check runs in an interpreter of its
 own that finds the package."""
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -328,72 +327,6 @@ class Inside:
 '''
 
 
-def check_cache(folder):
-    """A file is compiled again when it, or a file that it imports, has changed."""
-    (folder / "part.kdl").write_text("export fn one() -> i32 { return 1; }\n")
-    (folder / "main.kdl").write_text("import part;\nexport kernel f(x: out i32[1]) { spmd for i in 1 by 1 { x[i] = part.one(); } }\n")
-    text = f'import kernelc\nprint(kernelc.compile("{folder}/main.kdl").f()[0])\n'
-    first = run(text, folder)
-    checks.expect("the first process compiles", first.returncode == 0, first.stderr)
-    if first.returncode != 0:
-        return
-    entries = list((folder / "cache/python").iterdir())
-    second = run(text, folder)
-    checks.expect("the second process uses the cache", (first.stdout, second.stdout) == ("1\n", "1\n") and
-                  list((folder / "cache/python").iterdir()) == entries, first.stderr + second.stderr)
-    (folder / "part.kdl").write_text("export fn one() -> i32 { return 2; }\n")
-    third = run(text, folder)
-    checks.expect("a changed import is compiled", third.stdout == "2\n", third.stdout + third.stderr)
-    checks.expect("the old entry is gone", len(list((folder / "cache/python").iterdir())) == len(entries))
-    objects = list((folder / "cache/python").glob("*.so"))
-    objects[0].write_bytes(objects[0].read_bytes()[:1000])
-    fourth = run(text, folder)
-    checks.expect("a damaged object is compiled again", fourth.stdout == "2\n", fourth.stdout + fourth.stderr)
-    fifth = run(text + f'open("{folder}/part.kdl", "w").write("export fn one() -> i32 {{ return 3; }}\\n")\n' + text, folder)
-    checks.expect("one process sees changes, too", fifth.stdout == "2\n3\n", fifth.stdout + fifth.stderr)
-
-
-def check_saved_meanwhile(folder):
-    """If a file is saved while the compiler runs, neither this process nor a later one uses code of its old content."""
-    part = folder / "part.kdl"
-    part.write_text("export fn one() -> i32 { return 4; }\n")
-    saves = folder / "saves"
-    saves.write_text('#!/bin/sh\nkernelc "$@"\ncode=$?\n'
-                     f'[ "$1" = build ] && [ ! -e {folder}/saved ] && : > {folder}/saved && echo "export fn one() -> i32 {{ return 5; }}" > {part}\n'
-                     "exit $code\n")
-    saves.chmod(0o755)
-    text = f'import os\nos.environ["KERNELC"] = "{saves}"\nimport kernelc\nprint(kernelc.compile("{folder}/main.kdl").f()[0])\n'
-    for which in ("while", "before"):
-        done = run(text, folder)
-        checks.expect(f"an import that is saved {which} the compiler runs", done.stdout == "5\n", done.stdout + done.stderr)
-
-
-def check_bytes_in_paths(folder):
-    """Names of folders need not be UTF-8."""
-    other = folder / os.fsdecode(b"n\xff")
-    other.mkdir()
-    (other / "main.kdl").write_text("export kernel f(i: i32, x: in i32[1], y: out i32[1]) { spmd for k in 1 by 1 { y[k] = x[i + k]; } }\n")
-    text = (f'import os, kernelc\nos.environ["KDL_CACHE_DIR"] = {str(other)!r}\nf = kernelc.compile({str(other / "main.kdl")!r}).f\n'
-            'import numpy as np\nx = np.ones(1, "i4")\nprint(f(0, x)[0])\ntry: f(7, x)\nexcept kernelc.Trap as error: print(ascii(str(error)))\n'
-            'assert "f" in f.asm()\n')
-    for _ in range(2):
-        done = run(text, folder)
-        checks.expect("paths that are not UTF-8", done.returncode == 0 and done.stdout.startswith("1\n") and "index 7 is outside" in done.stdout,
-                      done.stdout + done.stderr)
-    checks.expect("the cache", len(list((other / "python").iterdir())) == 2)
-
-
-def check_paths(folder):
-    """Names of folders that are special in dependency files do not disable the cache."""
-    special = folder / "a b: c#d"
-    special.mkdir()
-    (special / "main.kdl").write_text("export kernel f(x: out i32[1]) { spmd for i in 1 by 1 { x[i] = 1; } }\n")
-    shutil.rmtree(folder / "cache")
-    done = run(f'import kernelc\nprint(kernelc.compile("{special}/main.kdl").f()[0])\n', folder)
-    names = sorted(file.suffix for file in (folder / "cache/python").iterdir())
-    checks.expect("special folders", (done.stdout, names) == ("1\n", [".json", ".so"]), f"{done.stderr}{names}")
-
-
 def check_types():
     """The annotations are right, as far as a strict type checker can tell."""
     run = subprocess.run(["/usr/bin/python3", "-m", "mypy", "--strict", "--cache-dir", os.devnull, "-p", "kernelc"], cwd=PACKAGE,
@@ -405,11 +338,6 @@ def main():
     def more(folder):
         done = run(DECORATED, folder, "decorated.py")
         checks.expect("docstrings", done.returncode == 0, done.stdout + done.stderr)
-        shutil.rmtree(folder / "cache", ignore_errors=True)
-        check_cache(folder)
-        check_saved_meanwhile(folder)
-        check_paths(folder)
-        check_bytes_in_paths(folder)
         check_types()
     return check_all(CHECKS, more)
 
