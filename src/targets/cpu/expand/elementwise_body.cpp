@@ -301,9 +301,54 @@ Value* ElementwiseLoopBody::AreBitsOrdinary() {
   return ordinary;
 }
 
+namespace {
+
+/// Whether the op selects loaded vectors by a condition that is the same for a whole row.
+bool SelectsLoadsByRow(const LastAxis& last, const Op* op) {
+  if (op->kind() != OpKind::Select || !last.IsUniform(op->operand(ir::SelectOp::at_condition)))
+    return false;
+  auto is_cheap = [&](const Value* value) {
+    return last.IsUniform(value) || (value->def() && value->def()->kind() == OpKind::Load);
+  };
+  return !last.IsUniform(op->result()) && op->result()->type()->scalar != Scalar::Bool &&
+         is_cheap(op->operand(ir::SelectOp::at_a)) && is_cheap(op->operand(ir::SelectOp::at_b));
+}
+
+Scalar IntegerAsWideAs(Scalar scalar) {
+  switch (Bytes(scalar)) {
+    case 1:
+      return Scalar::I8;
+    case 2:
+      return Scalar::I16;
+    case 4:
+      return Scalar::I32;
+    default:
+      return Scalar::I64;
+  }
+}
+
+/// Returns bools for all lanes, each equal to the condition, in a form that LLVM does not recognize as a condition of
+/// whole vectors, which it would turn into branches. In vectors of 8 elements of 32 bits:
+///
+///   %condition  ->  lt (lane numbers), select %condition, 8, 0 : i32
+Value* InAllLanes(Expander& e, Value* condition, Scalar element, int64_t lanes) {
+  Scalar integer = IntegerAsWideAs(element);
+  Value* limit = e.b.Select(condition, e.b.Int(integer, lanes), e.b.Int(integer, 0));
+  Value* numbers = e.b.Make(OpKind::LaneNumbers, {}, e.VectorType(Scalar::I64, lanes));
+  return e.b.Lt(e.b.Cast(numbers, integer), limit);
+}
+
+}  // namespace
+
 /// Expands ops that have a faster form on vectors. Returns null for others.
 Value* ElementwiseLoopBody::ExpandFaster(Op* op) {
   if (chunk_.lanes == 1) return nullptr;
+  if (SelectsLoadsByRow(last_, op)) {
+    Value* condition = At(op->operand(ir::SelectOp::at_condition));
+    return e_.b.Select(InAllLanes(e_, condition, op->result()->type()->scalar, chunk_.lanes),
+                       Lane(op->operand(ir::SelectOp::at_a)),
+                       Lane(op->operand(ir::SelectOp::at_b)));
+  }
   bool is_index =
       op->kind() == OpKind::Cast && op->operand(0) == elementwise_->region()->params().back();
   if (is_index && IsInteger(op->result()->type()->scalar) &&

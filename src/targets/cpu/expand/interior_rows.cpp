@@ -68,6 +68,8 @@ class InteriorRows {
     overlaps_ = masks_borders_ && interior.is_repeatable && margins_ &&
                 margins_->left + margins_->right <= lanes_;
     if (overlaps_) body.StopLookingAhead();
+    // They are short, or only a few.
+    if (few && few != &inner) few->StopLookingAhead();
   }
 
   void ExpandRows() {
