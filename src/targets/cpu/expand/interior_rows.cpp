@@ -4,7 +4,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/cpu/analysis/interior.h"
+#include "targets/cpu/analysis/interior_loops.h"
 #include "targets/cpu/analysis/live_vectors.h"
 #include "targets/cpu/expand/elementwise_rows.h"
 #include "targets/cpu/expand/joined_rows.h"

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "targets/cpu/analysis/interior.h"
+
+// Copies of an elementwise loop for parts of its points.
+
+namespace kdl::cpu {
+
+/// Returns the tensors whose rows must adjoin in memory, each once.
+std::vector<ir::Value*> TensorsOfShortRows(const Interior& interior);
+
+/// Inserts a copy of the elementwise loop before the loop. The body of the copy is simpler, and must run only
+/// in the interior. `joined` maps the tensors of short rows to the same tensors with joined rows.
+ir::Op* MakeInteriorLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,
+                         const ir::ValueMap& joined);
+/// The same for rows in which some of the conditions in `row_conditions` are false. The loads in `inside` then read
+/// the nearest row that exists, and select the value after `else` if that is not their row.
+ir::Op* MakeRowLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,
+                    const LastAxis& last);
+
+}  // namespace kdl::cpu
