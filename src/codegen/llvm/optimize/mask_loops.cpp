@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <utility>
@@ -16,6 +17,12 @@
 //   masked.store %v, %p, {0, 1, …} < %n     ->   store %v, %lanes ; for %i in 0 .. %n: store (load %lanes[%i]), %p[%i]
 //   %v = masked.load %p, {0, 1, …} < %n     ->   store %none, %lanes ;
 //                                                for …: store (load %p[%i]), %lanes[%i] ; %v = load %lanes
+//
+// On x86 processors without mask registers, it stores in parts instead, each half as long as the one before. There,
+// some processors take dozens of cycles for a masked store, which is an instruction for lanes of 32 bits and more:
+//
+//   masked.store %v, %p, {0, 1, …, 7} < %n  ->   if %n >= 8: store %v, %p ; else:
+//                                                if %n & 4: store %v[0 .. 4], %p ; if %n & 2: … ; if %n & 1: …
 
 namespace kdl::codegen {
 
@@ -48,8 +55,13 @@ bool IsNative(const llvm::TargetTransformInfo& processor, const Access& access) 
                        : processor.isLegalMaskedLoad(access.type(), access.align());
 }
 
+bool HasMaskRegisters(const llvm::TargetMachine& machine) {
+  return machine.getMCSubtargetInfo()->checkFeatures("+avx512vl");
+}
+
+/// Returns the accesses to expand: those that are not instructions, and stores in parts.
 std::vector<Access> MaskedAccesses(llvm::Function& function,
-                                   const llvm::TargetTransformInfo& processor) {
+                                   const llvm::TargetTransformInfo& processor, bool in_parts) {
   std::vector<Access> found;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
@@ -59,7 +71,8 @@ std::vector<Access> MaskedAccesses(llvm::Function& function,
     Access access{call, stores};
     // Accesses to scalable vectors need no expansion. LLVM itself has created them, and it masks such
     // accesses only if the processor supports that.
-    if (access.is_fixed() && !IsNative(processor, access)) found.push_back(access);
+    if (!access.is_fixed()) continue;
+    if ((stores && in_parts) || !IsNative(processor, access)) found.push_back(access);
   }
   return found;
 }
@@ -114,11 +127,63 @@ void MoveElement(llvm::IRBuilder<>& b, const Access& access, llvm::Value* lanes,
   SetScopes(access.stores ? static_cast<llvm::Instruction*>(store) : load, *access.call);
 }
 
-void MakeLoop(const Access& access) {
+/// Returns the lanes from `first` to `first + count` of a vector, as a scalar if there is only one.
+llvm::Value* PartOf(llvm::IRBuilder<>& b, llvm::Value* vector, unsigned first, unsigned count) {
+  if (count == 1) return b.CreateExtractElement(vector, first);
+  return b.CreateShuffleVector(vector, llvm::createSequentialMask(first, count, 0));
+}
+
+llvm::Value* MakePhi(llvm::IRBuilder<>& b, llvm::Value* a, llvm::BasicBlock* from_a, llvm::Value* c,
+                     llvm::BasicBlock* from_c) {
+  llvm::PHINode* phi = b.CreatePHI(a->getType(), 2);
+  phi->addIncoming(a, from_a);
+  phi->addIncoming(c, from_c);
+  return phi;
+}
+
+/// Stores the first `count` lanes, which are fewer than all lanes, in parts before the instruction.
+void StoreParts(const Access& access, llvm::Value* count, llvm::Instruction* before) {
+  llvm::Value* rest = access.value();
+  llvm::Value* place = access.address();
+  for (unsigned lanes = access.type()->getNumElements() / 2; lanes > 0; lanes /= 2) {
+    llvm::IRBuilder<> b(before);
+    llvm::Value* low = PartOf(b, rest, 0, lanes);
+    llvm::Value* high = PartOf(b, rest, lanes, lanes);
+    llvm::Value* has_part = b.CreateIsNotNull(b.CreateAnd(count, b.getInt64(lanes)));
+    llvm::BasicBlock* head = before->getParent();
+    llvm::Instruction* then = llvm::SplitBlockAndInsertIfThen(has_part, before, false);
+    llvm::IRBuilder<> in_then(then);
+    llvm::StoreInst* store = in_then.CreateAlignedStore(low, place, access.element_align());
+    SetScopes(store, *access.call);
+    llvm::Value* next = in_then.CreateConstGEP1_64(access.type()->getElementType(), place, lanes);
+    if (lanes == 1) continue;
+    llvm::BasicBlock* end = before->getParent();
+    llvm::IRBuilder<> after(end, end->begin());
+    rest = MakePhi(after, high, then->getParent(), low, head);
+    place = MakePhi(after, next, then->getParent(), place, head);
+  }
+}
+
+void StoreInParts(const Access& access, llvm::Value* count) {
+  llvm::IntrinsicInst* call = access.call;
+  llvm::IRBuilder<> b(call);
+  count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b.getInt64(0));
+  llvm::Value* is_full = b.CreateICmpSGE(count, b.getInt64(access.type()->getNumElements()));
+  llvm::Instruction* whole = nullptr;
+  llvm::Instruction* parts = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(is_full, call, &whole, &parts);
+  b.SetInsertPoint(whole);
+  SetScopes(b.CreateAlignedStore(access.value(), access.address(), access.element_align()), *call);
+  StoreParts(access, count, parts);
+  call->eraseFromParent();
+}
+
+void MakeLoop(const Access& access, bool in_parts) {
   llvm::IntrinsicInst* call = access.call;
   llvm::IRBuilder<> b(call);
   llvm::Value* count = CountSelectedLanes(b, access.mask());
   if (!count) return;
+  if (access.stores && in_parts) return StoreInParts(access, count);
   llvm::BasicBlock& entry = call->getFunction()->getEntryBlock();
   llvm::IRBuilder<> first(&entry, entry.getFirstInsertionPt());
   llvm::AllocaInst* lanes = first.CreateAlloca(access.type());
@@ -137,11 +202,17 @@ void MakeLoop(const Access& access) {
 
 }  // namespace
 
-void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses) {
+void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses,
+                   const llvm::TargetMachine& machine) {
+  // Longer functions, such as those of products, have many masked stores that few iterations reach.
+  constexpr unsigned kShort = 1500;  // instructions
+  bool may_part = machine.getTargetTriple().isX86() && !HasMaskRegisters(machine);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     const auto& processor = analyses.getResult<llvm::TargetIRAnalysis>(function);
-    for (const Access& access : MaskedAccesses(function, processor)) MakeLoop(access);
+    bool in_parts = may_part && function.getInstructionCount() <= kShort;
+    for (const Access& access : MaskedAccesses(function, processor, in_parts))
+      MakeLoop(access, in_parts);
     analyses.invalidate(function, llvm::PreservedAnalyses::none());
   }
 }

@@ -112,7 +112,7 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
     bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
     CleanUp(invariants, vectors, is_x86).run(module, modules);
     WidenHalf(module);
-    if (machine) MakeMaskLoops(module, functions);
+    if (machine) MakeMaskLoops(module, functions, machine->target_machine());
   }
   if (!machine) HideMinMax(module);
 }
