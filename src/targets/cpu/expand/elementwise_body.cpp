@@ -428,9 +428,22 @@ void ElementwiseLoopBody::ExpandAssert(Op* op) {
   e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
 }
 
+namespace {
+
+/// Whether each row of the buffer has room for whole vectors of so many lanes.
+bool HasWholeVectors(const TileBuffer& tile, int64_t lanes) {
+  return tile.panel == 0 && tile.group == 1 && tile.offsets.empty() &&
+         tile.buffer->type()->dims.back()->value % lanes == 0;
+}
+
+}  // namespace
+
 void ElementwiseLoopBody::StoreResult(size_t i, Value* element) {
   if (!tile_buffers_[i].buffer) return;
-  auto store = [&] { StoreChunk(e_, Lane(element), tile_buffers_[i], position_, chunk_); };
+  Chunk chunk = chunk_;
+  // Masked stores take long on some processors, and loads that follow have to wait for them.
+  if (fills_rows_ && HasWholeVectors(tile_buffers_[i], chunk.lanes)) chunk.mask = nullptr;
+  auto store = [&] { StoreChunk(e_, Lane(element), tile_buffers_[i], position_, chunk); };
   Value* condition = i < store_conditions.size() ? store_conditions[i] : nullptr;
   condition ? MakeIf(e_.b, condition, store) : store();
 }

@@ -99,6 +99,9 @@ class ElementwiseLoopBody {
   bool IsNarrow(const ir::Op* op, int64_t lanes) const {
     return IsNarrowComparison(op, lanes) || (lanes > 1 && IsNarrowRemainder(op));
   }
+  /// Sets whether vectors begin at multiples of their length and cover rows up to their ends. Those at an end may then
+  /// also store the rest of a vector in a tile buffer, because nothing reads a buffer beyond the end of a row.
+  void FillRows(bool fills) { fills_rows_ = fills; }
   /// Sets the number of elements that the current iteration processes before the next chunk.
   void ComeTo(int64_t before) { before_ = before; }
 
@@ -170,6 +173,7 @@ class ElementwiseLoopBody {
   bool looks_ahead_ = true;
   bool is_permuted_ = false;  ///< whether points are in lanes in the order of PointOf
   bool compares_numbers_ = false;
+  bool fills_rows_ = false;
   /// The remainders that are the same for all chunks of a row.
   std::unordered_map<const ir::Op*, ir::Value*> remainders_;
   /// The accesses whose indices have been checked; null if there are none.

@@ -72,7 +72,11 @@ void ElementwiseRows::ExpandRows() {
   MakeElementwiseLoop(e_, window, around, body_.position(), [&] {
     BeginRow();
     changes.Narrow(around.size(), around.size());
-    RunRow(window(axis_));
+    Window row = window(axis_);
+    bool is_whole = row.size == e_.WindowOf(body_.elementwise(), axis_).size;
+    body_.FillRows(is_whole && !streaming_.large);
+    RunRow(row);
+    body_.FillRows(false);
   });
 }
 
