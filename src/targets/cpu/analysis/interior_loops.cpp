@@ -1,12 +1,14 @@
 #include "targets/cpu/analysis/interior_loops.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/builder.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewriting/drop_unused.h"
+#include "passes/rewriting/element_access.h"
 #include "passes/rewriting/rewrite.h"
 
 namespace kdl::cpu {
@@ -126,9 +128,18 @@ void Simplify(ir::Module& module, const SimplerLoop& copy, const Interior& inter
   passes::DropUnused(copy.loop->region());
 }
 
-/// Lets a copy of the load read the nearest row, and select the value after `else` if that is another row. A
-/// dimension that does not vary along the last axis belongs to the row.
-void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const LastAxis& last) {
+/// The ends of a dimension that an index may be beyond.
+struct Ends {
+  bool below = false;
+  bool above = false;
+
+  bool any() const { return below || above; }
+};
+
+/// Lets the load read the nearest element that exists, and select the value after `else` if that is another element.
+/// `ends_of` returns the ends of each dimension that the index may be beyond, or that need not be considered.
+template <class EndsOf>
+void ReadNearest(ir::Module& module, Op* load, EndsOf&& ends_of) {
   ir::Builder b(module, load);
   SizeTable& sizes = module.types().sizes();
   ir::Access access = load->attr<AttrKey::Access>();
@@ -137,15 +148,12 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
   Value* exists = b.Bool(true);
   for (size_t d = 0; d < access.dims.size(); ++d) {
     ir::AccessDim& dim = access.dims[d];
-    auto varies = [&](const ir::AccessTerm& term) {
-      return !last.IsUniform(passes::IndexOf(original)[term.operand]);
-    };
-    bool is_of_row = std::ranges::none_of(dim.terms, varies);
-    Value* at = is_of_row ? b.SizeValue(dim.offset) : nullptr;
+    Ends ends = ends_of(d);
+    Value* at = ends.any() ? b.SizeValue(dim.offset) : nullptr;
     for (ir::AccessTerm& term : dim.terms) {
       Value* operand = passes::IndexOf(load)[term.operand];
       term.operand = static_cast<uint32_t>(index.size());
-      if (is_of_row) {
+      if (ends.any()) {
         Value* coefficient = b.SizeValue(term.coefficient);
         Value* part = b.Mul(b.Cast(operand, Scalar::I64), coefficient);
         at = b.Add(at, part);
@@ -153,13 +161,15 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
         index.push_back(operand);
       }
     }
-    if (!is_of_row) continue;
+    if (!ends.any()) continue;
     Value* size = b.SizeValue(tensor->dims[d]);
-    Value* is_below = b.Lt(at, size);
-    exists = b.And(exists, b.And(b.Ge(at, b.I64(0)), is_below));
+    Value* is_inside = ends.above ? b.Lt(at, size) : b.Ge(at, b.I64(0));
+    if (ends.above && ends.below) is_inside = b.And(b.Ge(at, b.I64(0)), is_inside);
+    exists = b.And(exists, is_inside);
     dim = {.terms = {{sizes.Constant(1), static_cast<uint32_t>(index.size())}},
            .offset = sizes.Constant(0)};
-    index.push_back(b.Max(b.Min(at, b.Sub(size, b.I64(1))), b.I64(0)));
+    Value* nearest = ends.above ? b.Min(at, b.Sub(size, b.I64(1))) : at;
+    index.push_back(ends.below ? b.Max(nearest, b.I64(0)) : nearest);
   }
   Value* otherwise = load->Segment(ir::LoadOp::at_otherwise)[0];
   load->SetSegment(ir::LoadOp::at_index, index);
@@ -169,6 +179,49 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
   b.SetInsertionPoint(load->next());
   Value* selected = b.Select(exists, load->result(), otherwise);
   for (const ir::Use& use : uses) use.user->SetOperand(use.operand, selected);
+}
+
+/// Lets a copy of the load read the nearest row. A dimension that does not vary along the last axis belongs to the row.
+void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const LastAxis& last) {
+  const ir::Access access = load->attr<AttrKey::Access>();
+  ReadNearest(module, load, [&](size_t d) {
+    bool is_of_row = std::ranges::none_of(access.dims[d].terms, [&](const ir::AccessTerm& term) {
+      return !last.IsUniform(passes::IndexOf(original)[term.operand]);
+    });
+    return Ends{is_of_row, is_of_row};
+  });
+}
+
+/// Returns the ends of a dimension that the load may be beyond.
+Ends EndsOf(const ir::Function& function, const Op* elementwise, const Op* load, size_t dim) {
+  constexpr int64_t kFar = int64_t{1}
+                           << 28;  // the sum of an index and less than this does not wrap around
+  const ir::Access access = load->attr<AttrKey::Access>();
+  Size offset = access.dims[dim].offset;
+  bool is_near = IsConstant(offset) && std::abs(offset->value) < kFar &&
+                 passes::WalksDimension(function, elementwise, load, dim);
+  if (!is_near) return {true, true};
+  return {offset->value < 0, offset->value > 0};
+}
+
+/// Whether the tensor has elements if the loop has points.
+bool HasElements(const ir::Function& function, const Op* elementwise, ir::Type tensor) {
+  return std::ranges::all_of(tensor->dims, [&](Size size) {
+    if (IsConstant(size)) return size->value > 0;
+    return std::ranges::any_of(elementwise->operands(), [&](const Value* operand) {
+      return operand->type()->kind == ir::TypeKind::Block &&
+             function.axis(operand->type()->axes[0]).domain == size;
+    });
+  });
+}
+
+/// Whether the load has a neighbor of each point as its element, which can be read where it does not exist by reading
+/// another one instead.
+bool MayReadNearest(const ir::Function& function, const Op* elementwise, const Op* load) {
+  bool selects = !load->Segment(ir::LoadOp::at_otherwise).empty();
+  size_t at_mask = ir::OperandWith(load->kind(), ir::Effect::Mask);
+  return selects && load->Segment(at_mask).empty() &&
+         HasElements(function, elementwise, TensorOf(load)->type());
 }
 
 }  // namespace
@@ -204,6 +257,20 @@ Op* MakeRowLoop(ir::Module& module, const Op* elementwise, const Interior& inter
     ReadNearestRow(module, load, copy.copies.at(load->result())->def(), last);
   }
   Simplify(module, copy, interior);
+  return copy.loop;
+}
+
+Op* MakeNearestLoop(ir::Module& module, const ir::Function& function, const Op* elementwise,
+                    const Interior& interior) {
+  auto may_read = [&](const Op* load) { return MayReadNearest(function, elementwise, load); };
+  if (std::ranges::none_of(interior.inside, may_read)) return nullptr;
+  SimplerLoop copy = CopyLoop(module, elementwise);
+  for (const Op* load : interior.inside) {
+    if (!may_read(load)) continue;
+    ReadNearest(module, copy.copies.at(load->result())->def(),
+                [&](size_t d) { return EndsOf(function, elementwise, load, d); });
+  }
+  passes::DropUnused(copy.loop->region());
   return copy.loop;
 }
 

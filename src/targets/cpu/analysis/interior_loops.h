@@ -19,5 +19,10 @@ ir::Op* MakeInteriorLoop(ir::Module& module, const ir::Op* elementwise, const In
 /// the nearest row that exists, and select the value after `else` if that is not their row.
 ir::Op* MakeRowLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,
                     const LastAxis& last);
+/// Inserts a copy of the elementwise loop before the loop, for points near borders that run one by one. The loads in
+/// `inside` then read the nearest element that exists, and select the value after `else` if that is not theirs, so that
+/// they need no branches. Returns null if no load can do that.
+ir::Op* MakeNearestLoop(ir::Module& module, const ir::Function& function, const ir::Op* elementwise,
+                        const Interior& interior);
 
 }  // namespace kdl::cpu

@@ -41,15 +41,19 @@ class InteriorRows {
  public:
   /// With so many lanes, rows that are shorter than a vector matter.
   static constexpr int64_t kManyLanes = 16;
+  /// With so many lanes, there are images whose rows have no interior.
+  static constexpr int64_t kSeveralLanes = 8;
   /// With so many lanes, an image whose rows are half as long as a vector has an interior that is shorter than that.
   static constexpr int64_t kMostLanes = 64;
 
   /// `few` is the body for rows in which whole rows of neighbors are out of bounds, and for rows that are shorter
   /// than a vector; null if such rows are borders. If `exists`, a bool, is false, no row has an interior.
-  InteriorRows(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, ElementwiseLoopBody* few,
-               const Interior& interior, Value* exists)
+  /// `border` is the body for borders that run element by element.
+  InteriorRows(ElementwiseLoopBody& body, ElementwiseLoopBody& border, ElementwiseLoopBody& inner,
+               ElementwiseLoopBody* few, const Interior& interior, Value* exists)
       : e_(body.e()),
         body_(body),
+        border_(border),
         inner_(inner),
         few_(few),
         lanes_(inner.Lanes()),
@@ -58,7 +62,7 @@ class InteriorRows {
         exists_(exists),
         part_(body, interior),
         axis_(body.axes().back()),
-        border_rows_(ElementwiseRows::ForBorder(body)),
+        border_rows_(ElementwiseRows::ForBorder(border)),
         inner_rows_(inner),
         masks_borders_(lanes_ > 1 && border_rows_.lanes() == lanes_) {
     if (!interior.is_repeatable && !masks_borders_) inner_rows_.StopStreaming();
@@ -75,10 +79,16 @@ class InteriorRows {
   void ExpandRows() {
     Window row = e_.WindowOf(body_.elementwise(), axis_);
     if (!overlaps_ || !AreRowsAlike()) {
-      ForEachRow([&] {
+      auto run_row = [&] {
         inner_rows_.BeginRow();
         RunRow(e_.WindowOf(body_.elementwise(), axis_));
-      });
+      };
+      if (masks_borders_ || few_lanes_ < kSeveralLanes) return ForEachRow(run_row);
+      // Rows that are too short for an interior need not look for it.
+      Value* may_have_interior = e_.b.Ge(row.size, e_.b.I64(few_lanes_));
+      MakeIf(
+          e_.b, may_have_interior, [&] { ForEachRow(run_row); },
+          [&] { ForEachRow([&] { border_rows_.RunRow(row); }); });
       return;
     }
     Window inside = InteriorOfRow(row);
@@ -104,6 +114,10 @@ class InteriorRows {
     MakeElementwiseLoop(e_, body_.elementwise(), around, body_.position(), [&] {
       inner_.position() = body_.position();
       if (few_) few_->position() = body_.position();
+      if (&border_ != &body_) {
+        border_.position() = body_.position();
+        ElementwiseRows(body_).BeginRow();  // the conditions of the interior use its values
+      }
       border_rows_.BeginRow();
       run();
     });
@@ -126,9 +140,9 @@ class InteriorRows {
     Window inside = InteriorOfRow(row);
     if (overlaps_) return RunOverlappingRow(row, inside);
     if (masks_borders_) return RunMaskedRow(row, inner_rows_.FullVectors(row, inside));
-    auto exists = [&] { return e_.b.Gt(inside.size, e_.b.I64(0)); };
+    // Not inside of the loop below, out of which LLVM would move what the interior needs.
+    MakeIf(e_.b, e_.b.Gt(inside.size, e_.b.I64(0)), [&] { RunInside(inside); });
     if (margins_ && margins_->left == 0) {
-      MakeIf(e_.b, exists(), [&] { RunInside(inside); });
       border_rows_.RunRow({inside.hi, row.hi, e_.b.Sub(row.hi, inside.hi)});
       return;
     }
@@ -137,7 +151,6 @@ class InteriorRows {
       Value* from = e_.b.Select(before, row.lo, inside.hi);
       Value* to = e_.b.Select(before, inside.lo, row.hi);
       border_rows_.RunRow({from, to, e_.b.Sub(to, from)});
-      MakeIf(e_.b, e_.b.And(before, exists()), [&] { RunInside(inside); });
     });
   }
 
@@ -277,6 +290,7 @@ class InteriorRows {
 
   Expander& e_;
   ElementwiseLoopBody& body_;
+  ElementwiseLoopBody& border_;
   ElementwiseLoopBody& inner_;
   ElementwiseLoopBody* few_;
   int64_t lanes_;      ///< the number of lanes of a vector in the interior
@@ -367,30 +381,48 @@ class JoinedTensors {
   ir::ValueMap joined_;
 };
 
+/// Lets the body of a copied loop use sizes, which are already those of the new function.
+void BindSizes(ElementwiseLoopBody& copy) {
+  for (Value* size : copy.e().function.body->params()) copy.Bind(size, size);
+}
+
 /// Expands the rows. Unless the border runs element by element although masks are fast, a third body is for rows with
 /// missing neighbors.
-void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& inner, const Interior& interior,
-                 Value* exists) {
+void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& border, ElementwiseLoopBody& inner,
+                 const Interior& interior, Value* exists) {
   Expander& e = body.e();
   bool has_slow_masks = HasSlowMasks(body.elementwise(), e.facts);
   bool runs_elements = has_slow_masks || !body.last().Vectorizes();  // near borders
   bool has_rows = !interior.row_conditions.empty();
   if (has_rows && (interior.has_steps || (runs_elements && !has_slow_masks))) {
-    InteriorRows(body, inner, nullptr, interior, exists).ExpandRows();
+    InteriorRows(body, border, inner, nullptr, interior, exists).ExpandRows();
   } else if (!has_rows) {
     // An interior that cannot be repeated consists of whole vectors, so it is not shorter than one.
     bool short_rows =
         runs_elements && interior.is_repeatable && inner.Lanes() >= InteriorRows::kManyLanes;
     ElementwiseLoopBody* few = short_rows ? &inner : nullptr;
-    InteriorRows(body, inner, few, interior, exists).ExpandRows();
+    InteriorRows(body, border, inner, few, interior, exists).ExpandRows();
   } else {
     Op* rows = MakeRowLoop(e.module, body.elementwise(), interior, body.last());
     ElementwiseLoopBody partial(e, rows, body);
-    // The loop uses sizes, which are already those of the new body.
-    for (Value* size : e.function.body->params()) partial.Bind(size, size);
-    InteriorRows(body, inner, &partial, interior, exists).ExpandRows();
+    BindSizes(partial);
+    InteriorRows(body, border, inner, &partial, interior, exists).ExpandRows();
     ir::Erase(rows);
   }
+}
+
+/// The same, with a body of its own for borders that run element by element.
+void ExpandPartsWithBorder(ElementwiseLoopBody& body, ElementwiseLoopBody& inner,
+                           const Interior& interior, Value* exists) {
+  Expander& e = body.e();
+  Op* loop = HasSlowMasks(body.elementwise(), e.facts)
+                 ? MakeNearestLoop(e.module, e.function, body.elementwise(), interior)
+                 : nullptr;
+  if (!loop) return ExpandParts(body, body, inner, interior, exists);
+  ElementwiseLoopBody border(e, loop, body);
+  BindSizes(border);
+  ExpandParts(body, border, inner, interior, exists);
+  ir::Erase(loop);
 }
 
 }  // namespace
@@ -411,7 +443,7 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   } else if (expands) {
     Value* exists = joined.Emit();
     ElementwiseLoopBody inner(e, loop, body);
-    ExpandParts(body, inner, *interior, exists);
+    ExpandPartsWithBorder(body, inner, *interior, exists);
     NoteElementwiseLoop(inner, body.elementwise());
   }
   ir::Erase(loop);
