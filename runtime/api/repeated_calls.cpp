@@ -4,17 +4,22 @@ namespace kdl::runtime {
 
 namespace {
 
-// Whether a kernel's calls may keep the memory that the kernel needs on each core.
+// Whether a kernel needs no memory that its calls share, so that what a call binds may be kept.
+bool MayKeep(const kdl_variant& variant) {
+  return variant.frame_bytes == 0 && variant.footprint_bytes == 0 &&
+         variant.shared_bytes == nullptr;
+}
+
+// Whether a kernel's calls may keep the memory that the kernel needs on each core. If not, they borrow it.
 bool NeedsLittle(const kdl_variant& variant) {
   constexpr std::int64_t kMost = 16 * 1024;
-  return variant.scratch_bytes <= kMost && variant.frame_bytes == 0 &&
-         variant.footprint_bytes == 0 && variant.shared_bytes == nullptr;
+  return variant.scratch_bytes <= kMost;
 }
 
 }  // namespace
 
 Error RepeatedCalls::Call(const CalledKernel& kernel, const DenseArguments& arguments) {
-  if (!NeedsLittle(*kernel.candidate.variant)) return CallOnce(kernel, arguments);
+  if (!MayKeep(*kernel.candidate.variant)) return CallOnce(kernel, arguments);
   const Ownership own(is_taken_);
   return own.has_it() ? CallKept(kernel, arguments) : CallOnce(kernel, arguments);
 }
@@ -38,7 +43,7 @@ Error RepeatedCalls::CallKept(const CalledKernel& kernel, const DenseArguments& 
   if (!kept_.has_value()) kept_.emplace(device_, *kernel.candidate.variant);
   std::optional<DirectCall>& call = kept_->call;
   const bool fits = Fits(arguments);
-  if (fits && !kept_->is_prepared) {
+  if (fits && !kept_->is_prepared && NeedsLittle(*kernel.candidate.variant)) {
     KDL_RETURN_IF_ERROR(call->Prepare());
     kept_->is_prepared = true;
   } else if (!fits) {

@@ -11,8 +11,9 @@
 namespace kdl::runtime {
 
 // Runs the calls of one kernel on the calling thread. Keeps what the last call has bound: if the next one has the same
-// sizes, only its pointers are checked, and if it has the same pointers and scalars, too, nothing is. Of several threads that call the kernel at once, one uses what is kept, and
-// the others bind everything. A kernel that needs much memory keeps nothing.
+// sizes, only its pointers are checked, and if it has the same pointers and scalars, too, nothing is. Of several threads
+// that call the kernel at once, one uses what is kept, and the others bind everything. A kernel that needs a workspace
+// keeps nothing, and one that needs much memory on each core borrows this memory for each call.
 class RepeatedCalls {
  public:
   // `workspaces` must outlive the object.
