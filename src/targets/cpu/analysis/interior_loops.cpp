@@ -194,12 +194,12 @@ void ReadNearestRow(ir::Module& module, const Op* original, Op* load, const Last
 
 /// Returns the ends of a dimension that the load may be beyond.
 Ends EndsOf(const ir::Function& function, const Op* elementwise, const Op* load, size_t dim) {
-  constexpr int64_t kMostOffset = int64_t{1}
-                           << 28;  // the sum of an index and less than this does not wrap around
+  constexpr int64_t kMostOffset =
+      int64_t{1} << 28;  // the sum of an index and less than this does not wrap around
   const ir::Access access = load->attr<AttrKey::Access>();
   Size offset = access.dims[dim].offset;
   bool is_exact = IsConstant(offset) && std::abs(offset->value) < kMostOffset &&
-                 passes::WalksDimension(function, elementwise, load, dim);
+                  passes::WalksDimension(function, elementwise, load, dim);
   if (!is_exact) return {true, true};
   return {offset->value < 0, offset->value > 0};
 }
