@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Tests `--emit python`: pip makes a wheel of the project, and the kernels of the wheel run where there is no kernelc."""
+"""Tests `--emit python`: pip makes a wheel of the project, and the kernels of the wheel run where there is no kernelc.
+
+If PyTorch (2.4 or later) is installed, the kernels are also used as its operators. PyTorch is large, so this is rarely so:
+`ENVIRONMENT/bin/python tests/run/python_packages.py` does it in an environment with torch and NumPy."""
 
 import os
 import pathlib
@@ -22,13 +25,19 @@ export kernel at(x: in f32[N], i: i32, y: out f32[1]) {
 export kernel lambda(x: inout f32[N]) {
     spmd for i in N by 64 { x[i] += 1; }
 }
+export kernel logistic<T: f32 | f64>(x: in T[M, N], y: out T[M, N]) {
+    spmd for i in M by 8, j in N by 64 { y[i, j] = 1 / (1 + exp(-x[i, j])); }
+}
+export kernel logistic_gradient<T: f32 | f64>(g: in T[M, N], y: in T[M, N], dx: out T[M, N]) {
+    spmd for i in M by 8, j in N by 64 { dx[i, j] = g[i, j] * y[i, j] * (1 - y[i, j]); }
+}
 '''
 USE = '''
 import sys
 import numpy as np
 import numbers_of as ops
 
-assert sorted(ops.__all__) == ["at", "lambda", "scale"]
+assert sorted(ops.__all__) == ["at", "lambda", "logistic", "logistic_gradient", "scale"]
 for kind in ("f4", "f8"):
     x = np.arange(12).reshape(3, 4).astype(kind)
     y = ops.scale(2.5, x)
@@ -68,6 +77,40 @@ assert torch.equal(whole(x), (x + 1) * 6) and torch.equal(whole(x[:2]), (x[:2] +
 z = torch.zeros(3)
 getattr(torch.ops.numbers_of, "lambda")(z)
 assert torch.equal(z, torch.ones(3))
+'''
+GRAPHS = '''
+import torch
+import numbers_of, numbers_of.torch
+
+# One graph, which contains the operator; its results are those of the function.
+def scaled(x):
+    return torch.ops.numbers_of.scale(2.0, torch.relu(x)) + 1
+x = torch.randn(5, 7, dtype=torch.float64)
+told = torch._dynamo.explain(scaled)(x)
+assert told.graph_count == 1 and told.graph_break_count == 0, told
+assert any("numbers_of" in str(node.target) for node in told.graphs[0].graph.nodes), told
+assert torch.equal(torch.compile(scaled, fullgraph=True, backend="aot_eager")(x), scaled(x))
+
+# Derivatives by a kernel, as PyTorch computes them, also in a compiled function.
+def keep(ctx, inputs, output):
+    ctx.save_for_backward(output)
+def backward(ctx, gradient):
+    return torch.ops.numbers_of.logistic_gradient(gradient, *ctx.saved_tensors)
+torch.library.register_autograd("numbers_of::logistic", backward, setup_context=keep)
+x.requires_grad_()
+logistic = torch.ops.numbers_of.logistic
+assert torch.autograd.gradcheck(logistic, (x,))
+torch.library.opcheck(logistic.default, (x,))
+compiled = torch.compile(lambda x: logistic(x).sum(), fullgraph=True, backend="aot_eager")
+(mine,) = torch.autograd.grad(compiled(x), x)
+(theirs,) = torch.autograd.grad(torch.sigmoid(x).sum(), x)
+assert torch.allclose(mine, theirs)
+
+# Kernels write to the memory of a tensor that is part of another.
+whole = torch.zeros(4, 6, dtype=torch.float64)
+part = whole[1:3, 2:5]
+numbers_of.scale(3.0, torch.ones(2, 3, dtype=torch.float64), part)
+assert whole.sum() == 18 and (part == 3).all()
 '''
 
 
@@ -110,7 +153,8 @@ def main():
         if call(sys.executable, "-c", "import torch").returncode != 0:
             checks.skip("operators of PyTorch", "PyTorch is not installed")
         else:
-            succeed("operators of PyTorch", sys.executable, "-c", TORCH, env=dict(os.environ, PYTHONPATH=str(site)))
+            for what, text in {"operators of PyTorch": TORCH, "PyTorch's graphs, derivatives and tensors": GRAPHS}.items():
+                succeed(what, sys.executable, "-c", text, env=dict(os.environ, PYTHONPATH=str(site)))
     return checks.end()
 
 
