@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Builds kernels as C source for other systems with `zig cc`, and compares their results with those on this machine, bit for bit.
+"""Builds kernels as C source for other systems with `zig cc`, and compares their results with those of gcc on this machine, bit for bit.
 
-Programs for Windows run in wine, and those for WebAssembly in wasmtime; for macOS, they are only linked. Needs PyPI's packages ziglang and
-wasmtime for the Python that runs this script, and wine; what is missing is skipped.
+There is one program for each compiler and system, with all kernels. Those for Windows run in wine, and those for WebAssembly in wasmtime;
+for macOS, they are only linked. clang builds a program for this machine, and reads the code as one for MSVC. Needs PyPI's packages ziglang
+and wasmtime for the Python that runs this script, and wine; what is missing is skipped. zig builds the C libraries of other systems once,
+which takes minutes, and keeps them in its cache.
 
-    tests/run/c_elsewhere.py [--all] [FILE...]     # --all: all samples and families, and the standard library
+    tests/run/c_elsewhere.py [--all] [FILE...]     # --all: all samples and families, and the standard library for f32
 """
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -15,23 +18,28 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
-from c_source import FUNCTION, SIZES, TARGET, Function, draw, same
+from c_source import FUNCTION, HEADERS, TARGET, WINDOWS, Function, draw, same
 from shared import checks, seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c11", "-ffp-contract=off", "-Wno-psabi", "-Wno-unknown-warning-option"]
-MACHINES = {"aarch64-macos": ["-O2"], "x86_64-windows-gnu": ["-O2", "-march=x86_64_v3"], "wasm32-wasi": ["-O2"],
-            "wasm32-wasi, simd": ["-O2", "-msimd128"]}
+HERE = {"gcc": ["gcc", "-O2", "-march=x86-64-v3"], "clang": ["clang-19", "-O2", "-march=x86-64-v3"]}
+# zig's name of the system and the options for the kernels. The rest of the program has none, since zig would then build the C library again.
+SYSTEMS = {"aarch64-macos": ("aarch64-macos", ["-O1"]), "windows": ("x86_64-windows-gnu", ["-O1", "-march=x86_64_v3"]),
+           "wasm": ("wasm32-wasi", ["-O1"]), "wasm with vectors": ("wasm32-wasi", ["-O1", "-msimd128"])}
 C_TYPES = {"f32": "float", "f64": "double", "bool": "bool", "f16": "uint16_t"}
+SIZES = [0, 1, 2, 5, 8, 31, 70]
+MOST_ELEMENTS = 1 << 16
 
 MAIN = """#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "{header}"
+{headers}
 static FILE *in, *out;
 static int64_t Number(void) {{
   int64_t number = -1;
@@ -78,24 +86,31 @@ def caller(number, function):
     return "\n".join([*lines, *(f"  free(value_{name});" for name, _, _, _ in function.params), "}"])
 
 
+def drawn_arguments(function, rng, special):
+    """Returns sizes and arguments for a call, or None if there are none."""
+    sizes = {name: int(rng.choice(SIZES)) for name in function.sizes}
+    try:
+        shapes = [None if shape is None else function.shape(shape, sizes) for _, _, _, shape in function.params]
+        if sum(np.prod(shape) for shape in shapes if shape is not None) > MOST_ELEMENTS:
+            return None
+        return sizes, [draw(rng, element, shape or (), special and shape is not None) for (_, _, element, _), shape in zip(function.params, shapes)]
+    except (ZeroDivisionError, ValueError):
+        return None
+
+
 def drawn_calls(functions, tries):
     """Returns the bytes that the program reads, and for each call its function and arguments."""
-    content, calls = b"", []
+    content, calls = [], []
     for number, function in enumerate(functions):
         rng = np.random.default_rng([*f"{seeds.of_today()} {function.name}".encode()])
-        for attempt in range(tries):
-            sizes = {name: int(rng.choice(SIZES)) for name in function.sizes}
-            try:
-                values = [draw(rng, element, function.shape(shape, sizes), attempt % 2 == 1) if shape is not None
-                          else draw(rng, element, (), False) for _, _, element, shape in function.params]
-            except (ZeroDivisionError, ValueError, MemoryError):
-                continue
-            content += struct.pack("<q", number) + b"".join(struct.pack("<q", sizes[name]) for name in function.sizes)
+        drawn = [drawn_arguments(function, rng, attempt % 2 == 1) for attempt in range(5 * tries)]
+        for sizes, values in [one for one in drawn if one is not None][:tries]:
+            content.append(struct.pack("<q", number) + b"".join(struct.pack("<q", sizes[name]) for name in function.sizes))
             for (_, _, _, shape), value in zip(function.params, values):
                 data = np.asarray(value).tobytes()
-                content += data.ljust(8, b"\0") if shape is None else struct.pack("<q", len(data)) + data
+                content.append(data.ljust(8, b"\0") if shape is None else struct.pack("<q", len(data)) + data)
             calls.append((function, sizes, values))
-    return content, calls
+    return b"".join(content), calls
 
 
 def compared(what, calls, mine, theirs):
@@ -134,62 +149,100 @@ def run_wasm(program, folder):
     return 0
 
 
-def run(machine, program, folder):
-    """Runs a program. Returns what it has written, or None."""
+def run(system, program, folder):
+    """Runs a program. Returns what it has written."""
     results = folder / "results.bin"
     results.unlink(missing_ok=True)
-    if machine.startswith("wasm"):
+    if system.startswith("wasm"):
         code = run_wasm(program, folder)
     else:
-        words = ["wine"] if "windows" in machine else []
-        code = subprocess.run([*words, str(program), "calls.bin", "results.bin"], cwd=folder, capture_output=True, timeout=600,
+        words = ["wine"] if system == "windows" else []
+        code = subprocess.run([*words, str(program), "calls.bin", "results.bin"], cwd=folder, capture_output=True, timeout=1800,
                               env=dict(os.environ, WINEDEBUG="-all")).returncode
-    checks.expect(f"{program.name} on {machine} ends", code == 0, f"exit code {code}")
+    checks.expect(f"the program for {system} ends", code == 0, f"exit code {code}")
     return results.read_bytes() if results.exists() else b""
 
 
-def test(path, folder, machines, tries):
-    """Returns the number of calls that ran, by machine."""
-    built = subprocess.run(["kernelc", "build", path, "--target", TARGET, "--emit", "c-source", "-o", folder], capture_output=True, text=True)
-    source = folder / f"{path.stem}.source.c"
-    if built.returncode != 0 or not source.exists():
-        return {}
-    header = source.with_suffix(".h")
+def emitted(path, module, folder, options):
+    """Returns the functions of a file that this script can call, after it has written their C source, or an empty list."""
+    for choice in [[*options], []]:
+        built = subprocess.run(["kernelc", "build", path, *choice, "--module", module, "--target", TARGET, "--emit", "c-source", "-o", folder],
+                               capture_output=True, text=True)
+        if built.returncode == 0:
+            break
+    header = folder / f"{module}.source.h"
+    if built.returncode != 0 or not header.exists():
+        return []
     functions = [Function(None, docs, name, arguments) for docs, name, arguments in FUNCTION.findall(header.read_text())]
-    functions = [function for function in functions if function.supported()]
-    if not functions:
-        return {}
+    return [function for function in functions if function.supported()]
+
+
+def compiled(what, words, folder):
+    done = subprocess.run([*words], cwd=folder, capture_output=True, text=True)
+    checks.expect(what, done.returncode == 0, done.stderr[:3000])
+    return done.returncode == 0
+
+
+def built_for(system, modules, folder):
+    """Returns the program with all modules for a system, or None."""
+    if system in HERE:
+        compiler, options = HERE[system][:1], HERE[system][1:]
+    else:
+        target, options = SYSTEMS[system]
+        compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target]
+    place = folder / system.replace(" ", "-")
+    place.mkdir()
+    objects = []
+    for module in modules:
+        objects.append(place / f"{module}.o")
+        if not compiled(f"{module} is built for {system}", [*compiler, *options, *FLAGS, "-c", f"{module}.source.c", "-o", objects[-1]], folder):
+            return None
+    program = place / f"program{'.exe' if system == 'windows' else ''}"
+    words = [*compiler, "-O1", *FLAGS, "main.c", *objects, "-lm", "-o", program]
+    return program if compiled(f"the program for {system} is linked", words, folder) else None
+
+
+def read_for_msvc(modules, folder):
+    headers = folder / "headers"
+    headers.mkdir()
+    for name, text in HEADERS.items():
+        (headers / name).write_text(text)
+    for module in modules:
+        compiled(f"{module} is C for MSVC", [*WINDOWS, "-I", headers, f"{module}.source.c"], folder)
+
+
+def write_program(modules, folder):
+    functions = [function for module in modules.values() for function in module]
     (folder / "main.c").write_text(MAIN.format(
-        header=header.name, functions="\n".join(caller(n, f) for n, f in enumerate(functions)),
+        headers="\n".join(f'#include "{module}.source.h"' for module in modules),
+        functions="\n".join(caller(n, f) for n, f in enumerate(functions)),
         cases="\n".join(f"      case {n}: Call{n}(); break;" for n in range(len(functions)))))
+    return functions
+
+
+def test(modules, folder, systems, tries):
+    """Builds and runs the program for each system."""
+    functions = write_program(modules, folder)
     content, calls = drawn_calls(functions, tries)
     (folder / "calls.bin").write_bytes(content)
-    here = compile_for(["gcc", "-O3", "-march=x86-64-v3"], "here", source, folder)
-    expected = run("here", here, folder) if here else b""
-    ran = {}
-    for machine in machines:
-        zig = [sys.executable, "-m", "ziglang", "cc", "-target", machine.partition(",")[0], *MACHINES[machine]]
-        program = compile_for(zig, machine, source, folder)
+    program = built_for("gcc", modules, folder)
+    if program is None:
+        return
+    expected = run("gcc", program, folder)
+    print(f"{len(functions)} kernels of {len(modules)} files, {len(calls)} calls", flush=True)
+    for system in systems:
+        start = time.monotonic()
+        program = built_for(system, modules, folder)
         if program is None:
             continue
-        ran[machine] = 0 if "macos" in machine else compared(f"{path.name} on {machine}", calls, run(machine, program, folder), expected)
-    return ran
-
-
-def compile_for(compiler, machine, source, folder):
-    program = folder / f"{source.stem}.{machine.replace(', ', '-')}{'.exe' if 'windows' in machine else ''}"
-    made = subprocess.run([*compiler, *FLAGS, "main.c", source.name, "-lm", "-o", program], cwd=folder, capture_output=True, text=True)
-    checks.expect(f"{source.name} is built for {machine}", made.returncode == 0, made.stderr)
-    return program if made.returncode == 0 else None
+        told = "linked only" if "macos" in system else f"{compared(system, calls, run(system, program, folder), expected)} calls ran"
+        print(f"{system}: {told}, {time.monotonic() - start:.0f} s", flush=True)
 
 
 def usable():
-    """Returns the machines whose programs can be built, and run unless they are for macOS."""
-    import importlib.util
-    if importlib.util.find_spec("ziglang") is None:
-        return []
+    """Returns the systems whose programs can be built, and run unless they are for macOS."""
     missing = {"windows": shutil.which("wine") is None, "wasm": importlib.util.find_spec("wasmtime") is None}
-    return [machine for machine in MACHINES if not any(absent and part in machine for part, absent in missing.items())]
+    return [system for system in SYSTEMS if not any(absent and part in system for part, absent in missing.items())]
 
 
 def main():
@@ -197,22 +250,23 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
-    machines = usable()
-    if not machines:
+    if importlib.util.find_spec("ziglang") is None:
         print("PyPI's package ziglang is not installed")
         return 77
     everything = sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl"), *(ROOT / "stdlib").glob("**/*.kdl")])
-    files = given.files or (everything if given.all else seeds.one_in(64, everything))
-    total = dict.fromkeys(machines, 0)
+    files = [path.resolve() for path in given.files] or (everything if given.all else seeds.one_in(64, everything))
     with tempfile.TemporaryDirectory() as name:
-        for number, path in enumerate(files):
-            folder = pathlib.Path(name) / str(number)
-            folder.mkdir()
-            for machine, ran in test(path.resolve(), folder, machines, 8 if given.all else 4).items():
-                total[machine] += ran
-            shutil.rmtree(folder)
-    for machine, ran in total.items():
-        print(f"{machine}: {'linked only' if 'macos' in machine else f'{ran} calls ran'}")
+        folder = pathlib.Path(name)
+        modules = {}
+        for path in files:
+            options = ["-D", "T=f32"] if path.is_relative_to(ROOT / "stdlib") else []
+            module = f"{path.parent.name}_{path.stem}"
+            functions = emitted(path, module, folder, options)
+            if functions:
+                modules[module] = functions
+        if modules:
+            read_for_msvc(modules, folder)
+            test(modules, folder, ["clang", *usable()], 8 if given.all else 4)
     return checks.end()
 
 
