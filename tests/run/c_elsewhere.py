@@ -4,9 +4,11 @@
 There is one program for each compiler and system, with all kernels. Those for Windows run in wine, and those for WebAssembly in wasmtime;
 for macOS, they are only linked. clang builds a program for this machine, and reads the code as one for MSVC. Needs PyPI's packages ziglang
 and wasmtime for the Python that runs this script, and wine; what is missing is skipped. zig builds the C libraries of other systems once,
-which takes minutes, and keeps them in its cache.
+which takes minutes, and keeps them in its cache. Compilers do not optimize unless -O tells them to, because the code is large; c_source.py
+tests optimized code on this machine.
 
     tests/run/c_elsewhere.py [--all] [FILE...]     # --all: all samples and families, and the standard library for f32
+    tests/run/c_elsewhere.py --keep FOLDER …       # keeps the C source there, and uses what is there
 """
 
 import argparse
@@ -27,10 +29,10 @@ from shared import checks, seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c11", "-ffp-contract=off", "-Wno-psabi", "-Wno-unknown-warning-option"]
-HERE = {"gcc": ["gcc", "-O2", "-march=x86-64-v3"], "clang": ["clang-19", "-O2", "-march=x86-64-v3"]}
+HERE = {"gcc": ["gcc", "-march=x86-64-v3"], "clang": ["clang-19", "-march=x86-64-v3"]}
 # zig's name of the system and the options for the kernels. The rest of the program has none, since zig would then build the C library again.
-SYSTEMS = {"aarch64-macos": ("aarch64-macos", ["-O1"]), "windows": ("x86_64-windows-gnu", ["-O1", "-march=x86_64_v3"]),
-           "wasm": ("wasm32-wasi", ["-O1"]), "wasm with vectors": ("wasm32-wasi", ["-O1", "-msimd128"])}
+SYSTEMS = {"macos": ("aarch64-macos", []), "windows": ("x86_64-windows-gnu", ["-march=x86_64_v3"]),
+           "wasm": ("wasm32-wasi", []), "wasm with vectors": ("wasm32-wasi", ["-msimd128"])}
 C_TYPES = {"f32": "float", "f64": "double", "bool": "bool", "f16": "uint16_t"}
 SIZES = [0, 1, 2, 5, 8, 31, 70]
 MOST_ELEMENTS = 1 << 16
@@ -165,13 +167,13 @@ def run(system, program, folder):
 
 def emitted(path, module, folder, options):
     """Returns the functions of a file that this script can call, after it has written their C source, or an empty list."""
-    for choice in [[*options], []]:
+    header = folder / f"{module}.source.h"
+    for choice in [] if header.exists() else [options, []]:
         built = subprocess.run(["kernelc", "build", path, *choice, "--module", module, "--target", TARGET, "--emit", "c-source", "-o", folder],
                                capture_output=True, text=True)
         if built.returncode == 0:
             break
-    header = folder / f"{module}.source.h"
-    if built.returncode != 0 or not header.exists():
+    if not header.exists():
         return []
     functions = [Function(None, docs, name, arguments) for docs, name, arguments in FUNCTION.findall(header.read_text())]
     return [function for function in functions if function.supported()]
@@ -183,7 +185,7 @@ def compiled(what, words, folder):
     return done.returncode == 0
 
 
-def built_for(system, modules, folder):
+def built_for(system, modules, folder, level):
     """Returns the program with all modules for a system, or None."""
     if system in HERE:
         compiler, options = HERE[system][:1], HERE[system][1:]
@@ -191,20 +193,20 @@ def built_for(system, modules, folder):
         target, options = SYSTEMS[system]
         compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target]
     place = folder / system.replace(" ", "-")
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     objects = []
     for module in modules:
         objects.append(place / f"{module}.o")
-        if not compiled(f"{module} is built for {system}", [*compiler, *options, *FLAGS, "-c", f"{module}.source.c", "-o", objects[-1]], folder):
+        if not compiled(f"{module} is built for {system}", [*compiler, *options, level, *FLAGS, "-c", f"{module}.source.c", "-o", objects[-1]], folder):
             return None
     program = place / f"program{'.exe' if system == 'windows' else ''}"
-    words = [*compiler, "-O1", *FLAGS, "main.c", *objects, "-lm", "-o", program]
+    words = [*compiler, level, *FLAGS, "main.c", *objects, "-lm", "-o", program]
     return program if compiled(f"the program for {system} is linked", words, folder) else None
 
 
 def read_for_msvc(modules, folder):
     headers = folder / "headers"
-    headers.mkdir()
+    headers.mkdir(exist_ok=True)
     for name, text in HEADERS.items():
         (headers / name).write_text(text)
     for module in modules:
@@ -220,19 +222,19 @@ def write_program(modules, folder):
     return functions
 
 
-def test(modules, folder, systems, tries):
+def test(modules, folder, systems, tries, level):
     """Builds and runs the program for each system."""
     functions = write_program(modules, folder)
     content, calls = drawn_calls(functions, tries)
     (folder / "calls.bin").write_bytes(content)
-    program = built_for("gcc", modules, folder)
+    program = built_for("gcc", modules, folder, level)
     if program is None:
         return
     expected = run("gcc", program, folder)
     print(f"{len(functions)} kernels of {len(modules)} files, {len(calls)} calls", flush=True)
     for system in systems:
         start = time.monotonic()
-        program = built_for(system, modules, folder)
+        program = built_for(system, modules, folder, level)
         if program is None:
             continue
         told = "linked only" if "macos" in system else f"{compared(system, calls, run(system, program, folder), expected)} calls ran"
@@ -248,6 +250,8 @@ def usable():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("-O", dest="level", default="0", metavar="LEVEL")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
     if importlib.util.find_spec("ziglang") is None:
@@ -256,7 +260,8 @@ def main():
     everything = sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl"), *(ROOT / "stdlib").glob("**/*.kdl")])
     files = [path.resolve() for path in given.files] or (everything if given.all else seeds.one_in(64, everything))
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+        folder = (given.keep or pathlib.Path(name)).resolve()
+        folder.mkdir(exist_ok=True)
         modules = {}
         for path in files:
             options = ["-D", "T=f32"] if path.is_relative_to(ROOT / "stdlib") else []
@@ -266,7 +271,7 @@ def main():
                 modules[module] = functions
         if modules:
             read_for_msvc(modules, folder)
-            test(modules, folder, ["clang", *usable()], 8 if given.all else 4)
+            test(modules, folder, ["clang", *usable()], 8 if given.all else 4, f"-O{given.level}")
     return checks.end()
 
 
