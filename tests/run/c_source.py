@@ -292,7 +292,8 @@ def main():
     parser.add_argument("--first", type=int, default=1, metavar="SEED")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
-    files = given.files or seeds.one_in(16, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl")]))
+    files = given.files or seeds.one_in(16, sorted([*(ROOT / "samples").glob("*/*.kdl"), *(ROOT / "tests/run/families").glob("*.kdl"),
+                                                 ROOT / "tests/golden/run/counts_of_few.kdl"]))
     called = left = 0
     with tempfile.TemporaryDirectory() as folder:
         global states

@@ -180,11 +180,13 @@ void WriteBufferNew(Writer& w, const Op* op) {
   }
   std::string_view element = MemoryType(type->scalar);
   int64_t bytes = count * Bytes(type->scalar);
+  // C compilers warn about stores of some lanes of a vector if the whole vector does not fit.
+  int64_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   if (bytes <= kMostOnStack) {
-    w.Line("_Alignas({}) {} {}[{}];", kAlignment, element, name, count);
+    w.Line("_Alignas({}) {} {}[{}];", kAlignment, element, name, padded / Bytes(type->scalar));
   } else {
     w.Line("{0}* const {1} = ({0}*)(kdl_scratch + {2});", element, name, w.scratch_bytes);
-    w.scratch_bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    w.scratch_bytes += padded;
   }
   w.memories[op->result()] = std::move(memory);
 }
