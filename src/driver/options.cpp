@@ -74,12 +74,11 @@ void ReportUnknown(const CommandInfo& command, std::string_view written,
   std::string_view word = written.substr(0, written.find('='));
   Diagnostic& report = diagnostics.Report(diag::UnknownOption, {}, command.invocation, word);
   if (const OptionInfo* elsewhere = FindOption(word)) {
-    std::string commands;
+    std::vector<std::string_view> commands;
     for (const CommandInfo& other : kCommands) {
-      if (Takes(other, *elsewhere))
-        commands += fmt::format("{}{}", commands.empty() ? "" : " and ", other.name);
+      if (Takes(other, *elsewhere)) commands.push_back(other.name);
     }
-    report.Help(fmt::format("'{}' belongs to {}", Dashed(*elsewhere), commands));
+    report.Help(fmt::format("'{}' belongs to {}", Dashed(*elsewhere), QuotedList(commands)));
     return;
   }
   std::vector<std::string> dashed;

@@ -148,9 +148,11 @@ class DisjointChecker {
   void NoteWraps(Diagnostic& report) {
     std::optional<proofs::WrappingSum> found = proofs::FindWrappingSum(kernel_);
     if (!found) return;
-    report.Note(SpanOf(found->sum), fmt::format("this may overflow 64 bits; give '{0}' bounds "
-                                                "before all loops: `assert(0 <= {0} && {0} < …);`",
-                                                found->number->name().text()));
+    report.Note(
+        SpanOf(found->sum),
+        fmt::format("this may overflow 64 bits; give '{0}' bounds, which are sizes or at most "
+                    "2^32, before all loops: `assert(0 <= {0} && {0} < …);`",
+                    found->number->name().text()));
   }
 
   void Report(const proofs::RaceExample& example) {
