@@ -8,7 +8,7 @@ which takes minutes, and keeps them in its cache. Compilers do not optimize unle
 tests optimized code on this machine.
 
     tests/run/c_elsewhere.py [--all] [FILE...]     # --all: all samples and families, and the standard library for f32
-    tests/run/c_elsewhere.py --keep FOLDER …       # keeps the C source there, and uses what is there
+    tests/run/c_elsewhere.py --keep FOLDER …       # keeps C source and objects there, and uses what is there
 """
 
 import argparse
@@ -28,11 +28,12 @@ from c_source import FUNCTION, HEADERS, TARGET, WINDOWS, Function, draw, same
 from shared import checks, seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FLAGS = ["-std=c11", "-ffp-contract=off", "-Wno-psabi", "-Wno-unknown-warning-option"]
+FLAGS = ["-std=c11", "-ffp-contract=off", "-Wno-psabi", "-Wno-unknown-warning-option", "-fno-sanitize=undefined"]
 HERE = {"gcc": ["gcc", "-march=x86-64-v3"], "clang": ["clang-19", "-march=x86-64-v3"]}
-# zig's name of the system and the options for the kernels. The rest of the program has none, since zig would then build the C library again.
-SYSTEMS = {"macos": ("aarch64-macos", []), "windows": ("x86_64-windows-gnu", ["-march=x86_64_v3"]),
-           "wasm": ("wasm32-wasi", []), "wasm with vectors": ("wasm32-wasi", ["-msimd128"])}
+# zig's name of the system and the options for the kernels. The rest of the program always has the same, since zig would otherwise build the C
+# library again.
+SYSTEMS = {"windows": ("x86_64-windows-gnu", ["-march=x86_64_v3"]), "wasm with vectors": ("wasm32-wasi", ["-msimd128"]),
+           "macos": ("aarch64-macos", []), "wasm": ("wasm32-wasi", [])}
 C_TYPES = {"f32": "float", "f64": "double", "bool": "bool", "f16": "uint16_t"}
 SIZES = [0, 1, 2, 5, 8, 31, 70]
 MOST_ELEMENTS = 1 << 16
@@ -192,15 +193,15 @@ def built_for(system, modules, folder, level):
     else:
         target, options = SYSTEMS[system]
         compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target]
-    place = folder / system.replace(" ", "-")
+    place = folder / f"{system.replace(' ', '-')}{level}"
     place.mkdir(exist_ok=True)
     objects = []
     for module in modules:
         objects.append(place / f"{module}.o")
-        if not compiled(f"{module} is built for {system}", [*compiler, *options, level, *FLAGS, "-c", f"{module}.source.c", "-o", objects[-1]], folder):
+        if not objects[-1].exists() and not compiled(f"{module} is built for {system}", [*compiler, *options, level, *FLAGS, "-c", f"{module}.source.c", "-o", objects[-1]], folder):
             return None
     program = place / f"program{'.exe' if system == 'windows' else ''}"
-    words = [*compiler, level, *FLAGS, "main.c", *objects, "-lm", "-o", program]
+    words = [*compiler, "-O2", *FLAGS, "main.c", *objects, "-lm", "-o", program]
     return program if compiled(f"the program for {system} is linked", words, folder) else None
 
 
