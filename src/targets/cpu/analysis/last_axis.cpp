@@ -255,7 +255,7 @@ Obstacle::Kind LastAxis::ObstacleOfAccess(const Op* op) const {
 /// registers. The last dimension must be indexed only by an axis of the loop other than its last one, and no
 /// element may be out of bounds. The indices must be known before the body begins, so that rows can be loaded
 /// before the body or stored after it. The accesses in `Across()` must be either all loads or all stores, unless
-/// the body has scans.
+/// the body has scans. Then no load may read what a store before it has written.
 bool LastAxis::WalksRows(const Op* op) {
   auto bounds_mode = op->attr<AttrKey::BoundsMode>();
   if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;
@@ -276,7 +276,11 @@ bool LastAxis::WalksRows(const Op* op) {
   }
   auto axis = static_cast<size_t>(found - points.begin());
   if (scan_axis_) {
-    if (elementwise_->operand(axis)->type()->axes[0] != *scan_axis_) return false;
+    bool is_written =
+        op->kind() == OpKind::Load && std::ranges::any_of(across_, [&](const Op* other) {
+          return other->kind() == OpKind::Store && TensorOf(other) == TensorOf(op);
+        });
+    if (is_written || elementwise_->operand(axis)->type()->axes[0] != *scan_axis_) return false;
   } else if (!across_.empty() && (across_axis_ != axis || across_[0]->kind() != op->kind())) {
     return false;
   }
