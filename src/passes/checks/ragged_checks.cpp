@@ -48,7 +48,8 @@ class PartChecks {
     Value* number = builder_.AddParam(walk->region(), parts_.binder->type(), parts_.binder->name());
     builder_.SetInsertionPoint(walk->region());
     if (!touch) {
-      Assert(builder_.Le(From(number), To(number)), Ascends());
+      Value* ends = To(number);
+      Assert(builder_.Le(From(number), ends), Ascends());
     } else if (parts_.shift) {
       // The end of a part whose length is negative may overflow, so that the part seems to contain elements.
       Value* begins = At(parts_.from(), number);
