@@ -1,12 +1,14 @@
 #include "passes/checks/unmask.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "ir/builder.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/names.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/contains.h"
 
 namespace kdl::passes {
@@ -32,7 +34,7 @@ class AxisDropper {
     value->set_type(module_.types().Tile(wide->scalar, axes));
     const std::vector<ir::Use> uses = value->uses();
     for (const ir::Use& use : uses) {
-      if (Follow(use.user)) continue;
+      if (Follow(use.user) || IsIndexOf(use, wide->axes)) continue;
       builder_.StandAt(use.user);
       use.user->SetOperand(use.operand, builder_.Make(OpKind::Broadcast, {value}, wide));
     }
@@ -58,6 +60,15 @@ class AxisDropper {
         Narrow(op->result(), AxesOf(op->operands()));
         return true;
     }
+  }
+
+  /// Whether the operand is an index of an access whose indices have these axes, also without it.
+  static bool IsIndexOf(const ir::Use& use, const AxisList& axes) {
+    if (!use.user->HasAttr(AttrKey::Access)) return false;
+    std::span<Value* const> index = IndexOf(use.user);
+    std::ptrdiff_t at = &use.user->operands()[use.operand] - index.data();
+    if (at < 0 || at >= std::ssize(index)) return false;
+    return HasAll(AxesOf({index.begin(), index.end()}), axes);
   }
 
   static bool HasAll(const AxisList& axes, const AxisList& all) {
