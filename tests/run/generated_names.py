@@ -213,12 +213,12 @@ def check_modules(what, folder, modules):
         checks.expect(f"{what}: {words}", done.returncode == 0, done.stderr[:1000])
 
 
-def split_names(names, builtins):
-    """Splits the names into modules and kernels whose C functions would have these names."""
+def split_names(names, others):
+    """Splits the names into modules and kernels whose C functions would have these names. No kernel has one of the other names."""
     modules = {}
     for name in names:
         module, _, kernel = name.rpartition("_")
-        if module and re.match("[A-Za-z]", kernel) and kernel not in builtins:
+        if module and re.match("[A-Za-z]", kernel) and kernel not in others:
             modules.setdefault(module, []).append(kernel)
     return modules
 
@@ -244,7 +244,7 @@ def main():
             compile_all(what, folder / what, calls=False)
         names = seeds.one_in(20, globals_of(folder / "plain"))
         check_modules("modules", folder / "modules", {name: ["scale"] for name in names})
-        check_modules("modules and kernels", folder / "modules", split_names(sorted(set(names) - of_language), builtins))
+        check_modules("modules and kernels", folder / "modules", split_names(sorted(set(names) - of_language), builtins | of_language))
     return checks.end()
 
 

@@ -345,11 +345,12 @@ TEST_CASE("vectors become the vector instructions of the processor") {
     CHECK(Count(v3.assembly, "vcvtph2ps", "ymm") == 2);
     CHECK(Count(v3.assembly, "vfmadd", "ymm") == 2);
     CHECK(Count(v3.assembly, "vcvttps2dq", "ymm") == 2);
-    CHECK(Count(v3.assembly, "vmaskmovps", "ymm") + Count(v3.assembly, "vpmaskmovd", "ymm") == 6);
-    for (const CompiledModule* compiled : {&v4, &v3}) {
+    // Only loads are masked; each of the two stores is a whole vector or parts of 8, 4, 2 and 1 lanes.
+    CHECK(Count(v3.assembly, "vmaskmovps", "ymm") + Count(v3.assembly, "vpmaskmovd", "ymm") == 2);
+    CHECK(Count(v4.llvm_ir, "call void @llvm.masked.store", "!noalias") == 2);
+    CHECK(Count(v3.llvm_ir, "store <8 x float>", "!noalias") == 1);
+    for (const CompiledModule* compiled : {&v4, &v3})
       CHECK(Count(compiled->llvm_ir, "call <16 x float> @llvm.masked.load", "!alias.scope") == 1);
-      CHECK(Count(compiled->llvm_ir, "call void @llvm.masked.store", "!noalias") == 2);
-    }
   }
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("options: usage errors suggest what was probably meant") {
         "E0902 did you mean '--stop-after'?");
   CHECK(Refused(Command::Build, {"a.kdl", "--stop"}) ==
         "E0902 `kernelc build --help` lists the options");
-  CHECK(Refused(Command::Build, {"a.kdl", "--update"}) == "E0902 '--update' belongs to test");
+  CHECK(Refused(Command::Build, {"a.kdl", "--update"}) == "E0902 '--update' belongs to 'test'");
   CHECK(Refused(Command::Build, {"a.kdl", "--stop-after"}).starts_with("E0903"));
   CHECK(Refused(Command::Test, {"a.kdl", "--seed=-1"}).starts_with("E0904"));
   CHECK(Refused(Command::Build, {"a.kdl", "--time-passes=yes"}).starts_with("E0900"));
