@@ -465,11 +465,12 @@ class Reader {
     }
   }
 
-  // Parses `lt`, or `ltu`; the latter is also true if an operand is NaN.
+  // Parses `lt`, or `ltu`, which is also true if an operand is NaN, or `lo`, which is `lt` for unsigned integers.
   static void SetCompare(Instruction& instruction, std::string_view word) {
     constexpr std::pair<std::string_view, Compare> kCompares[] = {
         {"eq", Compare::Eq}, {"ne", Compare::Ne}, {"lt", Compare::Lt},   {"le", Compare::Le},
-        {"gt", Compare::Gt}, {"ge", Compare::Ge}, {"nan", Compare::Nan}, {"num", Compare::Num}};
+        {"gt", Compare::Gt}, {"ge", Compare::Ge}, {"nan", Compare::Nan}, {"num", Compare::Num},
+        {"lo", Compare::Lt}, {"ls", Compare::Le}, {"hi", Compare::Gt},   {"hs", Compare::Ge}};
     for (const auto& [name, compare] : kCompares) {
       instruction.unordered = word.size() == 3 && word.substr(0, 2) == name;
       if (word != name && !instruction.unordered) continue;
