@@ -7,6 +7,7 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/live_vectors.h"
+#include "targets/cpu/expand/lane_integers.h"
 
 namespace kdl::cpu {
 
@@ -314,25 +315,12 @@ bool SelectsLoadsByRow(const LastAxis& last, const Op* op) {
          is_cheap(op->operand(ir::SelectOp::at_a)) && is_cheap(op->operand(ir::SelectOp::at_b));
 }
 
-Scalar IntegerAsWideAs(Scalar scalar) {
-  switch (Bytes(scalar)) {
-    case 1:
-      return Scalar::I8;
-    case 2:
-      return Scalar::I16;
-    case 4:
-      return Scalar::I32;
-    default:
-      return Scalar::I64;
-  }
-}
-
 /// Returns bools for all lanes, each equal to the condition, in a form that LLVM does not recognize as a condition of
 /// whole vectors, which it would turn into branches. In vectors of 8 elements of 32 bits:
 ///
 ///   %condition  ->  lt (lane numbers), select %condition, 8, 0 : i32
 Value* InAllLanes(Expander& e, Value* condition, Scalar element, int64_t lanes) {
-  Scalar integer = IntegerAsWideAs(element);
+  Scalar integer = IntegerOfBytes(Bytes(element));
   Value* limit = e.b.Select(condition, e.b.Int(integer, lanes), e.b.Int(integer, 0));
   Value* numbers = e.b.Make(OpKind::LaneNumbers, {}, e.VectorType(Scalar::I64, lanes));
   return e.b.Lt(e.b.Cast(numbers, integer), limit);

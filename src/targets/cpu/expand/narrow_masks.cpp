@@ -5,6 +5,7 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
+#include "targets/cpu/expand/lane_integers.h"
 
 // Conditions on the index along the last axis. Indices are i64, but the elements that the conditions select may be
 // narrower. So a chunk compares the numbers of its lanes, in integers as wide as a lane. In these examples, a chunk has
@@ -26,17 +27,7 @@ constexpr int64_t kLargestIndex = int64_t{1} << 62;
 
 /// Returns the integers that are as wide as a lane of a vector.
 Scalar LaneScalar(const ProcessorFacts& facts, int64_t lanes) {
-  switch (facts.vector_bits / 8 / lanes) {
-    case 0:
-    case 1:
-      return Scalar::I8;
-    case 2:
-      return Scalar::I16;
-    case 4:
-      return Scalar::I32;
-    default:
-      return Scalar::I64;
-  }
+  return IntegerOfBytes(facts.vector_bits / 8 / lanes);
 }
 
 bool IsEquality(const Op* op) { return op->kind() == OpKind::Eq || op->kind() == OpKind::Ne; }
