@@ -68,6 +68,10 @@ class Lints(unittest.TestCase):
             self.expect(argument_order, {**self.BUILDER, "src/passes/a.cpp": f"void F() {{\n  {call};\n}}\n"},
                         ["src/passes/a.cpp:2"])
 
+    def test_ops_of_own_functions(self):
+        text = "Value* Last() {\n  return b.Sub(x, y);\n}\nValue* Next() {\n  return Last();\n}\nvoid F() {\n  b.Add(Last(), Next());\n}\n"
+        self.expect(argument_order, {**self.BUILDER, "src/passes/a.cpp": text}, ["src/passes/a.cpp:8"])
+
     def test_ops_in_a_defined_order(self):
         for call in ["b.Add(b.Sub(x, y), b.I64(1))", "Values all = {b.Sub(x, y), b.Sub(y, x)}",
                      "MakeIf(b, [&] { b.Sub(x, y); }, [&] { b.Sub(y, x); })"]:

@@ -333,9 +333,10 @@ Value* ElementwiseLoopBody::ExpandFaster(Op* op) {
   if (chunk_.lanes == 1) return nullptr;
   if (SelectsLoadsByRow(last_, op)) {
     Value* condition = At(op->operand(ir::SelectOp::at_condition));
-    return e_.b.Select(InAllLanes(e_, condition, op->result()->type()->scalar, chunk_.lanes),
-                       Lane(op->operand(ir::SelectOp::at_a)),
-                       Lane(op->operand(ir::SelectOp::at_b)));
+    Value* b = Lane(op->operand(ir::SelectOp::at_b));
+    Value* a = Lane(op->operand(ir::SelectOp::at_a));
+    Scalar scalar = op->result()->type()->scalar;
+    return e_.b.Select(InAllLanes(e_, condition, scalar, chunk_.lanes), a, b);
   }
   bool is_index =
       op->kind() == OpKind::Cast && op->operand(0) == elementwise_->region()->params().back();
@@ -353,7 +354,10 @@ Value* ElementwiseLoopBody::ExpandFaster(Op* op) {
 
 Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
   if (Value* faster = ExpandFaster(op)) return faster;
-  if (maxima_.Has(op)) return maxima_.Larger(op, Lane(op->operand(0)), Lane(op->operand(1)));
+  if (maxima_.Has(op)) {
+    Value* b = Lane(op->operand(1));
+    return maxima_.Larger(op, Lane(op->operand(0)), b);
+  }
   Value* copy = ExpandInLanes(e_, op, [&](Value* operand) { return Lane(operand); });
   copy->set_name(op->result()->name());
   return copy;
