@@ -10,7 +10,7 @@ tests optimized code on this machine.
     tests/run/c_elsewhere.py [--all] [FILE...]     # --all: all samples and families, and the standard library for f32
     tests/run/c_elsewhere.py --keep FOLDER …       # keeps C source and objects there, and uses what is there
 
-With ziglang 0.17.1, wasmtime 50.0.1 and wine 8.0, 26 kernels of 12 samples and families had the same results everywhere: 975 passed.
+With ziglang 0.17.1, wasmtime 50.0.1 and wine 8.0, all 128 kernels of samples and families had the same results everywhere: 4,718 passed.
 """
 
 import argparse
