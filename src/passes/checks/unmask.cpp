@@ -46,8 +46,9 @@ class AxisDropper {
     switch (op->kind()) {
       case OpKind::Broadcast:
         return true;
-      case OpKind::Contraction:
-        return HasAll(AxesOf({op->operand(0), op->operand(1)}), op->attr<AttrKey::Axes>());
+      case OpKind::Contraction:  // the accumulator, operand 2, has the axes of the result
+        return op->operand(2)->type() == op->result()->type() &&
+               HasAll(AxesOf({op->operand(0), op->operand(1)}), op->attr<AttrKey::Axes>());
       case OpKind::Reduce: {
         const AxisList& axes = op->operand(0)->type()->axes;
         AxisList over = op->attr<AttrKey::Axes>();
@@ -62,7 +63,7 @@ class AxisDropper {
     }
   }
 
-  /// Whether the operand is an index of an access whose indices have these axes, also without it.
+  /// Whether the operand is an index of an access, and the indices still have all of these axes.
   static bool IsIndexOf(const ir::Use& use, const AxisList& axes) {
     if (!use.user->HasAttr(AttrKey::Access)) return false;
     std::span<Value* const> index = IndexOf(use.user);
