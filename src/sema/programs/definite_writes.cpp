@@ -17,6 +17,7 @@
 
 #include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
+#include "sema/programs/first_iteration.h"
 #include "sema/programs/local_memory.h"
 #include "sema/programs/written_parts.h"
 
@@ -150,8 +151,8 @@ class Walk {
     const Entity* binder = nullptr;  ///< the variable of a `for` with a single variable, or null
     Flow breaks = {};
     Flow continues = {};
-    /// The number of branches inside the loop that enclose the current statement.
-    int branches = 0;
+    /// The number of branches around the current statement that the first iteration does not enter.
+    int later = 0;
     std::vector<const TensorRead*> unsettled = {};
     /// Reads of parts that earlier iterations may have written.
     std::vector<PartRead> unsettled_parts = {};
@@ -218,11 +219,12 @@ class Walk {
   }
 
   /// Handles a read of elements of an `out` parameter that the program may not have written yet. If the read
-  /// is in a branch inside a loop, earlier iterations may have written the elements, which is known only at
-  /// the end of an iteration. So the check is deferred to the end of the innermost such loop, among the
-  /// outermost `loops` loops that enclose the read. If there is no such loop, reports the read.
+  /// is in a branch that the first iteration of a loop does not enter, earlier iterations may have written the
+  /// elements, which is known only at the end of an iteration. So the check is deferred to the end of the
+  /// innermost such loop, among the outermost `loops` loops that enclose the read. If there is no such loop,
+  /// reports the read.
   void Settle(const TensorRead& read, size_t loops) {
-    while (loops > 0 && jumps_[loops - 1].branches == 0) --loops;
+    while (loops > 0 && jumps_[loops - 1].later == 0) --loops;
     if (loops > 0) {
       jumps_[loops - 1].unsettled.push_back(&read);
     } else if (reported_.insert(&read).second) {
@@ -292,12 +294,20 @@ class Walk {
 
   void If(const syntax::IfStmt& choice) {
     Flow before = now_;
-    if (!jumps_.empty()) ++jumps_.back().branches;
-    Block(*choice.then_block);
+    const Entity* binder = jumps_.empty() ? nullptr : jumps_.back().binder;
+    std::optional<bool> at_first;
+    if (binder != nullptr) at_first = InFirstIteration(state_, choice.condition, *binder);
+    Branch(*choice.then_block, at_first == false);
     Flow after_then = std::exchange(now_, before);
-    if (choice.else_stmt != nullptr) Statement(choice.else_stmt);
-    if (!jumps_.empty()) --jumps_.back().branches;
+    if (choice.else_stmt != nullptr) Branch(*choice.else_stmt, at_first == true);
     now_ = Meet(after_then, now_);
+  }
+
+  /// Analyzes a branch of an `if`. `is_later` says that the first iteration of the innermost loop does not enter it.
+  void Branch(const Stmt& branch, bool is_later) {
+    if (is_later) ++jumps_.back().later;
+    Statement(&branch);
+    if (is_later) --jumps_.back().later;
   }
 
   void While(const syntax::WhileStmt& loop) {
