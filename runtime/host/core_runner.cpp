@@ -101,6 +101,18 @@ Error CoreRunner::RunCores(WorkerPool& pool, const Plan& plan, ScratchPool& scra
     if (memory == nullptr) return OutOfMemoryFor(request_, plan);
   }
   TakeMemory(plan, memory);
+  try {
+    RunPhases(pool);
+  } catch (const std::bad_alloc&) {
+    // The pool has no memory for its threads, so no core has begun.
+    Stop(0, OutOfMemory());
+  }
+  if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
+  return std::move(error_);
+}
+
+// Runs all cores up to their next `sync`, again and again, until they have ended.
+void CoreRunner::RunPhases(WorkerPool& pool) {
   // Divide the work into eight chunks for each worker, so that no worker waits long for another.
   if (workers_ > 1)
     chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers_} * 8));
@@ -113,8 +125,6 @@ Error CoreRunner::RunCores(WorkerPool& pool, const Plan& plan, ScratchPool& scra
       pool.RunJob(workers_, [this](int worker) { Work(worker); });
     }
   } while (at_barrier_ > 0 && !stopped());
-  if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
-  return std::move(error_);
 }
 
 // Distributes the cores so that each worker gets consecutive cores.

@@ -80,6 +80,7 @@ class CoreRunner {
   };
 
   void TakeMemory(const Plan& plan, char* memory);
+  void RunPhases(WorkerPool& pool);
   void DistributeShares();
   void Work(int worker);
   void WorkUntilDone(int worker);

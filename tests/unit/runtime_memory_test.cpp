@@ -31,6 +31,7 @@ constexpr kdl_variant kVariant = [] {
   variant.dims = kDims;
   variant.param_count = 1;
   variant.dim_count = 1;
+  variant.scratch_bytes = 1 << 16;  // more than a runner keeps in itself
   return variant;
 }();
 constexpr kdl_kernel kKernel = {"double", &kVariant, 1, 0};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
 #include "codegen/llvm/optimize/widen_half.h"
@@ -60,6 +61,7 @@ Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const Ke
   compiled.kind = options.kind;
   compiled.arch = backend.processor().arch;
   const Machine& machine = backend.machine();
+  const EndWithoutMemory no_memory;
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.llvm_ir);
   auto module = machine.MakeModule(context, name);

@@ -5,6 +5,8 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "codegen/llvm/end_without_memory.h"
+
 LLD_HAS_DRIVER(elf)
 
 namespace kdl::codegen {
@@ -44,6 +46,7 @@ Status LinkShared(const std::vector<std::string>& inputs, const std::string& out
   for (const std::string& input : inputs) words.push_back(input.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
+  const EndWithoutMemory no_memory;
   Survival survival(stream);
   lld::Result end = lld::lldMain(words, stream, stream, {{lld::Gnu, &lld::elf::link}});
   usable = end.canRunAgain;

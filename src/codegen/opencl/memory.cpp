@@ -71,7 +71,10 @@ void DefineVector(Writer& w, const ir::Value* result, const std::string& first);
 
 void DefineLoaded(Writer& w, const ir::Value* result, std::string element) {
   if (ir::IsVector(result->type())) return DefineVector(w, result, element);
-  if (result->type()->scalar == Scalar::Bool) element += " != 0";
+  Scalar scalar = result->type()->scalar;
+  if (scalar == Scalar::Bool) element += " != 0";
+  if (scalar == Scalar::F32 || scalar == Scalar::F64)
+    element = fmt::format("KDL_LOADED_{}({})", Info(scalar).spelling, element);
   w.Define(result, w.traps ? fmt::format("{} ? {} : 0", w.live(), element) : element);
 }
 

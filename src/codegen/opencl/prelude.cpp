@@ -62,6 +62,16 @@ static inline ulong kdl_iterations(long lo, long hi, long step) {
 #define KDL_SEEN_f32(a) as_float(as_uint(a) ^ KDL_NOTHING)
 #define KDL_SEEN_f64(a) as_double(as_ulong(a) ^ KDL_NOTHING)
 
+// The LLVM 14 of PoCL 3.1 fails on masked loads whose values are used both as integers and as floats. This is not an exclusive or,
+// because that of KDL_SEEN would cancel it.
+#if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__AVX512F__)
+#define KDL_LOADED_f32(a) as_float(as_uint(a) | KDL_NOTHING)
+#define KDL_LOADED_f64(a) as_double(as_ulong(a) | KDL_NOTHING)
+#else
+#define KDL_LOADED_f32(a) a
+#define KDL_LOADED_f64(a) a
+#endif
+
 // Integer division rounds towards minus infinity. If the divisor is 0, the thread has trapped.
 #define KDL_DIVISION(S, T)                                   \
   static inline T kdl_div_##S(T a, T b) {                    \

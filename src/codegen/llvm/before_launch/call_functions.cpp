@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
 #include "support/scalar.h"
@@ -194,6 +195,7 @@ class CallBuilder {
 }  // namespace
 
 std::string CompileCalls(const Backend& host, const CallTable& table) {
+  const EndWithoutMemory no_memory;
   llvm::LLVMContext context;
   auto module = host.machine().MakeModule(context, "calls");
   CallBuilder(*module, table).Build();

@@ -7,6 +7,7 @@
 
 #include "codegen/llvm/before_launch/image_tables.h"
 #include "codegen/llvm/emitter.h"
+#include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimize/optimize.h"
 #include "support/check.h"
@@ -50,6 +51,7 @@ llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
 std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,
                               std::span<CompiledModule* const> devices, const TextImage& text) {
   DoingScope doing(fmt::format("making the host's part of module {}", runtime_name));
+  const EndWithoutMemory no_memory;
   llvm::LLVMContext context;
   auto module = host.machine().MakeModule(context, std::string(runtime_name));
   AbiTypes abi(context);

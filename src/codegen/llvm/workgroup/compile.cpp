@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "codegen/llvm/end_without_memory.h"
 #include "codegen/llvm/optimize/optimize.h"
 #include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
@@ -55,6 +56,7 @@ Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
     return checked.failure();
   }
   const std::string name = source.module->name.str();
+  const EndWithoutMemory no_memory;
   llvm::LLVMContext context;
   auto module = backend ? backend->machine().MakeModule(context, name)
                         : ForeignModule(context, name, source.processor->triple, workgroup.layout);
