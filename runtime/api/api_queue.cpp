@@ -231,8 +231,7 @@ kdl_error* kdl_timeline_signal(kdl_timeline* timeline, uint64_t value) {
 kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* message) {
   KDL_RETURN_IF_UNUSABLE(timeline, message);
   return Guard(Unwrap(timeline)->scheduler(), [&]() -> Error {
-    if (code < KDL_ERROR_INVALID_ARGUMENT || code > KDL_ERROR_CANCELLED ||
-        code == KDL_ERROR_TIMEOUT) {
+    if (!IsFailure(code)) {
       return Invalid("a timeline cannot fail with code ", static_cast<int>(code),
                      "; use a failure code such as KDL_ERROR_DEVICE");
     }

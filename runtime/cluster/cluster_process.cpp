@@ -245,7 +245,7 @@ Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>
         bells[c] = -1;
         --left;
       } else if (!cluster.GetsOn()) {
-        return Fail(KDL_ERROR_TIMEOUT, cluster.Name(), " has made no progress for ",
+        return Fail(KDL_ERROR_DEVICE, cluster.Name(), " has made no progress for ",
                     cluster.description_.deadline_seconds, " s while it ", what,
                     "; it was stopped");
       }

@@ -45,10 +45,17 @@ bool IsNumber(const kdl_dynamic_arg& given) {
          given.kind == KDL_DYNAMIC_FLOAT;
 }
 
-double AsDouble(const kdl_dynamic_arg& given) {
+// Returns an f64 which, rounded to an element type with at most `bits` bits, gives the same result as rounding the number
+// itself once. If the type is narrower than f64, integers are rounded to odd.
+double AsDouble(const kdl_dynamic_arg& given, int bits) {
   if (given.kind == KDL_DYNAMIC_FLOAT) return given.value.number;
-  return given.kind == KDL_DYNAMIC_INTEGER ? static_cast<double>(given.value.integer)
-                                           : static_cast<double>(given.value.unsigned_integer);
+  const bool is_negative = given.kind == KDL_DYNAMIC_INTEGER && given.value.integer < 0;
+  std::uint64_t magnitude = given.value.unsigned_integer;
+  if (is_negative) magnitude = 0 - magnitude;
+  if (bits < 64 && magnitude >> 53 != 0)
+    magnitude = (magnitude & ~std::uint64_t{0x7ff}) | (magnitude % 0x800 != 0 ? 0x800 : 0);
+  const auto number = static_cast<double>(magnitude);
+  return is_negative ? -number : number;
 }
 
 std::string Text(const kdl_dynamic_arg& given) {
@@ -93,11 +100,11 @@ Error ConvertNumber(const kdl_dynamic_arg& given, const kdl_param_desc& param,
   if (!IsNumber(given))
     return Invalid("'", param.name, "' must be a number (", type.name, "), not a tensor");
   if (type.group == Group::Float) {
-    *bits = FloatBits(AsDouble(given), type);
+    *bits = FloatBits(AsDouble(given, type.bits), type);
     return nullptr;
   }
   if (type.group == Group::Bool) {
-    *bits = AsDouble(given) != 0 ? 1 : 0;
+    *bits = AsDouble(given, 64) != 0 ? 1 : 0;
     return nullptr;
   }
   if (given.kind == KDL_DYNAMIC_FLOAT)

@@ -46,6 +46,11 @@ void kdl_error_free(kdl_error* error) {
 
 namespace kdl::runtime {
 
+bool IsFailure(kdl_code code) {
+  return code >= KDL_ERROR_INVALID_ARGUMENT && code <= KDL_ERROR_CANCELLED &&
+         code != KDL_ERROR_TIMEOUT;
+}
+
 Error Prefixed(std::string_view prefix, Error error) {
   return Fail(kdl_error_code(error.get()), prefix, kdl_error_message(error.get()));
 }

@@ -30,6 +30,10 @@ template <class... Pieces>
 
 [[nodiscard]] Error CopyError(const kdl_error* error);
 
+// Returns whether operations may fail with this code. KDL_ERROR_TIMEOUT says that a wait has ended early: whoever waited for an
+// operation that failed with it would wait again.
+[[nodiscard]] bool IsFailure(kdl_code code);
+
 // Returns the error for insufficient memory. Does not allocate.
 [[nodiscard]] Error OutOfMemory();
 

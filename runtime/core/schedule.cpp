@@ -335,6 +335,8 @@ void Scheduler::Finish(Operation& operation, Error error) {
   operation.Drop();
   FailurePtr failure;
   if (error != nullptr) {
+    if (!IsFailure(kdl_error_code(error.get())))
+      error = Fail(KDL_ERROR_DEVICE, kdl_error_message(error.get()));
     auto* made = new (std::nothrow) Failure(std::move(error));
     failure = made != nullptr ? FailurePtr::Take(made) : no_memory_;
   }

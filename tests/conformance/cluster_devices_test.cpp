@@ -103,7 +103,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
 TEST_CASE("clusters: a cluster that hangs is abandoned, and the device can be used again") {
   const DeviceUnderTest device{kSpec, kSpec, Prepare, {}};
   const Bench bench(device);
-  const std::string message = LaunchError(bench, "spin", KDL_ERROR_TIMEOUT);
+  const std::string message = LaunchError(bench, "spin", KDL_ERROR_DEVICE);
   CHECK(Has(message, "has made no progress for 1 s while it ran kernel 'spin'"));
   CheckUse(bench);
 }

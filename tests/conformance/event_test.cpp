@@ -368,6 +368,15 @@ CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   CHECK_FALSE(ran);
 }
 
+// An operation that fails has ended. So the code of a call's error is never that of a wait that ended early, or success.
+CONFORMANCE_TEST(CallsReturnCodesOfWaits) {
+  for (const kdl_code code : {KDL_OK, KDL_ERROR_TIMEOUT}) {
+    const Event failed = bench.queue.Call([code] { throw kdl::Error(code, "a message"); });
+    CHECK(CodeOf([&] { Check(kdl_event_wait(failed.get(), -1)); }) == KDL_ERROR_DEVICE);
+    Check(kdl_event_wait(bench.queue.Call([] {}).get(), 1000000000));
+  }
+}
+
 // A cancellation ends a kernel that would run forever, and nothing that waits for the kernel blocks.
 CONFORMANCE_TEST(CancelEndsWhatRuns) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));

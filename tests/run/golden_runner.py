@@ -98,6 +98,9 @@ def main():
         expect("another exit code", folder, PASSING.replace("const", "//! exit: 1\nconst"), 1,
                "exited with code 0, expected exit code 1")
         expect("a directive that does not exist", folder, PASSING.replace("args", "arg"), 1, "'//! arg:")
+        for path in ("../t.kdl", "/etc/hosts", "a/../../b"):
+            expect("a companion outside of the folder", folder, f"//! args: build\n//! files: {path}\nconst N = 4;\n", 1,
+                   f"'//! files: {path}' is not a file of this folder")
         for command in ("args: test", "command: test ."):
             expect("a file that tests itself", folder, f"//! {command}\nconst N = 4;\n", 1, "exited with code 1, expected exit code 0")
         expect("no golden file", folder, "const N = 4;\n", 1, "[E0962]")

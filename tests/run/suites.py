@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from shared import checks, seeds
 
@@ -167,6 +168,36 @@ def check_ends(folder):
         checks.expect(f"{name}: the verdict is {verdict}, and the note has '{note}'", good, row)
 
 
+def python_children(pid):
+    """Returns the ids of the Python processes that a process has started."""
+    names = {child: pathlib.Path(f"/proc/{child}/cmdline") for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+             for child in task.read_text().split()}
+    return [child for child, name in names.items() if name.exists() and b"peer.py" in name.read_bytes()]
+
+
+def ends_soon(pid):
+    deadline = time.monotonic() + 30
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def check_killed(folder):
+    suite = write_suite(folder, "killed", {"sleeps": (KERNEL, "sleeps")})
+    begun = subprocess.Popen(["kernelc", "test", "--suite", suite], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peers = []
+    while begun.poll() is None and not peers:
+        time.sleep(0.05)
+        peers = python_children(begun.pid)
+    time.sleep(1)
+    begun.kill()
+    begun.wait()
+    checks.expect("a peer ends when kernelc is killed", peers and all(map(ends_soon, peers)), peers)
+
+
 def check_bench(folder):
     suite = write_suite(folder, "speed", {"one": (KERNEL, "gemm"), "two": (KERNEL, "gemm")})
     words = ["bench", "--suite", suite, "--trials", 3, "--seconds", 1, "--threads", 1, "--resume", folder / "log"]
@@ -206,6 +237,7 @@ def main():
         os.environ["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
         check_wrong(folder)
         check_ends(folder)
+        check_killed(folder)
         check_bench(folder)
         check_samples("--all" in sys.argv)
     return checks.end()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import math
+import numbers
 import operator
 import pathlib
 import re
@@ -88,7 +89,8 @@ def number(value: Any, element: str) -> str:
         return "true" if value else "false"
     if not element.startswith(("f", "bf")):
         return str(operator.index(value))
-    converted = float(value)
+    # Kernelc rounds an integer once, to the element type.
+    converted = operator.index(value) if isinstance(value, numbers.Integral) else float(value)
     limit, most = _LARGEST.get(element, (math.inf, math.inf))
     return repr(math.copysign(most, converted) if abs(converted) >= limit else converted)
 

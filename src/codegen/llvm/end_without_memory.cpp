@@ -1,12 +1,11 @@
 #include "codegen/llvm/end_without_memory.h"
 
 #include <llvm/Support/ErrorHandling.h>
-#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <string_view>
 
 namespace kdl::codegen {
 
@@ -16,8 +15,7 @@ constexpr int kExitEnvironment = 3;  // driver/diagnostics.h
 
 // Runs no destructors, and allocates nothing.
 [[noreturn]] void End() {
-  constexpr std::string_view kMessage = "kernelc: error: not enough memory\n";
-  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  std::fputs("kernelc: error: not enough memory\n", stderr);
   std::_Exit(kExitEnvironment);
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <set>
+
 #include "codegen/opencl/writer.h"
 #include "ir/op_table.h"
 #include "ir/views.h"
@@ -74,6 +77,32 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
   return carried;
 }
 
+/// Returns whether a number may be anything: whether it depends on an element of a tensor or on a scalar parameter.
+bool MayBeAnything(const ir::Value* value, std::set<const ir::Value*>& seen) {
+  if (!seen.insert(value).second) return false;
+  auto may = [&](const ir::Value* part) { return MayBeAnything(part, seen); };
+  if (const Op* def = value->def()) {
+    bool reads = def->kind() == OpKind::Load || def->kind() == OpKind::BufferLoad;
+    return reads || !def->regions().empty() || std::ranges::any_of(def->operands(), may);
+  }
+  const Op* outer = value->parent_region()->parent();
+  if (outer == nullptr || outer->kind() != OpKind::Loop || value->index() != 0) return true;
+  ir::LoopOp loop(const_cast<Op*>(outer));
+  return may(loop.lo()) || may(loop.hi());
+}
+
+/// Returns the rest of a loop's condition. Without it, a thread that has stopped in a loop between wrong numbers would
+/// count for years. Loops with barriers end when all threads have stopped.
+std::string WhileLive(const Writer& w, const Op* op) {
+  ir::LoopOp loop(const_cast<Op*>(op));
+  std::set<const ir::Value*> seen;
+  bool bounded = !MayBeAnything(loop.lo(), seen) && !MayBeAnything(loop.hi(), seen);
+  if (!w.traps || bounded) return "";
+  bool waits = false;
+  ir::Walk(op->region(), [&](const Op* inner) { waits |= inner->kind() == OpKind::Barrier; });
+  return waits ? " && going" : " && ok";
+}
+
 void WriteThreadsRegion(Writer& w, const Op* op) {
   w.in_workgroup = true;
   WriteRegion(w, op->region(), {});
@@ -96,8 +125,8 @@ void WriteWorkgroupLoop(Writer& w, const Op* op, const std::string& index) {
   std::string first = w.NewName(nullptr);
   std::string_view hi = w.Get(loop.hi());
   std::string_view step = w.Get(loop.step());
-  w.Line("for (long {0} = {1}; {0} < {2}; {0} += KDL_WORKERS * {3}) KDL_ALL_THREADS {{", first,
-         w.Get(loop.lo()), hi, step);
+  w.Line("for (long {0} = {1}; {0} < {2}{4}; {0} += KDL_WORKERS * {3}) KDL_ALL_THREADS {{", first,
+         w.Get(loop.lo()), hi, step, WhileLive(w, op));
   w.Line("  const long {} = {} + kdl_thread * {};", index, first, step);
   w.Line("  if ({} < {}) {{", index, hi);
   ++w.depth;
@@ -123,12 +152,12 @@ void WriteLoop(Writer& w, const Op* op) {
     return WriteWorkgroupLoop(w, op, name);
   }
   if (known && steps->attr<AttrKey::Bits>() == 1) {
-    w.Line("for (long {0} = {1}; {0} < {2}; ++{0}) {{", name, lo, hi);
+    w.Line("for (long {0} = {1}; {0} < {2}{3}; ++{0}) {{", name, lo, hi, WhileLive(w, op));
   } else {
     std::string iterations = w.NewName(nullptr);
     w.Line("ulong {} = kdl_iterations({}, {}, {});", iterations, lo, hi, step);
-    w.Line("for (long {0} = {1}; {2} > 0; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{", name,
-           lo, iterations, step);
+    w.Line("for (long {0} = {1}; {2} > 0{4}; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{",
+           name, lo, iterations, step, WhileLive(w, op));
   }
   WriteRegion(w, op->region(), carried);
   // A stopped thread reads zeros. It must leave the loop, because the value for which it waits may never

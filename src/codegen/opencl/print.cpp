@@ -52,8 +52,8 @@ void WriteElements(Writer& w, const Printed& printed) {
   const Memory& memory = w.memories.at(printed.value);
   std::string offset = "0";
   for (size_t d = 0; d < printed.sizes.size(); ++d) {
-    w.Line("for (long kdl_{0} = 0; kdl_{0} < {1}; ++kdl_{0})", d, printed.sizes[d]);
-    offset += fmt::format(" + kdl_{}", d);
+    w.Line("for (long kdl_d{0} = 0; kdl_d{0} < {1}; ++kdl_d{0})", d, printed.sizes[d]);
+    offset += fmt::format(" + kdl_d{}", d);
     if (!memory.strides[d].empty()) offset += fmt::format(" * {}", memory.strides[d]);
   }
   std::string element = fmt::format("{}[{}]", memory.base, offset);

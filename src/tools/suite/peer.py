@@ -6,17 +6,20 @@
 FOLDER contains request.json. Writes answer.json, and arrays as .npy files, to FOLDER.
 """
 
+import ctypes
 import importlib
 import importlib.util
 import inspect
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
 import numpy
 
+PR_SET_PDEATHSIG = 1
 TRIAL = 2e-3  # minimum seconds of a trial
 WIDER = {"float16": numpy.float64, "float32": numpy.float64, "float64": numpy.longdouble}
 TYPES = {"bool": numpy.bool_, **{f"{kind[0]}{bits}": numpy.dtype(f"{kind}{bits}")
@@ -258,7 +261,13 @@ def timed(problem, baseline):
     return {"version": version, "seconds": quarter[1], "spread": (quarter[2] - quarter[0]) / quarter[1]}
 
 
+def end_with_parent():
+    """Makes this process end when kernelc ends, which may be killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main():
+    end_with_parent()
     folder = pathlib.Path(sys.argv[1])
     problem = Problem(folder)
     with numpy.errstate(all="ignore"):

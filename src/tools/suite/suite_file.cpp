@@ -19,7 +19,8 @@ namespace kdl::tools {
 namespace {
 
 constexpr size_t kMostSuiteBytes = size_t{1} << 20;
-constexpr int64_t kUsualLimit = 120;
+constexpr int64_t kUsualLimit = 120;  // seconds
+constexpr int64_t kMostLimit = 1'000'000;
 
 /// Thrown inside this file only, at the first fault.
 struct SuiteFault {
@@ -52,12 +53,14 @@ std::vector<SuiteEntry> EntriesOf(const YAML::Node& node, std::string_view wante
   return entries;
 }
 
-int64_t NumberOf(const YAML::Node& node, int64_t low) {
+int64_t NumberOf(const YAML::Node& node, int64_t low, int64_t high = INT64_MAX) {
   std::string text = TextOf(node, "a whole number");
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < low)
     FailAt(node, fmt::format("expected a whole number of at least {}, not '{}'", low, text));
+  if (value > high)
+    FailAt(node, fmt::format("expected a whole number of at most {}, not '{}'", high, text));
   return value;
 }
 
@@ -157,7 +160,7 @@ class SuiteReader {
       if (name == "suite") suite_.name = TextOf(value, "a name");
       if (name == "peers") suite_.peers = PathOf(value);
       if (name == "baselines") baselines_ = ListOf(value);
-      if (name == "limit") limit_ = NumberOf(value, 1);
+      if (name == "limit") limit_ = NumberOf(value, 1, kMostLimit);
       if (name == "problems") problems = value;
     }
     for (std::string_view name : {"suite", "peers", "problems"}) {
@@ -203,7 +206,7 @@ class SuiteReader {
       if (name == "peer") problem.peer = TextOf(value, "the name of a function");
       if (name == "draw") problem.draw = TextOf(value, "the name of a function");
       if (name == "baselines") problem.baselines = ListOf(value);
-      if (name == "limit") problem.limit = NumberOf(value, 1);
+      if (name == "limit") problem.limit = NumberOf(value, 1, kMostLimit);
       if (name == "note") problem.note = TextOf(value, "a text");
       if (name == "arguments") SetArguments(problem, value);
     }

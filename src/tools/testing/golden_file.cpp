@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -56,6 +57,12 @@ GoldenCommand CommandOf(std::string_view text, std::string_view name, bool add_f
   return command;
 }
 
+/// Returns whether a relative path stays in its folder. Its file is copied to the same path in another folder.
+bool IsBeside(std::string_view path) {
+  auto normal = std::filesystem::path(path).lexically_normal();
+  return normal.is_relative() && !normal.empty() && *normal.begin() != "..";
+}
+
 Status ReadDirective(std::string_view line, std::string_view name, GoldenFile& file) {
   std::string_view text = Trim(line.substr(kDirective.size()));
   size_t colon = text.find(':');
@@ -65,7 +72,12 @@ Status ReadDirective(std::string_view line, std::string_view name, GoldenFile& f
   if (key == "args" || key == "command") {
     file.commands.push_back(CommandOf(value, name, key == "args"));
   } else if (key == "files") {
-    for (std::string& word : SplitWords(value)) file.companions.push_back(std::move(word));
+    for (std::string& word : SplitWords(value)) {
+      if (!IsBeside(word))
+        return Failure{fmt::format(
+            "'//! files: {}' is not a file of this folder: write a path below it", word)};
+      file.companions.push_back(std::move(word));
+    }
   } else if (key == "exit") {
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), file.exit_code);
     if (error != std::errc() || end != value.data() + value.size()) {
