@@ -109,6 +109,20 @@ def check_refusals(folder):
                   told.stderr)
 
 
+def check_architectures(folder):
+    """The tag names the architecture that the files are for."""
+    other = "/usr/aarch64-linux-gnu/lib/libm.so.6"
+
+    def tag_of(*files):
+        named = {f"file {number}": file for number, file in enumerate(files)}
+        return call(sys.executable, "-c", f"import sys; sys.path.insert(0, {str(PACKING)!r}); import binaries; print(binaries.tag_of({named}))", cwd=folder)
+
+    told = tag_of(other)
+    checks.expect("a wheel for AArch64 has its tag", re.fullmatch(r"cp311-abi3-manylinux_2_\d+_aarch64\n", told.stdout), told.stderr)
+    told = tag_of(other, "/usr/lib/x86_64-linux-gnu/libm.so.6")
+    checks.expect("files for several are refused", told.returncode != 0 and "for several architectures: aarch64, x86_64" in told.stderr, told.stderr)
+
+
 def check_sources(folder):
     name = succeed("sources are packed", sys.executable, "-c",
                    f"import sys; sys.path.insert(0, {str(PACKING)!r}); import backend; print(backend.build_sdist('.'))", cwd=folder).strip()
@@ -139,6 +153,7 @@ def main():
         check_tag(wheels[0])
         check_use(wheels[0], folder)
         check_refusals(folder)
+        check_architectures(folder)
         check_sources(folder)
     return checks.end()
 

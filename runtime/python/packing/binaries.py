@@ -1,14 +1,13 @@
 """Reads what programs and libraries need from the system, and derives the tag of a wheel from it."""
 
-import platform
 import re
 import subprocess
 
 # What the manylinux tags guarantee that every system has, as far as kernelc needs it.
 SYSTEM = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2",
           "ld-linux-aarch64.so.1"}
-
-
+# The architectures of wheels, by the number in the header of ELF files.
+MACHINES = {62: "x86_64", 183: "aarch64"}
 # The versions of glibc for which there are policies; from 2.34 on, for each.
 POLICIES = [(2, 17), (2, 24), (2, 26), (2, 27), (2, 28), (2, 31), *((2, minor) for minor in range(34, 80))]
 
@@ -38,6 +37,15 @@ def own_name(file):
     return re.search(r"\(SONAME\).*\[(.*)\]", run("readelf", "--dynamic", "--wide", file)).group(1)
 
 
+def machine_of(file):
+    """Returns the architecture that a program or library is for, as tags name it."""
+    with open(file, "rb") as opened:
+        number = int.from_bytes(opened.read(20)[18:], "little")
+    if number not in MACHINES:
+        raise PackError(f"{file} is for an architecture that no wheel is built for")
+    return MACHINES[number]
+
+
 def libc_of(file):
     """Returns the newest version of glibc that a file needs, such as (2, 34)."""
     found = re.findall(r"\bGLIBC_(\d+)\.(\d+)", run("readelf", "--version-info", "--wide", file))
@@ -53,4 +61,7 @@ def tag_of(files):
             raise PackError(f"{name} needs {', '.join(sorted(missing))}, which not every system has")
     newest = max(libc_of(file) for file in files.values())
     major, minor = min((one for one in POLICIES if one >= newest), default=newest)
-    return f"cp311-abi3-manylinux_{major}_{minor}_{platform.machine()}"
+    machines = {machine_of(file) for file in files.values()}
+    if len(machines) != 1:
+        raise PackError(f"the files are for several architectures: {', '.join(sorted(machines))}")
+    return f"cp311-abi3-manylinux_{major}_{minor}_{machines.pop()}"
