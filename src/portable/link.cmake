@@ -1,5 +1,5 @@
 # Programs and modules for other systems than the one that builds them.
-set(KDL_OLD_SYSTEM "" CACHE PATH "The root folder of an older Debian (runtime/python/packing/old_system.sh), whose libc portable programs are linked with")
+set(KDL_OLD_SYSTEM "" CACHE PATH "The root folder of an older Debian, as runtime/python/packing/build.sh makes it, whose libc portable programs are linked with")
 set(kdl_portable ${CMAKE_CURRENT_LIST_DIR})
 
 # Links the C++ library into a target, and the libc of the older system if there is one. The code is compiled with the headers of

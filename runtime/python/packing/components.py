@@ -18,6 +18,7 @@ LICENCES = {
     "fmtlib": "MIT",
     "gcc-10": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "gmp": "LGPL-3.0-or-later OR GPL-2.0-or-later",
     "isl": "MIT",
@@ -42,22 +43,31 @@ class Package(NamedTuple):
     root: pathlib.Path
 
 
-def packages_of(files, old_system):
-    """Returns Debian's packages that contain these files, and those in HEADERS. Files may be in the root of an older system."""
-    found = {Package(name, HERE) for name in HEADERS}
-    old = {file for file in files if old_system and file.is_relative_to(old_system)}
-    for root, inside in ((HERE, files - old), (old_system, old)):
-        paths = {f"/{path}" for file in inside for path in (file.relative_to(root), file.resolve().relative_to(root))}
-        if not paths:
-            continue
-        known = subprocess.run([*_query(root), "-S", *sorted(paths)], capture_output=True, text=True).stdout
-        owners = {path: names for names, path in re.findall(r"^(.*?): (.*)$", known, re.MULTILINE)}
-        for file in inside:
-            names = owners.get(f"/{file.resolve().relative_to(root)}") or owners.get(f"/{file.relative_to(root)}")
-            if names is None:
-                raise PackError(f"no package of Debian contains {file}")
-            found.add(Package(names.partition(":")[0], root))
+def packages_of(files, old_system, cross_system):
+    """Returns Debian's packages that contain these files, and those in HEADERS. Files may be in the root of an older system, or in one
+    with libraries for another architecture."""
+    roots = [root for root in (old_system, cross_system, HERE) if root]
+    found = {Package(name, cross_system or HERE) for name in HEADERS}
+    inside = {root: [] for root in roots}
+    for file in files:
+        inside[next(root for root in roots if file.is_relative_to(root))].append(file)
+    for root, own in inside.items():
+        found |= _owners(root, own)
     return sorted(found)
+
+
+def _owners(root, files):
+    """Returns the packages that contain files in a root."""
+    found = set()
+    paths = {f"/{path}" for file in files for path in (file.relative_to(root), file.resolve().relative_to(root))}
+    known = subprocess.run([*_query(root), "-S", *sorted(paths)], capture_output=True, text=True).stdout
+    owners = {path: names for names, path in re.findall(r"^(.*?): (.*)$", known, re.MULTILINE)}
+    for file in files:
+        names = owners.get(f"/{file.resolve().relative_to(root)}") or owners.get(f"/{file.relative_to(root)}")
+        if names is None:
+            raise PackError(f"no package of Debian contains {file}")
+        found.add(Package(names.partition(":")[0], root))
+    return found
 
 
 def _query(root):

@@ -37,28 +37,26 @@ def inputs_of(build):
     return {file for file in files if not file.resolve().is_relative_to(build.resolve()) and file.name not in binaries.SYSTEM}
 
 
-def old_system_of(build):
-    """Returns the root of the older system whose libc the build links, or None."""
-    found = re.search(r"^KDL_OLD_SYSTEM:PATH=(.+)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+def cached(build, name):
+    """Returns the path that the build folder was configured with, or None."""
+    found = re.search(rf"^{name}:\w+=(.+)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
     return pathlib.Path(found[1]).resolve() if found else None
 
 
-def stripped(file, folder):
-    """Returns a copy of a program or library without debug information."""
-    copy = folder / file.name
-    binaries.run("strip", "--strip-unneeded", "-o", copy, file)
-    return copy
-
-
 def programs_of(build, inputs, folder):
-    """Returns {name in the wheel: file}: the program, the extension module, and shared libraries that the program needs."""
+    """Returns {name in the wheel: file}: the program, the extension module, and shared libraries that the program needs. They are
+    copies without debug information."""
+    def stripped(file):
+        binaries.run(cached(build, "CMAKE_STRIP") or "strip", "--strip-unneeded", "-o", folder / file.name, file)
+        return folder / file.name
+
     files = {PROGRAM: build / "bin/kernelc_portable"}
     for module in (build / "python/kernelc").glob("_core*.so"):
-        files[f"kernelc/{module.name}"] = stripped(module, folder)
+        files[f"kernelc/{module.name}"] = stripped(module)
     for library in sorted(file for file in inputs if ".so" in file.name):
         name = binaries.own_name(library)
         if name in binaries.needed(files[PROGRAM]) - binaries.SYSTEM:
-            files[f"kernelc/lib/{name}"] = stripped(library, folder)
+            files[f"kernelc/lib/{name}"] = stripped(library)
     return files
 
 
@@ -84,7 +82,7 @@ def pack(build, out, level=9):
         inputs = inputs_of(build)
         programs = programs_of(build, inputs, pathlib.Path(name))
         tag = binaries.tag_of(programs)
-        packages = components.packages_of(inputs, old_system_of(build))
+        packages = components.packages_of(inputs, cached(build, "KDL_OLD_SYSTEM"), cached(build, "KDL_CROSS_SYSTEM"))
         parts = components.components_of(packages)
         about = f"kernelc-{version()}.dist-info"
         licences = {"LICENSE": (ROOT / "LICENSE").read_bytes(), **components.licence_files(packages)}
