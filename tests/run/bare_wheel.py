@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CERTIFICATES = pathlib.Path(os.environ.get("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"))
 MOST_SECONDS = 60
 PACKAGES = {"bookworm": ["python3-venv"], "bullseye": ["libssl1.1", "zlib1g", "libffi7", "libexpat1"]}
-BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "libssl-dev", "zlib1g-dev", "libffi-dev"]
+BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "xz-utils", "libssl-dev", "zlib1g-dev", "libffi-dev"]
 
 # Builds Python in a folder of its own. The standard library is copied without its tests, and without compiling it first.
 BUILD_PYTHON = f"""
@@ -46,6 +46,7 @@ make -j"$(nproc)" python sharedmods
 rm -rf Lib/test Lib/idlelib
 mkdir -p /opt/python/lib
 cp -r Lib /opt/python/lib/python3.11
+cp "$(cat pybuilddir.txt)"/_sysconfigdata*.py /opt/python/lib/python3.11
 make altbininstall sharedinstall
 ln -s python3.11 /opt/python/bin/python3
 apt-get -q -y purge --autoremove {' '.join(BUILD_PACKAGES)}

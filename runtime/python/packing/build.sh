@@ -6,7 +6,12 @@
 set -eu
 here=$(dirname "$(realpath "$0")")
 top=$here/../../..
-architecture=${2:-$(dpkg --print-architecture)}
+native=$(dpkg --print-architecture)
+architecture=${2:-$native}
+case $architecture in
+  "$native" | arm64) ;;
+  *) echo "$0: the only other architecture is arm64, not $architecture" >&2; exit 2 ;;
+esac
 mkdir -p "${1:?a folder}"
 folder=$(realpath "$1")
 libraries="llvm-19-dev liblld-19-dev libantlr4-runtime-dev uuid-dev libboost-program-options-dev libfmt-dev libisl-dev libgmp-dev
@@ -21,7 +26,7 @@ root() {  # root NAME SUITE PACKAGE...
 
 root old bullseye libc6-dev libgcc-10-dev
 set -- "-DKDL_OLD_SYSTEM=$folder/old-$architecture"
-if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
+if [ "$architecture" != "$native" ]; then
   root new bookworm $libraries
   set -- "$@" "-DCMAKE_TOOLCHAIN_FILE=$top/src/portable/aarch64.cmake" "-DKDL_CROSS_SYSTEM=$folder/new-$architecture"
 fi
