@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests what the Python package offers besides calls: the interpreter, remarks, tuning, and cells of notebooks."""
+"""Tests what the Python package offers besides calls: the interpreter, remarks, pictures, tuning, and cells of notebooks."""
 
 import sys
 
@@ -120,6 +120,54 @@ assert "product" in pathlib.Path(option.partition("=")[2]).read_text() and "prod
 again = tuned.tune(a, b, trials=3, seconds=1)
 assert (again(a, b) == product(a, b)).all()
 ''',
+    "tiles in a file that later compilations read": '''
+import tempfile
+source = """export kernel copy<B: int = auto>(x: in f32[N], y: out f32[N]) { spmd for i in N by B { y[i] = x[i]; } }"""
+x = np.random.rand(5000).astype("f4")
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    pathlib.Path("copy.kdl").write_text(source)
+    tuned = kernelc.load("copy.kdl").copy.tune(x, trials=3, seconds=1, file="copy.tuned")
+    assert (tuned(x) == x).all() and "copy" in pathlib.Path("copy.tuned").read_text()
+    again = kernelc.load("copy.kdl", tuned=pathlib.Path("copy.tuned")).copy
+    assert (again(x) == x).all() and again.explain_tiles() and again.source.options == tuned.source.options
+    fails("No such file", FileNotFoundError, lambda: kernelc.load("copy.kdl", tuned="missing.tuned"))
+    pathlib.Path("wrong.tuned").write_text("nonsense\\n")
+    fails("[E0991]", kernelc.CompileError, lambda: kernelc.load("copy.kdl", tuned="wrong.tuned"))
+    os.chdir("/")
+fails("No such file", FileNotFoundError, lambda: kernelc.load("a { b"))
+''',
+    "pictures": '''
+import tempfile
+made = kernelc.compile("""export kernel twice(x: in f32[N], y: out f32[N]) { spmd for i in N by 64 { y[i] = 2 * x[i]; } }
+export program fourfold(x: in f32[N], y: out f32[N]) {
+    let h: f32[N];
+    spmd twice(x, h);
+    spmd twice(h, y);
+}""")
+roof, places, remarks = made.twice.roofline(np.ones(10000, "f4"), trials=3, seconds=1), made.placement(), made.twice.perf()
+assert roof.startswith("kernel ") and "N=10000" in roof and roof.picture.startswith("<svg") and "twice" in roof.picture
+assert roof._repr_mimebundle_() == {"text/plain": str(roof), "image/svg+xml": roof.picture}
+assert "program fourfold" in places and places.picture.startswith("<!doctype html>")
+shown = places._repr_mimebundle_(include=None, exclude=None)["text/html"]
+assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;') and "fourfold" in shown
+assert "kernel twice" in remarks and "twice" in remarks.picture
+with tempfile.TemporaryDirectory() as folder:
+    roof.save(folder + "/roof.svg")
+    assert pathlib.Path(folder, "roof.svg").read_text() == roof.picture
+''',
+    "messages in colours": '''
+from kernelc.errors import coloured
+try:
+    kernelc.compile("export kernel f(x: out f32[N]) {\\n    spmd for i in N by 8 { x[i] = note: y; }\\n}")
+except kernelc.CompileError as error:
+    first, *others = error._render_traceback_()
+    assert first.startswith("source.kdl:2:") and ": \\033[1;31merror\\033[0m: " in first, first
+    assert others[0] == "      spmd for i in N by 8 { x[i] = note: y; }" and others[1].startswith("\\033[32m") and others[1].endswith("^\\033[0m")
+else:
+    raise AssertionError("no error")
+assert coloured("a.kdl:1:2: note: help: error: x\\nhelp: note: y\\n") == "a.kdl:1:2: \\033[1;36mnote\\033[0m: help: error: x\\n\\033[1;32mhelp\\033[0m: note: y\\n"
+''',
     "cells of notebooks": '''
 import contextlib, io
 class Shell:
@@ -138,6 +186,10 @@ for line, text, told in [("", "export kernel g(x: out i32[1]) { spmd for i in 1 
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         cell(line, text)
     assert told in stream.getvalue(), stream.getvalue()
+shell.colors = "Linux"
+with contextlib.redirect_stderr(io.StringIO()) as stream:
+    cell("", "export kernel g(x: out i32[1]) { spmd for i in 1 by 8 { x[i] = z; } }\\n")
+assert ": \\033[1;31merror\\033[0m: unknown name 'z'" in stream.getvalue(), stream.getvalue()
 ''',
 }
 

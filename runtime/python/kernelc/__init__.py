@@ -14,10 +14,11 @@ from ._core import after_fork, finish
 from .compiler import CompileWarning
 from .errors import ArgumentError, CompileError, DeviceError, Error, Trap, VerifyError
 from .interpreter import interpret
-from .module import Kernel, Module, Parameter, compile, kernel
+from .module import Kernel, Module, Parameter, compile, kernel, load
+from .shown import Shown
 
-__all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceError", "Error", "Kernel", "Module", "Parameter", "Trap",
-           "VerifyError", "compile", "interpret", "kernel"]
+__all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceError", "Error", "Kernel", "Module", "Parameter", "Shown",
+           "Trap", "VerifyError", "compile", "interpret", "kernel", "load"]
 
 
 def load_ipython_extension(ipython: Any) -> None:

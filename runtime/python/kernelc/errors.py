@@ -20,6 +20,10 @@ class CompileError(Error):
         #: The messages as dictionaries with the keys `id`, `severity`, `message`, `line`, `column`, `help` and `notes`.
         self.diagnostics = diagnostics
 
+    def _render_traceback_(self) -> list[str]:
+        """Returns what IPython shows: the messages, since these are about the kernel, not about Python code."""
+        return coloured(str(self)).split("\n")
+
 
 class ArgumentError(Error, ValueError, TypeError):
     """The arguments of a call do not fit: element types, ranks, sizes, overlaps, numbers out of range."""
@@ -35,6 +39,25 @@ class DeviceError(Error, RuntimeError):
 
 class VerifyError(Error, AssertionError):
     """A kernel's result differs from that of the interpreter, or its contract does not hold."""
+
+
+def coloured(text: str) -> str:
+    """Returns messages of the compiler in the colours that they have in a terminal."""
+    words = {"error": "1;31", "warning": "1;35", "note": "1;36", "help": "1;32"}
+    return "\n".join(_coloured_line(line, words) for line in text.split("\n"))
+
+
+def _coloured_line(line: str, words: dict[str, str]) -> str:
+    if line.strip() and not line.strip("^ \t"):
+        return _painted(line, "32")
+    if line.startswith("  "):  # a line of the source
+        return line
+    before, word, rest = min((line.partition(f"{word}: ") for word in words), key=lambda parts: len(parts[0]))
+    return f"{before}{_painted(word[:-2], words[word[:-2]])}: {rest}" if word else line
+
+
+def _painted(text: str, code: str) -> str:
+    return f"\033[{code}m{text}\033[0m"
 
 
 # The values of kdl_code in kdl/error.h.

@@ -7,7 +7,7 @@ import shlex
 import sys
 from typing import Any
 
-from .errors import CompileError
+from .errors import CompileError, coloured
 from .module import compile
 
 
@@ -20,7 +20,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_cell(namespace: dict[str, Any], line: str, cell: str) -> None:
+def run_cell(namespace: dict[str, Any], line: str, cell: str, has_colours: bool) -> None:
     """Compiles a cell, and adds its kernels to the namespace. Errors are printed: they are about the cell, not about Python code."""
     try:
         options = _parser().parse_args(shlex.split(line))
@@ -31,7 +31,7 @@ def run_cell(namespace: dict[str, Any], line: str, cell: str) -> None:
         # The text begins in line 2 of the cell, whose first line is the magic itself.
         module = compile("\n" + cell, device=options.device, defines=defines, opt_level=options.opt_level)
     except CompileError as error:
-        print(error, file=sys.stderr)
+        print(coloured(str(error)) if has_colours else error, file=sys.stderr)
         return
     if options.module:
         namespace[options.module] = module
@@ -42,7 +42,7 @@ def run_cell(namespace: dict[str, Any], line: str, cell: str) -> None:
 def load(ipython: Any) -> None:
     """Registers the magic: `%load_ext kernelc` calls this."""
     def kernelc(line: str, cell: str) -> None:
-        run_cell(ipython.user_ns, line, cell)
+        run_cell(ipython.user_ns, line, cell, getattr(ipython, "colors", "NoColor").casefold() != "nocolor")
 
     kernelc.__doc__ = _parser().format_help()
     ipython.register_magic_function(kernelc, "cell", "kernelc")

@@ -16,6 +16,7 @@ from . import calling, compiler, interpreter, tools, tuning
 from .calling import Parameter as Parameter
 from .errors import Error
 from .library import open_kernels
+from .shown import Shown
 
 
 class Kernel(calling.Kernel):
@@ -52,19 +53,25 @@ class Kernel(calling.Kernel):
 
     def explain_tiles(self) -> str:
         """Returns which block sizes the compiler has chosen, and why."""
-        return tools.explained(self, "--tiles")
+        return tools.explained(self.source, "--kernel", self.name, "--tiles")
 
-    def perf(self) -> str:
+    def perf(self) -> Shown:
         """Returns what makes the kernel slow on a processor, and what to write instead; the costliest part comes first."""
-        return tools.explained(self, "--perf")
+        return tools.drawn(self.source, "--kernel", self.name, "--perf")
 
-    def tune(self, *args: Any, trials: int = 20, seconds: int = 30, **keywords: Any) -> Kernel:
+    def roofline(self, *args: Any, trials: int = 20, seconds: int = 30, **keywords: Any) -> Shown:
+        """Measures the kernel with these inputs, on one thread and on all. Returns a table, and a picture with the limits of the
+        machine. Each measurement consists of a number of trials, and lasts for about the given number of seconds at most."""
+        return tools.roofline(self, self.bind(args, keywords), trials, seconds)
+
+    def tune(self, *args: Any, trials: int = 20, seconds: int = 30, file: str | os.PathLike[str] | None = None, **keywords: Any) -> Kernel:
         """Measures the kernel with other tiles, for arrays of these sizes, and returns it with the fastest ones.
 
         Results do not change: only constants that the source leaves to the compiler (`auto`) are tried, each in a number of trials,
-        for at most about the given number of seconds. Later calls for the same kernel continue the search.
+        for at most about the given number of seconds. What is found is written to the file, for `compile(tuned=)`; without a file, it
+        is kept in the cache. Later calls for the same kernel continue the search.
         """
-        source = tuning.tuned_source(self, self.bind(args, keywords), trials, seconds)
+        source = tuning.tuned_source(self, self.bind(args, keywords), trials, seconds, file)
         tuned: Kernel = getattr(Module(source, self.device), self.name)
         return tuned
 
@@ -73,6 +80,7 @@ class Module:
     """The kernels of a file. Each is an attribute with the name of the source: `module.softmax(x)`."""
 
     def __init__(self, source: compiler.Source, device: str):
+        self._source = source
         built = compiler.build(source)
         self._kernels = open_kernels(built.shared, device, built.documentation, Kernel)
         for kernel in self._kernels.values():
@@ -85,6 +93,10 @@ class Module:
         except KeyError:
             raise AttributeError(f"there is no exported kernel '{name}'; the exported kernels are: {', '.join(kernels)}") from None
 
+    def placement(self) -> Shown:
+        """Returns where the tensors of the file's programs live, and when and why they move. The picture has a column for each device."""
+        return tools.drawn(self._source, "--placement")
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._kernels]
 
@@ -93,19 +105,26 @@ class Module:
 
 
 def compile(source: str | os.PathLike[str], *, device: str = "host", defines: Mapping[str, object] | None = None,
-            opt_level: int | None = None, kernel: str | None = None) -> Module:
+            opt_level: int | None = None, kernel: str | None = None, tuned: str | os.PathLike[str] | None = None) -> Module:
     """Compiles a file, a file of the library such as "std.nn", or a text that contains kernels, and returns its exported kernels.
 
     device    where the kernels run, such as "host", "host?threads=1" or "opencl"
     defines   values of generic parameters, such as {"BM": 64} or {"T": ["f32", "f64"]}
     opt_level the optimization level, 0 to 3; results do not depend on it
     kernel    the name of the only kernel to compile; if omitted, all exported kernels are compiled
+    tuned     a file that `tune` or `kernelc tune` has written: uses the tiles that it contains
 
     Raises CompileError if kernelc reports errors. The result is kept on disk for later processes.
     """
     is_text = isinstance(source, str) and ("\n" in source or "{" in source)
     path = pathlib.Path("source.kdl") if is_text else pathlib.Path(source)
-    return _build(path, str(source) if is_text else None, device, compiler.options(defines, opt_level, kernel))
+    words = compiler.options(defines, opt_level, kernel)
+    return _build(path, str(source) if is_text else None, device, words if tuned is None else (*words, tuning.option(tuned)))
+
+
+def load(path: str | os.PathLike[str], **options: Any) -> Module:
+    """Compiles a file and returns its exported kernels. Takes the keyword arguments of `compile`, which also accepts texts."""
+    return compile(pathlib.Path(path), **options)
 
 
 def _build(path: pathlib.Path, text: str | None, device: str, options: tuple[str, ...]) -> Module:

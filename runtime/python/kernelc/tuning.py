@@ -30,13 +30,13 @@ def _folder() -> pathlib.Path:
     return pathlib.Path(tempfile.mkdtemp(prefix="kernelc-"))
 
 
-def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: int) -> Source:
-    """Returns the source of the kernel with the fastest tiles for these arrays, or others of their sizes. Continues an earlier search for them."""
+def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: int, path: str | os.PathLike[str] | None) -> Source:
+    """Returns the source of the kernel with the fastest tiles for these arrays, or others of their sizes. Continues an earlier search,
+    whose results are in a file of the cache if the path is None."""
     options = tuple(word for word in kernel.source.options if not word.startswith("--tuned="))
     source = dataclasses.replace(kernel.source, options=options)
-    root = _folder()
     where = source.file.resolve() if source.file else source.text or source.path
-    file = root / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
+    file = pathlib.Path(path).absolute() if path is not None else _folder() / f"{cache.key('tuned', where, source.target, source.options)}.tuned"
     with tempfile.TemporaryDirectory(prefix="kernelc-") as folder:
         # The values of the arrays matter, too, since a kernel may use them as indices.
         words = interpreter.arguments(kernel.signature(given), given, pathlib.Path(folder))
@@ -45,9 +45,14 @@ def tuned_source(kernel: Kernel, given: dict[str, Any], trials: int, seconds: in
         run = chosen.run("tune", "--kernel", kernel.name, *words, f"--trials={trials}", f"--seconds={seconds}", "--tuned", str(file))
     if run.returncode != 0:
         raise Error(source.shown(run.stderr).rstrip())
-    # The options are part of the cache's key, so they name a file with this content.
-    content = file.read_bytes()
-    kept = root / f"{file.stem}-{hashlib.sha256(content).hexdigest()[:16]}.tuned"
+    return dataclasses.replace(source, options=(*options, option(file)))
+
+
+def option(file: str | os.PathLike[str]) -> str:
+    """Returns the option for a file of tiles. Options are part of the cache's key, so it names a copy that always has this content."""
+    path = pathlib.Path(file)
+    content = path.read_bytes()
+    kept = _folder() / f"{path.stem}-{hashlib.sha256(content).hexdigest()[:16]}.tuned"
     if not kept.exists():
         cache.write(kept, content)
-    return dataclasses.replace(source, options=(*options, f"--tuned={os.fspath(kept)}"))
+    return f"--tuned={os.fspath(kept)}"
