@@ -257,6 +257,22 @@ for one in threads: one.start()
 for one in threads: one.join()
 assert not wrong
 ''',
+    "other threads run while a kernel runs": '''
+slow = kernelc.compile("""export kernel f(n: i64, y: out f64[1]) {
+    spmd for i in 1 by 1 { var a: f64 = 0; for k in 0..n { a = a * 0.5 + 1; } y[i] = a; }
+}""", device="host?threads=1").f
+def work():
+    begun.set()
+    slow(200000000)
+    ended.set()
+begun, ended, turns = threading.Event(), threading.Event(), 0
+thread = threading.Thread(target=work)
+thread.start()
+begun.wait()
+while not ended.wait(0.001): turns += 1
+thread.join()
+assert turns > 10, turns
+''',
     "threads at the end": '''
 def work(call):
     while True: call()

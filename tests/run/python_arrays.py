@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the Python package with arrays whose strides have no meaning, and with paths that are not UTF-8."""
+"""Tests the Python package with arrays whose strides have no meaning, with large arrays, which must not be copied, and with paths that are
+not UTF-8."""
 
 import os
 import sys
@@ -27,6 +28,18 @@ for device in ("host", "debug"):
         merge(np.ascontiguousarray(x), part)
         assert (y == x + 1).all() and (part == y).all() and np.count_nonzero(made) == x.size, (device, x.shape, x.strides)
     fails("not contiguous", kernelc.Trap, lambda: merge(whole[:, :2], np.zeros((3, 2, 5), "f4"))) if device == "host" else None
+''',
+    "large arrays are not copied": '''
+import resource
+whole, y = np.ones((4, 5000000), "f4"), np.ones((2, 5000000), "f4")
+kernel = kernelc.compile("export kernel f(x: in f32[M, N], y: out f32[M, N]) { spmd for i in M by 1, j in N by 4096 { y[i, j] = 2 * x[i, j]; } }").f
+kernel(whole[:1, :9], np.zeros((1, 9), "f4"))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for x in (whole[:2], whole[::2], OnlyDlpack(whole[::2]), memoryview(whole)[:2]):
+    kernel(x, y)
+    kernel.submit(x, y).result()
+assert y.min() == y.max() == 2
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10000, "kilobytes"
 ''',
     "strides of several elements must be positive multiples of an element": '''
 records = np.ones(3, [("a", "f4"), ("b", "u1")])["a"]
