@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "codegen/c_source/c_source.h"
@@ -51,15 +53,36 @@ class Collector {
         .Help("write `export` before the kernels and programs that callers launch");
   }
 
-  /// Warns if a file that contains only kernels would contain none.
-  void WarnWithoutKernels(const std::string& file) {
-    auto is_exported = [](const ir::Function* function) {
-      return function->exported && function->kind == ir::FunctionKind::Kernel;
-    };
-    if (std::ranges::any_of(made_.module->functions(), is_exported)) return;
-    session_.diagnostics.Report(diag::NothingExported, {}, file)
-        .Help(fmt::format(
-            "write `export` before the kernels that callers launch; {} has no programs", file));
+  /// Warns of what an output that contains only kernels lacks: each exported program, unless another output of this
+  /// build contains it, or everything.
+  void WarnOfOnlyKernels(const std::string& file) {
+    bool has_programs = std::ranges::any_of(emits_.kinds, [](Emit emit) {
+      return emit == Emit::Orch || emit == Emit::OrchC || emit == Emit::Exe;
+    });
+    bool is_empty = true;
+    std::set<std::string_view> told;  // the instances of a generic program have one name
+    for (const ir::Function* function : made_.module->functions()) {
+      if (!function->exported) continue;
+      is_empty = false;
+      bool is_left = function->kind == ir::FunctionKind::Program && !has_programs;
+      if (is_left && told.insert(function->base_name()).second) WarnOfProgram(*function, file);
+    }
+    if (is_empty)
+      session_.diagnostics.Report(diag::NothingExported, {}, file)
+          .Help(fmt::format(
+              "write `export` before the kernels that callers launch; {} has no programs", file));
+  }
+
+  void WarnOfProgram(const ir::Function& program, const std::string& file) {
+    session_.diagnostics
+        .Report(diag::ProgramLeftOut, SpanOf(program.loc), program.base_name(), file)
+        .Help(
+            "write `export` before the kernels that it launches, and call these; or compile the "
+            "program with --emit header,orch-c,obj");
+  }
+
+  Span SpanOf(const ir::Loc& loc) const {
+    return session_.sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
   }
 
   void Add(Emit emit) {
@@ -72,11 +95,11 @@ class Collector {
         AddFile(name_ + ".c", codegen::PrintCalls(*made_.module, runtime_name_));
         break;
       case Emit::CSource:
-        WarnWithoutKernels(name_ + ".source.h");
+        WarnOfOnlyKernels(name_ + ".source.h");
         AddCSource();
         break;
       case Emit::Ffi:
-        WarnWithoutKernels(name_ + ".ffi.c");
+        WarnOfOnlyKernels(name_ + ".ffi.c");
         AddFile(name_ + ".ffi.c", codegen::PrintFfi(*made_.module, runtime_name_, AnyDevice()));
         break;
       case Emit::Orch:
@@ -143,10 +166,8 @@ class Collector {
       return;
     }
     session_.diagnostics
-        .Report(diag::NotInCSource,
-                session_.sources.FindSpan(made.failure->loc.file.text(), made.failure->loc.line,
-                                          made.failure->loc.column, made.failure->loc.length),
-                made.failure->kernel, made.failure->what)
+        .Report(diag::NotInCSource, SpanOf(made.failure->loc), made.failure->kernel,
+                made.failure->what)
         .Help("compile this kernel with --emit obj, or leave it out of the file");
   }
 
@@ -250,7 +271,7 @@ class Collector {
 
   /// Adds a library with the functions of NAME.h. It contains the runtime, which exists only for this processor.
   void AddLibrary() {
-    WarnWithoutKernels(name_ + ".so");
+    WarnOfOnlyKernels(name_ + ".so");
     if (!RunsHere(code_, session_.diagnostics)) return;
     codegen::CallTable table = codegen::CallTableOf(*made_.module, runtime_name_);
     Linker link = [&](std::vector<std::string> objects, const std::string& linked,
@@ -291,7 +312,7 @@ class Collector {
 
   /// Adds a Python project with the kernels.
   void AddPython() {
-    WarnWithoutKernels("the package");
+    WarnOfOnlyKernels("the package");
     if (!RunsHere(code_, session_.diagnostics)) return;
     std::optional<std::string> images =
         Linked(targets::OwnArch(), EmbedsIr(session_.options, code_), LinkImages);
