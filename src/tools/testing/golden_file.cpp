@@ -58,7 +58,7 @@ GoldenCommand CommandOf(std::string_view text, std::string_view name, bool add_f
 }
 
 /// Returns whether a relative path stays in its folder. Its file is copied to the same path in another folder.
-bool IsBeside(std::string_view path) {
+bool StaysInFolder(std::string_view path) {
   auto normal = std::filesystem::path(path).lexically_normal();
   return normal.is_relative() && !normal.empty() && *normal.begin() != "..";
 }
@@ -73,7 +73,7 @@ Status ReadDirective(std::string_view line, std::string_view name, GoldenFile& f
     file.commands.push_back(CommandOf(value, name, key == "args"));
   } else if (key == "files") {
     for (std::string& word : SplitWords(value)) {
-      if (!IsBeside(word))
+      if (!StaysInFolder(word))
         return Failure{fmt::format(
             "'//! files: {}' is not a file of this folder: write a path below it", word)};
       file.companions.push_back(std::move(word));
