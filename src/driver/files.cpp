@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -65,6 +66,69 @@ std::optional<std::string> WritablePath(const std::string& output, DiagnosticEng
   return std::nullopt;
 }
 
+/// An output of the command.
+struct KnownOutput {
+  std::string path;
+  fs::path identity;  ///< the same for all paths of the file; empty for devices, which many may use
+  std::string how;    ///< tells the user how to choose another name
+  bool refused = false;
+};
+
+/// The files that the command reads and writes. They are those of the process, which runs one
+/// command, since its outputs are written by code that does not know which files other code has read.
+struct FilesInUse {
+  std::mutex mutex;
+  /// Paths, not inodes: if another process replaces an input, the new file is kept, too.
+  std::set<std::string> inputs;
+  std::vector<KnownOutput> outputs;
+};
+FilesInUse in_use;
+
+bool IsInput(const std::string& output) {
+  std::error_code none;
+  return fs::exists(output, none) &&
+         std::ranges::any_of(in_use.inputs, [&](const std::string& input) {
+           return fs::equivalent(output, input, none);
+         });
+}
+
+/// Whether the output may not be written. Reports the reason once.
+bool IsRefused(KnownOutput& output, DiagnosticEngine& diagnostics) {
+  if (output.refused || !IsInput(output.path)) return output.refused;
+  Diagnostic& report = diagnostics.Report(diag::OutputIsInput, {}, output.path);
+  if (!output.how.empty()) report.Help(output.how);
+  output.refused = true;
+  return true;
+}
+
+fs::path IdentityOf(const std::string& output, const std::string& place) {
+  std::error_code none;
+  bool is_device = fs::exists(output, none) && !fs::is_regular_file(output, none);
+  return is_device ? fs::path() : fs::weakly_canonical(fs::absolute(place, none), none);
+}
+
+/// Adds an output. If another output is the same file, reports an error and refuses both.
+bool AddOutput(const std::string& path, const fs::path& identity, std::string_view how,
+               DiagnosticEngine& diagnostics) {
+  auto same = std::ranges::find(in_use.outputs, identity, &KnownOutput::identity);
+  bool is_second = !identity.empty() && same != in_use.outputs.end();
+  if (is_second) {
+    diagnostics.Report(diag::OutputTwice, {}, path).Help(std::string(how));
+    same->refused = true;
+  }
+  in_use.outputs.push_back({path, identity, std::string(how), is_second});
+  return !is_second;
+}
+
+bool AnyRefused(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
+  std::lock_guard lock(in_use.mutex);
+  return std::ranges::any_of(files, [&](const OutputFile& file) {
+    auto known = std::ranges::find(in_use.outputs, file.path, &KnownOutput::path);
+    KnownOutput unknown{file.path, {}, {}};
+    return IsRefused(known == in_use.outputs.end() ? unknown : *known, diagnostics);
+  });
+}
+
 bool ReportUnwritten(const OutputFile& file, const Failure& failure,
                      DiagnosticEngine& diagnostics) {
   diagnostics.Report(diag::CannotWrite, {}, file.path, ReasonOf(failure));
@@ -73,8 +137,8 @@ bool ReportUnwritten(const OutputFile& file, const Failure& failure,
 
 }  // namespace
 
-std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
-                                         DiagnosticEngine& diagnostics) {
+std::optional<std::string> ReadRewrittenFile(const std::string& path, size_t max_bytes,
+                                             DiagnosticEngine& diagnostics) {
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (error) {
@@ -103,6 +167,19 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
   return std::nullopt;
 }
 
+std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
+                                         DiagnosticEngine& diagnostics) {
+  AddInputs({path});
+  return ReadRewrittenFile(path, max_bytes, diagnostics);
+}
+
+void AddInputs(const std::vector<std::string>& paths) {
+  std::lock_guard lock(in_use.mutex);
+  for (const std::string& path : paths) {
+    if (!path.empty()) in_use.inputs.insert(path);
+  }
+}
+
 std::optional<std::string> ReadStandardInput(size_t max_bytes, DiagnosticEngine& diagnostics) {
   Result<std::string> text = kdl::ReadStandardInput(max_bytes);
   if (text.ok()) return std::move(*text);
@@ -110,25 +187,17 @@ std::optional<std::string> ReadStandardInput(size_t max_bytes, DiagnosticEngine&
   return std::nullopt;
 }
 
-bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
-              std::string_view how, DiagnosticEngine& diagnostics) {
-  std::error_code none;
-  std::set<fs::path> seen;
+bool MayWrite(const std::vector<std::string>& outputs, std::string_view how,
+              DiagnosticEngine& diagnostics) {
+  std::lock_guard lock(in_use.mutex);
   for (const std::string& output : outputs) {
     std::optional<std::string> place = WritablePath(output, diagnostics);
     if (!place) return false;
-    auto is_output = [&](const std::string& input) { return fs::equivalent(output, input, none); };
-    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
-      diagnostics.Report(diag::OutputIsInput, {}, output).Help(std::string(how));
-      return false;
-    }
-    bool is_device = fs::exists(output, none) && !fs::is_regular_file(output, none);
-    if (!is_device && !seen.insert(fs::weakly_canonical(fs::absolute(*place, none), none)).second) {
-      diagnostics.Report(diag::OutputTwice, {}, output).Help(std::string(how));
-      return false;
-    }
+    if (!AddOutput(output, IdentityOf(output, *place), how, diagnostics)) return false;
   }
-  return true;
+  return std::ranges::none_of(in_use.outputs, [&](KnownOutput& known) {
+    return !known.refused && IsRefused(known, diagnostics);
+  });
 }
 
 bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics) {
@@ -139,6 +208,7 @@ bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics) {
 }
 
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
+  if (AnyRefused(files, diagnostics)) return false;
   std::vector<FreshFile> written;
   for (const OutputFile& file : files) {
     Result<FreshFile> fresh = FreshFile::Write(file.path, file.bytes, file.executable);

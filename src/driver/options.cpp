@@ -486,6 +486,17 @@ std::optional<Emits> ParseEmits(const Options& options, std::span<const std::str
   return emits;
 }
 
+std::vector<std::string> FilesIn(const OptionTexts& assignments) {
+  constexpr std::string_view kFile = "=@";
+  std::vector<std::string> files;
+  for (const std::string& text : assignments) {
+    size_t equals = text.find('=');
+    if (equals != std::string::npos && text.compare(equals, kFile.size(), kFile) == 0)
+      files.push_back(text.substr(equals + kFile.size()));
+  }
+  return files;
+}
+
 std::vector<std::string_view> SplitList(std::string_view text) {
   std::vector<std::string_view> parts;
   for (;;) {

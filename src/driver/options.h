@@ -98,6 +98,9 @@ struct Assignment {
 std::optional<Assignment> SplitAssignment(std::string_view option, std::string_view text,
                                           std::string_view example, DiagnosticEngine& diagnostics);
 
+/// Returns the files in the values of --arg or --out: FILE of each `NAME=@FILE`.
+std::vector<std::string> FilesIn(const OptionTexts& assignments);
+
 /// Splits a list at commas.
 std::vector<std::string_view> SplitList(std::string_view text);
 

@@ -254,32 +254,31 @@ class Bench {
     return {};
   }
 
-  /// Whether --json and --plot name different files, neither of which is an input file.
+  /// Whether the files of --out and --plot may be written.
   bool MayWrite() {
-    std::vector<std::string> written;
-    for (const std::string& path : {options_.json.value_or(""), options_.plot}) {
-      if (!path.empty()) written.push_back(path);
-    }
-    std::vector<std::string> read = listed_.files_read;
-    if (!options_.against.empty()) read.push_back(options_.against);
-    return driver::MayWrite(written, read, "name another file after --json or --plot",
+    std::vector<std::string> written = driver::FilesIn(options_.out);
+    if (!options_.plot.empty()) written.push_back(options_.plot);
+    return driver::MayWrite(written, "name another file after --out or --plot",
                             session_.diagnostics);
   }
 
   /// Measures a row. On failure, reports it. Returns the exit code.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
+    // The other file comes first: ours then does not write an output over a file that it imports.
+    std::unique_ptr<PlacedKernel> other;
+    if (!options_.against.empty()) {
+      driver::Options theirs = own;
+      theirs.files = {options_.against};
+      theirs.out.clear();
+      other = std::make_unique<PlacedKernel>(theirs, families_, wanted.kernel, wanted.spec);
+      if (!other->ok()) return driver::Finish(other->session());
+    }
     PlacedKernel ours(own, families_, wanted.kernel, wanted.spec);
     if (!ours.ok()) return driver::Finish(ours.session());
     if (ours.facts().functional != 0) {
       session_.diagnostics.Report(driver::diag::NoTimes, {}, wanted.spec);
       return driver::Finish(session_);
-    }
-    std::unique_ptr<PlacedKernel> other;
-    if (!options_.against.empty()) {
-      own.files = {options_.against};
-      other = std::make_unique<PlacedKernel>(own, families_, wanted.kernel, wanted.spec);
-      if (!other->ok()) return driver::Finish(other->session());
     }
     AddNew(ours.session().diagnostics, session_.diagnostics);
     try {

@@ -56,8 +56,7 @@ std::vector<driver::OutputFile> Collect(driver::Session& s, Compilation& made, c
 }
 
 /// Writes all files into a folder, which is created if necessary.
-void Write(driver::Session& s, const std::vector<std::string>& files_read,
-           const std::vector<driver::OutputFile>& files) {
+void Write(driver::Session& s, const std::vector<driver::OutputFile>& files) {
   const std::string& folder = s.options.output;
   if (files.empty() || (!folder.empty() && !driver::MakeFolder(folder, s.diagnostics))) return;
   std::vector<std::string> paths;
@@ -66,7 +65,7 @@ void Write(driver::Session& s, const std::vector<std::string>& files_read,
     std::string inner = std::filesystem::path(file.path).parent_path().string();
     if (inner.size() > folder.size() && !driver::MakeFolder(inner, s.diagnostics)) return;
   }
-  if (driver::MayWrite(paths, files_read, "name another folder with -o DIR", s.diagnostics)) {
+  if (driver::MayWrite(paths, "name another folder with -o DIR", s.diagnostics)) {
     driver::WriteOutputFiles(files, s.diagnostics);
     if (!s.diagnostics.has_errors()) driver::AddJson("files", JsonText(nlohmann::json(paths)));
   }
@@ -93,7 +92,7 @@ int RunBuild(const driver::Options& options, const targets::Registry& families) 
     Compilation made = driver::Compile(session, RequestOf(options, *emits));
     std::vector<driver::OutputFile> files = Collect(session, made, *emits);
     if (!session.diagnostics.has_errors() && made.module) AddKernels(*made.module);
-    if (!session.diagnostics.has_errors()) Write(session, made.files_read, files);
+    if (!session.diagnostics.has_errors()) Write(session, files);
   }
   return driver::Finish(session);
 }

@@ -142,11 +142,11 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
 
 /// Prints a report. If requested, also writes it as an HTML page.
 template <class Report>
-void Show(driver::Session& s, const std::vector<std::string>& files_read, const Report& report) {
+void Show(driver::Session& s, const Report& report) {
   s.printed = ReportText(report);
   const std::string& html = s.options.html;
   if (html.empty()) return;
-  if (driver::MayWrite({html}, files_read, "name another file after --html", s.diagnostics)) {
+  if (driver::MayWrite({html}, "name another file after --html", s.diagnostics)) {
     driver::WriteOutputFiles({{html, HtmlPage(report)}}, s.diagnostics);
   }
 }
@@ -154,7 +154,7 @@ void Show(driver::Session& s, const std::vector<std::string>& files_read, const 
 /// Reports the workspaces of pipes. Compilation stops once the layout of the pipes is known.
 void ExplainWorkspaces(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
-  if (made.ok()) Show(s, made.files_read, MapWorkspaces(s.options.files[0], made));
+  if (made.ok()) Show(s, MapWorkspaces(s.options.files[0], made));
 }
 
 /// Reports the number of bytes that each kernel copies between memories, for targets with explicit
@@ -200,13 +200,13 @@ void ExplainPerf(driver::Session& s) {
   driver::Compilation made = DecideTargets(s, {}, driver::Until::Loops);
   if (!made.ok()) return;
   PerfReport report = ReportPerf(s, made.code);
-  Show(s, made.files_read, report);
+  Show(s, report);
   driver::AddJson("remarks", RemarksJson(report));
 }
 
 void ExplainPlacement(driver::Session& s) {
   driver::Compilation made = driver::Compile(s, {.until = driver::Until::ModulePasses});
-  if (made.ok()) Show(s, made.files_read, MapPlacement(*made.module, s.options.files[0]));
+  if (made.ok()) Show(s, MapPlacement(*made.module, s.options.files[0]));
 }
 
 int RunReport(const driver::Options& options, const targets::Registry& families,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string>
 #include <string_view>
@@ -67,8 +68,7 @@ int DispatchWithJson(const driver::Options& options, std::string_view name,
                      const targets::Registry& families) {
   const std::string& file = *options.json;
   DiagnosticEngine diagnostics;
-  if (!file.empty() &&
-      !driver::MayWrite({file}, options.files, "name another file after --json=", diagnostics)) {
+  if (!file.empty() && !driver::MayWrite({file}, "name another file after --json=", diagnostics)) {
     driver::PrintDiagnostics(diagnostics, SourceManager());
     return driver::ExitCodeOf(diagnostics);
   }
@@ -78,7 +78,20 @@ int DispatchWithJson(const driver::Options& options, std::string_view name,
   if (file.empty()) return Print(text) == driver::kExitDone ? code : driver::kExitEnvironment;
   if (driver::WriteOutputFiles({{file, std::move(text)}}, diagnostics)) return code;
   driver::PrintDiagnostics(diagnostics, SourceManager());
-  return driver::ExitCodeOf(diagnostics);
+  // Without an error here, the command has reported why its object is not written.
+  return diagnostics.has_errors() ? driver::ExitCodeOf(diagnostics) : code;
+}
+
+/// Returns the files that the command line names as inputs.
+std::vector<std::string> NamedInputs(const driver::Options& options,
+                                     const std::vector<std::string>& code_files) {
+  std::vector<std::string> files = options.files;
+  files.insert(files.end(), code_files.begin(), code_files.end());
+  std::ranges::move(driver::FilesIn(options.arg), std::back_inserter(files));
+  files.push_back(options.pipeline.substr(0, options.pipeline.find('?')));
+  for (const std::string& file : {options.against, options.suite}) files.push_back(file);
+  if (options.command != driver::Command::Tune) files.push_back(options.tuned);
+  return files;
 }
 
 int Main(const std::vector<std::string>& words, targets::Registry& families) {
@@ -95,7 +108,10 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
   if (!options) return UsageError(diagnostics, words);
   if (options->help) return Print(driver::HelpText(*command));
-  AllowNamed(*options, families);
+  std::vector<std::string> code_files = NamedCodeFiles(*options, families);
+  if (options->allow_plugins) families.AllowAll();
+  for (const std::string& file : code_files) families.Allow(file);
+  driver::AddInputs(NamedInputs(*options, code_files));
   families.AskPlugins(PluginImageKind);
   return options->json ? DispatchWithJson(*options, command->name, families)
                        : Dispatch(*options, families);

@@ -87,7 +87,7 @@ std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
   if (program && options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
   auto bound = program ? driver::BindProgram(module, *program, *arguments, options, diagnostics)
                        : std::nullopt;
-  if (!bound || !driver::MayWriteOutputs(*bound, *arguments, {}, diagnostics)) return {};
+  if (!bound || !driver::MayWriteOutputs(*bound, diagnostics)) return {};
   std::optional<std::string> under_test = driver::OnlyTarget(options, diagnostics);
   auto specs = under_test ? driver::ResolveSpecs(module, name, *under_test, true, options.device,
                                                  diagnostics)
@@ -118,6 +118,11 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
   DiagnosticEngine diagnostics;
   auto options = driver::ParseOptions(driver::ProgramCommand(name), words, diagnostics);
   if (!options) return Finish(name, "", driver::Options{}, diagnostics);
+  if (options->json && !options->json->empty() &&
+      !driver::MayWrite({*options->json}, "name another file after --json=", diagnostics)) {
+    driver::PrintDiagnostics(diagnostics, SourceManager(), name);
+    return driver::ExitCodeOf(diagnostics);
+  }
   if (options->json)
     driver::BeginJson(name,
                       options->json->empty() ? driver::JsonPlace::Output : driver::JsonPlace::File);

@@ -86,8 +86,7 @@ class RunOfFile {
     driver::KeepOnly(*made.module, {program_});
     bound_ =
         driver::BindProgram(*made.module, *program_, *arguments_, options_, session_.diagnostics);
-    return bound_ &&
-           driver::MayWriteOutputs(*bound_, *arguments_, made.files_read, session_.diagnostics) &&
+    return bound_ && driver::MayWriteOutputs(*bound_, session_.diagnostics) &&
            (!contract_ ||
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
   }

@@ -14,6 +14,7 @@
 
 #include "driver/compile/stdlib.h"
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 #include "driver/report.h"
 #include "support/diagnostics.h"
 #include "support/io.h"
@@ -241,6 +242,8 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
   if (!options.suite.empty()) return RunSuite(options);
   DiagnosticEngine diagnostics;
   std::vector<std::string> files = FindTestFiles(options, diagnostics);
+  driver::AddInputs(files);
+  driver::MayWrite({}, {}, diagnostics);
   if (!diagnostics.has_errors() && options.coverage) {
     return driver::PrintOutput(CoverageReport(files, families)) ? driver::kExitDone
                                                                 : driver::kExitEnvironment;

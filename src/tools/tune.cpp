@@ -125,8 +125,7 @@ class Tuning {
     if (!listed_.ok()) return {};
     spec_ = driver::PlaceOfKernel(*listed_.module, *spec, options_);
     if (!ReadThreads() || !CanMeasure(options_, session_.diagnostics)) return {};
-    if (!driver::MayWrite({path_}, listed_.files_read, "name another file after --tuned",
-                          session_.diagnostics) ||
+    if (!driver::MayWrite({path_}, "name another file after --tuned", session_.diagnostics) ||
         !ReadKnown())
       return {};
     return driver::SelectKernels(*listed_.module, options_.files[0], options_,
@@ -157,7 +156,7 @@ class Tuning {
     std::error_code ignored;
     if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return std::vector<TunedKernel>();
-    auto text = driver::ReadInputFile(path_, kMostBytes, session_.diagnostics);
+    auto text = driver::ReadRewrittenFile(path_, kMostBytes, session_.diagnostics);
     return text ? driver::ReadTuned(path_, *text, session_.diagnostics) : std::nullopt;
   }
 

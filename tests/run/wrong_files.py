@@ -5,6 +5,7 @@ Nothing may crash, and no output file may be left.
 A case is (name, command line, the file's bytes, exit code, text in standard error).
 """
 
+import functools
 import os
 import pathlib
 import platform
@@ -83,6 +84,85 @@ CASES = [
      "cannot write 'scale.kdl/x': Not a directory [E0916]"),
     ("a sane .npy", RUN, npy(), 0, ""),
 ]
+
+
+SUITE = b"""suite: examples
+peers: peers.py
+problems:
+  - name: scale
+    file: scale.kdl
+    kernel: scale
+    scaled: {N: 3}
+    arguments:
+      x: in f32[N] uniform(0, 1)
+      y: out f32[N]
+"""
+HALF = b"export fn half(a: f32) -> f32 { return 0.5 * a; }\n"
+IMPORTS = b"import half;\n" + KERNEL.replace(b"3.0 * x[i]", b"half.half(x[i])")
+BENCH = "bench scale.kdl --set N=3 --trials 3 --threads 1"
+GIVEN = "run scale.kdl --set N=3"
+# Command lines that name a file twice, the error, and the file, which must be kept.
+KEPT = [
+    (f"{BENCH} --out y=@scale.kdl", "E0953", "scale.kdl"),
+    (f"{BENCH} --arg x=@x.npy --out y=@x.npy", "E0953", "x.npy"),
+    (f"{BENCH} --arg x=@x.npy --plot x.npy", "E0953", "x.npy"),
+    (f"{BENCH} --plot old --out y=@old", "E0955", "old"),
+    (f"{BENCH} --out y=@old --json=old", "E0955", "old"),
+    (f"{BENCH} --against main.kdl --out y=@half.kdl", "E0953", "half.kdl"),
+    (f"{BENCH} --against main.kdl --json=main.kdl", "E0953", "main.kdl"),
+    (f"{BENCH} --against main.kdl --plot half.kdl", "E0953", "half.kdl"),
+    ("bench both.kdl --set N=3 --trials 3 --threads 1 --out y=@old --out z=@old", "E0955", "old"),
+    ("check main.kdl --json=half.kdl", "E0953", "half.kdl"),
+    ("check main.kdl --json=link", "E0953", "half.kdl"),
+    ("build main.kdl --json=half.kdl", "E0953", "half.kdl"),
+    ("build main.kdl --emit ir --json=half.kdl", "E0953", "half.kdl"),
+    ("build main.kdl -o . --json=main.h", "E0955", "main.h"),
+    ("run main.kdl --set N=3 --json=half.kdl", "E0953", "half.kdl"),
+    (f"{GIVEN} --arg x=@x.npy --json=x.npy", "E0953", "x.npy"),
+    (f"{GIVEN} --tuned m.tuned --json=m.tuned", "E0953", "m.tuned"),
+    (f"{GIVEN} --tuned m.tuned --out y=@m.tuned", "E0953", "m.tuned"),
+    (f"{GIVEN} --pipeline p.yaml?x=1 --json=p.yaml", "E0953", "p.yaml"),
+    (f"{GIVEN} --pipeline p.yaml --out y=@p.yaml", "E0953", "p.yaml"),
+    (f"{GIVEN} --target cluster?description=cl.yaml --json=cl.yaml", "E0953", "cl.yaml"),
+    (f"{GIVEN} --target cluster?description=cl.yaml --out y=@cl.yaml", "E0953", "cl.yaml"),
+    (f"{GIVEN} --out y=@old --json=old", "E0955", "old"),
+    ("build device.kdl --allow-plugins --json=cl.yaml", "E0953", "cl.yaml"),
+    ("targets --device cluster?description=cl.yaml --json=cl.yaml", "E0953", "cl.yaml"),
+    ("targets show cluster?description=cl.yaml --json=cl.yaml", "E0953", "cl.yaml"),
+    ("explain --perf scale.kdl --html old --json=old", "E0955", "old"),
+    ("explain --perf main.kdl --html half.kdl", "E0953", "half.kdl"),
+    ("tune chosen.kdl --set N=64 --trials 3 --tuned m.tuned --json=m.tuned", "E0955", "m.tuned"),
+    ("test . --json=half.kdl", "E0953", "half.kdl"),
+    ("test . --coverage --json=half.kdl", "E0953", "half.kdl"),
+    *((f"{command} --suite suite.yaml {option}{name}", "E0953", name) for command in ("test", "bench")
+      for option in ("--json=", "--resume=") for name in ("suite.yaml", "peers.py", "scale.kdl")),
+    ("bench --suite suite.yaml --plot scale.kdl", "E0953", "scale.kdl"),
+    ("test --suite suite.yaml --resume old --json=old", "E0955", "old"),
+]
+
+
+@functools.cache
+def printed(line):
+    return subprocess.run(["kernelc", *line.split()], capture_output=True, check=True, timeout=60).stdout
+
+
+def keeps(case, folder):
+    """Returns what is wrong with a command that names a file twice, or None."""
+    line, error, victim = case
+    (folder / "link").symlink_to("half.kdl")
+    files = {"scale.kdl": KERNEL, "chosen.kdl": CHOSEN, "main.kdl": IMPORTS, "half.kdl": HALF, "suite.yaml": SUITE, "x.npy": npy(),
+             "both.kdl": KERNEL.replace(b"y: out f32[N]", b"y: out f32[N], z: out f32[N]").replace(b"{ y[i]", b"{ z[i] = x[i]; y[i]"),
+             "device.kdl": b'device npu = target("cluster?description=cl.yaml");\n' + KERNEL, "m.tuned": b"", "old": b"old", "main.h": b"old"}
+    files["peers.py"] = b"def scale(x): return 3 * x\n"
+    files |= {"cl.yaml": printed("targets show cluster-riscv64"), "p.yaml": printed("targets --device host --dump-pipeline")}
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    done = subprocess.run(["kernelc", *line.split()], cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
+    if (folder / victim).read_bytes() != files[victim]:
+        return f"{line}: {victim} is overwritten\n{done.stderr[:2000]}"
+    if done.returncode != 1 or done.stderr.count(f"[{error}]") != 1:
+        return f"{line}: exit code {done.returncode}, not one {error}\n{done.stderr[:2000]}"
+    return None
 
 
 def run(case, folder):
@@ -182,16 +262,31 @@ def may_not_grow(folder):
     return None if done.returncode == 1 and "File too large [E0916]" in done.stderr and not left else f"{done} left {left}"
 
 
+def program_keeps(folder):
+    """Checks that the object of --json of a program does not replace an argument or another output."""
+    (folder / "scale.kdl").write_bytes(KERNEL + b"export program all(x: in f32[N], y: out f32[N]) { spmd scale(x, y); }\n")
+    (folder / "x.npy").write_bytes(npy())
+    subprocess.run(["kernelc", *"build scale.kdl --emit exe -O0 -o .".split()], cwd=folder, check=True, timeout=300)
+    for words, error in (("--json=x.npy", "E0953"), ("--json=./x.npy --out y=@x.npy", "E0955")):
+        done = subprocess.run(["./scale", "--arg", "x=@x.npy", *words.split()], cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode != 1 or error not in done.stderr or (folder / "x.npy").read_bytes() != npy():
+            return f"a program with {words}: {done}"
+    return None
+
+
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names):
+    for check in (prints_and_writes, links_to_itself, may_not_grow, times_that_nobody_gets, prints_to_nobody, depends_on_odd_names, program_keeps):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(run(case, pathlib.Path(scratch)))
+    for case in KEPT:
+        with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
+            problems.append(keeps(case, pathlib.Path(scratch)))
     problems = [p for p in problems if p]
-    print("\n".join(problems) or f"{len(CASES)} cases are as they should be")
+    print("\n".join(problems) or f"{len(CASES) + len(KEPT)} cases are as they should be")
     sys.exit(1 if problems else 0)
 
 

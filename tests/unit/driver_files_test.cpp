@@ -54,18 +54,16 @@ TEST_CASE("outputs: a symbolic link is kept, and its target is written") {
   // second.
   fs::create_symlink("data/inner.npy", folder / "link.npy");
   fs::create_symlink("file.npy", folder / "data/inner.npy");
+  std::string link = folder / "link.npy";
+  DiagnosticEngine diagnostics;
+  CHECK(MayWrite({link}, "", diagnostics));
   for (const char* bytes : {"old", "new"}) {
-    DiagnosticEngine diagnostics;
-    std::string link = folder / "link.npy";
-    CHECK(MayWrite({link}, {}, "", diagnostics));
     CHECK(WriteOutputFiles({{link, bytes, false}}, diagnostics));
     CHECK(*ReadFile(folder / "data/file.npy", 1 << 20) == bytes);
     CHECK(fs::is_symlink(folder / "link.npy"));
     CHECK(fs::is_symlink(folder / "data/inner.npy"));
   }
-  DiagnosticEngine diagnostics;
-  CHECK_FALSE(
-      MayWrite({folder / "link.npy", folder / "data/file.npy"}, {}, "name another", diagnostics));
+  CHECK_FALSE(MayWrite({folder / "data/file.npy"}, "name another", diagnostics));
   CHECK(diagnostics.all()[0]->text.find("link.npy") == std::string::npos);
 }
 
@@ -76,8 +74,8 @@ TEST_CASE("outputs: dangling links are errors and are kept") {
   fs::create_symlink("missing/file.npy", folder / "lost.npy");
   fs::create_symlink("round.npy", folder / "round.npy");
   DiagnosticEngine diagnostics;
-  CHECK_FALSE(MayWrite({folder / "lost.npy"}, {}, "", diagnostics));
-  CHECK_FALSE(MayWrite({folder / "round.npy"}, {}, "", diagnostics));
+  CHECK_FALSE(MayWrite({folder / "lost.npy"}, "", diagnostics));
+  CHECK_FALSE(MayWrite({folder / "round.npy"}, "", diagnostics));
   CHECK_FALSE(WriteOutputFiles({{folder / "round.npy", "bytes", false}}, diagnostics));
   std::string missing = folder / "missing";
   REQUIRE(diagnostics.all().size() == 3);
@@ -103,6 +101,37 @@ TEST_CASE("outputs: a failure leaves all files unchanged, and no other files") {
   CHECK(fs::is_symlink(folder / "link.npy"));
   CHECK(*ReadFile(folder / "file.npy", 1 << 20) == "old");
   CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 3);
+}
+
+TEST_CASE("outputs: files that are read later are kept, and the reason is reported once") {
+  Result<TemporaryFolder> scratch = TemporaryFolder::Make();
+  REQUIRE(scratch.ok());
+  fs::path folder = scratch->path();
+  std::string path = folder / "a.kdl";
+  REQUIRE(WriteFileWhole(path, "source").ok());
+  fs::create_symlink("a.kdl", folder / "link");
+  std::string link = folder / "link";
+  DiagnosticEngine diagnostics;
+  CHECK(MayWrite({link}, "name another", diagnostics));
+  CHECK(ReadRewrittenFile(path, 1 << 20, diagnostics) == "source");
+  CHECK(WriteOutputFiles({{link, "again", false}}, diagnostics));
+  CHECK(ReadInputFile(path, 1 << 20, diagnostics) == "again");
+  CHECK_FALSE(WriteOutputFiles({{link, "bytes", false}}, diagnostics));
+  CHECK_FALSE(WriteOutputFiles({{link, "bytes", false}}, diagnostics));
+  CHECK(diagnostics.all().size() == 1);
+  CHECK(*ReadFile(path, 1 << 20) == "again");
+}
+
+TEST_CASE("outputs: of two outputs in one file, neither is written") {
+  Result<TemporaryFolder> scratch = TemporaryFolder::Make();
+  REQUIRE(scratch.ok());
+  fs::path folder = scratch->path();
+  DiagnosticEngine diagnostics;
+  CHECK(MayWrite({folder / "one"}, "", diagnostics));
+  CHECK_FALSE(MayWrite({folder / "./one"}, "", diagnostics));
+  CHECK_FALSE(WriteOutputFiles({{folder / "one", "bytes", false}}, diagnostics));
+  CHECK(diagnostics.all().size() == 1);
+  CHECK_FALSE(fs::exists(folder / "one"));
 }
 
 TEST_CASE("outputs: a name may have the maximum length, and a file may be executable") {

@@ -11,6 +11,7 @@
 #include "driver/compile/runtime_name.h"
 #include "driver/compile/tuned.h"
 #include "driver/diagnostics.h"
+#include "driver/files.h"
 
 namespace kdl::driver {
 
@@ -54,6 +55,7 @@ void NoteFiles(const std::vector<WantedTarget>& targets, std::vector<std::string
     for (const std::string& file : wanted.target.files) {
       if (std::ranges::find(files_read, file) == files_read.end()) files_read.push_back(file);
     }
+    AddInputs(wanted.target.files);
   }
 }
 

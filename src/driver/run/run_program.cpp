@@ -214,15 +214,6 @@ std::string StatisticsText(const RunPlace& place) {
   return text;
 }
 
-void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
-  std::vector<OutputFile> files;
-  for (const BoundArgument& argument : bound.arguments) {
-    if (!argument.out_path.empty())
-      files.push_back({argument.out_path, FormatNpy(argument.tensor)});
-  }
-  WriteOutputFiles(files, diagnostics);
-}
-
 }  // namespace
 
 std::string NameInSource(std::string_view device) {
@@ -232,16 +223,21 @@ std::string NameInSource(std::string_view device) {
   return name;
 }
 
-bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
-                     std::vector<std::string> read, DiagnosticEngine& diagnostics) {
+bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
   std::vector<std::string> written;
   for (const BoundArgument& argument : bound.arguments) {
     if (!argument.out_path.empty()) written.push_back(argument.out_path);
   }
-  for (const ArgumentSpec& argument : arguments) {
-    if (!argument.path.empty()) read.push_back(argument.path);
+  return MayWrite(written, "name another file after --out", diagnostics);
+}
+
+void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  std::vector<OutputFile> files;
+  for (const BoundArgument& argument : bound.arguments) {
+    if (!argument.out_path.empty())
+      files.push_back({argument.out_path, FormatNpy(argument.tensor)});
   }
-  return MayWrite(written, read, "name another file after --out", diagnostics);
+  WriteOutputFiles(files, diagnostics);
 }
 
 void ReportFailure(const Failure& failure, const SourceManager& sources,

@@ -29,10 +29,11 @@ std::string NameInSource(std::string_view device);
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
 
-/// Whether the files given with --out may be written. Call this before the run. `read` contains
-/// input files other than those given with --arg. Reports problems.
-bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
-                     std::vector<std::string> read, DiagnosticEngine& diagnostics);
+/// Whether the files given with --out may be written. Call this before the run. Reports problems.
+bool MayWriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
+
+/// Writes the files given with --out. Reports errors.
+void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics);
 
 /// Reports why a run failed, at the source position that the failure's message contains.
 void ReportFailure(const Failure& failure, const SourceManager& sources,

@@ -15,15 +15,17 @@ std::vector<std::string> CodeFilesIn(std::string_view word, const targets::Regis
   return files;
 }
 
-void AllowNamed(const driver::Options& options, targets::Registry& families) {
-  if (options.allow_plugins) families.AllowAll();
+std::vector<std::string> NamedCodeFiles(const driver::Options& options,
+                                        const targets::Registry& families) {
   std::vector<std::string> words = options.target;
   words.insert(words.end(), options.device.begin(), options.device.end());
-  if (options.command == driver::Command::Devices)
+  if (options.command == driver::Command::Devices || options.command == driver::Command::Targets)
     words.insert(words.end(), options.files.begin(), options.files.end());
+  std::vector<std::string> files;
   for (const std::string& word : words) {
-    for (const std::string& file : CodeFilesIn(word, families)) families.Allow(file);
+    for (std::string& file : CodeFilesIn(word, families)) files.push_back(std::move(file));
   }
+  return files;
 }
 
 }  // namespace kdl::tools

@@ -13,7 +13,8 @@ namespace kdl::tools {
 /// argument has the form SPEC,SPEC, NAME=SPEC or --option=SPEC.
 std::vector<std::string> CodeFilesIn(std::string_view word, const targets::Registry& families);
 
-/// Permits execution of the code files that the command line itself names.
-void AllowNamed(const driver::Options& options, targets::Registry& families);
+/// Returns the code files that the command line itself names.
+std::vector<std::string> NamedCodeFiles(const driver::Options& options,
+                                        const targets::Registry& families);
 
 }  // namespace kdl::tools

@@ -104,28 +104,31 @@ class SuiteRun {
     settings_.kernelc = std::filesystem::read_symlink("/proc/self/exe", error).string();
     settings_.python = FindProgram({"python3"});
     std::optional<Suite> suite = ReadSuite(options_.suite, sources_, diagnostics_);
-    if (!suite || diagnostics_.has_errors() || !MayWriteFiles(*suite) || !ReadLog())
-      return std::nullopt;
+    if (suite) AddSuiteInputs(*suite);
+    if (!suite || diagnostics_.has_errors() || !MayWriteFiles() || !ReadLog()) return std::nullopt;
     return suite;
   }
 
+  /// Adds the files that the suite names to the inputs. Other processes read them.
+  static void AddSuiteInputs(const Suite& suite) {
+    driver::AddInputs({suite.peers});
+    for (const SuiteProblem& problem : suite.problems) driver::AddInputs({problem.file});
+  }
+
   /// Whether the files that are written differ from each other and from the suite's own.
-  bool MayWriteFiles(const Suite& suite) {
+  bool MayWriteFiles() {
     std::vector<std::string> written;
-    for (const std::string& path : {options_.json.value_or(""), options_.plot, options_.resume}) {
+    for (const std::string& path : {options_.plot, options_.resume}) {
       if (!path.empty()) written.push_back(path);
     }
-    std::vector<std::string> read = {options_.suite, suite.peers};
-    for (const SuiteProblem& problem : suite.problems) read.push_back(problem.file);
-    return driver::MayWrite(written, read, "name another file after --json, --plot or --resume",
-                            diagnostics_);
+    return driver::MayWrite(written, "name another file after --plot or --resume", diagnostics_);
   }
 
   /// Reads the rows that an earlier run has written to the file of --resume.
   bool ReadLog() {
     std::error_code missing;
     if (options_.resume.empty() || !std::filesystem::exists(options_.resume, missing)) return true;
-    auto text = driver::ReadInputFile(options_.resume, kMostLogBytes, diagnostics_);
+    auto text = driver::ReadRewrittenFile(options_.resume, kMostLogBytes, diagnostics_);
     if (!text) return false;
     for (size_t begin = 0; begin < text->size();) {
       size_t end = std::min(text->find('\n', begin), text->size());

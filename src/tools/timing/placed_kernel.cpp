@@ -13,12 +13,10 @@
 #include "driver/diagnostics.h"
 #include "driver/run/contracts.h"
 #include "driver/run/launch_contract.h"
-#include "driver/run/npy.h"
 #include "driver/run/select.h"
 #include "driver/run/wrap_kernel.h"
 #include "ir/eval/eval.h"
 #include "support/contains.h"
-#include "support/io.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"
 
@@ -61,6 +59,8 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
   if (placed.ok()) placed = placed_->RunProgram();
   if (placed.ok()) placed_->executor().SetObserver(nullptr);
   if (placed.ok() && !options_.out.empty()) placed = WriteOutputs();
+  if (session_.diagnostics.has_errors()) placed_.reset();
+  if (!placed_) return;
   if (placed.ok()) placed = Restore();
   if (placed.ok()) placed = ReadFacts();
   if (!placed.ok()) {
@@ -118,11 +118,7 @@ bool PlacedKernel::PrepareProgram(driver::Compilation& made,
 Status PlacedKernel::WriteOutputs() {
   driver::BoundProgram after = *bound_;
   if (Status back = placed_->TakeBack(after); !back.ok()) return back;
-  for (const driver::BoundArgument& argument : after.arguments) {
-    if (argument.out_path.empty()) continue;
-    Status written = WriteFileWhole(argument.out_path, driver::FormatNpy(argument.tensor));
-    if (!written.ok()) return written;
-  }
+  driver::WriteOutputs(after, session_.diagnostics);
   return {};
 }
 
