@@ -5,6 +5,15 @@
 
 namespace kdl::runtime {
 
+namespace {
+
+// Atomic operations on elements that are narrower than a word use the whole word.
+std::size_t WholeWords(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + 3) & ~std::size_t{3};
+}
+
+}  // namespace
+
 Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
   constexpr std::uint64_t kAlignment = 4096;
   // Allocate host memory first, so that no buffer leaks if host memory runs out.
@@ -12,8 +21,8 @@ Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
   const std::lock_guard lock(mutex_);
   const auto place = by_address_.emplace(next_, allocation.get()).first;
   std::int32_t status = cl::kSuccess;
-  allocation->buffer = api_.CreateBuffer(context_, cl::kReadWrite, static_cast<std::size_t>(bytes),
-                                         nullptr, &status);
+  allocation->buffer =
+      api_.CreateBuffer(context_, cl::kReadWrite, WholeWords(bytes), nullptr, &status);
   if (status != cl::kSuccess) {
     by_address_.erase(place);
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "not enough device memory for ", bytes,

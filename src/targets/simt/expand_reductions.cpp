@@ -89,6 +89,7 @@ class PointFolder {
   struct Range {
     Value* begin;
     Value* end;
+    Value* size;
   };
 
   // -- Elementwise loops -------------------------------------------------------------------------
@@ -176,7 +177,7 @@ class PointFolder {
       Value* block = ir::FindBlock(at_, axis);
       Value* start = b_.BlockStart(block);
       Value* size = b_.BlockSize(block);
-      ranges_[axis] = {start, b_.Add(start, size)};
+      ranges_[axis] = {start, b_.Add(start, size), size};
     }
     rest_ = nullptr;
     if (!ReadsTogether()) return;
@@ -303,12 +304,14 @@ class PointFolder {
   Value* VectorMma(const ir::MatrixInstruction& instruction, Value* acc, Point point, AxisId axis,
                    Value* end) {
     Value* first = point.at(axis);
+    Value* left =
+        b_.Sub(end, first);  // the index of a term that does not exist may be beyond the end of i64
     Value* sum = Flushed(instruction, acc);
     Values products;
     for (int iteration = 0; iteration < instruction.depth; ++iteration) {
       Value* skipped = b_.I64(ir::TermAt(instruction, iteration));
       point[axis] = b_.Add(first, skipped);
-      Values factors = InstructionFactors(instruction, point, axis, end);
+      Values factors = InstructionFactors(instruction, point, b_.Lt(skipped, left));
       if (instruction.order == ir::StepOrder::Pairs) {
         products.push_back(b_.Binary(instruction.term, factors[0], factors[1]));
       } else {
@@ -324,11 +327,10 @@ class PointFolder {
     return instruction.flushes ? b_.Unary(OpKind::Flush, value) : value;
   }
 
-  /// Returns the factors of the term at the point, cast to the accumulator's type.
+  /// Returns the factors of the term at the point, cast to the accumulator's type, or zeros if it does not exist.
   Values InstructionFactors(const ir::MatrixInstruction& instruction, const Point& point,
-                            AxisId axis, Value* end) {
+                            Value* exists) {
     ir::Type type = b_.types().ScalarOf(instruction.acc);
-    Value* exists = b_.Lt(point.at(axis), end);
     Value* zero = b_.Bits(instruction.acc, 0);
     return MakeIf(
         b_, exists, {type, type},
@@ -386,7 +388,8 @@ class PointFolder {
     }
     AxisList slow(folded.begin(), folded.end() - 1);
     Range range = BlockRangeOf(folded.back());
-    Value* first = b_.Add(range.begin, lane);
+    // Beyond the block's end, an index might be too large for an i64.
+    Value* first = b_.Add(range.begin, b_.Min(lane, range.size));
     return Loops(slow, 0, point, {start}, [&](const Point& row, const Values& before) {
       return MakeLoop(b_, {first, range.end, kLanes}, before,
                       [&](Value* index, const Values& acc) -> Values {

@@ -215,9 +215,23 @@ bool SidePoints::StudyOp(const Op* op) {
   return is_plain;
 }
 
+/// If a loop begins at the start of a block plus the point's index, or at the block's end if the index is beyond it,
+/// returns the block and the index.
+std::pair<const Value*, const Value*> SidePoints::OwnBegin(const Value* lo) const {
+  const Op* sum = lo->def();
+  const Op* clipped = sum && sum->kind() == OpKind::Add ? sum->operand(1)->def() : nullptr;
+  if (!clipped || clipped->kind() != OpKind::Min || !along_.contains(clipped->operand(0)))
+    return {};
+  const Value* block = BlockStartedBy(sum->operand(0));
+  const Op* size = clipped->operand(1)->def();
+  bool ends = block && size && size->kind() == OpKind::BlockSize && size->operand(0) == block;
+  if (!ends) return {};
+  return {block, clipped->operand(0)};
+}
+
 /// Returns whether a loop inside the elementwise loop permits groups. Each point may begin this loop at a
-/// different index: the start of a block plus the point's index. If the block consists of whole groups, such
-/// a loop has the same number of iterations for all points of a group.
+/// different index. If the block consists of whole groups, such a loop has the same number of iterations for all
+/// points of a group.
 bool SidePoints::StudyLoop(const Op* loop) {
   ir::LoopOp view(const_cast<Op*>(loop));
   auto is_tile = [](const Value* value) { return IsTileValue(value); };
@@ -229,11 +243,8 @@ bool SidePoints::StudyLoop(const Op* loop) {
   const std::vector<Value*>& params = loop->region()->params();
   for (size_t i = 1; i < params.size(); ++i) varying_.insert(params[i]);
   if (!IsSame(view.lo())) {
-    const Op* sum = view.lo()->def();
-    if (!sum || sum->kind() != OpKind::Add) return false;
-    size_t at = along_.contains(sum->operand(0)) ? 0 : 1;
-    const Value* block = BlockStartedBy(sum->operand(1 - at));
-    if (!along_.contains(sum->operand(at)) || !block || !IsEndOf(view.hi(), block) ||
+    const Value* block = OwnBegin(view.lo()).first;
+    if (!block || !IsEndOf(view.hi(), block) ||
         ir::FindBlock(loop, block->type()->axes[0]) != block || *step % facts_.vector_bytes != 0)
       return false;
     begins_.emplace_back(loop, block);
@@ -437,9 +448,8 @@ void SidePoints::ExpandPointLoop(const Op* op) {
   Value* hi = of_all(loop.hi());
   Value* start = nullptr;
   if (begins != begins_.end()) {
-    const Op* sum = loop.lo()->def();
     start = tiles_.FactsForBlock(begins->second).start;
-    lo = of_all(sum->operand(along_.contains(sum->operand(0)) ? 0 : 1));
+    lo = of_all(OwnBegin(loop.lo()).second);
     hi = tiles_.FactsForBlock(begins->second).size;
   }
   Values inits;

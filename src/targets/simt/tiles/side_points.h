@@ -83,6 +83,7 @@ class SidePoints {
 
   void Study(const ir::Region* region);
   bool StudyOp(const ir::Op* op);
+  std::pair<const ir::Value*, const ir::Value*> OwnBegin(const ir::Value* lo) const;
   bool StudyLoop(const ir::Op* loop);
   bool StudyAccess(const ir::Op* access);
   bool ChecksTogether(const ir::Op* access) const;
