@@ -42,12 +42,12 @@ ENDLESS = ["contract_endless.kdl", "test_set_draws_others.kdl", "library_by_name
 # take half of this build's time.
 THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda"]
 SKIPPED = 77
-# These start first, slowest first, so that none of them is the only one left at the end of a stage. A third of the scripts run each
-# day, or all with --all: each takes minutes.
+# These start first, slowest first, so that none of them is the only one left at the end of a stage. A quarter of the scripts run
+# each day, or all with --all: each takes minutes.
 SLOW_SCRIPTS = ["orchestration.py", "aarch64.py", "contracts.py", "generated_names.py", "passes_equal.py", "frameworks.py",
                 "cmake_project.py", "onnx_nodes.py", "single_files.py", "c_source.py", "math_accuracy.py", "compile_time.py",
                 "versions.py", "packages.py", "kernels.py", "cuda.py", "dynamic.py", "folds.py", "levels.py", "shared_library.py",
-                "guard_pages.py", "pipes.py"]
+                "guard_pages.py", "pipes.py", "pipelines.py"]
 SLOW = ["unit_codegen", "unit_targets", *SLOW_SCRIPTS]
 MOST_NAMED = 12  # of the slow commands of a stage
 
@@ -149,7 +149,7 @@ def unit_tests(folder):
 
 def run_tests():
     """Returns the commands for tests/run/*.py, and one command for each page whose commands are run."""
-    left_out = {*SLOW_SCRIPTS} - {*seeds.one_in(3, SLOW_SCRIPTS)}
+    left_out = {*SLOW_SCRIPTS} - {*seeds.one_in(4, SLOW_SCRIPTS)}
     tests = [["python3", str(p)] for p in sorted((ROOT / "tests/run").glob("*.py")) if p.name not in left_out]
     pages = [ROOT / "README.md", ROOT / "src/ONE_KERNEL.md", ROOT / "src/ADDING.md", *sorted((ROOT / "samples/guide").glob("[a-z]*.md")),
              *sorted((ROOT / "samples").glob("*/README.md"))]
@@ -232,7 +232,7 @@ def sanitized(total):
 def main():
     parser = argparse.ArgumentParser(prog="tests/run.sh", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="without the sanitizer builds")
-    parser.add_argument("--all", action="store_true", help="with all slow scripts, of which otherwise a third run each day")
+    parser.add_argument("--all", action="store_true", help="with all slow scripts, of which otherwise a quarter run each day")
     options = parser.parse_args()
     total = Counts()
     stage("lint", [["python3", str(p)] for p in sorted((ROOT / "tests/lint").glob("*.py"))],

@@ -62,7 +62,7 @@ static inline ulong kdl_iterations(long lo, long hi, long step) {
 #define KDL_SEEN_f32(a) as_float(as_uint(a) ^ KDL_NOTHING)
 #define KDL_SEEN_f64(a) as_double(as_ulong(a) ^ KDL_NOTHING)
 
-// The LLVM 14 of PoCL 3.1 fails on masked loads whose values are used both as integers and as floats. This is not an exclusive or,
+// LLVM 15, which PoCL 3.1 uses, fails on masked loads whose values are used both as integers and as floats. This is not an exclusive or,
 // because that of KDL_SEEN would cancel it.
 #if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__AVX512F__)
 #define KDL_LOADED_f32(a) as_float(as_uint(a) | KDL_NOTHING)
@@ -70,6 +70,29 @@ static inline ulong kdl_iterations(long lo, long hi, long step) {
 #else
 #define KDL_LOADED_f32(a) a
 #define KDL_LOADED_f64(a) a
+#endif
+
+// PoCL assumes that the operands of these functions are not NaN.
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define KDL_OF_NAN(NAME, F, T) \
+  static inline T __attribute__((overloadable)) NAME(T a) { return a != a ? a : F(a); }
+#ifdef cl_khr_fp64
+#define KDL_OF_NANS(NAME, F) KDL_OF_NAN(NAME, F, float) KDL_OF_NAN(NAME, F, double)
+#else
+#define KDL_OF_NANS(NAME, F) KDL_OF_NAN(NAME, F, float)
+#endif
+KDL_OF_NANS(kdl_floor, floor)
+KDL_OF_NANS(kdl_ceil, ceil)
+KDL_OF_NANS(kdl_rint, rint)
+KDL_OF_NANS(kdl_trunc, trunc)
+#undef floor
+#undef ceil
+#undef rint
+#undef trunc
+#define floor kdl_floor
+#define ceil kdl_ceil
+#define rint kdl_rint
+#define trunc kdl_trunc
 #endif
 
 // Integer division rounds towards minus infinity. If the divisor is 0, the thread has trapped.
