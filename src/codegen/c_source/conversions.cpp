@@ -30,6 +30,48 @@ std::string NarrowText(std::string_view name, const ScalarInfo& to) {
       f.sign());
 }
 
+/// Without branches, so that compilers compute it in vectors. A multiplication moves the exponent, which also
+/// normalizes subnormal numbers.
+std::string WidenHalfText(std::string_view name) {
+  return fmt::format(
+      "static inline float {}(uint16_t a) {{\n"
+      "  const uint32_t rest = a & 0x7fffu;\n"
+      "  uint32_t bits = rest << 13;\n"
+      "  float value;\n"
+      "  memcpy(&value, &bits, 4);\n"
+      "  value *= 0x1p112f;\n"
+      "  memcpy(&bits, &value, 4);\n"
+      "  bits |= (rest > 0x7bffu ? 0x7f800000u : 0) | (rest > 0x7c00u ? 0x400000u : 0) | (a & "
+      "0x8000u) << 16;\n"
+      "  memcpy(&value, &bits, 4);\n"
+      "  return value;\n"
+      "}}\n",
+      name);
+}
+
+/// Rounds an f32 to f16 without branches. An addition rounds numbers that become subnormal: it shifts the last bit
+/// that remains to the end of the fraction.
+std::string NarrowHalfText(std::string_view name) {
+  return fmt::format(
+      "static inline uint16_t {}(float a) {{\n"
+      "  uint32_t bits;\n"
+      "  memcpy(&bits, &a, 4);\n"
+      "  const uint32_t sign = bits >> 16 & 0x8000u;\n"
+      "  bits &= 0x7fffffffu;\n"
+      "  const uint32_t normal = (bits - 0x37fff001u + (bits >> 13 & 1u)) >> 13;\n"
+      "  float rounded;\n"
+      "  memcpy(&rounded, &bits, 4);\n"
+      "  rounded += 0.5f;\n"
+      "  uint32_t tiny;\n"
+      "  memcpy(&tiny, &rounded, 4);\n"
+      "  uint32_t rest = bits < 0x38800000u ? tiny - 0x3f000000u : normal;\n"
+      "  rest = bits > 0x477fefffu ? 0x7c00u : rest;\n"
+      "  rest = bits > 0x7f800000u ? 0x7e00u : rest;\n"
+      "  return (uint16_t)(rest | sign);\n"
+      "}}\n",
+      name);
+}
+
 /// The text of the conversion from a float below f32 to f32, which represents it exactly.
 std::string WidenText(std::string_view name, const ScalarInfo& from) {
   const FloatFormat& f = from.format;
@@ -43,6 +85,7 @@ std::string WidenText(std::string_view name, const ScalarInfo& from) {
         "}}\n",
         name);
   }
+  if (from.scalar == Scalar::F16) return WidenHalfText(name);
   std::string special = f.has_infinity
                             ? fmt::format("rest == {:#x}u ? INFINITY : NAN", f.infinity())
                             : std::string("NAN");
@@ -58,6 +101,51 @@ std::string WidenText(std::string_view name, const ScalarInfo& from) {
       name, from.c_type, f.sign() - 1, f.fraction, (uint64_t{1} << f.fraction) - 1,
       uint64_t{1} << f.fraction, f.least_exponent() - f.fraction, f.largest(), special, f.sign());
 }
+
+/// x86-64-v3 has instructions that convert eight numbers from or to f16.
+constexpr int64_t kHalves = 8;
+constexpr std::string_view kIncludeHalves =
+    "#if defined(__F16C__) && defined(KDL_GNU_VECTORS)\n"
+    "#include <immintrin.h>\n"
+    "#endif\n";
+
+/// The text of the conversion of a vector from or to f16. `one` converts a lane.
+std::string HalvesText(std::string_view name, std::string_view result, std::string_view of,
+                       std::string_view one, Scalar to, int64_t lanes) {
+  bool is_wider = to == Scalar::F32;
+  return fmt::format(
+      "static inline {0} {1}({2} a) {{\n"
+      "  {0} r = {{0}};\n"
+      "#if defined(__F16C__) && defined(KDL_GNU_VECTORS)\n"
+      "  for (int l = 0; l < {3}; l += 8) {{\n"
+      "    {4} part;\n"
+      "    memcpy(&part, (const char*)&a + {5} * l, sizeof part);\n"
+      "    const {6} converted = {7};\n"
+      "    memcpy((char*)&r + {8} * l, &converted, sizeof converted);\n"
+      "  }}\n"
+      "#else\n"
+      "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {9}(KDL_LANE(a, l));\n"
+      "#endif\n"
+      "  return r;\n"
+      "}}\n",
+      result, name, of, lanes, is_wider ? "__m128i" : "__m256", is_wider ? 2 : 4,
+      is_wider ? "__m256" : "__m128i",
+      is_wider ? "_mm256_cvtph_ps(part)" : "_mm256_cvtps_ph(part, _MM_FROUND_TO_NEAREST_INT)",
+      is_wider ? 4 : 2, one);
+}
+
+/// Converts an f64 to an f32 that rounds to f16 and bf16 as the f64 does: it is truncated, and its last bit is set if any
+/// of the lost bits was.
+constexpr std::string_view kOdd =
+    "static inline float kdl_odd_f32_of_f64(double a) {\n"
+    "  float nearest = (float)a;\n"
+    "  const double back = nearest;\n"
+    "  uint32_t bits;\n"
+    "  memcpy(&bits, &nearest, 4);\n"
+    "  bits = (bits - (fabs(back) > fabs(a) ? 1u : 0)) | (back != a ? 1u : 0);\n"
+    "  memcpy(&nearest, &bits, 4);\n"
+    "  return nearest;\n"
+    "}\n";
 
 /// bf16 is the upper half of an f32.
 std::string Bf16Text(std::string_view name) {
@@ -115,13 +203,21 @@ std::string Helpers::Conversion(Scalar from, Scalar to, int64_t lanes) {
       return Whole(name, result, {of}, lanes, fmt::format("__builtin_convertvector(a, {})", result),
                    fmt::format("({})$a", MemoryType(to)));
     std::string one = Conversion(from, to);
+    bool is_half =
+        (from == Scalar::F16 && to == Scalar::F32) || (from == Scalar::F32 && to == Scalar::F16);
+    if (is_half && lanes % kHalves == 0) {
+      Define("kdl_halves", std::string(kIncludeHalves));
+      Define(name, HalvesText(name, result, of, one, to, lanes));
+      return name;
+    }
     Define(name,
-           fmt::format("static inline {0} {1}({2} a) {{\n"
-                       "  {0} r = {{0}};\n"
-                       "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}(KDL_LANE(a, l));\n"
-                       "  return r;\n"
-                       "}}\n",
-                       result, name, of, lanes, one));
+           fmt::format(
+               "static inline {0} {1}({2} a) {{\n"
+               "  {0} r = {{0}};\n"
+               "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}(KDL_LANE(a, l));\n"
+               "  return r;\n"
+               "}}\n",
+               result, name, of, lanes, one));
     return name;
   }
   if (defined_.contains(name)) return name;
@@ -143,9 +239,18 @@ std::string Helpers::Conversion(Scalar from, Scalar to, int64_t lanes) {
     plain("a != 0");
   } else if (to == Scalar::BF16 && from == Scalar::F32) {
     Define(name, Bf16Text(name));
+  } else if (to == Scalar::F16 && from == Scalar::F32) {
+    Define(name, NarrowHalfText(name));
+  } else if ((to == Scalar::F16 || to == Scalar::BF16) && from == Scalar::F64) {
+    Define("kdl_odd_f32_of_f64", std::string(kOdd));
+    plain(fmt::format("{}(kdl_odd_f32_of_f64(a))", Conversion(Scalar::F32, to)));
   } else if (IsNarrowFloat(to)) {
     std::string narrow = fmt::format("kdl_{}_of_f64", Spelling(to));
-    Define(narrow, NarrowText(narrow, Info(to)));
+    if (to == Scalar::F16 || to == Scalar::BF16) {
+      Conversion(Scalar::F64, to);
+    } else {
+      Define(narrow, NarrowText(narrow, Info(to)));
+    }
     if (from == Scalar::F64) return narrow;
     if (IsInteger(from) && Bytes(from) == 8) {
       std::string sticky = fmt::format("kdl_sticky_{}", Spelling(from));

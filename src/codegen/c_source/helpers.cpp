@@ -216,6 +216,17 @@ void Helpers::DefineLanes(std::string_view op, Scalar scalar, int64_t lanes,
                           const std::string& name) {
   std::string one = Function(op, scalar);
   std::string type = Vector(scalar, lanes);
+  if (IsFloat(scalar) && (op == "min" || op == "max")) {
+    std::string mask = Vector(Scalar::Bool, lanes, 8 * Bytes(scalar));
+    bool is_max = op == "max";
+    // The lane of a is the result if it is NaN, or else that of b is not and a is beyond b or the zero with the right sign.
+    Whole(name, type, {type, type}, lanes,
+          fmt::format("{}((a != a) | ((b == b) & ((a {} b) | ((a == b) & (({})a {} 0)))), a, b)",
+                      Select(scalar, lanes, 8 * Bytes(scalar)), is_max ? ">" : "<", mask,
+                      is_max ? ">=" : "<"),
+          one + "($a, $b)");
+    return;
+  }
   Scalar to = op == "to_bits"     ? (Bytes(scalar) == 8 ? Scalar::I64 : Scalar::I32)
               : op == "from_bits" ? (Bytes(scalar) == 8 ? Scalar::F64 : Scalar::F32)
                                   : scalar;
@@ -226,7 +237,7 @@ void Helpers::DefineLanes(std::string_view op, Scalar scalar, int64_t lanes,
                                                 "KDL_LANE(a, l), KDL_LANE(b, l), KDL_LANE(c, l)"};
   Define(name, fmt::format("static inline {0} {1}({2}) {{\n"
                            "  {0} r = {{0}};\n"
-                           "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}({5});\n"
+                           "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}({5});\n"
                            "  return r;\n"
                            "}}\n",
                            result, name, Operands(arity, type), lanes, one,

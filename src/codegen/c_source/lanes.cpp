@@ -95,12 +95,13 @@ void WriteLaneMask(Writer& w, const Op* op) {
   std::string type = w.helpers.Vector(Scalar::Bool, lanes, bits);
   std::string name = fmt::format("kdl_first_m{}x{}", bits, lanes);
   w.helpers.Define(
-      name, fmt::format("static inline {0} {1}(int64_t count) {{\n"
-                        "  {0} r = {{0}};\n"
-                        "  for (int l = 0; l < {2}; ++l) KDL_LANE(r, l) = l < count ? -1 : 0;\n"
-                        "  return r;\n"
-                        "}}\n",
-                        type, name, lanes));
+      name,
+      fmt::format("static inline {0} {1}(int64_t count) {{\n"
+                  "  {0} r = {{0}};\n"
+                  "  KDL_LOOP for (int l = 0; l < {2}; ++l) KDL_LANE(r, l) = l < count ? -1 : 0;\n"
+                  "  return r;\n"
+                  "}}\n",
+                  type, name, lanes));
   w.Define(op->result(), fmt::format("{}({})", name, w.Get(op->operand(0))), bits);
 }
 
@@ -178,13 +179,14 @@ std::string Writer::Lanes(const ir::Value* value, int64_t lanes, int mask_bits) 
     std::string name = scalar == Scalar::Bool
                            ? fmt::format("kdl_splat_m{}x{}", mask_bits, lanes)
                            : fmt::format("kdl_splat_{}x{}", Spelling(scalar), lanes);
-    helpers.Define(name, fmt::format("static inline {0} {1}({2} a) {{\n"
-                                     "  {0} r = {{0}};\n"
-                                     "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
-                                     "  return r;\n"
-                                     "}}\n",
-                                     type, name, VariableType(scalar), lanes,
-                                     scalar == Scalar::Bool ? "a ? -1 : 0" : "a"));
+    helpers.Define(name,
+                   fmt::format("static inline {0} {1}({2} a) {{\n"
+                               "  {0} r = {{0}};\n"
+                               "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
+                               "  return r;\n"
+                               "}}\n",
+                               type, name, VariableType(scalar), lanes,
+                               scalar == Scalar::Bool ? "a ? -1 : 0" : "a"));
     return fmt::format("{}({})", name, expression.text);
   }
   if (scalar != Scalar::Bool || mask_bits == 0 || expression.mask_bits == mask_bits)

@@ -84,20 +84,22 @@ std::string LoadFunction(Writer& w, Scalar scalar, int64_t lanes, bool masked) {
   std::string value = scalar == Scalar::Bool ? "p[l] != 0 ? -1 : 0" : "p[l]";
   if (masked) {
     w.helpers.Define(
-        name, fmt::format(
-                  "static inline {0} {1}(const {2}* p, {3} m) {{\n"
-                  "  {0} r = {{0}};\n"
-                  "  for (int l = 0; l < {4}; ++l) KDL_LANE(r, l) = KDL_LANE(m, l) ? {5} : 0;\n"
-                  "  return r;\n"
-                  "}}\n",
-                  type, name, element, w.helpers.Vector(Scalar::Bool, lanes, bits), lanes, value));
+        name,
+        fmt::format(
+            "static inline {0} {1}(const {2}* p, {3} m) {{\n"
+            "  {0} r = {{0}};\n"
+            "  KDL_LOOP for (int l = 0; l < {4}; ++l) KDL_LANE(r, l) = KDL_LANE(m, l) ? {5} : 0;\n"
+            "  return r;\n"
+            "}}\n",
+            type, name, element, w.helpers.Vector(Scalar::Bool, lanes, bits), lanes, value));
   } else if (scalar == Scalar::Bool) {
-    w.helpers.Define(name, fmt::format("static inline {0} {1}(const {2}* p) {{\n"
-                                       "  {0} r = {{0}};\n"
-                                       "  for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
-                                       "  return r;\n"
-                                       "}}\n",
-                                       type, name, element, lanes, value));
+    w.helpers.Define(name,
+                     fmt::format("static inline {0} {1}(const {2}* p) {{\n"
+                                 "  {0} r = {{0}};\n"
+                                 "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
+                                 "  return r;\n"
+                                 "}}\n",
+                                 type, name, element, lanes, value));
   } else {
     w.helpers.Define(name, fmt::format("static inline {0} {1}(const {2}* p) {{\n"
                                        "  {0} r = {{0}};\n"
