@@ -19,7 +19,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 KERNEL = "export kernel axpy(a: f32, x: in f32[N], y: inout f32[N]) { spmd for i in N by 4096 { y[i] += a * x[i]; } }\n"
-ROW = "{:<34} {:>12} {:>12} {:>12} {:>12}"
+ROW = "{:<40} {:>12} {:>12} {:>12} {:>12}"
 TRIAL_NS = 2e6
 
 
@@ -96,13 +96,15 @@ def of_tvm_ffi(folder):
     except ImportError:
         return {}
     import numpy as np
-    axpy = tvm_ffi.load_module(str(folder / "calls.so")).axpy
+    library = tvm_ffi.load_module(str(folder / "calls.so"))
 
-    def call(size):
-        x, y = (tvm_ffi.from_dlpack(np.zeros(size, "f4")) for _ in "xy")
-        return lambda: axpy(1.0, x, y)
+    def call(function):
+        def work(size):
+            x, y = (tvm_ffi.from_dlpack(np.zeros(size, "f4")) for _ in "xy")
+            return lambda: function(1.0, x, y)
+        return in_python(work)
 
-    return {"Python, TVM FFI": in_python(call)}
+    return {"Python, TVM FFI": call(library.axpy), "to compare: an empty function of TVM FFI": call(library.empty)}
 
 
 def of_torch(folder):
