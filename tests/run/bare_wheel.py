@@ -8,8 +8,7 @@ README, softmax and attention. There is no compiler on it.
 A wheel for AArch64 runs in an emulator, which takes the program qemu-aarch64-static. With `--python FILE`, Python is built only if there is no
 such archive yet, and kept in it. Takes minutes, and needs Debian's mirror and PyPI. Skipped without `--trial`, mmdebstrap or root.
 
-The wheel manylinux_2_31 has passed on Debian 12, in 11 s from creating the environment to the last kernel. On Debian 11, only the program
-`kernelc` in the wheel has run, without Python: it compiled and verified softmax and attention."""
+The wheel manylinux_2_31 for x86-64 has passed on Debian 12 in 11 s and on Debian 11 in 14 s, from the empty environment to the last kernel."""
 
 import argparse
 import os
@@ -122,7 +121,7 @@ def report_times(system, emulated, text):
 def python_hooks(archive):
     """Returns the hooks of mmdebstrap that add Python to a root: from an archive, which they create if there is none."""
     if archive and archive.exists():
-        return [f"tar-in {archive.resolve()} /"]
+        return [f"tar-in {archive.resolve()} /opt"]
     keep = [f"tar-out /opt/python {archive.resolve()}"] if archive else []
     return ["chroot $1 sh /trial/build.sh >&2", *keep]
 
