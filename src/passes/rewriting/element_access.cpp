@@ -266,6 +266,15 @@ ElementAccess Widened(ir::Builder& b, ElementAccess access) {
   return access;
 }
 
+ElementAccess Checked(ir::Builder& b, const ElementAccess& narrow) {
+  ElementAccess access = Widened(b, narrow);
+  if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return access;
+  auto check = [&] { CheckAll(b, access); };
+  access.mask ? MakeIf(b, access.mask, check) : check();
+  access.is_checked = true;
+  return access;
+}
+
 Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
   ElementAccess access = Widened(b, narrow);
   Scalar scalar = access.tensor->type()->scalar;

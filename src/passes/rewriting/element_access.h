@@ -39,6 +39,8 @@ struct ElementAccess {
 
 /// Returns the access of an op, with each operand replaced by what `value` returns for it.
 ElementAccess ElementAccessOf(const ir::Op* op, const std::function<ir::Value*(ir::Value*)>& value);
+/// Emits the checks of an access's indices, and returns the access without them.
+ElementAccess Checked(ir::Builder& b, const ElementAccess& access);
 ir::Value* ExpandLoad(ir::Builder& b, const ElementAccess& access);
 void ExpandStore(ir::Builder& b, const ElementAccess& access, ir::Value* value);
 void ExpandUpdate(ir::Builder& b, const ElementAccess& access, ir::Value* value);

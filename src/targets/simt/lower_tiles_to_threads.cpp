@@ -116,11 +116,15 @@ void WorkgroupExpander::ExpandOp(Op* op) {
       if (op->HasAttr(AttrKey::Copied)) return block_copies_.Load(op);
       scalars_[op->result()] = ExpandLoad(b_, NewAccess(op));
       return;
-    case OpKind::Store:
+    case OpKind::Store: {
       if (op->HasAttr(AttrKey::Copied)) return block_copies_.Store(op);
-      return Once([&] { ExpandStore(b_, NewAccess(op), Scalar(op->operand(0))); });
-    case OpKind::Update:
-      return Once([&] { ExpandUpdate(b_, NewAccess(op), Scalar(op->operand(0))); });
+      ElementAccess access = EffectAccess(op);
+      return Once([&] { ExpandStore(b_, access, Scalar(op->operand(0))); });
+    }
+    case OpKind::Update: {
+      ElementAccess access = EffectAccess(op);
+      return Once([&] { ExpandUpdate(b_, access, Scalar(op->operand(0))); });
+    }
     case OpKind::Print:
       return ExpandPrint(op);
     case OpKind::Stage:
@@ -137,6 +141,10 @@ ElementAccess WorkgroupExpander::NewAccess(const Op* op) const {
   for (size_t d = 0; elementwise && d < op->attr<ir::AttrKey::Access>().dims.size(); ++d)
     access.in_domain.push_back(passes::WalksDimension(kernel_, elementwise, op, d));
   return access;
+}
+
+ElementAccess WorkgroupExpander::EffectAccess(const Op* op) {
+  return in_elementwise_ ? NewAccess(op) : passes::Checked(b_, NewAccess(op));
 }
 
 void WorkgroupExpander::ExpandStage(const Op* op) {

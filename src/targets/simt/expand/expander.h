@@ -50,6 +50,9 @@ class WorkgroupExpander {
   void ExpandRegion(const ir::Region* region);
   void ExpandOp(Op* op);
   ElementAccess NewAccess(const Op* op) const;
+  /// Returns the access of a side effect that happens once. All threads check its indices: if only the first one trapped, the
+  /// others would run on to the next barrier, which may be far away.
+  ElementAccess EffectAccess(const Op* op);
   void ExpandStage(const Op* op);
   void ExpandPrint(const Op* op);
 
