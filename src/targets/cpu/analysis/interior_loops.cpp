@@ -236,9 +236,12 @@ std::vector<Value*> TensorsOfShortRows(const Interior& interior) {
 }
 
 Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
-                     const ir::ValueMap& joined) {
+                     const ir::ValueMap& joined, const LastAxis* last) {
   SimplerLoop copy = CopyLoop(module, elementwise);
-  for (const Op* load : interior.inside) MakeProven(copy.copies.at(load->result())->def());
+  for (const Op* load : interior.inside) {
+    bool is_early = last && last->IsUniform(load->result());
+    if (!is_early) MakeProven(copy.copies.at(load->result())->def());
+  }
   Simplify(module, copy, interior);
   for (Op* op : *copy.loop->region()) {
     if (op->kind() != OpKind::Load && op->kind() != OpKind::Store) continue;

@@ -12,9 +12,11 @@ namespace kdl::cpu {
 std::vector<ir::Value*> TensorsOfShortRows(const Interior& interior);
 
 /// Inserts a copy of the elementwise loop before the loop. The body of the copy is simpler, and must run only
-/// in the interior. `joined` maps the tensors of short rows to the same tensors with joined rows.
+/// in the interior. `joined` maps the tensors of short rows to the same tensors with joined rows. If `last` is not null,
+/// loads that are the same for a whole row still check their indices: they run before it is known whether the row has an
+/// interior.
 ir::Op* MakeInteriorLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,
-                         const ir::ValueMap& joined);
+                         const ir::ValueMap& joined, const LastAxis* last = nullptr);
 /// The same for rows in which some of the conditions in `row_conditions` are false. The loads in `inside` then read
 /// the nearest row that exists, and select the value after `else` if that is not their row.
 ir::Op* MakeRowLoop(ir::Module& module, const ir::Op* elementwise, const Interior& interior,

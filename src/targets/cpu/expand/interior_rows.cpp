@@ -431,7 +431,8 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   std::optional<Interior> interior = InteriorOf(e.module, body.elementwise(), body.last(), e.facts);
   if (!interior) return false;
   JoinedTensors joined(e, *interior, body.elementwise());
-  Op* loop = MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined());
+  Op* loop =
+      MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined(), &body.last());
   bool folds = !body.folds().empty();
   bool expands =
       folds ? IsWorthwhileForFolds(body, loop, *interior) : IsWorthwhile(body, loop, *interior);
