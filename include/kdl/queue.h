@@ -126,8 +126,8 @@ kdl_error* kdl_fill(kdl_queue* queue, const kdl_array* to, uint64_t bits, kdl_ev
                     int32_t after_count, kdl_event** done);
 
 /* Calls `call(user)`, unless `call` is NULL, in the queue's order, on another thread or on one that waits for
- * it. `call` returns NULL or an error, whose ownership passes to the runtime; KDL_OK and KDL_ERROR_TIMEOUT, which are no codes of
- * failed operations, become KDL_ERROR_DEVICE. It may call the runtime, but
+ * it. `call` returns NULL or an error, whose ownership passes to the runtime. If the code of the error is KDL_OK or
+ * KDL_ERROR_TIMEOUT, the operation fails with KDL_ERROR_DEVICE instead. `call` may call the runtime, but
  * must not wait for later operations of the same queue. `release(user)`, unless NULL, is called once: after
  * `call`, or instead of it if an earlier operation has failed. */
 typedef kdl_error* (*kdl_host_fn)(void* user);

@@ -30,8 +30,8 @@ template <class... Pieces>
 
 [[nodiscard]] Error CopyError(const kdl_error* error);
 
-// Returns whether operations may fail with this code. KDL_ERROR_TIMEOUT says that a wait has ended early: whoever waited for an
-// operation that failed with it would wait again.
+// Returns whether an operation may fail with this code. It may not fail with KDL_ERROR_TIMEOUT, which tells a caller that a
+// wait has ended early: the caller would wait again, for an operation that has ended.
 [[nodiscard]] bool IsFailure(kdl_code code);
 
 // Returns the error for insufficient memory. Does not allocate.

@@ -112,7 +112,7 @@ PyObject* RunKernel(PyObject* self, PyObject* args) {
   if (PyArg_ParseTuple(args, "LO!O!", &core_num, &PyTuple_Type, &given, &PyDict_Type, &keywords) ==
       0)
     return nullptr;
-  if (core_num == KDL_CORES_AUTO) {  // of calls that give no number
+  if (core_num == KDL_CORES_AUTO) {  // only calls without a number pass this value
     kdl_error* error = kdl_error_create(
         KDL_ERROR_INVALID_ARGUMENT,
         ("core_num is " + std::to_string(core_num) + "; a launch runs on 1 core or more").c_str());

@@ -220,9 +220,9 @@ class Walk {
 
   /// Handles a read of elements of an `out` parameter that the program may not have written yet. If the read
   /// is in a branch that the first iteration of a loop does not enter, earlier iterations may have written the
-  /// elements, which is known only at the end of an iteration. So the check is deferred to the end of the
-  /// innermost such loop, among the outermost `loops` loops that enclose the read. If there is no such loop,
-  /// reports the read.
+  /// elements, which is known only at the end of an iteration. So the check is deferred to the end of such a loop:
+  /// the innermost one of the first `loops` in `jumps_`, which lists outer loops first. If there is none, reports
+  /// the read.
   void Settle(const TensorRead& read, size_t loops) {
     while (loops > 0 && jumps_[loops - 1].later == 0) --loops;
     if (loops > 0) {
