@@ -110,6 +110,8 @@ def ways(seed, is_program, target, only_build):
         inputs = "" if only_build else draw.choice(INPUTS)
         return [Way(f"-O{draw.choice([0, 1, 2, 2, 2, 3])}", cores, ["--target", target], pipes, False, inputs)]
     kinds = [[], [], [], ["--target", "debug"]]
+    # Tensors that lie next to an inaccessible page, also with the vectors of old processors.
+    kinds.append(["--target", f"debug?guard={draw.choice(['start', 'end'])}{draw.choice(['', '&isa=x86-64-v2'])}"])
     if not is_program:  # executables ignore this option
         kinds.append(["--target", "host?engines=split"])
     target = draw.choice(kinds)

@@ -64,6 +64,8 @@ class Stencil:
             value = f"(if {self.condition()} then {value} else {self.joined(value, self.converted('3'))})"
         if self.chance(0.2):
             value = f"(if {self.condition()} then {value} else {self.neighbor()})"
+        if self.chance(0.2):
+            value = self.joined(value, self.in_long_rows())
         if self.result.direction == "inout" and self.chance(0.7):
             value = self.joined(value, self.converted(f"y[{at}]"))
         where = f" where {self.condition()}" if self.result.direction == "inout" and self.chance(0.4) else ""
@@ -161,6 +163,19 @@ class Stencil:
         may_leave = any(leaves for _, leaves in found) or bool(open_ranges)
         otherwise = f" else {self.pick(['0', '0', '1', '7'])}" if may_leave else ""
         return self.converted(f"x[{', '.join(index for index, _ in found)}{otherwise}]")
+
+    def in_long_rows(self):
+        """Generates a load of an element that exists only if the row is long enough for the condition to be true."""
+        self.generator.shows["element of long rows"] += 1
+        *_, row = self.ranges
+        least = self.pick([1, 2, 3, 7, 8, 15, 20, 30, 40])
+        first = [r.name for r in self.ranges[:-1]]
+        at, condition = self.pick([(f"{row.size} - {least + 1}", f"iota({row.name}) >= {least}"),
+                                   (str(least), f"iota({row.name}) >= {least}"),
+                                   ("0", f"iota({row.name}) < {row.size} - {least}"),
+                                   (str(least), f"iota({row.name}) < {row.size} - {least}")])
+        element = self.converted(f"x[{', '.join([*first, at])}]")
+        return f"(if {condition} then {element} else {self.converted('1')})"
 
     def window_sum(self):
         """Generates a reduction over a window that moves along the last ranges."""

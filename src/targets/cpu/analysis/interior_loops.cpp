@@ -70,17 +70,33 @@ void JoinRowsOf(ir::Module& module, Op* access, Value* joined) {
   access->SetAttr(ir::MakeAttr<AttrKey::Access>(JoinedAccess(module.types().sizes(), map, length)));
 }
 
-/// A copy of an elementwise loop whose body is simpler.
-struct SimplerLoop {
+/// A copy of an elementwise loop that is about to become simpler.
+struct LoopCopy {
   Op* loop;
   ir::ValueMap copies;
 };
 
-SimplerLoop CopyLoop(ir::Module& module, const Op* elementwise) {
+LoopCopy CopyLoop(ir::Module& module, const Op* elementwise) {
   ir::Builder b(module, const_cast<Op*>(elementwise));
   ir::ValueMap copies;
   Op* loop = ir::Clone(elementwise, b, copies);
   return {loop, std::move(copies)};
+}
+
+/// Removes unused ops from the copy, and finds the reads that must stay in its loop over the last axis.
+SimplerLoop Finish(const Op* elementwise, const LoopCopy& copy, const LastAxis& last) {
+  std::unordered_set<const Op*> staying;
+  for (const Op* op : *elementwise->region()) {
+    bool may_read = op->kind() == OpKind::Load || !op->regions().empty();
+    if (!may_read || last.IsInvariant(op)) continue;
+    for (const Value* result : op->results()) staying.insert(copy.copies.at(result)->def());
+  }
+  passes::DropUnused(copy.loop->region());
+  SimplerLoop simpler{.loop = copy.loop, .staying = {}};
+  for (const Op* op : *copy.loop->region()) {
+    if (staying.contains(op)) simpler.staying.insert(op);
+  }
+  return simpler;
 }
 
 void MakeProven(Op* load) {
@@ -111,7 +127,7 @@ void FoldCondition(Op* op) {
 }
 
 /// Simplifies everything but the loads with `else`.
-void Simplify(ir::Module& module, const SimplerLoop& copy, const Interior& interior) {
+void Simplify(ir::Module& module, const LoopCopy& copy, const Interior& interior) {
   for (const auto& [op, operand] : interior.clamps) {
     Value* clamped = copy.copies.at(op->result());
     clamped->ReplaceAllUsesWith(clamped->def()->operand(operand));
@@ -125,7 +141,6 @@ void Simplify(ir::Module& module, const SimplerLoop& copy, const Interior& inter
     if (op->kind() == OpKind::Load && !interior.clamps.empty())
       IndexExpander(module, op).ExpandIndex();
   }
-  passes::DropUnused(copy.loop->region());
 }
 
 /// The ends of a dimension that an index may be beyond.
@@ -235,12 +250,11 @@ std::vector<Value*> TensorsOfShortRows(const Interior& interior) {
   return tensors;
 }
 
-Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
-                     const ir::ValueMap& joined, const LastAxis* last) {
-  SimplerLoop copy = CopyLoop(module, elementwise);
+SimplerLoop MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
+                             const ir::ValueMap& joined, const LastAxis& last) {
+  LoopCopy copy = CopyLoop(module, elementwise);
   for (const Op* load : interior.inside) {
-    bool is_early = last && last->IsUniform(load->result());
-    if (!is_early) MakeProven(copy.copies.at(load->result())->def());
+    if (!last.IsUniform(load->result())) MakeProven(copy.copies.at(load->result())->def());
   }
   Simplify(module, copy, interior);
   for (Op* op : *copy.loop->region()) {
@@ -249,32 +263,31 @@ Op* MakeInteriorLoop(ir::Module& module, const Op* elementwise, const Interior& 
     auto found = joined.find(TensorOf(op));
     if (found != joined.end()) JoinRowsOf(module, op, found->second);
   }
-  passes::DropUnused(copy.loop->region());
-  return copy.loop;
+  return Finish(elementwise, copy, last);
 }
 
-Op* MakeRowLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
-                const LastAxis& last) {
-  SimplerLoop copy = CopyLoop(module, elementwise);
+SimplerLoop MakeRowLoop(ir::Module& module, const Op* elementwise, const Interior& interior,
+                        const LastAxis& last) {
+  LoopCopy copy = CopyLoop(module, elementwise);
   for (const Op* load : interior.inside) {
     ReadNearestRow(module, load, copy.copies.at(load->result())->def(), last);
   }
   Simplify(module, copy, interior);
-  return copy.loop;
+  return Finish(elementwise, copy, last);
 }
 
-Op* MakeNearestLoop(ir::Module& module, const ir::Function& function, const Op* elementwise,
-                    const Interior& interior) {
+std::optional<SimplerLoop> MakeNearestLoop(ir::Module& module, const ir::Function& function,
+                                           const Op* elementwise, const Interior& interior,
+                                           const LastAxis& last) {
   auto may_read = [&](const Op* load) { return MayReadNearest(function, elementwise, load); };
-  if (std::ranges::none_of(interior.inside, may_read)) return nullptr;
-  SimplerLoop copy = CopyLoop(module, elementwise);
+  if (std::ranges::none_of(interior.inside, may_read)) return std::nullopt;
+  LoopCopy copy = CopyLoop(module, elementwise);
   for (const Op* load : interior.inside) {
     if (!may_read(load)) continue;
     ReadNearest(module, copy.copies.at(load->result())->def(),
                 [&](size_t d) { return EndsOf(function, elementwise, load, d); });
   }
-  passes::DropUnused(copy.loop->region());
-  return copy.loop;
+  return Finish(elementwise, copy, last);
 }
 
 }  // namespace kdl::cpu

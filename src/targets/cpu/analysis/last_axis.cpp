@@ -47,10 +47,11 @@ bool ReadsOwnPoints(const Op* elementwise, const Op* element) {
                              [&](AxisId axis) { return Contains(walked, axis); });
 }
 
-LastAxis::LastAxis(const Op* elementwise, bool by_steps)
+LastAxis::LastAxis(const Op* elementwise, bool by_steps, std::unordered_set<const Op*> staying)
     : elementwise_(elementwise),
       point_(elementwise->region()->params().back()),
-      by_steps_(by_steps) {
+      by_steps_(by_steps),
+      staying_(std::move(staying)) {
   axis_ = elementwise->operands().back()->type()->axes[0];
   const auto& yielded = elementwise->region()->terminator()->operands();
   only_folds_ = !yielded.empty() && std::ranges::all_of(yielded, IsFolded);

@@ -43,8 +43,9 @@ bool ReadsOwnPoints(const ir::Op* elementwise, const ir::Op* element);
 class LastAxis {
  public:
   /// With `by_steps`, accesses whose elements are a few elements apart, loads whose index grows by 1 every few points,
-  /// and scans of integers along the axis are vectors, too.
-  explicit LastAxis(const ir::Op* elementwise, bool by_steps = false);
+  /// and scans of integers along the axis are vectors, too. The ops in `staying` stay in the loop over the axis.
+  explicit LastAxis(const ir::Op* elementwise, bool by_steps = false,
+                    std::unordered_set<const ir::Op*> staying = {});
 
   /// Returns the axis of the body's scans, if it has any.
   std::optional<ir::AxisId> scan_axis() const { return scan_axis_; }

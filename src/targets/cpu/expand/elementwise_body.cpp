@@ -42,10 +42,11 @@ ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise)
 }
 
 ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise,
-                                         const ElementwiseLoopBody& other)
+                                         const ElementwiseLoopBody& other,
+                                         std::unordered_set<const Op*> staying)
     : e_(e),
       elementwise_(elementwise),
-      last_(elementwise, /*by_steps=*/true),
+      last_(elementwise, /*by_steps=*/true, std::move(staying)),
       prefetching_(e, elementwise, last_.Transposes()),
       maxima_(e, elementwise, last_),
       tile_buffers_(other.tile_buffers_),

@@ -18,8 +18,10 @@ class ElementwiseLoopBody {
  public:
   ElementwiseLoopBody(Expander& e, const ir::Op* elementwise);
   /// Makes a body that stores its results in the buffers of `other`, whose loop has the same results. Accesses
-  /// to elements that are a few elements apart are vectors, and so are scans of integers along the last axis.
-  ElementwiseLoopBody(Expander& e, const ir::Op* elementwise, const ElementwiseLoopBody& other);
+  /// to elements that are a few elements apart are vectors, and so are scans of integers along the last axis. The ops in
+  /// `staying` stay in the loop over that axis.
+  ElementwiseLoopBody(Expander& e, const ir::Op* elementwise, const ElementwiseLoopBody& other,
+                      std::unordered_set<const ir::Op*> staying = {});
 
   Expander& e() const { return e_; }
   const ir::Op* elementwise() const { return elementwise_; }

@@ -403,11 +403,11 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& border, Element
     ElementwiseLoopBody* few = short_rows ? &inner : nullptr;
     InteriorRows(body, border, inner, few, interior, exists).ExpandRows();
   } else {
-    Op* rows = MakeRowLoop(e.module, body.elementwise(), interior, body.last());
-    ElementwiseLoopBody partial(e, rows, body);
+    SimplerLoop rows = MakeRowLoop(e.module, body.elementwise(), interior, body.last());
+    ElementwiseLoopBody partial(e, rows.loop, body, rows.staying);
     BindSizes(partial);
     InteriorRows(body, border, inner, &partial, interior, exists).ExpandRows();
-    ir::Erase(rows);
+    ir::Erase(rows.loop);
   }
 }
 
@@ -415,14 +415,14 @@ void ExpandParts(ElementwiseLoopBody& body, ElementwiseLoopBody& border, Element
 void ExpandPartsWithBorder(ElementwiseLoopBody& body, ElementwiseLoopBody& inner,
                            const Interior& interior, Value* exists) {
   Expander& e = body.e();
-  Op* loop = HasSlowMasks(body.elementwise(), e.facts)
-                 ? MakeNearestLoop(e.module, e.function, body.elementwise(), interior)
-                 : nullptr;
-  if (!loop) return ExpandParts(body, body, inner, interior, exists);
-  ElementwiseLoopBody border(e, loop, body);
+  std::optional<SimplerLoop> nearest;
+  if (HasSlowMasks(body.elementwise(), e.facts))
+    nearest = MakeNearestLoop(e.module, e.function, body.elementwise(), interior, body.last());
+  if (!nearest) return ExpandParts(body, body, inner, interior, exists);
+  ElementwiseLoopBody border(e, nearest->loop, body, nearest->staying);
   BindSizes(border);
   ExpandParts(body, border, inner, interior, exists);
-  ir::Erase(loop);
+  ir::Erase(nearest->loop);
 }
 
 }  // namespace
@@ -431,23 +431,23 @@ bool ExpandInteriorRows(Expander& e, ElementwiseLoopBody& body) {
   std::optional<Interior> interior = InteriorOf(e.module, body.elementwise(), body.last(), e.facts);
   if (!interior) return false;
   JoinedTensors joined(e, *interior, body.elementwise());
-  Op* loop =
-      MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined(), &body.last());
+  SimplerLoop simpler =
+      MakeInteriorLoop(e.module, body.elementwise(), *interior, joined.Joined(), body.last());
   bool folds = !body.folds().empty();
-  bool expands =
-      folds ? IsWorthwhileForFolds(body, loop, *interior) : IsWorthwhile(body, loop, *interior);
+  bool expands = folds ? IsWorthwhileForFolds(body, simpler.loop, *interior)
+                       : IsWorthwhile(body, simpler.loop, *interior);
   if (expands && folds) {
-    ElementwiseLoopBody inner(e, loop, body);
+    ElementwiseLoopBody inner(e, simpler.loop, body, simpler.staying);
     RowInterior part(body, *interior);
     ElementwiseRows(body).ExpandFolds(inner, part);
     NoteElementwiseLoop(inner, body.elementwise());
   } else if (expands) {
     Value* exists = joined.Emit();
-    ElementwiseLoopBody inner(e, loop, body);
+    ElementwiseLoopBody inner(e, simpler.loop, body, simpler.staying);
     ExpandPartsWithBorder(body, inner, *interior, exists);
     NoteElementwiseLoop(inner, body.elementwise());
   }
-  ir::Erase(loop);
+  ir::Erase(simpler.loop);
   return expands;
 }
 

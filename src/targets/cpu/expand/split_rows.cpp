@@ -133,17 +133,17 @@ bool ExpandSplitRows(Expander& e, ElementwiseLoopBody& body) {
   auto part = [&](bool holds) {
     Interior interior;
     interior.comparisons = {{split->condition, holds}};
-    return MakeInteriorLoop(e.module, elementwise, interior, {});
+    return MakeInteriorLoop(e.module, elementwise, interior, {}, body.last());
   };
-  Op* first = part(split->first);
-  Op* second = part(!split->first);
+  SimplerLoop first = part(split->first);
+  SimplerLoop second = part(!split->first);
   {
-    ElementwiseLoopBody before(e, first, body);
-    ElementwiseLoopBody after(e, second, body);
+    ElementwiseLoopBody before(e, first.loop, body, first.staying);
+    ElementwiseLoopBody after(e, second.loop, body, second.staying);
     SplitRows(body, *split, before, after).ExpandRows();
   }
-  ir::Erase(first);
-  ir::Erase(second);
+  ir::Erase(first.loop);
+  ir::Erase(second.loop);
   return true;
 }
 
