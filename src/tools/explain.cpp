@@ -129,6 +129,12 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
         "to explain a file, use `kernelc explain --tiles {}`, or --workspace, --placement, "
         "--copies or --perf",
         word);
+  static constexpr std::string_view kCommands[] = {
+#define KDL_COMMAND(kind, name, words, most_files, summary, more) name,
+#include "driver/commands.def"
+  };
+  if (std::ranges::find(kCommands, word) != std::end(kCommands))
+    return fmt::format("`kernelc {} --help` explains that command", word);
   std::vector<Table> tables = AllTables(families);
   std::vector<std::string_view> known;
   for (const Table& table : tables) {
