@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "driver/diagnostics.h"
+#include "driver/warnings.h"
 #include "support/near_names.h"
 
 namespace kdl::driver {
@@ -300,6 +301,8 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
   }
   if (!options.remarks.empty() && options.remarks != "perf")
     diagnostics.Report(diag::BadOptionValue, {}, "--remarks", options.remarks, "perf");
+  DiagnosticEngine any;
+  SetWarnings(options.warnings, any, diagnostics);
   if (!IsName(options.module)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--module", options.module,
                        "a name of letters, digits and `_` that begins with a letter");

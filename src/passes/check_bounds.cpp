@@ -46,7 +46,12 @@ class BoundsChecker {
     }
     bool proven = std::ranges::all_of(
         answer.open, [&](const OpenIndex& index) { return launch_bounds_.Add(view, index); });
-    if (!proven && !context_.unchecked) return;
+    if (proven) WarnOfOtherSizes(view, answer);
+    if (!proven && !context_.unchecked) {
+      std::string_view text = view.op->attr<AttrKey::Text>().text();
+      context_.diagnostics.Report(diag::GuardRemains, context_.SpanOf(view.op->loc()), text);
+      return;
+    }
     view.op->SetAttr(
         ir::MakeAttr<AttrKey::BoundsMode>(answer.is_range ? BoundsMode::Clip : BoundsMode::Proven));
     if (proven) DropMask(view);
@@ -73,6 +78,38 @@ class BoundsChecker {
     if (const auto& example = outside.example)
       report.Note(span, fmt::format("it is {}{}{}", example->index, example->at, example->sizes));
     report.Help(outside.extreme.empty() ? kOutsideHelp : kReachesHelp);
+  }
+
+  /// Returns the size over all of which the index of a dimension runs, or null.
+  Size WholeSize(const AccessView& view, size_t dim) {
+    std::optional<proofs::IndexEnds> ends = inside_.FindIndexEnds(view, dim);
+    bool is_whole = ends && IsConstant(ends->from, 0) && ends->to->kind == SizeKind::Symbol;
+    return is_whole ? ends->to : nullptr;
+  }
+
+  /// Warns of dimensions that are indexed by all of another size, so that only the launch knows whether the elements exist.
+  void WarnOfOtherSizes(const AccessView& view, const proofs::IndexAnswer& answer) {
+    const auto& dims = view.tensor->type()->dims;
+    for (const OpenIndex& open : answer.open) {
+      Size range = open.below || open.outside ? nullptr : WholeSize(view, open.dim);
+      if (!range) continue;
+      std::string_view text = view.op->attr<AttrKey::Text>().text();
+      std::string given = ToString(range);
+      std::string size = ToString(dims[open.dim]);
+      Diagnostic& report = context_.diagnostics.Report(
+          diag::OtherSize, context_.SpanOf(view.op->loc()), text, open.dim, given, size);
+      size_t other = 0;
+      while (other < dims.size() && WholeSize(view, other) != dims[open.dim]) ++other;
+      if (other < dims.size()) {
+        report.Help(fmt::format(
+            "the index of dimension {} runs over '{}': are the indices in the wrong order?", other,
+            size));
+      } else {
+        report.Help(fmt::format(
+            "if '{0}' and '{1}' are equal, use one name for both; if not, add `where {1} >= {0}`",
+            given, size));
+      }
+    }
   }
 
   /// Removes the mask of a load that is proven to be in bounds if loading every element is safe. The mask was

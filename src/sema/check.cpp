@@ -16,6 +16,7 @@
 #include "sema/model/builtins.h"
 #include "sema/model/checked.h"
 #include "sema/untaken_branches.h"
+#include "sema/unused_names.h"
 #include "sema/walk/constants.h"
 #include "sema/walk/state.h"
 #include "sema/walk/stmt.h"
@@ -304,6 +305,7 @@ CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* cons
   }
   for (auto& [item, entity] : items.devices) checked.devices.push_back(entity);
   if (!collected.has_errors()) CheckContractGrowth(checked, collected);
+  if (!collected.has_errors()) ReportUnusedNames(state, items.functions);
   MergeSorted(collected, diagnostics);
   return checked;
 }

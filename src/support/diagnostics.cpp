@@ -3,11 +3,14 @@
 namespace kdl {
 
 Diagnostic& DiagnosticEngine::Add(Diagnostic diagnostic) {
+  auto chosen = severities_.find(diagnostic.id);
+  if (chosen != severities_.end() && diagnostic.severity == Severity::Warning) {
+    if (!chosen->second) return unreported_ = std::move(diagnostic);
+    diagnostic.severity = *chosen->second;
+  }
   for (const auto& known : all_) {
-    if (known->span.valid() && known->id == diagnostic.id && known->span == diagnostic.span) {
-      repeated_ = std::move(diagnostic);
-      return repeated_;
-    }
+    if (known->span.valid() && known->id == diagnostic.id && known->span == diagnostic.span)
+      return unreported_ = std::move(diagnostic);
   }
   if (diagnostic.severity == Severity::Error) ++error_count_;
   all_.push_back(std::make_unique<Diagnostic>(std::move(diagnostic)));

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "support/source.h"
@@ -76,6 +78,11 @@ class DiagnosticEngine {
                 {}});
   }
 
+  /// From now on, warnings with this id are reported with this severity, or not at all if it is empty.
+  void SetSeverity(std::string_view id, std::optional<Severity> severity) {
+    severities_[std::string(id)] = severity;
+  }
+
   const std::vector<std::unique_ptr<Diagnostic>>& all() const { return all_; }
   size_t error_count() const { return error_count_; }
   bool has_errors() const { return error_count_ != 0; }
@@ -84,7 +91,9 @@ class DiagnosticEngine {
   Diagnostic& Add(Diagnostic diagnostic);
 
   std::vector<std::unique_ptr<Diagnostic>> all_;
-  Diagnostic repeated_;  ///< receives the notes of a duplicate diagnostic
+  std::unordered_map<std::string, std::optional<Severity>> severities_;  ///< of warnings, by id
+  Diagnostic
+      unreported_;  ///< receives the notes of duplicates, and of warnings that are not reported
   size_t error_count_ = 0;
 };
 

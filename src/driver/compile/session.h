@@ -6,6 +6,7 @@
 
 #include "driver/options.h"
 #include "driver/pipelines/pipeline_file.h"
+#include "driver/warnings.h"
 #include "ir/module.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostics.h"
@@ -20,7 +21,10 @@ namespace kdl::driver {
 /// session must outlive everything that is compiled in it.
 struct Session {
   Session(const Options& o, const targets::Registry& f)
-      : options(o), wants_remarks(!o.remarks.empty() || o.perf), families(f) {}
+      : options(o), wants_remarks(!o.remarks.empty() || o.perf), families(f) {
+    DiagnosticEngine checked;  // problems have been reported when the options were read
+    SetWarnings(options.warnings, diagnostics, checked);
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

@@ -18,6 +18,7 @@ Entity* NewIndex(FunctionState& state, const syntax::Ident& name) {
 const Entity* DeclareFree(FunctionState& state, Name name, Span span) {
   Entity* entity = NewIndex(state, {{span}, name});
   state.scopes.AddAt(state.contract->depth, entity);
+  state.module.uses.Add(*entity);  // a use declares it
   state.contract->free.push_back(entity);
   return entity;
 }

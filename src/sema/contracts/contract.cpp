@@ -181,6 +181,7 @@ Size ExtentElsewhere(FunctionState& state, Name name) {
     if (!walks) continue;
     if (found != nullptr && found != entity->range.domain) return nullptr;
     found = entity->range.domain;
+    state.module.uses.Add(*entity);
   }
   return found != nullptr ? found : ExtentInContract(state, name);
 }

@@ -56,6 +56,23 @@ Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast) {
   return ValueType(scalar, state.fn.exprs[cast.operand].type.ranges);
 }
 
+/// Returns how many bits the absolute values of an integer have, or how many binary digits every integer of a float type has.
+int Digits(Scalar scalar) {
+  const ScalarInfo& info = Info(scalar);
+  if (IsFloat(scalar)) return info.format.fraction + 1;
+  return info.bits - (IsSigned(scalar) ? 1 : 0);
+}
+
+/// Whether a value of type `from` may change when it is cast to the type `to`.
+bool MayChange(Scalar from, Scalar to) {
+  if (from == to || from == Scalar::Bool) return false;
+  if (to == Scalar::Bool) return true;
+  if (!IsFloat(from))
+    return Digits(from) > Digits(to) || (IsSigned(from) && !IsFloat(to) && !IsSigned(to));
+  if (!IsFloat(to)) return true;
+  return Digits(from) > Digits(to) || Info(from).format.exponent > Info(to).format.exponent;
+}
+
 }  // namespace
 
 bool IsTf32(const syntax::CastExpr& cast) { return syntax::PlainName(cast.type).text() == "tf32"; }
@@ -70,7 +87,10 @@ Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& inf
     target = Seen(state, *target);
   }
   type = CheckCastOperand(state, cast.operand, *target);
-  return type.is_error() ? type : ValueType(*target, type.ranges);
+  if (type.is_error()) return type;
+  if (state.contract == nullptr && MayChange(type.scalar, *target))
+    state.diagnostics.Report(diag::LossyCast, cast.span, Spelling(type.scalar), Spelling(*target));
+  return ValueType(*target, type.ranges);
 }
 
 }  // namespace kdl::sema

@@ -7,10 +7,15 @@ namespace kdl::sema {
 const Entity* Scopes::Find(Name name) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     auto found = scope->find(name);
-    if (found != scope->end()) return found->second;
+    if (found != scope->end()) return Used(found->second);
   }
   auto found = items_->find(name);
-  return found == items_->end() ? nullptr : found->second;
+  return found == items_->end() ? nullptr : Used(found->second);
+}
+
+const Entity* Scopes::Used(const Entity* entity) const {
+  uses_->Add(*entity);
+  return entity;
 }
 
 std::vector<std::string_view> Scopes::AllNames() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sema/model/entity.h"
+#include "sema/model/name_uses.h"
 #include "support/names.h"
 
 namespace kdl::sema {
@@ -14,8 +15,9 @@ using Scope = std::unordered_map<Name, const Entity*>;
 /// The names that are visible at a point of the program, innermost scope last.
 class Scopes {
  public:
-  explicit Scopes(const Scope* items) : items_(items), scopes_(1) {}
+  Scopes(const Scope* items, NameUses* uses) : items_(items), uses_(uses), scopes_(1) {}
 
+  /// Returns the entity with the name, or null. An entity that is found counts as used.
   const Entity* Find(Name name) const;
   /// Adds an entity to the innermost scope. If that scope already has the name, the first entity is kept.
   void Add(const Entity* entity) { scopes_.back().emplace(entity->name, entity); }
@@ -29,7 +31,10 @@ class Scopes {
   std::vector<const Entity*> All() const;
 
  private:
+  const Entity* Used(const Entity* entity) const;
+
   const Scope* items_;
+  NameUses* uses_;
   std::vector<Scope> scopes_;
 };
 

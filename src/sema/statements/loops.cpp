@@ -31,7 +31,11 @@ using syntax::ForStmt;
 using syntax::FunctionKind;
 
 Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFacts& walk) {
-  if (walk.blocked) return DeclareRange(state, name, walk.range);
+  if (walk.blocked) {
+    Entity* range = DeclareRange(state, name, walk.range);
+    state.module.uses.Add(*range);  // a loop may just repeat its body
+    return range;
+  }
   Entity* entity = Declare(state, EntityKind::ScalarBinder, name);
   entity->type = ValueType(Scalar::I64);
   entity->lo = walk.lo;

@@ -94,6 +94,7 @@ struct ModuleState {
   /// The constants that have no value because of an error.
   std::unordered_set<const Entity*> const_failed;
   std::unordered_map<const Entity*, FunctionGroup*> groups;
+  NameUses uses;  ///< of names that functions declare or use
   /// Functions whose bodies must still be checked because something uses them. They come from other files
   /// or are excluded by -D.
   std::vector<FunctionGroup*> pending_bodies;
@@ -192,7 +193,7 @@ struct StageState {
 struct FunctionState {
   FunctionState(ModuleState& m, FunctionGroup& g, CheckedFunction& f, DiagnosticEngine& d,
                 const Scope& items)
-      : module(m), group(g), fn(f), diagnostics(d), scopes(&items) {}
+      : module(m), group(g), fn(f), diagnostics(d), scopes(&items, &m.uses) {}
 
   ModuleState& module;
   FunctionGroup& group;
