@@ -46,7 +46,7 @@ class BoundsChecker {
     }
     bool proven = std::ranges::all_of(
         answer.open, [&](const OpenIndex& index) { return launch_bounds_.Add(view, index); });
-    if (proven) WarnOfOtherSizes(view, answer);
+    WarnOfOtherSizes(view, answer);
     if (!proven && !context_.unchecked) {
       std::string_view text = view.op->attr<AttrKey::Text>().text();
       context_.diagnostics.Report(diag::GuardRemains, context_.SpanOf(view.op->loc()), text);
@@ -82,12 +82,13 @@ class BoundsChecker {
 
   /// Returns the size over all of which the index of a dimension runs, or null.
   Size WholeSize(const AccessView& view, size_t dim) {
-    std::optional<proofs::IndexEnds> ends = inside_.FindIndexEnds(view, dim);
+    std::optional<proofs::IndexEnds> ends = inside_.FindIndexSpan(view, dim);
     bool is_whole = ends && IsConstant(ends->from, 0) && ends->to->kind == SizeKind::Symbol;
     return is_whole ? ends->to : nullptr;
   }
 
-  /// Warns of dimensions that are indexed by all of another size, so that only the launch knows whether the elements exist.
+  /// Warns of dimensions that are indexed by all of another size, so that it is only known at run time whether the elements
+  /// exist.
   void WarnOfOtherSizes(const AccessView& view, const proofs::IndexAnswer& answer) {
     const auto& dims = view.tensor->type()->dims;
     for (const OpenIndex& open : answer.open) {

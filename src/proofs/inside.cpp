@@ -140,14 +140,19 @@ bool Inside::NeedsMask(const AccessView& view) {
 std::optional<IndexEnds> Inside::FindIndexEnds(const AccessView& view, size_t dim) {
   std::optional<Size> any =
       asked_->reach.IsAlways(view) ? asked_->AnyIteration(view) : std::nullopt;
-  if (!any) return std::nullopt;
+  std::optional<IndexEnds> ends = any ? FindIndexSpan(view, dim) : std::nullopt;
+  if (ends) ends->any = *any;
+  return ends;
+}
+
+std::optional<IndexEnds> Inside::FindIndexSpan(const AccessView& view, size_t dim) {
   Poly index = asked_->terms.PolyOfIndex(view, dim);
   std::optional<Poly> least = asked_->reach.Extreme(index, false);
   std::optional<Poly> most = asked_->reach.Extreme(index, true);
   std::optional<Size> from = least ? asked_->SizeOf(*least) : std::nullopt;
   std::optional<Size> to = most ? asked_->SizeOf(*most + 1) : std::nullopt;
   if (!from || !to) return std::nullopt;
-  return IndexEnds{*from, *to, *any};
+  return IndexEnds{*from, *to, nullptr};
 }
 
 void Inside::Require(const ir::Op* op) { asked_->instances.Require(op); }

@@ -108,6 +108,8 @@ class Inside {
   /// Returns the bounds of the index of dimension `dim`; nothing if the access is not executed in every
   /// launch, or if the bounds depend on more than sizes.
   std::optional<IndexEnds> FindIndexEnds(const AccessView& view, size_t dim);
+  /// The same for an access that may not be executed in every launch; `any` is null.
+  std::optional<IndexEnds> FindIndexSpan(const AccessView& view, size_t dim);
   /// From now on, launches that violate this `require` also count as refused.
   void Require(const ir::Op* op);
 
