@@ -82,7 +82,7 @@ def made_arrays(function, sizes):
 def words_of(function, sizes, values):
     """Returns the arguments of the C function."""
     kinds = {"f32": ctypes.c_float, "f64": ctypes.c_double}
-    return [ctypes.c_int64(sizes[name]) for name in function.sizes] + [
+    return [ctypes.c_int64(sizes[name.rstrip("_")]) for name in function.sizes] + [
         ctypes.c_void_p(value.ctypes.data) if isinstance(value, np.ndarray) else kinds.get(element, ctypes.c_int64)(value)
         for (_, _, element, _), value in zip(function.params, values)]
 

@@ -29,8 +29,8 @@ struct CSourceResult {
 
 /// Writes the exported kernels of a module as C functions. `module` is the module after the module pipeline, which
 /// determines the functions' names and parameters. `lowered` is the same module after the passes for a CPU.
-/// `spec` is the target for which it was lowered.
+/// `spec` is the target for which it was lowered, and `register_bits` the size of its vector registers.
 CSourceResult WriteCSource(const ir::Module& module, const std::string& runtime_name,
-                           const ir::Module& lowered, std::string_view spec);
+                           const ir::Module& lowered, std::string_view spec, int register_bits);
 
 }  // namespace kdl::codegen

@@ -152,16 +152,9 @@ void WriteLoop(Writer& w, const Op* op) {
 
 std::string Any(Writer& w, const ir::Value* value, const Variable& variable) {
   if (!ir::IsVector(value->type())) return variable.name;
-  int64_t lanes = ir::Lanes(value->type());
-  std::string name = fmt::format("kdl_any_m{}x{}", variable.mask_bits, lanes);
-  w.helpers.Define(
-      name, fmt::format("static inline int {}({} a) {{\n"
-                        "  int any = 0;\n"
-                        "  for (int l = 0; l < {}; ++l) any |= KDL_LANE(a, l) != 0;\n"
-                        "  return any;\n"
-                        "}}\n",
-                        name, w.helpers.Vector(Scalar::Bool, lanes, variable.mask_bits), lanes));
-  return fmt::format("{}({})", name, variable.name);
+  return fmt::format("{}({})",
+                     w.helpers.HasTrue(variable.mask_bits, ir::Lanes(value->type())),
+                     variable.name);
 }
 
 /// In a loop over vectors, lanes whose loop has ended keep their values.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "codegen/c_source/writer.h"
 
@@ -102,36 +104,29 @@ std::string WidenText(std::string_view name, const ScalarInfo& from) {
       uint64_t{1} << f.fraction, f.least_exponent() - f.fraction, f.largest(), special, f.sign());
 }
 
-/// x86-64-v3 has instructions that convert eight numbers from or to f16.
-constexpr int64_t kHalves = 8;
+/// Instructions that convert as many numbers from or to f16.
+struct HalvesRow {
+  int64_t lanes;
+  std::string_view feature;
+  std::string_view widen;
+  std::string_view narrow;
+};
+constexpr HalvesRow kHalves[] = {
+    {8, "__F16C__", "_mm256_cvtph_ps((__m128i)a)",
+     "_mm256_cvtps_ph((__m256)a, _MM_FROUND_TO_NEAREST_INT)"},
+    {16, "__AVX512F__", "_mm512_cvtph_ps((__m256i)a)",
+     "_mm512_cvtps_ph((__m512)a, _MM_FROUND_TO_NEAREST_INT)"}};
 constexpr std::string_view kIncludeHalves =
     "#if defined(__F16C__) && defined(KDL_GNU_VECTORS)\n"
     "#include <immintrin.h>\n"
     "#endif\n";
 
-/// The text of the conversion of a vector from or to f16. `one` converts a lane.
-std::string HalvesText(std::string_view name, std::string_view result, std::string_view of,
-                       std::string_view one, Scalar to, int64_t lanes) {
-  bool is_wider = to == Scalar::F32;
-  return fmt::format(
-      "static inline {0} {1}({2} a) {{\n"
-      "  {0} r = {{0}};\n"
-      "#if defined(__F16C__) && defined(KDL_GNU_VECTORS)\n"
-      "  for (int l = 0; l < {3}; l += 8) {{\n"
-      "    {4} part;\n"
-      "    memcpy(&part, (const char*)&a + {5} * l, sizeof part);\n"
-      "    const {6} converted = {7};\n"
-      "    memcpy((char*)&r + {8} * l, &converted, sizeof converted);\n"
-      "  }}\n"
-      "#else\n"
-      "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {9}(KDL_LANE(a, l));\n"
-      "#endif\n"
-      "  return r;\n"
-      "}}\n",
-      result, name, of, lanes, is_wider ? "__m128i" : "__m256", is_wider ? 2 : 4,
-      is_wider ? "__m256" : "__m128i",
-      is_wider ? "_mm256_cvtph_ps(part)" : "_mm256_cvtps_ph(part, _MM_FROUND_TO_NEAREST_INT)",
-      is_wider ? 4 : 2, one);
+/// Returns the instruction that converts so many lanes from f16 to f32 or the other way, or null.
+const HalvesRow* HalvesInstruction(Scalar from, Scalar to, int64_t lanes) {
+  bool is_half =
+      (from == Scalar::F16 && to == Scalar::F32) || (from == Scalar::F32 && to == Scalar::F16);
+  const auto* row = std::ranges::find(kHalves, lanes, &HalvesRow::lanes);
+  return is_half && row != std::end(kHalves) ? row : nullptr;
 }
 
 /// Converts an f64 to an f32 that rounds to f16 and bf16 as the f64 does: it is truncated, and its last bit is set if any
@@ -191,35 +186,78 @@ bool IsOperator(Scalar from, Scalar to) {
          !(IsFloat(from) && !IsFloat(to));
 }
 
+Scalar IntegerOf(int bytes, bool is_signed) {
+  switch (bytes) {
+    case 1:
+      return is_signed ? Scalar::I8 : Scalar::U8;
+    case 2:
+      return is_signed ? Scalar::I16 : Scalar::U16;
+    case 4:
+      return is_signed ? Scalar::I32 : Scalar::U32;
+    default:
+      return is_signed ? Scalar::I64 : Scalar::U64;
+  }
+}
+
+/// Returns a type between two others by which vectors are converted with the same results, or `to`. gcc 12 has vectors
+/// only for conversions between sizes that differ by a factor of 2, and the narrow floats have functions from and to f32.
+Scalar Between(Scalar from, Scalar to) {
+  if (IsInteger(from) && IsInteger(to)) {
+    if (Bytes(to) > 2 * Bytes(from)) return IntegerOf(2 * Bytes(from), IsSigned(from));
+    if (Bytes(from) > 2 * Bytes(to)) return IntegerOf(Bytes(from) / 2, IsSigned(to));
+  }
+  if (IsInteger(from) && Bytes(from) < 4 && IsNarrowFloat(to)) return Scalar::F32;
+  if (IsInteger(from) && Bytes(from) < 4 && IsFloat(to)) return Scalar::I32;
+  return IsNarrowFloat(from) ? Scalar::F32 : to;
+}
+
 }  // namespace
 
-std::string Helpers::Conversion(Scalar from, Scalar to, int64_t lanes) {
-  std::string name = fmt::format("kdl_{}_of_{}", Spelling(to), Spelling(from));
-  if (lanes > 1) {
-    std::string of = Vector(from, lanes);
-    std::string result = Vector(to, lanes);
-    name += fmt::format("x{}", lanes);
-    if (IsOperator(from, to))
-      return Whole(name, result, {of}, lanes, fmt::format("__builtin_convertvector(a, {})", result),
-                   fmt::format("({})$a", MemoryType(to)));
-    std::string one = Conversion(from, to);
-    bool is_half =
-        (from == Scalar::F16 && to == Scalar::F32) || (from == Scalar::F32 && to == Scalar::F16);
-    if (is_half && lanes % kHalves == 0) {
-      Define("kdl_halves", std::string(kIncludeHalves));
-      Define(name, HalvesText(name, result, of, one, to, lanes));
-      return name;
-    }
-    Define(name,
-           fmt::format(
-               "static inline {0} {1}({2} a) {{\n"
-               "  {0} r = {{0}};\n"
-               "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}(KDL_LANE(a, l));\n"
-               "  return r;\n"
-               "}}\n",
-               result, name, of, lanes, one));
+std::string Helpers::VectorConversion(Scalar from, Scalar to, int64_t lanes) {
+  std::string name = fmt::format("kdl_{}_of_{}x{}", Spelling(to), Spelling(from), lanes);
+  if (IsDefined(name)) return name;
+  std::string of = Vector(from, lanes);
+  std::string result = Vector(to, lanes);
+  if (Scalar via = Between(from, to); via != to) {
+    DefineChain(name, result, of, VectorConversion(from, via, lanes),
+                VectorConversion(via, to, lanes));
     return name;
   }
+  std::vector<Part> from_parts = Parts(8 * Bytes(from), lanes);
+  std::vector<Part> to_parts = Parts(8 * Bytes(to), lanes);
+  if (from_parts.size() > 1 || to_parts.size() > 1) {
+    ConvertParts(name, lanes, from_parts, to_parts,
+                 {[&](int64_t count) { return Vector(from, count); },
+                  [&](int64_t count) { return Vector(to, count); },
+                  [&](int64_t count) { return VectorConversion(from, to, count); }});
+    return name;
+  }
+  if (IsOperator(from, to))
+    return Whole(name, result, {of}, lanes, fmt::format("__builtin_convertvector(a, {})", result),
+                 fmt::format("({})$a", MemoryType(to)));
+  std::string one = Conversion(from, to);
+  std::string by_lanes = fmt::format(
+      "  {} r = {{0}};\n"
+      "  KDL_LOOP for (int l = 0; l < {}; ++l) KDL_LANE(r, l) = {}(KDL_LANE(a, l));\n"
+      "  return r;\n",
+      result, lanes, one);
+  if (const HalvesRow* row = HalvesInstruction(from, to, lanes)) {
+    Define("kdl_halves", std::string(kIncludeHalves));
+    by_lanes = fmt::format(
+        "#if defined({}) && defined(KDL_GNU_VECTORS)\n"
+        "  return ({}){};\n"
+        "#else\n"
+        "{}"
+        "#endif\n",
+        row->feature, result, to == Scalar::F32 ? row->widen : row->narrow, by_lanes);
+  }
+  Define(name, fmt::format("static inline {} {}({} a) {{\n{}}}\n", result, name, of, by_lanes));
+  return name;
+}
+
+std::string Helpers::Conversion(Scalar from, Scalar to, int64_t lanes) {
+  if (lanes > 1) return VectorConversion(from, to, lanes);
+  std::string name = fmt::format("kdl_{}_of_{}", Spelling(to), Spelling(from));
   if (defined_.contains(name)) return name;
   if (IsNarrowFloat(from)) {
     std::string wide = fmt::format("kdl_f32_of_{}", Spelling(from));

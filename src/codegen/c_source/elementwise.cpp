@@ -79,16 +79,10 @@ void DefineComputed(Writer& w, const Op* op, const std::string& expression, int6
                : expression);
 }
 
-/// Returns the call of the function that applies C's operator to vectors, whose results are bools if it compares.
-std::string OperatorCall(Writer& w, const Op* op, const std::string& type,
-                         const std::string& result, int64_t lanes, std::string_view operands) {
-  std::string_view sign = OperatorOf(op->kind());
-  std::string_view name = op->info().spelling;
-  std::string lane = fmt::format("$a {} $b{}", sign, IsComparison(op->kind()) ? " ? -1 : 0" : "");
-  return fmt::format("{}({})",
-                     w.helpers.Whole(fmt::format("kdl_{}_{}", name, type.substr(4)), result,
-                                     {type, type}, lanes, fmt::format("a {} b", sign), lane),
-                     operands);
+/// Returns the function that applies C's operator to vectors. Its results are bools if it compares.
+std::string OperatorFunction(Writer& w, const Op* op, Scalar scalar, int64_t lanes, int mask_bits) {
+  return w.helpers.Operator(op->info().spelling, OperatorOf(op->kind()), scalar, lanes, mask_bits,
+                            IsComparison(op->kind()));
 }
 
 void WriteComparison(Writer& w, const Op* op, int64_t lanes) {
@@ -107,9 +101,10 @@ void WriteComparison(Writer& w, const Op* op, int64_t lanes) {
   } else {
     operands = fmt::format("{}, {}", Operand(w, op, 0, lanes), Operand(w, op, 1, lanes));
   }
-  std::string type = w.helpers.Vector(Computed(of), lanes, bits);
-  std::string mask = w.helpers.Vector(Scalar::Bool, lanes, bits);
-  w.Define(op->result(), OperatorCall(w, op, type, mask, lanes, operands), bits);
+  int mask_bits = of == Scalar::Bool ? bits : 0;
+  w.Define(op->result(),
+           fmt::format("{}({})", OperatorFunction(w, op, Computed(of), lanes, mask_bits), operands),
+           bits);
 }
 
 /// Ops on vectors of bools, whose lanes are 0 or -1.
@@ -189,12 +184,8 @@ void WriteCast(Writer& w, const Op* op, int64_t lanes) {
     text = fmt::format("{}({})", w.helpers.Conversion(from, Scalar::F32, lanes), text);
     from = Scalar::F32;
   }
-  int bits = 8 * Bytes(from);
-  std::string type = w.helpers.Vector(from, lanes);
-  std::string name = w.helpers.Whole("kdl_has_value_" + type.substr(4),
-                                     w.helpers.Vector(Scalar::Bool, lanes, bits), {type}, lanes,
-                                     "a != 0", "$a != 0 ? -1 : 0");
-  w.Define(op->result(), fmt::format("{}({})", name, text), bits);
+  w.Define(op->result(), fmt::format("{}({})", w.helpers.HasValue(from, lanes), text),
+           8 * Bytes(from));
 }
 
 void WriteBits(Writer& w, const Op* op, int64_t lanes) {
@@ -204,15 +195,7 @@ void WriteBits(Writer& w, const Op* op, int64_t lanes) {
   if (lanes == 1 || op->kind() == OpKind::ToBits)
     return w.Define(op->result(),
                     fmt::format("{}({})", w.helpers.Function(name, scalar, lanes), text));
-  std::string from = w.helpers.Vector(scalar, lanes);
-  std::string to = w.helpers.Vector(op->result()->type()->scalar, lanes);
-  std::string function = fmt::format("kdl_from_bits_{}", from.substr(4));
-  w.helpers.Define(function, fmt::format("static inline {0} {1}({2} a) {{\n"
-                                         "  {0} r;\n"
-                                         "  memcpy(&r, &a, sizeof r);\n"
-                                         "  return r;\n"
-                                         "}}\n",
-                                         to, function, from));
+  std::string function = w.helpers.FromBits(scalar, op->result()->type()->scalar, lanes);
   w.Define(op->result(), fmt::format("{}({})", function, text));
 }
 
@@ -256,6 +239,26 @@ bool IsAdded(const ir::Value* value) {
   });
 }
 
+/// Returns the scalar from which all lanes of a value are copied, or null.
+const ir::Value* CopiedScalar(const ir::Value* value) {
+  if (!ir::IsVector(value->type())) return value;
+  const Op* def = value->def();
+  return def && def->kind() == OpKind::Splat ? def->operand(0) : nullptr;
+}
+
+/// Writes a shift of all lanes by the same number. Returns false if the op is another one.
+bool WriteShiftByScalar(Writer& w, const Op* op, int64_t lanes) {
+  bool shifts = op->kind() == OpKind::Shl || op->kind() == OpKind::Shr;
+  if (!shifts || lanes == 1) return false;
+  const ir::Value* by = CopiedScalar(op->operand(1));
+  if (!by) return false;
+  Scalar scalar = op->operand(0)->type()->scalar;
+  w.Define(op->result(),
+           fmt::format("{}({}, {})", w.helpers.ShiftByScalar(op->info().spelling, scalar, lanes),
+                       w.Lanes(op->operand(0), lanes), w.Get(by)));
+  return true;
+}
+
 void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
   Scalar scalar = Computed(op->operand(0)->type()->scalar);
   if (op->kind() == OpKind::Mul && IsFloat(scalar) && lanes == 1 && IsAdded(op->result())) {
@@ -274,15 +277,13 @@ void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
   for (size_t i = 0; i < op->operands().size(); ++i)
     operands += (i > 0 ? ", " : "") + Operand(w, op, i, lanes);
   if (IsOperator(op->kind(), scalar)) {
-    std::string type = w.helpers.Vector(scalar, lanes);
-    return DefineComputed(w, op, OperatorCall(w, op, type, type, lanes, operands), lanes);
+    return DefineComputed(
+        w, op, fmt::format("{}({})", OperatorFunction(w, op, scalar, lanes, 0), operands), lanes);
   }
   if (op->kind() == OpKind::Neg && IsFloat(scalar)) {
     if (lanes == 1) return DefineComputed(w, op, "-" + operands, lanes);
-    std::string type = w.helpers.Vector(scalar, lanes);
-    std::string name =
-        w.helpers.Whole("kdl_neg_" + type.substr(4), type, {type}, lanes, "-a", "-$a");
-    return DefineComputed(w, op, fmt::format("{}({})", name, operands), lanes);
+    return DefineComputed(
+        w, op, fmt::format("{}({})", w.helpers.Negation(scalar, lanes), operands), lanes);
   }
   std::string function = w.helpers.Function(op->info().spelling, scalar, lanes);
   DefineComputed(w, op, fmt::format("{}({})", function, operands), lanes);
@@ -300,15 +301,7 @@ void CheckDivisor(Writer& w, const Op* op) {
   int64_t lanes = ir::Lanes(divisor->type());
   if (lanes == 1)
     return TrapUnless(w, fmt::format("{} != 0", w.Get(divisor)), op, KDL_TRAP_DIVISION);
-  Scalar scalar = divisor->type()->scalar;
-  std::string name = fmt::format("kdl_has_zero_{}x{}", Spelling(scalar), lanes);
-  w.helpers.Define(name,
-                   fmt::format("static inline int {}({} a) {{\n"
-                               "  int zeros = 0;\n"
-                               "  for (int l = 0; l < {}; ++l) zeros |= KDL_LANE(a, l) == 0;\n"
-                               "  return zeros;\n"
-                               "}}\n",
-                               name, w.helpers.Vector(scalar, lanes), lanes));
+  std::string name = w.helpers.HasZero(divisor->type()->scalar, lanes);
   TrapUnless(w, fmt::format("!{}({})", name, w.Get(divisor)), op, KDL_TRAP_DIVISION);
 }
 
@@ -365,7 +358,7 @@ bool WriteElementwise(Writer& w, const Op* op) {
     WriteComparison(w, op, lanes);
   } else if (lanes > 1 && op->result()->type()->scalar == Scalar::Bool) {
     return WriteMasks(w, op, lanes);
-  } else {
+  } else if (!WriteShiftByScalar(w, op, lanes)) {
     WriteComputed(w, op, lanes);
   }
   return true;

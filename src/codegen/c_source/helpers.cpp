@@ -144,8 +144,20 @@ std::string OwnText(const OwnFunction& own, Scalar scalar) {
   return text;
 }
 
+/// The types that replace the placeholders of scalar_ops.def.
+struct RowTypes {
+  std::string own;       ///< T
+  std::string bits;      ///< U: unsigned, with as many bits
+  std::string products;  ///< W: unsigned, for products, since C would compute those of narrow types as ints
+};
+
+RowTypes ScalarTypes(Scalar scalar) {
+  return {std::string(VariableType(scalar)), IntegerType(8 * Bytes(scalar), false),
+          Bytes(scalar) == 8 ? "uint64_t" : "uint32_t"};
+}
+
 /// Replaces the placeholders of scalar_ops.def in an expression.
-std::string RowText(std::string_view rest, Scalar scalar) {
+std::string RowText(std::string_view rest, Scalar scalar, const RowTypes& types) {
   auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   std::string text;
   while (!rest.empty()) {
@@ -153,11 +165,11 @@ std::string RowText(std::string_view rest, Scalar scalar) {
     std::string_view word = rest.substr(0, std::max<size_t>(length, 1));
     rest.remove_prefix(word.size());
     if (word == "T") {
-      text += VariableType(scalar);
+      text += types.own;
     } else if (word == "U") {
-      text += IntegerType(8 * Bytes(scalar), false);
+      text += types.bits;
     } else if (word == "W") {
-      text += Bytes(scalar) == 8 ? "uint64_t" : "uint32_t";
+      text += types.products;
     } else if (word == "M") {
       text += std::to_string(8 * Bytes(scalar) - 1);
     } else if (word == "KDL_SEEN_S") {
@@ -188,12 +200,44 @@ const OwnFunction* FindOwn(std::string_view op, Scalar scalar) {
   return own == std::end(kOwn) ? nullptr : own;
 }
 
-int Arity(std::string_view op, Scalar scalar) {
-  if (const OwnFunction* own = FindOwn(op, scalar)) return own->arity;
+const Row& FindRow(std::string_view op, Scalar scalar) {
   const auto* row = std::ranges::find_if(
       kRows, [&](const Row& r) { return r.name == op && r.group == Info(scalar).group; });
   KDL_CHECK(row != std::end(kRows), "'{}' of {} cannot be written in C", op, Spelling(scalar));
-  return row->arity;
+  return *row;
+}
+
+int Arity(std::string_view op, Scalar scalar) {
+  const OwnFunction* own = FindOwn(op, scalar);
+  return own ? own->arity : FindRow(op, scalar).arity;
+}
+
+/// Whether GNU C computes the row's expression with vectors of integers as with their lanes.
+bool IsWhole(std::string_view op, Scalar scalar) {
+  static constexpr std::string_view kWhole[] = {"add", "sub", "mul", "neg", "and",
+                                                "or",  "xor", "not", "shl", "shr"};
+  return IsInteger(scalar) && std::ranges::find(kWhole, op) != std::end(kWhole);
+}
+
+Scalar UnsignedOf(Scalar scalar) {
+  switch (Bytes(scalar)) {
+    case 1:
+      return Scalar::U8;
+    case 2:
+      return Scalar::U16;
+    case 4:
+      return Scalar::U32;
+    default:
+      return Scalar::U64;
+  }
+}
+
+/// The type of the lanes that a function returns.
+Scalar ResultOf(std::string_view op, Scalar scalar) {
+  bool wide = Bytes(scalar) == 8;
+  if (op == "to_bits") return wide ? Scalar::I64 : Scalar::I32;
+  if (op == "from_bits") return wide ? Scalar::F64 : Scalar::F32;
+  return scalar;
 }
 
 }  // namespace
@@ -204,52 +248,102 @@ void Helpers::Define(const std::string& name, const std::string& text) {
 
 void Helpers::DefineScalar(std::string_view op, Scalar scalar, const std::string& name) {
   if (const OwnFunction* own = FindOwn(op, scalar)) return Define(name, OwnText(*own, scalar));
-  const auto* row = std::ranges::find_if(
-      kRows, [&](const Row& r) { return r.name == op && r.group == Info(scalar).group; });
-  KDL_CHECK(row != std::end(kRows), "'{}' of {} cannot be written in C", op, Spelling(scalar));
+  const Row& row = FindRow(op, scalar);
   std::string_view type = VariableType(scalar);
   Define(name, fmt::format("static inline {} {}({}) {{ return {}; }}\n", type, name,
-                           Operands(row->arity, type), RowText(row->text, scalar)));
+                           Operands(row.arity, type),
+                           RowText(row.text, scalar, ScalarTypes(scalar))));
 }
 
-void Helpers::DefineLanes(std::string_view op, Scalar scalar, int64_t lanes,
+std::string Helpers::WholeRow(std::string_view op, Scalar scalar, int64_t lanes) {
+  Scalar bits = UnsignedOf(scalar);
+  std::string unsigned_type = Vector(bits, lanes);
+  return RowText(FindRow(op, scalar).text, scalar,
+                 {Vector(scalar, lanes), unsigned_type, unsigned_type});
+}
+
+/// Compilers need not find out that all lanes are shifted by the same number.
+std::string Helpers::ShiftByScalar(std::string_view op, Scalar scalar, int64_t lanes) {
+  std::string type = Vector(scalar, lanes);
+  std::string name = fmt::format("kdl_{}_{}_by_scalar", op, type.substr(4));
+  std::string params = fmt::format("{} a, {} b", type, VariableType(scalar));
+  if (std::vector<Part> parts = Parts(8 * Bytes(scalar), lanes); parts.size() > 1) {
+    DefineByParts(name, type, params, parts, [&](const Part& part) {
+      return fmt::format("{}(a{}, b)", ShiftByScalar(op, scalar, part.lanes), part.field);
+    });
+    return name;
+  }
+  return Whole(name, type, {type, VariableType(scalar)}, lanes, WholeRow(op, scalar, lanes),
+               Function(op, scalar) + "($a, b)");
+}
+
+/// NaN if an operand is NaN; -0 is less than +0. If the lanes are equal, their bits differ at most in the sign.
+void Helpers::DefineExtremum(bool is_max, Scalar scalar, int64_t lanes, const std::string& name) {
+  std::string type = Vector(scalar, lanes);
+  int bits = 8 * Bytes(scalar);
+  std::string mask = Vector(Scalar::Bool, lanes, bits);
+  std::string select = Select(scalar, lanes, bits);
+  std::string beyond = fmt::format("{}(a {} b, a, b)", select, is_max ? ">" : "<");
+  std::string signed_zero = is_max ? fmt::format("({0}){1} & (({0})a | (a != b))", mask, beyond)
+                                   : fmt::format("({0}){1} | (({0})a & (a == b))", mask, beyond);
+  Whole(name, type, {type, type}, lanes,
+        fmt::format("{}(a != a, a, ({})({}))", select, type, signed_zero),
+        fmt::format("{}($a, $b)", Function(is_max ? "max" : "min", scalar)));
+}
+
+void Helpers::DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, int64_t used,
                           const std::string& name) {
   std::string one = Function(op, scalar);
   std::string type = Vector(scalar, lanes);
-  if (IsFloat(scalar) && (op == "min" || op == "max")) {
-    std::string mask = Vector(Scalar::Bool, lanes, 8 * Bytes(scalar));
-    bool is_max = op == "max";
-    // The lane of a is the result if it is NaN, or else that of b is not and a is beyond b or the zero with the right sign.
-    Whole(name, type, {type, type}, lanes,
-          fmt::format("{}((a != a) | ((b == b) & ((a {} b) | ((a == b) & (({})a {} 0)))), a, b)",
-                      Select(scalar, lanes, 8 * Bytes(scalar)), is_max ? ">" : "<", mask,
-                      is_max ? ">=" : "<"),
-          one + "($a, $b)");
+  if (IsFloat(scalar) && (op == "min" || op == "max"))
+    return DefineExtremum(op == "max", scalar, lanes, name);
+  if (IsWhole(op, scalar)) {
+    if (Arity(op, scalar) == 1) {
+      Whole(name, type, {type}, lanes, WholeRow(op, scalar, lanes), one + "($a)");
+    } else {
+      Whole(name, type, {type, type}, lanes, WholeRow(op, scalar, lanes), one + "($a, $b)");
+    }
     return;
   }
-  Scalar to = op == "to_bits"     ? (Bytes(scalar) == 8 ? Scalar::I64 : Scalar::I32)
-              : op == "from_bits" ? (Bytes(scalar) == 8 ? Scalar::F64 : Scalar::F32)
-                                  : scalar;
-  std::string result = Vector(to, lanes);
-  int arity = Arity(op, scalar);
   static constexpr std::string_view kLanes[] = {"", "KDL_LANE(a, l)",
                                                 "KDL_LANE(a, l), KDL_LANE(b, l)",
                                                 "KDL_LANE(a, l), KDL_LANE(b, l), KDL_LANE(c, l)"};
+  int arity = Arity(op, scalar);
   Define(name, fmt::format("static inline {0} {1}({2}) {{\n"
                            "  {0} r = {{0}};\n"
                            "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}({5});\n"
                            "  return r;\n"
                            "}}\n",
-                           result, name, Operands(arity, type), lanes, one,
-                           kLanes[static_cast<size_t>(arity)]));
+                           Vector(ResultOf(op, scalar), lanes), name, Operands(arity, type), used,
+                           one, kLanes[static_cast<size_t>(arity)]));
 }
 
-std::string Helpers::Function(std::string_view op, Scalar scalar, int64_t lanes) {
+void Helpers::DefineOnParts(std::string_view op, Scalar scalar, int64_t lanes,
+                            const std::vector<Part>& parts, const std::string& name) {
+  static constexpr std::string_view kOperands[] = {"a{0}", "a{0}, b{0}", "a{0}, b{0}, c{0}"};
+  int arity = Arity(op, scalar);
+  DefineByParts(name, Vector(ResultOf(op, scalar), lanes), Operands(arity, Vector(scalar, lanes)),
+                parts, [&](const Part& part) {
+                  return fmt::format(
+                      "{}({})", Function(op, scalar, part.lanes, part.used),
+                      fmt::format(fmt::runtime(kOperands[static_cast<size_t>(arity) - 1]),
+                                  part.field));
+                });
+}
+
+std::string Helpers::Function(std::string_view op, Scalar scalar, int64_t lanes, int64_t used) {
   KDL_CHECK(!IsComparison(op), "comparisons are operators");
   std::string name = fmt::format("kdl_{}_{}", op, Spelling(scalar));
   if (lanes > 1) name += fmt::format("x{}", lanes);
+  if (used > 0 && used < lanes) name += fmt::format("_first_{}", used);
   if (defined_.contains(name)) return name;
-  lanes > 1 ? DefineLanes(op, scalar, lanes, name) : DefineScalar(op, scalar, name);
+  if (lanes == 1) {
+    DefineScalar(op, scalar, name);
+  } else if (std::vector<Part> parts = Parts(8 * Bytes(scalar), lanes); parts.size() > 1) {
+    DefineOnParts(op, scalar, lanes, parts, name);
+  } else {
+    DefineLanes(op, scalar, lanes, used > 0 ? used : lanes, name);
+  }
   return name;
 }
 

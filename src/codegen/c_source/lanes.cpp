@@ -1,5 +1,8 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "codegen/c_source/writer.h"
 #include "ir/matrix_instruction.h"
@@ -14,40 +17,133 @@ namespace {
 
 using ir::AttrKey;
 
+/// The size of the lanes of a vector: of bools, that of the first operand's.
+int LaneBits(const Writer& w, const Op* op, Scalar scalar) {
+  if (scalar != Scalar::Bool) return 8 * Bytes(scalar);
+  int bits = w.At(op->operand(0)).mask_bits;
+  return bits == 0 ? 32 : bits;
+}
+
+/// Defines the op's result as a vector of these scalars.
+void DefineListed(Writer& w, const ir::Value* result, const std::vector<std::string>& scalars,
+                  int mask_bits) {
+  Scalar scalar = result->type()->scalar;
+  auto lanes = std::ssize(scalars);
+  std::string type = w.helpers.Vector(scalar, lanes, mask_bits);
+  std::vector<Part> parts = w.helpers.Parts(mask_bits > 0 ? mask_bits : 8 * Bytes(scalar), lanes);
+  std::string list;
+  for (const Part& part : parts) {
+    auto first = scalars.begin() + part.first;
+    std::string one =
+        fmt::format("KDL_VECTOR_OF({}, {})", w.helpers.Vector(scalar, part.lanes, mask_bits),
+                    part.used > 0 ? fmt::format("{}", fmt::join(first, first + part.used, ", "))
+                                  : std::string("0"));
+    list += (list.empty() ? "" : ", ") + one;
+  }
+  w.Define(result, parts.size() > 1 ? fmt::format("({}){{{}}}", type, list) : list, mask_bits);
+}
+
+/// The registers of vectors whose lanes are picked, in order.
+struct Registers {
+  std::string type;
+  int64_t lanes;  ///< of a register
+  std::vector<std::string> texts;
+};
+
+Registers RegistersOf(Writer& w, const Op* op, int bits, int mask_bits) {
+  Scalar scalar = op->operand(0)->type()->scalar;
+  int64_t lanes = ir::Lanes(op->operand(0)->type());
+  std::vector<Part> parts = w.helpers.Parts(bits, lanes);
+  Registers registers{
+      w.helpers.Vector(scalar, parts[0].lanes, mask_bits), parts[0].lanes, {}};
+  for (const ir::Value* operand : op->operands()) {
+    std::string text = w.Lanes(operand, lanes, mask_bits);
+    for (const Part& part : parts) registers.texts.push_back(text + part.field);
+  }
+  return registers;
+}
+
+/// Returns an expression for a register with the lanes that have these numbers, counted over `from`; -1 is any lane.
+/// Compilers have good code for lanes of one register or of two, so further registers are added one after the other.
+std::string Picked(Writer& w, const Registers& from, const std::string& type,
+                   const std::vector<int64_t>& numbers) {
+  int64_t padded = PaddedLanes(from.lanes);
+  std::vector<int64_t> used;
+  for (int64_t number : numbers)
+    if (number >= 0 && std::ranges::find(used, number / from.lanes) == used.end())
+      used.push_back(number / from.lanes);
+  bool is_alike = PaddedLanes(std::ssize(numbers)) == padded;
+  std::string text;
+  for (size_t u = 0; u < used.size(); ++u) {
+    auto lane_in = [&](int64_t number, size_t which) {
+      return number >= 0 && number / from.lanes == used[which] ? number % from.lanes : -1;
+    };
+    std::vector<int64_t> own;  // those of this register
+    for (int64_t number : numbers) own.push_back(lane_in(number, u));
+    const std::string& source = from.texts[static_cast<size_t>(used[u])];
+    if (u == 0 && is_alike && used.size() > 1) {  // both at once
+      for (size_t l = 0; l < numbers.size(); ++l)
+        if (int64_t second = lane_in(numbers[l], 1); second >= 0) own[l] = padded + second;
+      text = fmt::format("{}({}, {})", w.helpers.Shuffle(type, from.type, 2, from.lanes, own), source,
+                         from.texts[static_cast<size_t>(used[1])]);
+      ++u;
+      continue;
+    }
+    bool picks_all = is_alike;  // whether lanes keep their places
+    std::vector<int64_t> blend;
+    for (size_t l = 0; l < numbers.size(); ++l) {
+      auto at = static_cast<int64_t>(l);
+      picks_all &= own[l] == at || own[l] < 0;
+      int64_t place = is_alike ? own[l] : at;
+      blend.push_back(own[l] >= 0 ? PaddedLanes(std::ssize(numbers)) + place : at);
+    }
+    std::string moved = source;
+    if (!is_alike || (used.size() == 1 && !picks_all))
+      moved = fmt::format("{}({})", w.helpers.Shuffle(type, from.type, 1, from.lanes, own), source);
+    text = text.empty() ? moved
+                        : fmt::format("{}({}, {})",
+                                      w.helpers.Shuffle(type, type, 2, std::ssize(numbers), blend),
+                                      text, moved);
+  }
+  return text.empty() ? fmt::format("KDL_VECTOR_OF({}, 0)", type) : text;
+}
+
 /// Defines the op's result as the lanes with these numbers, counted over all operands.
 void DefinePicked(Writer& w, const Op* op, const ir::Value* result, const ir::NumberList& numbers) {
   int64_t lanes = ir::Lanes(op->operand(0)->type());
   Scalar scalar = result->type()->scalar;
-  int bits = scalar == Scalar::Bool ? w.At(op->operand(0)).mask_bits : 0;
-  auto row = [&](int64_t number) {
-    const ir::Value* value = op->operand(static_cast<size_t>(number / lanes));
-    return ir::IsVector(value->type()) ? w.Lanes(value, lanes, bits) : w.Get(value);
-  };
+  int bits = LaneBits(w, op, scalar);
+  int mask_bits = scalar == Scalar::Bool ? bits : 0;
+  if (lanes == 1) {
+    std::vector<std::string> scalars;
+    for (int64_t number : numbers) {
+      std::string text = w.Get(op->operand(static_cast<size_t>(number)));
+      scalars.push_back(scalar == Scalar::Bool ? fmt::format("-({})", text) : text);
+    }
+    if (ir::Lanes(result->type()) == 1) return w.Define(result, w.Get(op->operand(0)));
+    return DefineListed(w, result, scalars, mask_bits);
+  }
+  Registers from = RegistersOf(w, op, bits, mask_bits);
+  std::vector<int64_t> counted;  // over lanes of registers
+  int64_t held = from.lanes * (std::ssize(from.texts) / std::ssize(op->operands()));
+  for (int64_t number : numbers) counted.push_back(number / lanes * held + number % lanes);
   if (ir::Lanes(result->type()) == 1)
-    return w.Define(
-        result, lanes == 1 ? row(numbers[0])
-                           : fmt::format("KDL_LANE({}, {}){}", row(numbers[0]), numbers[0] % lanes,
-                                         scalar == Scalar::Bool ? " != 0" : ""));
+    return w.Define(result,
+                    fmt::format("KDL_LANE({}, {}){}",
+                                from.texts[static_cast<size_t>(counted[0] / from.lanes)],
+                                counted[0] % from.lanes, scalar == Scalar::Bool ? " != 0" : ""));
+  int64_t made = ir::Lanes(result->type());
+  std::vector<Part> parts = w.helpers.Parts(bits, made);
   std::string list;
-  bool shuffles = op->operands().size() <= 2 && lanes > 1;
-  for (int64_t number : numbers) {
-    if (!list.empty()) list += ", ";
-    list += shuffles    ? fmt::format("{}", number / lanes * PaddedLanes(lanes) + number % lanes)
-            : lanes > 1 ? fmt::format("KDL_LANE({}, {})", row(number), number % lanes)
-                        : row(number);
+  for (const Part& part : parts) {
+    auto first = counted.begin() + part.first;
+    std::vector<int64_t> own(first, first + part.used);
+    own.resize(static_cast<size_t>(part.lanes), -1);
+    std::string text = Picked(w, from, w.helpers.Vector(scalar, part.lanes, mask_bits), own);
+    list += (list.empty() ? "" : ", ") + text;
   }
-  if (shuffles) {
-    for (int64_t lane = std::ssize(numbers); lane < PaddedLanes(std::ssize(numbers)); ++lane)
-      list += ", -1";
-    std::string type = w.helpers.Vector(scalar, ir::Lanes(result->type()), bits);
-    std::string name = w.helpers.Shuffle(type, w.helpers.Vector(scalar, lanes, bits),
-                                         op->operands().size(), lanes, list, numbers.size());
-    std::string rest = op->operands().size() == 2 ? ", " + row(lanes) : "";
-    return w.Define(result, fmt::format("{}({}{})", name, row(0), rest), bits);
-  }
-  std::string type = w.helpers.Vector(scalar, ir::Lanes(result->type()), bits == 0 ? 32 : bits);
-  w.Define(result, fmt::format("KDL_VECTOR_OF({}, {})", type, list),
-           bits == 0 && scalar == Scalar::Bool ? 32 : bits);
+  std::string type = w.helpers.Vector(scalar, made, mask_bits);
+  w.Define(result, parts.size() > 1 ? fmt::format("({}){{{}}}", type, list) : list, mask_bits);
 }
 
 void WriteHalf(Writer& w, const Op* op) {
@@ -92,27 +188,105 @@ int MaskedBits(const ir::Value* mask) {
 void WriteLaneMask(Writer& w, const Op* op) {
   int64_t lanes = ir::Lanes(op->result()->type());
   int bits = MaskedBits(op->result());
-  std::string type = w.helpers.Vector(Scalar::Bool, lanes, bits);
-  std::string name = fmt::format("kdl_first_m{}x{}", bits, lanes);
-  w.helpers.Define(
-      name,
-      fmt::format("static inline {0} {1}(int64_t count) {{\n"
-                  "  {0} r = {{0}};\n"
-                  "  KDL_LOOP for (int l = 0; l < {2}; ++l) KDL_LANE(r, l) = l < count ? -1 : 0;\n"
-                  "  return r;\n"
-                  "}}\n",
-                  type, name, lanes));
-  w.Define(op->result(), fmt::format("{}({})", name, w.Get(op->operand(0))), bits);
+  w.Define(op->result(),
+           fmt::format("{}({})", w.helpers.FirstLanes(bits, lanes), w.Get(op->operand(0))), bits);
 }
 
 void WriteLaneNumbers(Writer& w, const Op* op) {
-  std::string list;
+  std::vector<std::string> numbers;
   for (int64_t lane = 0; lane < ir::Lanes(op->result()->type()); ++lane)
-    list += fmt::format("{}{}", lane > 0 ? ", " : "", lane);
-  w.Define(op->result(), fmt::format("KDL_VECTOR_OF({}, {})", w.Type(op->result()), list));
+    numbers.push_back(fmt::format("{}", lane));
+  DefineListed(w, op->result(), numbers, 0);
 }
 
-/// The terms of each lane are added in the instruction's order.
+/// A step of a matrix instruction on vectors. A factor may have only the terms of one lane, which are then those of every
+/// lane.
+struct Step {
+  const ir::MatrixInstruction& instruction;
+  Scalar a, b, acc;
+  int64_t lanes, lanes_of_a, lanes_of_b;
+
+  int64_t terms() const { return std::max(lanes_of_a, lanes_of_b) / lanes; }
+  bool is_shared(int64_t lanes_of_factor) const {
+    return lanes_of_factor == terms() && lanes > 1;
+  }
+  /// Returns the step for so many lanes.
+  Step WithLanes(int64_t count) const {
+    Step step = *this;
+    step.lanes = count;
+    if (!is_shared(lanes_of_a)) step.lanes_of_a = count * terms();
+    if (!is_shared(lanes_of_b)) step.lanes_of_b = count * terms();
+    return step;
+  }
+  std::string Name() const {
+    std::string name = fmt::format("kdl_step_{}_{}x{}_{}_{}", instruction.name, Spelling(acc),
+                                   lanes, lanes_of_a, lanes_of_b);
+    std::ranges::replace(name, '.', '_');
+    return name;
+  }
+};
+
+/// Returns the expression for a lane of the result after one more term.
+std::string TermText(Helpers& helpers, const Step& step) {
+  auto widened = [&](Scalar of, std::string_view name, int64_t lanes) {
+    std::string lane = step.is_shared(lanes)
+                           ? fmt::format("KDL_LANE({}, t)", name)
+                           : fmt::format("KDL_LANE({}, l * {} + t)", name, step.terms());
+    return of == step.acc ? lane
+                          : fmt::format("{}({})", helpers.Conversion(of, step.acc), lane);
+  };
+  std::string a = widened(step.a, "a", step.lanes_of_a);
+  std::string b = widened(step.b, "b", step.lanes_of_b);
+  std::string_view sum = step.lanes > 1 ? "KDL_LANE(r, l)" : "r";
+  if (IsInteger(step.acc))
+    return fmt::format("{}({}, {}({}, {}))", helpers.Function("add", step.acc), sum,
+                       helpers.Function("mul", step.acc), a, b);
+  std::string_view term = ir::kOpTable[static_cast<size_t>(step.instruction.term)].spelling;
+  return fmt::format("{}({}, {}, {})", helpers.Function(term, step.acc), a, b, sum);
+}
+
+/// Returns the function for a step, whose terms are added in the instruction's order.
+std::string StepFunction(Helpers& helpers, const Step& step) {
+  std::string name = step.Name();
+  if (helpers.IsDefined(name)) return name;
+  std::string type = step.lanes > 1 ? helpers.Vector(step.acc, step.lanes)
+                                    : std::string(VariableType(step.acc));
+  std::string params = fmt::format("{} a, {} b, {} r", helpers.Vector(step.a, step.lanes_of_a),
+                                   helpers.Vector(step.b, step.lanes_of_b), type);
+  std::vector<Part> parts = helpers.Parts(8 * Bytes(step.acc), step.lanes);
+  std::string body;
+  if (parts.size() > 1) {
+    for (const Part& part : parts) {
+      if (part.used == 0) continue;
+      body += fmt::format("  r{0} = {1}(a{2}, b{3}, r{0});\n", part.field,
+                          StepFunction(helpers, step.WithLanes(part.lanes)),
+                          step.is_shared(step.lanes_of_a) ? "" : part.field,
+                          step.is_shared(step.lanes_of_b) ? "" : part.field);
+    }
+  } else {
+    bool backward = step.instruction.order == ir::StepOrder::Backward;
+    body = fmt::format(
+        "  for (int t = {}) {{\n"
+        "    for (int l = 0; l < {}; ++l) {} = {};\n"
+        "  }}\n",
+        backward ? fmt::format("{}; t >= 0; --t", step.terms() - 1)
+                 : fmt::format("0; t < {}; ++t", step.terms()),
+        step.lanes, step.lanes > 1 ? "KDL_LANE(r, l)" : "r", TermText(helpers, step));
+  }
+  helpers.Define(name, fmt::format("static inline {} {}({}) {{\n{}  return r;\n}}\n", type, name,
+                                   params, body));
+  return name;
+}
+
+/// Whether the registers of the result need the same registers of the factors, as those of all instructions do.
+bool HaveEqualParts(const Helpers& helpers, const Step& step) {
+  size_t parts = helpers.Parts(8 * Bytes(step.acc), step.lanes).size();
+  auto fits = [&](Scalar scalar, int64_t lanes) {
+    return helpers.Parts(8 * Bytes(scalar), lanes).size() == (step.is_shared(lanes) ? 1 : parts);
+  };
+  return fits(step.a, step.lanes_of_a) && fits(step.b, step.lanes_of_b);
+}
+
 bool WriteVectorMma(Writer& w, const Op* op) {
   const ir::MatrixInstruction* found = nullptr;
   for (const ir::MatrixInstruction* one : w.instructions)
@@ -122,49 +296,18 @@ bool WriteVectorMma(Writer& w, const Op* op) {
                 found->order == ir::StepOrder::Any);
   if (!in_order || op->HasAttr(AttrKey::Part)) return false;
   ir::VectorMmaOp mma(const_cast<Op*>(op));
-  int64_t lanes = ir::Lanes(op->result()->type());
-  Scalar a = mma.a()->type()->scalar;
-  Scalar b = mma.b()->type()->scalar;
-  Scalar acc = op->result()->type()->scalar;
-  int64_t lanes_of_a = ir::Lanes(mma.a()->type());
-  int64_t lanes_of_b = ir::Lanes(mma.b()->type());
-  int64_t terms = std::max(lanes_of_a, lanes_of_b) / lanes;
-  if (terms < 2) return false;
-  bool of_integers = IsInteger(acc);
-  std::string type = w.Type(op->result());
-  std::string of_a = w.helpers.Vector(a, lanes_of_a);
-  std::string of_b = w.helpers.Vector(b, lanes_of_b);
-  // A factor may have only the terms of one lane, which are then those of every lane.
-  auto widened = [&](Scalar of, std::string_view name) {
-    bool is_shared = (name == "a" ? lanes_of_a : lanes_of_b) == terms && lanes > 1;
-    std::string lane = is_shared ? fmt::format("KDL_LANE({}, t)", name)
-                                 : fmt::format("KDL_LANE({}, l * {} + t)", name, terms);
-    return of == acc ? lane : fmt::format("{}({})", w.helpers.Conversion(of, acc), lane);
-  };
-  std::string sum = lanes > 1 ? "KDL_LANE(r, l)" : "r";
-  std::string term =
-      of_integers ? fmt::format("{}({}, {}({}, {}))", w.helpers.Function("add", acc), sum,
-                                w.helpers.Function("mul", acc), widened(a, "a"), widened(b, "b"))
-                  : fmt::format("{}({}, {}, {})",
-                                w.helpers.Function(
-                                    ir::kOpTable[static_cast<size_t>(found->term)].spelling, acc),
-                                widened(a, "a"), widened(b, "b"), sum);
-  std::string name = fmt::format("kdl_step_{}_{}x{}_{}_{}", found->name, Spelling(acc), lanes,
-                                 lanes_of_a, lanes_of_b);
-  std::ranges::replace(name, '.', '_');
-  bool backward = found->order == ir::StepOrder::Backward;
-  w.helpers.Define(name, fmt::format("static inline {0} {1}({2} a, {3} b, {0} r) {{\n"
-                                     "  for (int t = {4}) {{\n"
-                                     "    for (int l = 0; l < {5}; ++l) {7} = {6};\n"
-                                     "  }}\n"
-                                     "  return r;\n"
-                                     "}}\n",
-                                     type, name, of_a, of_b,
-                                     backward ? fmt::format("{}; t >= 0; --t", terms - 1)
-                                              : fmt::format("0; t < {}; ++t", terms),
-                                     lanes, term, sum));
-  w.Define(op->result(), fmt::format("{}({}, {}, {})", name, w.Lanes(mma.a(), lanes_of_a),
-                                     w.Lanes(mma.b(), lanes_of_b), w.Lanes(mma.acc(), lanes)));
+  Step step{*found,
+            mma.a()->type()->scalar,
+            mma.b()->type()->scalar,
+            op->result()->type()->scalar,
+            ir::Lanes(op->result()->type()),
+            ir::Lanes(mma.a()->type()),
+            ir::Lanes(mma.b()->type())};
+  if (step.terms() < 2 || !HaveEqualParts(w.helpers, step)) return false;
+  w.Define(op->result(),
+           fmt::format("{}({}, {}, {})", StepFunction(w.helpers, step),
+                       w.Lanes(mma.a(), step.lanes_of_a), w.Lanes(mma.b(), step.lanes_of_b),
+                       w.Lanes(mma.acc(), step.lanes)));
   return true;
 }
 
@@ -175,19 +318,7 @@ std::string Writer::Lanes(const ir::Value* value, int64_t lanes, int mask_bits) 
   if (lanes == 1) return expression.text;
   Scalar scalar = value->type()->scalar;
   if (!ir::IsVector(value->type())) {
-    std::string type = helpers.Vector(scalar, lanes, mask_bits);
-    std::string name = scalar == Scalar::Bool
-                           ? fmt::format("kdl_splat_m{}x{}", mask_bits, lanes)
-                           : fmt::format("kdl_splat_{}x{}", Spelling(scalar), lanes);
-    helpers.Define(name,
-                   fmt::format("static inline {0} {1}({2} a) {{\n"
-                               "  {0} r = {{0}};\n"
-                               "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
-                               "  return r;\n"
-                               "}}\n",
-                               type, name, VariableType(scalar), lanes,
-                               scalar == Scalar::Bool ? "a ? -1 : 0" : "a"));
-    return fmt::format("{}({})", name, expression.text);
+    return fmt::format("{}({})", helpers.Splat(scalar, lanes, mask_bits), expression.text);
   }
   if (scalar != Scalar::Bool || mask_bits == 0 || expression.mask_bits == mask_bits)
     return expression.text;

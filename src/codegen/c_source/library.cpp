@@ -188,11 +188,11 @@ std::string FileText(const ModuleFace& face, const HookNames& hooks, std::string
 }  // namespace c_source
 
 CSourceResult WriteCSource(const ir::Module& module, const std::string& runtime_name,
-                           const ir::Module& lowered, std::string_view spec) {
+                           const ir::Module& lowered, std::string_view spec, int register_bits) {
   using namespace c_source;
   ModuleFace face = MakeFace(module, runtime_name);
   HookNames hooks = NameHooks(face);
-  Helpers helpers;
+  Helpers helpers(register_bits);
   std::string functions;
   size_t number = 0;
   for (const FaceFunction& kernel : face.kernels) {

@@ -75,66 +75,93 @@ std::string VectorOf(Writer& w, Scalar scalar, int64_t lanes) {
   return w.helpers.Vector(scalar, lanes, scalar == Scalar::Bool ? kLoadedMask : 0);
 }
 
-/// Defines and returns the function that loads a vector, or the lanes for which a mask is true. The others are 0.
-std::string LoadFunction(Writer& w, Scalar scalar, int64_t lanes, bool masked) {
-  std::string type = VectorOf(w, scalar, lanes);
-  std::string_view element = MemoryType(scalar);
-  std::string name = fmt::format("kdl_load{}_{}x{}", masked ? "_if" : "", Spelling(scalar), lanes);
-  int bits = 8 * Bytes(scalar);
-  std::string value = scalar == Scalar::Bool ? "p[l] != 0 ? -1 : 0" : "p[l]";
-  if (masked) {
-    w.helpers.Define(
-        name,
-        fmt::format(
-            "static inline {0} {1}(const {2}* p, {3} m) {{\n"
-            "  {0} r = {{0}};\n"
-            "  KDL_LOOP for (int l = 0; l < {4}; ++l) KDL_LANE(r, l) = KDL_LANE(m, l) ? {5} : 0;\n"
-            "  return r;\n"
-            "}}\n",
-            type, name, element, w.helpers.Vector(Scalar::Bool, lanes, bits), lanes, value));
-  } else if (scalar == Scalar::Bool) {
-    w.helpers.Define(name,
-                     fmt::format("static inline {0} {1}(const {2}* p) {{\n"
-                                 "  {0} r = {{0}};\n"
-                                 "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4};\n"
-                                 "  return r;\n"
-                                 "}}\n",
-                                 type, name, element, lanes, value));
-  } else {
-    w.helpers.Define(name, fmt::format("static inline {0} {1}(const {2}* p) {{\n"
-                                       "  {0} r = {{0}};\n"
-                                       "  memcpy(&r, p, {3});\n"
-                                       "  return r;\n"
-                                       "}}\n",
-                                       type, name, element, lanes * Bytes(scalar)));
+/// Names the function that moves a vector to or from memory. It moves the first `used` lanes, for which the mask is true.
+struct Move {
+  Writer& w;
+  Scalar scalar;
+  int64_t lanes;
+  int64_t used;
+  bool masked;
+
+  int bits() const { return 8 * Bytes(scalar); }
+  std::string type() const { return VectorOf(w, scalar, lanes); }
+  std::string mask() const { return w.helpers.Vector(Scalar::Bool, lanes, bits()); }
+  std::string name(std::string_view verb) const {
+    return fmt::format("kdl_{}{}_{}x{}{}", verb, masked ? "_if" : "", Spelling(scalar), lanes,
+                       used < lanes ? fmt::format("_first_{}", used) : "");
   }
+  std::vector<Part> parts() const { return w.helpers.Parts(bits(), lanes); }
+  Move of(const Part& part) const { return {w, scalar, part.lanes, part.used, masked}; }
+  std::string address(const Part& part) const {
+    return part.first == 0 ? "p" : fmt::format("p + {}", part.first);
+  }
+};
+
+/// Returns the function that loads a vector. Lanes that are not loaded are 0.
+std::string LoadFunction(const Move& load) {
+  Helpers& helpers = load.w.helpers;
+  std::string name = load.name("load");
+  if (helpers.IsDefined(name)) return name;
+  std::string type = load.type();
+  std::string params = fmt::format("const {}* p{}", MemoryType(load.scalar),
+                                   load.masked ? fmt::format(", {} m", load.mask()) : "");
+  if (std::vector<Part> parts = load.parts(); parts.size() > 1) {
+    helpers.DefineByParts(name, type, params, parts, [&](const Part& part) {
+      return fmt::format("{}({}{})", LoadFunction(load.of(part)), load.address(part),
+                         load.masked ? ", m" + part.field : "");
+    });
+    return name;
+  }
+  bool is_bool = load.scalar == Scalar::Bool;
+  std::string body;
+  if (load.masked || is_bool) {
+    std::string value = is_bool ? "p[l] != 0 ? -1 : 0" : "p[l]";
+    if (load.masked) value = fmt::format("KDL_LANE(m, l) ? {} : 0", value);
+    body = fmt::format("  KDL_LOOP for (int l = 0; l < {}; ++l) KDL_LANE(r, l) = {};\n", load.used,
+                       value);
+  } else {
+    body = fmt::format("  memcpy(&r, p, {});\n", load.used * Bytes(load.scalar));
+  }
+  helpers.Define(name, fmt::format("static inline {0} {1}({2}) {{\n"
+                                   "  {0} r = {{0}};\n"
+                                   "{3}"
+                                   "  return r;\n"
+                                   "}}\n",
+                                   type, name, params, body));
   return name;
 }
 
-std::string StoreFunction(Writer& w, Scalar scalar, int64_t lanes, bool masked) {
-  std::string type = VectorOf(w, scalar, lanes);
-  std::string_view element = MemoryType(scalar);
-  std::string name = fmt::format("kdl_store{}_{}x{}", masked ? "_if" : "", Spelling(scalar), lanes);
-  std::string value = scalar == Scalar::Bool ? "KDL_LANE(a, l) & 1" : "KDL_LANE(a, l)";
-  if (masked) {
-    w.helpers.Define(
-        name, fmt::format("static inline void {1}({2}* p, {0} a, {3} m) {{\n"
-                          "  for (int l = 0; l < {4}; ++l) {{\n"
-                          "    if (KDL_LANE(m, l)) p[l] = {5};\n"
-                          "  }}\n"
-                          "}}\n",
-                          type, name, element,
-                          w.helpers.Vector(Scalar::Bool, lanes, 8 * Bytes(scalar)), lanes, value));
-  } else if (scalar == Scalar::Bool) {
-    w.helpers.Define(name, fmt::format("static inline void {1}({2}* p, {0} a) {{\n"
-                                       "  for (int l = 0; l < {3}; ++l) p[l] = {4};\n"
-                                       "}}\n",
-                                       type, name, element, lanes, value));
+/// Returns the body of a function that stores a vector in one register.
+std::string StoreBody(const Move& store) {
+  std::string value = store.scalar == Scalar::Bool ? "KDL_LANE(a, l) & 1" : "KDL_LANE(a, l)";
+  if (store.masked)
+    return fmt::format(
+        "  for (int l = 0; l < {}; ++l) {{\n"
+        "    if (KDL_LANE(m, l)) p[l] = {};\n"
+        "  }}\n",
+        store.used, value);
+  if (store.scalar == Scalar::Bool)
+    return fmt::format("  for (int l = 0; l < {}; ++l) p[l] = {};\n", store.used, value);
+  return fmt::format("  memcpy(p, &a, {});\n", store.used * Bytes(store.scalar));
+}
+
+std::string StoreFunction(const Move& store) {
+  Helpers& helpers = store.w.helpers;
+  std::string name = store.name("store");
+  if (helpers.IsDefined(name)) return name;
+  std::string body;
+  if (std::vector<Part> parts = store.parts(); parts.size() > 1) {
+    for (const Part& part : parts) {
+      if (part.used == 0) continue;
+      body += fmt::format("  {}({}, a{}{});\n", StoreFunction(store.of(part)), store.address(part),
+                          part.field, store.masked ? ", m" + part.field : "");
+    }
   } else {
-    w.helpers.Define(
-        name, fmt::format("static inline void {1}({2}* p, {0} a) {{ memcpy(p, &a, {3}); }}\n", type,
-                          name, element, lanes * Bytes(scalar)));
+    body = StoreBody(store);
   }
+  std::string mask = store.masked ? fmt::format(", {} m", store.mask()) : "";
+  helpers.Define(name, fmt::format("static inline void {}({}* p, {} a{}) {{\n{}}}\n", name,
+                                   MemoryType(store.scalar), store.type(), mask, body));
   return name;
 }
 
@@ -149,7 +176,7 @@ void DefineLoaded(Writer& w, const ir::Value* result, const Element& element,
   std::string arguments = element.address();
   if (mask) arguments += ", " + w.Lanes(mask, lanes, 8 * Bytes(scalar));
   w.Define(result,
-           fmt::format("{}({})", LoadFunction(w, scalar, lanes, mask != nullptr), arguments),
+           fmt::format("{}({})", LoadFunction({w, scalar, lanes, lanes, mask != nullptr}), arguments),
            scalar == Scalar::Bool ? kLoadedMask : 0);
 }
 
@@ -164,7 +191,7 @@ void WriteStored(Writer& w, const ir::Value* value, const Element& element, cons
   std::string arguments =
       fmt::format("{}, {}", element.address(), w.Lanes(value, lanes, kLoadedMask));
   if (mask) arguments += ", " + w.Lanes(mask, lanes, 8 * Bytes(scalar));
-  w.Line("{}({});", StoreFunction(w, scalar, lanes, mask != nullptr), arguments);
+  w.Line("{}({});", StoreFunction({w, scalar, lanes, lanes, mask != nullptr}), arguments);
 }
 
 /// Buffers of up to this size are variables of the function.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,20 +35,57 @@ std::string VectorType(Scalar scalar, int64_t lanes, int mask_bits);
 /// The number of lanes of the C type for a vector of `lanes`: a power of two. The others are unused.
 int64_t PaddedLanes(int64_t lanes);
 
+/// The lanes of a vector that are in one register of the target.
+struct Part {
+  std::string field;  ///< ".p1", or nothing if the vector is in one register
+  int64_t first;      ///< the first of these lanes
+  int64_t lanes;      ///< of the register's type
+  int64_t used;       ///< how many of them belong to the vector, from the first one on
+};
+
+/// How vectors of one kind become vectors of another one.
+struct PartConversion {
+  std::function<std::string(int64_t lanes)> from;      ///< returns the type before
+  std::function<std::string(int64_t lanes)> to;        ///< returns the type afterwards
+  std::function<std::string(int64_t lanes)> function;  ///< returns the name of the function
+};
+
 /// The functions and types that a file needs. Each is defined once, before its first user.
 class Helpers {
  public:
+  explicit Helpers(int register_bits) : register_bits_(register_bits) {}
+
+  /// Returns the registers of a vector with lanes of this size.
+  std::vector<Part> Parts(int bits, int64_t lanes) const;
   /// Returns the name of a function, and defines it if it is new. `op` names an operation of scalar_ops.def or of
-  /// helpers.cpp, such as "max". With `lanes` above 1, the function applies it to each lane.
-  std::string Function(std::string_view op, Scalar scalar, int64_t lanes = 1);
+  /// helpers.cpp, such as "max". With `lanes` above 1, the function applies it to each lane, or to the first ones.
+  std::string Function(std::string_view op, Scalar scalar, int64_t lanes = 1, int64_t used = 0);
   /// Returns the name of the function that converts a scalar, or the lanes of a vector.
   std::string Conversion(Scalar from, Scalar to, int64_t lanes = 1);
+  /// Returns the name of the function that shifts all lanes by the same number.
+  std::string ShiftByScalar(std::string_view op, Scalar scalar, int64_t lanes);
   /// Returns the name of a function that changes the size of the lanes of a vector of bools.
   std::string MaskConversion(int from_bits, int to_bits, int64_t lanes);
   /// Return the names of functions on vectors of bools, and of the one that selects lanes by bools.
   std::string MaskNot(int bits, int64_t lanes);
   std::string MaskOperator(std::string_view name, std::string_view sign, int bits, int64_t lanes);
   std::string Select(Scalar scalar, int64_t lanes, int mask_bits);
+  /// Returns the name of the function that applies an operator of C to lanes. The result of a comparison is a vector of
+  /// bools. `mask_bits` is the size of operands that are bools.
+  std::string Operator(std::string_view name, std::string_view sign, Scalar scalar, int64_t lanes,
+                       int mask_bits, bool compares);
+  /// Return the names of functions that negate lanes, and that tell which lanes are not 0.
+  std::string Negation(Scalar scalar, int64_t lanes);
+  std::string HasValue(Scalar scalar, int64_t lanes);
+  /// Return the names of functions that tell whether any lane is 0, and whether any is true.
+  std::string HasZero(Scalar scalar, int64_t lanes);
+  std::string HasTrue(int bits, int64_t lanes);
+  /// Returns the name of the function that takes integers as the bits of floats of the same size.
+  std::string FromBits(Scalar from, Scalar to, int64_t lanes);
+  /// Returns the name of the function that makes a vector of bools, of which only the first ones are true.
+  std::string FirstLanes(int bits, int64_t lanes);
+  /// Returns the name of the function that copies a scalar to all lanes.
+  std::string Splat(Scalar scalar, int64_t lanes, int mask_bits);
   /// Returns the name of the function that converts lanes of bools, of the size of `to`, to integers 0 and 1.
   std::string BoolsToIntegers(Scalar to, int64_t lanes);
   /// Returns the name of a function on vectors, which GNU C computes as a whole, and other compilers lane by lane. In
@@ -55,21 +93,47 @@ class Helpers {
   std::string Whole(const std::string& name, const std::string& result,
                     std::initializer_list<std::string_view> operands, int64_t lanes,
                     std::string_view whole, std::string_view lane);
-  /// Returns the name of the function that picks lanes of one vector or of two, which have `lanes` lanes. The numbers
+  /// Returns the name of the function that picks lanes of one register or of two, which have `lanes` lanes. The numbers
   /// count the lanes of the type; -1 is any lane.
   std::string Shuffle(const std::string& result, const std::string& operand, size_t operands,
-                      int64_t lanes, const std::string& numbers, size_t count);
+                      int64_t lanes, const std::vector<int64_t>& numbers);
   /// Returns the name of a vector type, and defines it if it is new.
   std::string Vector(Scalar scalar, int64_t lanes, int mask_bits = 0);
   /// Adds a definition with a name, unless there is one already.
   void Define(const std::string& name, const std::string& text);
+  bool IsDefined(const std::string& name) const { return defined_.contains(name); }
+  /// Adds the definition of a function whose result is in several registers. `value` returns the expression for one.
+  void DefineByParts(const std::string& name, const std::string& result, std::string_view params,
+                     const std::vector<Part>& parts,
+                     const std::function<std::string(const Part&)>& value);
+  /// Does so for a function that applies another one to the registers of its operands, and returns its name.
+  std::string OnParts(const std::string& name, const std::string& result,
+                      std::initializer_list<std::string> operands, const std::vector<Part>& parts,
+                      const std::string& function);
+  /// Defines a function that applies two others, one after the other.
+  void DefineChain(const std::string& name, const std::string& result, const std::string& of,
+                   const std::string& first, const std::string& second);
+  /// Defines a function that converts vectors, at least one of which is in several registers.
+  void ConvertParts(const std::string& name, int64_t lanes, const std::vector<Part>& from,
+                    const std::vector<Part>& to, const PartConversion& conversion);
 
   const std::string& text() const { return text_; }
 
  private:
   void DefineScalar(std::string_view op, Scalar scalar, const std::string& name);
-  void DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, const std::string& name);
+  void DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, int64_t used,
+                   const std::string& name);
+  /// Returns the function `name` that tells whether `test` is true of any of the first lanes.
+  std::string AnyLane(std::string_view name, std::string_view test, Scalar scalar, int64_t lanes,
+                      int64_t used, int mask_bits);
+  std::string VectorConversion(Scalar from, Scalar to, int64_t lanes);
+  void DefineExtremum(bool is_max, Scalar scalar, int64_t lanes, const std::string& name);
+  /// Returns an expression of scalar_ops.def as one for vectors of GNU C.
+  std::string WholeRow(std::string_view op, Scalar scalar, int64_t lanes);
+  void DefineOnParts(std::string_view op, Scalar scalar, int64_t lanes,
+                     const std::vector<Part>& parts, const std::string& name);
 
+  int register_bits_;
   std::set<std::string> defined_;
   std::map<std::string, std::string> shuffles_;  ///< names by what they pick
   std::string text_;

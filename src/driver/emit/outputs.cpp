@@ -159,7 +159,8 @@ class Collector {
       return;
     }
     codegen::CSourceResult made =
-        codegen::WriteCSource(*made_.module, runtime_name_, *code->module, code->target.spec);
+        codegen::WriteCSource(*made_.module, runtime_name_, *code->module, code->target.spec,
+                              code->target.facts->vector_bits);
     if (!made.failure) {
       AddFile(name_ + ".source.h", std::move(made.source.header));
       AddFile(name_ + ".source.c", std::move(made.source.source));
