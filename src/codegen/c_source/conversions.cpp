@@ -112,14 +112,12 @@ struct HalvesRow {
   std::string_view narrow;
 };
 constexpr HalvesRow kHalves[] = {
+    {4, "__F16C__", "_mm_cvtph_ps(_mm_cvtsi64_si128((long long)a))",
+     "_mm_cvtsi128_si64(_mm_cvtps_ph((__m128)a, _MM_FROUND_TO_NEAREST_INT))"},
     {8, "__F16C__", "_mm256_cvtph_ps((__m128i)a)",
      "_mm256_cvtps_ph((__m256)a, _MM_FROUND_TO_NEAREST_INT)"},
     {16, "__AVX512F__", "_mm512_cvtph_ps((__m256i)a)",
      "_mm512_cvtps_ph((__m512)a, _MM_FROUND_TO_NEAREST_INT)"}};
-constexpr std::string_view kIncludeHalves =
-    "#if defined(__F16C__) && defined(KDL_GNU_VECTORS)\n"
-    "#include <immintrin.h>\n"
-    "#endif\n";
 
 /// Returns the instruction that converts so many lanes from f16 to f32 or the other way, or null.
 const HalvesRow* HalvesInstruction(Scalar from, Scalar to, int64_t lanes) {
@@ -186,19 +184,6 @@ bool IsOperator(Scalar from, Scalar to) {
          !(IsFloat(from) && !IsFloat(to));
 }
 
-Scalar IntegerOf(int bytes, bool is_signed) {
-  switch (bytes) {
-    case 1:
-      return is_signed ? Scalar::I8 : Scalar::U8;
-    case 2:
-      return is_signed ? Scalar::I16 : Scalar::U16;
-    case 4:
-      return is_signed ? Scalar::I32 : Scalar::U32;
-    default:
-      return is_signed ? Scalar::I64 : Scalar::U64;
-  }
-}
-
 /// Returns a type between two others by which vectors are converted with the same results, or `to`. gcc 12 has vectors
 /// only for conversions between sizes that differ by a factor of 2, and the narrow floats have functions from and to f32.
 Scalar Between(Scalar from, Scalar to) {
@@ -213,6 +198,41 @@ Scalar Between(Scalar from, Scalar to) {
 
 }  // namespace
 
+std::string Helpers::OddConversion(int64_t lanes) {
+  std::string name = fmt::format("kdl_odd_f32_of_f64x{}", lanes);
+  if (IsDefined(name)) return name;
+  std::string of = Vector(Scalar::F64, lanes);
+  std::string result = Vector(Scalar::F32, lanes);
+  std::vector<Part> from = Parts(64, lanes);
+  std::vector<Part> to = Parts(32, lanes);
+  if (from.size() > 1 || to.size() > 1) {
+    ConvertParts(name, lanes, from, to,
+                 {[&](int64_t count) { return Vector(Scalar::F64, count); },
+                  [&](int64_t count) { return Vector(Scalar::F32, count); },
+                  [&](int64_t count) { return OddConversion(count); }});
+    return name;
+  }
+  Define("kdl_odd_f32_of_f64", std::string(kOdd));
+  std::string is = MaskConversion(64, 32, lanes);
+  Define(name,
+         fmt::format("static inline {0} {1}({2} a) {{\n"
+                     "#ifdef KDL_GNU_VECTORS\n"
+                     "  const {0} nearest = __builtin_convertvector(a, {0});\n"
+                     "  const {2} back = __builtin_convertvector(nearest, {2});\n"
+                     "  const {2} size = ({2})(({3})a & INT64_MAX);\n"
+                     "  const {2} size_back = ({2})(({3})back & INT64_MAX);\n"
+                     "  return ({0})((({4})nearest + {5}(size_back > size)) | ({5}(back != a) & 1));\n"
+                     "#else\n"
+                     "  {0} r = {{{{0}}}};\n"
+                     "  for (int l = 0; l < {6}; ++l) r.lane[l] = kdl_odd_f32_of_f64(a.lane[l]);\n"
+                     "  return r;\n"
+                     "#endif\n"
+                     "}}\n",
+                     result, name, of, Vector(Scalar::Bool, lanes, 64),
+                     Vector(Scalar::Bool, lanes, 32), is, lanes));
+  return name;
+}
+
 std::string Helpers::VectorConversion(Scalar from, Scalar to, int64_t lanes) {
   std::string name = fmt::format("kdl_{}_of_{}x{}", Spelling(to), Spelling(from), lanes);
   if (IsDefined(name)) return name;
@@ -221,6 +241,10 @@ std::string Helpers::VectorConversion(Scalar from, Scalar to, int64_t lanes) {
   if (Scalar via = Between(from, to); via != to) {
     DefineChain(name, result, of, VectorConversion(from, via, lanes),
                 VectorConversion(via, to, lanes));
+    return name;
+  }
+  if (from == Scalar::F64 && (to == Scalar::F16 || to == Scalar::BF16)) {
+    DefineChain(name, result, of, OddConversion(lanes), VectorConversion(Scalar::F32, to, lanes));
     return name;
   }
   std::vector<Part> from_parts = Parts(8 * Bytes(from), lanes);
@@ -242,7 +266,7 @@ std::string Helpers::VectorConversion(Scalar from, Scalar to, int64_t lanes) {
       "  return r;\n",
       result, lanes, one);
   if (const HalvesRow* row = HalvesInstruction(from, to, lanes)) {
-    Define("kdl_halves", std::string(kIncludeHalves));
+    Define("kdl_intrinsics", std::string(kIntrinsics));
     by_lanes = fmt::format(
         "#if defined({}) && defined(KDL_GNU_VECTORS)\n"
         "  return ({}){};\n"

@@ -52,14 +52,14 @@ constexpr OwnFunction kOwn[] = {
      "  $T r = ($T)(a % b);\n"
      "  return r != 0 && (r < 0) != (b < 0) ? ($T)(r + b) : r;\n"
      "}\n"},
-    {"min", ScalarGroup::Float, 2,
+    {"plain_min", ScalarGroup::Float, 2,
      "// NaN if an operand is NaN; -0 is less than +0.\n"
-     "static inline $T kdl_min_$S($T a, $T b) {\n"
+     "static inline $T kdl_plain_min_$S($T a, $T b) {\n"
      "  return a != a ? a : b != b ? b : a < b || (a == b && signbit(a)) ? a : b;\n"
      "}\n"},
-    {"max", ScalarGroup::Float, 2,
+    {"plain_max", ScalarGroup::Float, 2,
      "// NaN if an operand is NaN; -0 is less than +0.\n"
-     "static inline $T kdl_max_$S($T a, $T b) {\n"
+     "static inline $T kdl_plain_max_$S($T a, $T b) {\n"
      "  return a != a ? a : b != b ? b : a > b || (a == b && !signbit(a)) ? a : b;\n"
      "}\n"},
     {"fma", ScalarGroup::Float, 3,
@@ -207,7 +207,12 @@ const Row& FindRow(std::string_view op, Scalar scalar) {
   return *row;
 }
 
+bool IsExtremum(std::string_view op, Scalar scalar) {
+  return IsFloat(scalar) && (op == "min" || op == "max");
+}
+
 int Arity(std::string_view op, Scalar scalar) {
+  if (IsExtremum(op, scalar)) return 2;
   const OwnFunction* own = FindOwn(op, scalar);
   return own ? own->arity : FindRow(op, scalar).arity;
 }
@@ -217,19 +222,6 @@ bool IsWhole(std::string_view op, Scalar scalar) {
   static constexpr std::string_view kWhole[] = {"add", "sub", "mul", "neg", "and",
                                                 "or",  "xor", "not", "shl", "shr"};
   return IsInteger(scalar) && std::ranges::find(kWhole, op) != std::end(kWhole);
-}
-
-Scalar UnsignedOf(Scalar scalar) {
-  switch (Bytes(scalar)) {
-    case 1:
-      return Scalar::U8;
-    case 2:
-      return Scalar::U16;
-    case 4:
-      return Scalar::U32;
-    default:
-      return Scalar::U64;
-  }
 }
 
 /// The type of the lanes that a function returns.
@@ -248,6 +240,7 @@ void Helpers::Define(const std::string& name, const std::string& text) {
 
 void Helpers::DefineScalar(std::string_view op, Scalar scalar, const std::string& name) {
   if (const OwnFunction* own = FindOwn(op, scalar)) return Define(name, OwnText(*own, scalar));
+  if (IsExtremum(op, scalar)) return DefineScalarExtremum(op, scalar, name);
   const Row& row = FindRow(op, scalar);
   std::string_view type = VariableType(scalar);
   Define(name, fmt::format("static inline {} {}({}) {{ return {}; }}\n", type, name,
@@ -256,8 +249,7 @@ void Helpers::DefineScalar(std::string_view op, Scalar scalar, const std::string
 }
 
 std::string Helpers::WholeRow(std::string_view op, Scalar scalar, int64_t lanes) {
-  Scalar bits = UnsignedOf(scalar);
-  std::string unsigned_type = Vector(bits, lanes);
+  std::string unsigned_type = Vector(IntegerOf(Bytes(scalar), false), lanes);
   return RowText(FindRow(op, scalar).text, scalar,
                  {Vector(scalar, lanes), unsigned_type, unsigned_type});
 }
@@ -288,15 +280,31 @@ void Helpers::DefineExtremum(bool is_max, Scalar scalar, int64_t lanes, const st
                                    : fmt::format("({0}){1} | (({0})a & (a == b))", mask, beyond);
   Whole(name, type, {type, type}, lanes,
         fmt::format("{}(a != a, a, ({})({}))", select, type, signed_zero),
-        fmt::format("{}($a, $b)", Function(is_max ? "max" : "min", scalar)));
+        fmt::format("{}($a, $b)", Function(is_max ? "plain_max" : "plain_min", scalar)));
+}
+
+/// Computed as a vector, which needs no branches.
+void Helpers::DefineScalarExtremum(std::string_view op, Scalar scalar, const std::string& name) {
+  int64_t lanes = 16 / Bytes(scalar);
+  std::string type = Vector(scalar, lanes);
+  std::string whole = Function(op, scalar, lanes);
+  Define(name, fmt::format("static inline {0} {1}({0} a, {0} b) {{\n"
+                           "#ifdef KDL_GNU_VECTORS\n"
+                           "  return KDL_LANE({2}(KDL_VECTOR_OF({3}, a), KDL_VECTOR_OF({3}, b)), "
+                           "0);\n"
+                           "#else\n"
+                           "  return {4}(a, b);\n"
+                           "#endif\n"
+                           "}}\n",
+                           VariableType(scalar), name, whole, type,
+                           Function(fmt::format("plain_{}", op), scalar)));
 }
 
 void Helpers::DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, int64_t used,
                           const std::string& name) {
+  if (IsExtremum(op, scalar)) return DefineExtremum(op == "max", scalar, lanes, name);
   std::string one = Function(op, scalar);
   std::string type = Vector(scalar, lanes);
-  if (IsFloat(scalar) && (op == "min" || op == "max"))
-    return DefineExtremum(op == "max", scalar, lanes, name);
   if (IsWhole(op, scalar)) {
     if (Arity(op, scalar) == 1) {
       Whole(name, type, {type}, lanes, WholeRow(op, scalar, lanes), one + "($a)");

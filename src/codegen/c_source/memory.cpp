@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,50 @@ struct Move {
   }
 };
 
+/// Instructions of x86-64 that move some lanes of a register. C compilers use them only in loops that they find.
+struct MaskedInstruction {
+  int bits;  ///< of a lane
+  int64_t lanes;
+  std::string_view feature;
+  std::string_view load;
+  std::string_view store;
+};
+constexpr MaskedInstruction kMasked[] = {
+    {32, 4, "__AVX2__", "_mm_maskload_epi32((const int*)p, (__m128i)m)",
+     "_mm_maskstore_epi32((int*)p, (__m128i)m, (__m128i)a)"},
+    {64, 2, "__AVX2__", "_mm_maskload_epi64((const long long*)p, (__m128i)m)",
+     "_mm_maskstore_epi64((long long*)p, (__m128i)m, (__m128i)a)"},
+    {32, 8, "__AVX2__", "_mm256_maskload_epi32((const int*)p, (__m256i)m)",
+     "_mm256_maskstore_epi32((int*)p, (__m256i)m, (__m256i)a)"},
+    {64, 4, "__AVX2__", "_mm256_maskload_epi64((const long long*)p, (__m256i)m)",
+     "_mm256_maskstore_epi64((long long*)p, (__m256i)m, (__m256i)a)"},
+    {32, 16, "__AVX512DQ__", "_mm512_maskz_loadu_epi32(_mm512_movepi32_mask((__m512i)m), p)",
+     "_mm512_mask_storeu_epi32(p, _mm512_movepi32_mask((__m512i)m), (__m512i)a)"},
+    {64, 8, "__AVX512DQ__", "_mm512_maskz_loadu_epi64(_mm512_movepi64_mask((__m512i)m), p)",
+     "_mm512_mask_storeu_epi64(p, _mm512_movepi64_mask((__m512i)m), (__m512i)a)"},
+    {8, 64, "__AVX512BW__", "_mm512_maskz_loadu_epi8(_mm512_movepi8_mask((__m512i)m), p)",
+     "_mm512_mask_storeu_epi8(p, _mm512_movepi8_mask((__m512i)m), (__m512i)a)"},
+    {16, 32, "__AVX512BW__", "_mm512_maskz_loadu_epi16(_mm512_movepi16_mask((__m512i)m), p)",
+     "_mm512_mask_storeu_epi16(p, _mm512_movepi16_mask((__m512i)m), (__m512i)a)"}};
+
+/// Returns `body`, or for a compiler that has an instruction for the move, `before` and the instruction.
+std::string WithInstruction(const Move& move, std::string_view body, std::string_view before,
+                            std::string_view MaskedInstruction::*instruction) {
+  bool may = move.masked && move.used == move.lanes && move.scalar != Scalar::Bool;
+  const auto* row = std::ranges::find_if(kMasked, [&](const MaskedInstruction& one) {
+    return one.bits == move.bits() && one.lanes == move.lanes;
+  });
+  if (!may || row == std::end(kMasked)) return std::string(body);
+  move.w.helpers.Define("kdl_intrinsics", std::string(kIntrinsics));
+  return fmt::format(
+      "#if defined({}) && defined(KDL_GNU_VECTORS)\n"
+      "  {}{};\n"
+      "#else\n"
+      "{}"
+      "#endif\n",
+      row->feature, before, (*row).*instruction, body);
+}
+
 /// Returns the function that loads a vector. Lanes that are not loaded are 0.
 std::string LoadFunction(const Move& load) {
   Helpers& helpers = load.w.helpers;
@@ -122,12 +167,9 @@ std::string LoadFunction(const Move& load) {
   } else {
     body = fmt::format("  memcpy(&r, p, {});\n", load.used * Bytes(load.scalar));
   }
-  helpers.Define(name, fmt::format("static inline {0} {1}({2}) {{\n"
-                                   "  {0} r = {{0}};\n"
-                                   "{3}"
-                                   "  return r;\n"
-                                   "}}\n",
-                                   type, name, params, body));
+  body = fmt::format("  {} r = {{0}};\n{}  return r;\n", type, body);
+  body = WithInstruction(load, body, fmt::format("return ({})", type), &MaskedInstruction::load);
+  helpers.Define(name, fmt::format("static inline {} {}({}) {{\n{}}}\n", type, name, params, body));
   return name;
 }
 
@@ -136,7 +178,7 @@ std::string StoreBody(const Move& store) {
   std::string value = store.scalar == Scalar::Bool ? "KDL_LANE(a, l) & 1" : "KDL_LANE(a, l)";
   if (store.masked)
     return fmt::format(
-        "  for (int l = 0; l < {}; ++l) {{\n"
+        "  KDL_LOOP for (int l = 0; l < {}; ++l) {{\n"
         "    if (KDL_LANE(m, l)) p[l] = {};\n"
         "  }}\n",
         store.used, value);
@@ -157,7 +199,7 @@ std::string StoreFunction(const Move& store) {
                           part.field, store.masked ? ", m" + part.field : "");
     }
   } else {
-    body = StoreBody(store);
+    body = WithInstruction(store, StoreBody(store), "", &MaskedInstruction::store);
   }
   std::string mask = store.masked ? fmt::format(", {} m", store.mask()) : "";
   helpers.Define(name, fmt::format("static inline void {}({}* p, {} a{}) {{\n{}}}\n", name,

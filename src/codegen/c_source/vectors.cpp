@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -218,13 +219,21 @@ std::string Helpers::FirstLanes(int bits, int64_t lanes) {
     });
     return name;
   }
+  std::vector<int64_t> numbers(static_cast<size_t>(lanes));
+  std::iota(numbers.begin(), numbers.end(), 0);
   Define(name,
          fmt::format("static inline {0} {1}(int64_t count) {{\n"
-                     "  {0} r = {{0}};\n"
-                     "  KDL_LOOP for (int l = 0; l < {2}; ++l) KDL_LANE(r, l) = l < count ? -1 : 0;\n"
+                     "  const {2} end = ({2})(count < 0 ? 0 : count < {3} ? count : {3});\n"
+                     "#ifdef KDL_GNU_VECTORS\n"
+                     "  return KDL_VECTOR_OF({0}, {4}) < {5}(end);\n"
+                     "#else\n"
+                     "  {0} r = {{{{0}}}};\n"
+                     "  for (int l = 0; l < {3}; ++l) r.lane[l] = l < end ? -1 : 0;\n"
                      "  return r;\n"
+                     "#endif\n"
                      "}}\n",
-                     type, name, lanes));
+                     type, name, IntegerName(bits), lanes, fmt::join(numbers, ", "),
+                     Splat(IntegerOf(bits / 8, true), lanes, 0)));
   return name;
 }
 

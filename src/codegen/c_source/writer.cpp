@@ -18,6 +18,19 @@ std::string_view MemoryType(Scalar scalar) {
   return scalar == Scalar::Bool ? "uint8_t" : Info(scalar).c_type;
 }
 
+Scalar IntegerOf(int bytes, bool is_signed) {
+  switch (bytes) {
+    case 1:
+      return is_signed ? Scalar::I8 : Scalar::U8;
+    case 2:
+      return is_signed ? Scalar::I16 : Scalar::U16;
+    case 4:
+      return is_signed ? Scalar::I32 : Scalar::U32;
+    default:
+      return is_signed ? Scalar::I64 : Scalar::U64;
+  }
+}
+
 std::string VectorType(Scalar scalar, int64_t lanes, int mask_bits) {
   return scalar == Scalar::Bool ? fmt::format("kdl_m{}x{}", mask_bits, lanes)
                                 : fmt::format("kdl_{}x{}", Spelling(scalar), lanes);

@@ -30,10 +30,18 @@ using ir::OpKind;
 std::string_view VariableType(Scalar scalar);
 std::string_view MemoryType(Scalar scalar);
 
+Scalar IntegerOf(int bytes, bool is_signed);
+
 /// A vector type: `kdl_f32x8`, which GNU C has, and which is a struct for other compilers. The lanes of a bool are 0 or -1, in integers of the size `mask_bits`: `kdl_m32x8`.
 std::string VectorType(Scalar scalar, int64_t lanes, int mask_bits);
 /// The number of lanes of the C type for a vector of `lanes`: a power of two. The others are unused.
 int64_t PaddedLanes(int64_t lanes);
+
+/// Includes the instructions of x86-64 that some functions use.
+constexpr std::string_view kIntrinsics =
+    "#if defined(__AVX2__) && defined(KDL_GNU_VECTORS)\n"
+    "#include <immintrin.h>\n"
+    "#endif\n";
 
 /// The lanes of a vector that are in one register of the target.
 struct Part {
@@ -126,7 +134,10 @@ class Helpers {
   /// Returns the function `name` that tells whether `test` is true of any of the first lanes.
   std::string AnyLane(std::string_view name, std::string_view test, Scalar scalar, int64_t lanes,
                       int64_t used, int mask_bits);
+  /// Returns the function that rounds f64 to odd.
+  std::string OddConversion(int64_t lanes);
   std::string VectorConversion(Scalar from, Scalar to, int64_t lanes);
+  void DefineScalarExtremum(std::string_view op, Scalar scalar, const std::string& name);
   void DefineExtremum(bool is_max, Scalar scalar, int64_t lanes, const std::string& name);
   /// Returns an expression of scalar_ops.def as one for vectors of GNU C.
   std::string WholeRow(std::string_view op, Scalar scalar, int64_t lanes);
