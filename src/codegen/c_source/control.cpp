@@ -152,8 +152,7 @@ void WriteLoop(Writer& w, const Op* op) {
 
 std::string Any(Writer& w, const ir::Value* value, const Variable& variable) {
   if (!ir::IsVector(value->type())) return variable.name;
-  return fmt::format("{}({})",
-                     w.helpers.HasTrue(variable.mask_bits, ir::Lanes(value->type())),
+  return fmt::format("{}({})", w.helpers.HasTrue(variable.mask_bits, ir::Lanes(value->type())),
                      variable.name);
 }
 

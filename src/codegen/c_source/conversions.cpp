@@ -107,16 +107,16 @@ std::string WidenText(std::string_view name, const ScalarInfo& from) {
 /// Instructions that convert as many numbers from or to f16.
 struct HalvesRow {
   int64_t lanes;
-  std::string_view feature;
+  std::string_view feature;  ///< whether the compiler has it
   std::string_view widen;
   std::string_view narrow;
 };
 constexpr HalvesRow kHalves[] = {
-    {4, "__F16C__", "_mm_cvtph_ps(_mm_cvtsi64_si128((long long)a))",
+    {4, "defined(__F16C__) && defined(__AVX2__)", "_mm_cvtph_ps(_mm_cvtsi64_si128((long long)a))",
      "_mm_cvtsi128_si64(_mm_cvtps_ph((__m128)a, _MM_FROUND_TO_NEAREST_INT))"},
-    {8, "__F16C__", "_mm256_cvtph_ps((__m128i)a)",
+    {8, "defined(__F16C__) && defined(__AVX2__)", "_mm256_cvtph_ps((__m128i)a)",
      "_mm256_cvtps_ph((__m256)a, _MM_FROUND_TO_NEAREST_INT)"},
-    {16, "__AVX512F__", "_mm512_cvtph_ps((__m256i)a)",
+    {16, "defined(__AVX512F__)", "_mm512_cvtph_ps((__m256i)a)",
      "_mm512_cvtps_ph((__m512)a, _MM_FROUND_TO_NEAREST_INT)"}};
 
 /// Returns the instruction that converts so many lanes from f16 to f32 or the other way, or null.
@@ -214,22 +214,23 @@ std::string Helpers::OddConversion(int64_t lanes) {
   }
   Define("kdl_odd_f32_of_f64", std::string(kOdd));
   std::string is = MaskConversion(64, 32, lanes);
-  Define(name,
-         fmt::format("static inline {0} {1}({2} a) {{\n"
-                     "#ifdef KDL_GNU_VECTORS\n"
-                     "  const {0} nearest = __builtin_convertvector(a, {0});\n"
-                     "  const {2} back = __builtin_convertvector(nearest, {2});\n"
-                     "  const {2} size = ({2})(({3})a & INT64_MAX);\n"
-                     "  const {2} size_back = ({2})(({3})back & INT64_MAX);\n"
-                     "  return ({0})((({4})nearest + {5}(size_back > size)) | ({5}(back != a) & 1));\n"
-                     "#else\n"
-                     "  {0} r = {{{{0}}}};\n"
-                     "  for (int l = 0; l < {6}; ++l) r.lane[l] = kdl_odd_f32_of_f64(a.lane[l]);\n"
-                     "  return r;\n"
-                     "#endif\n"
-                     "}}\n",
-                     result, name, of, Vector(Scalar::Bool, lanes, 64),
-                     Vector(Scalar::Bool, lanes, 32), is, lanes));
+  Define(
+      name,
+      fmt::format("static inline {0} {1}({2} a) {{\n"
+                  "#ifdef KDL_GNU_VECTORS\n"
+                  "  const {0} nearest = __builtin_convertvector(a, {0});\n"
+                  "  const {2} back = __builtin_convertvector(nearest, {2});\n"
+                  "  const {2} size = ({2})(({3})a & INT64_MAX);\n"
+                  "  const {2} size_back = ({2})(({3})back & INT64_MAX);\n"
+                  "  return ({0})((({4})nearest + {5}(size_back > size)) | ({5}(back != a) & 1));\n"
+                  "#else\n"
+                  "  {0} r = {{{{0}}}};\n"
+                  "  for (int l = 0; l < {6}; ++l) r.lane[l] = kdl_odd_f32_of_f64(a.lane[l]);\n"
+                  "  return r;\n"
+                  "#endif\n"
+                  "}}\n",
+                  result, name, of, Vector(Scalar::Bool, lanes, 64),
+                  Vector(Scalar::Bool, lanes, 32), is, lanes));
   return name;
 }
 
@@ -268,7 +269,7 @@ std::string Helpers::VectorConversion(Scalar from, Scalar to, int64_t lanes) {
   if (const HalvesRow* row = HalvesInstruction(from, to, lanes)) {
     Define("kdl_intrinsics", std::string(kIntrinsics));
     by_lanes = fmt::format(
-        "#if defined({}) && defined(KDL_GNU_VECTORS)\n"
+        "#if {} && defined(KDL_GNU_VECTORS)\n"
         "  return ({}){};\n"
         "#else\n"
         "{}"

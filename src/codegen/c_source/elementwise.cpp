@@ -282,8 +282,8 @@ void WriteComputed(Writer& w, const Op* op, int64_t lanes) {
   }
   if (op->kind() == OpKind::Neg && IsFloat(scalar)) {
     if (lanes == 1) return DefineComputed(w, op, "-" + operands, lanes);
-    return DefineComputed(
-        w, op, fmt::format("{}({})", w.helpers.Negation(scalar, lanes), operands), lanes);
+    return DefineComputed(w, op, fmt::format("{}({})", w.helpers.Negation(scalar, lanes), operands),
+                          lanes);
   }
   std::string function = w.helpers.Function(op->info().spelling, scalar, lanes);
   DefineComputed(w, op, fmt::format("{}({})", function, operands), lanes);

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "codegen/c_source/writer.h"
 #include "ir/op_table.h"
@@ -146,9 +147,10 @@ std::string OwnText(const OwnFunction& own, Scalar scalar) {
 
 /// The types that replace the placeholders of scalar_ops.def.
 struct RowTypes {
-  std::string own;       ///< T
-  std::string bits;      ///< U: unsigned, with as many bits
-  std::string products;  ///< W: unsigned, for products, since C would compute those of narrow types as ints
+  std::string own;   ///< T
+  std::string bits;  ///< U: unsigned, with as many bits
+  std::string
+      products;  ///< W: unsigned, for products, since C would compute those of narrow types as ints
 };
 
 RowTypes ScalarTypes(Scalar scalar) {
@@ -224,6 +226,27 @@ bool IsWhole(std::string_view op, Scalar scalar) {
   return IsInteger(scalar) && std::ranges::find(kWhole, op) != std::end(kWhole);
 }
 
+/// Returns clang's function for vectors. Vectors that clang finds in loops over lanes are worse: products of matrices
+/// then keep sums in memory.
+std::string_view ElementwiseBuiltin(std::string_view op, Scalar scalar) {
+  struct Row {
+    std::string_view op;
+    bool (*is_for)(Scalar);
+    std::string_view builtin;
+  };
+  static constexpr Row kBuiltins[] = {{"fma", IsFloat, "__builtin_elementwise_fma"},
+                                      {"abs", IsFloat, "__builtin_elementwise_abs"},
+                                      {"floor", IsFloat, "__builtin_elementwise_floor"},
+                                      {"ceil", IsFloat, "__builtin_elementwise_ceil"},
+                                      {"round", IsFloat, "__builtin_elementwise_rint"},
+                                      {"sqrt", IsFloat, "__builtin_elementwise_sqrt"},
+                                      {"min", IsInteger, "__builtin_elementwise_min"},
+                                      {"max", IsInteger, "__builtin_elementwise_max"}};
+  const auto* found = std::ranges::find_if(
+      kBuiltins, [&](const Row& row) { return row.op == op && row.is_for(scalar); });
+  return found != std::end(kBuiltins) ? found->builtin : "";
+}
+
 /// The type of the lanes that a function returns.
 Scalar ResultOf(std::string_view op, Scalar scalar) {
   bool wide = Bytes(scalar) == 8;
@@ -243,9 +266,9 @@ void Helpers::DefineScalar(std::string_view op, Scalar scalar, const std::string
   if (IsExtremum(op, scalar)) return DefineScalarExtremum(op, scalar, name);
   const Row& row = FindRow(op, scalar);
   std::string_view type = VariableType(scalar);
-  Define(name, fmt::format("static inline {} {}({}) {{ return {}; }}\n", type, name,
-                           Operands(row.arity, type),
-                           RowText(row.text, scalar, ScalarTypes(scalar))));
+  Define(name,
+         fmt::format("static inline {} {}({}) {{ return {}; }}\n", type, name,
+                     Operands(row.arity, type), RowText(row.text, scalar, ScalarTypes(scalar))));
 }
 
 std::string Helpers::WholeRow(std::string_view op, Scalar scalar, int64_t lanes) {
@@ -317,26 +340,32 @@ void Helpers::DefineLanes(std::string_view op, Scalar scalar, int64_t lanes, int
                                                 "KDL_LANE(a, l), KDL_LANE(b, l)",
                                                 "KDL_LANE(a, l), KDL_LANE(b, l), KDL_LANE(c, l)"};
   int arity = Arity(op, scalar);
-  Define(name, fmt::format("static inline {0} {1}({2}) {{\n"
-                           "  {0} r = {{0}};\n"
-                           "  KDL_LOOP for (int l = 0; l < {3}; ++l) KDL_LANE(r, l) = {4}({5});\n"
-                           "  return r;\n"
-                           "}}\n",
-                           Vector(ResultOf(op, scalar), lanes), name, Operands(arity, type), used,
-                           one, kLanes[static_cast<size_t>(arity)]));
+  std::string result = Vector(ResultOf(op, scalar), lanes);
+  std::string body = fmt::format(
+      "  {} r = {{0}};\n"
+      "  KDL_LOOP for (int l = 0; l < {}; ++l) KDL_LANE(r, l) = {}({});\n"
+      "  return r;\n",
+      result, used, one, kLanes[static_cast<size_t>(arity)]);
+  if (std::string_view builtin = ElementwiseBuiltin(op, scalar); !builtin.empty()) {
+    static constexpr std::string_view kOperands[] = {"", "a", "a, b", "a, b, c"};
+    body = fmt::format("#ifdef KDL_ELEMENTWISE\n  return {}({});\n#else\n{}#endif\n", builtin,
+                       kOperands[static_cast<size_t>(arity)], body);
+  }
+  Define(name, fmt::format("static inline {} {}({}) {{\n{}}}\n", result, name,
+                           Operands(arity, type), body));
 }
 
 void Helpers::DefineOnParts(std::string_view op, Scalar scalar, int64_t lanes,
                             const std::vector<Part>& parts, const std::string& name) {
   static constexpr std::string_view kOperands[] = {"a{0}", "a{0}, b{0}", "a{0}, b{0}, c{0}"};
   int arity = Arity(op, scalar);
-  DefineByParts(name, Vector(ResultOf(op, scalar), lanes), Operands(arity, Vector(scalar, lanes)),
-                parts, [&](const Part& part) {
-                  return fmt::format(
-                      "{}({})", Function(op, scalar, part.lanes, part.used),
-                      fmt::format(fmt::runtime(kOperands[static_cast<size_t>(arity) - 1]),
-                                  part.field));
-                });
+  DefineByParts(
+      name, Vector(ResultOf(op, scalar), lanes), Operands(arity, Vector(scalar, lanes)), parts,
+      [&](const Part& part) {
+        return fmt::format(
+            "{}({})", Function(op, scalar, part.lanes, part.used),
+            fmt::format(fmt::runtime(kOperands[static_cast<size_t>(arity) - 1]), part.field));
+      });
 }
 
 std::string Helpers::Function(std::string_view op, Scalar scalar, int64_t lanes, int64_t used) {

@@ -54,8 +54,7 @@ Registers RegistersOf(Writer& w, const Op* op, int bits, int mask_bits) {
   Scalar scalar = op->operand(0)->type()->scalar;
   int64_t lanes = ir::Lanes(op->operand(0)->type());
   std::vector<Part> parts = w.helpers.Parts(bits, lanes);
-  Registers registers{
-      w.helpers.Vector(scalar, parts[0].lanes, mask_bits), parts[0].lanes, {}};
+  Registers registers{w.helpers.Vector(scalar, parts[0].lanes, mask_bits), parts[0].lanes, {}};
   for (const ir::Value* operand : op->operands()) {
     std::string text = w.Lanes(operand, lanes, mask_bits);
     for (const Part& part : parts) registers.texts.push_back(text + part.field);
@@ -84,8 +83,8 @@ std::string Picked(Writer& w, const Registers& from, const std::string& type,
     if (u == 0 && is_alike && used.size() > 1) {  // both at once
       for (size_t l = 0; l < numbers.size(); ++l)
         if (int64_t second = lane_in(numbers[l], 1); second >= 0) own[l] = padded + second;
-      text = fmt::format("{}({}, {})", w.helpers.Shuffle(type, from.type, 2, from.lanes, own), source,
-                         from.texts[static_cast<size_t>(used[1])]);
+      text = fmt::format("{}({}, {})", w.helpers.Shuffle(type, from.type, 2, from.lanes, own),
+                         source, from.texts[static_cast<size_t>(used[1])]);
       ++u;
       continue;
     }
@@ -128,10 +127,10 @@ void DefinePicked(Writer& w, const Op* op, const ir::Value* result, const ir::Nu
   int64_t held = from.lanes * (std::ssize(from.texts) / std::ssize(op->operands()));
   for (int64_t number : numbers) counted.push_back(number / lanes * held + number % lanes);
   if (ir::Lanes(result->type()) == 1)
-    return w.Define(result,
-                    fmt::format("KDL_LANE({}, {}){}",
-                                from.texts[static_cast<size_t>(counted[0] / from.lanes)],
-                                counted[0] % from.lanes, scalar == Scalar::Bool ? " != 0" : ""));
+    return w.Define(
+        result,
+        fmt::format("KDL_LANE({}, {}){}", from.texts[static_cast<size_t>(counted[0] / from.lanes)],
+                    counted[0] % from.lanes, scalar == Scalar::Bool ? " != 0" : ""));
   int64_t made = ir::Lanes(result->type());
   std::vector<Part> parts = w.helpers.Parts(bits, made);
   std::string list;
@@ -207,9 +206,7 @@ struct Step {
   int64_t lanes, lanes_of_a, lanes_of_b;
 
   int64_t terms() const { return std::max(lanes_of_a, lanes_of_b) / lanes; }
-  bool is_shared(int64_t lanes_of_factor) const {
-    return lanes_of_factor == terms() && lanes > 1;
-  }
+  bool is_shared(int64_t lanes_of_factor) const { return lanes_of_factor == terms() && lanes > 1; }
   /// Returns the step for so many lanes.
   Step WithLanes(int64_t count) const {
     Step step = *this;
@@ -232,8 +229,7 @@ std::string TermText(Helpers& helpers, const Step& step) {
     std::string lane = step.is_shared(lanes)
                            ? fmt::format("KDL_LANE({}, t)", name)
                            : fmt::format("KDL_LANE({}, l * {} + t)", name, step.terms());
-    return of == step.acc ? lane
-                          : fmt::format("{}({})", helpers.Conversion(of, step.acc), lane);
+    return of == step.acc ? lane : fmt::format("{}({})", helpers.Conversion(of, step.acc), lane);
   };
   std::string a = widened(step.a, "a", step.lanes_of_a);
   std::string b = widened(step.b, "b", step.lanes_of_b);
@@ -249,8 +245,8 @@ std::string TermText(Helpers& helpers, const Step& step) {
 std::string StepFunction(Helpers& helpers, const Step& step) {
   std::string name = step.Name();
   if (helpers.IsDefined(name)) return name;
-  std::string type = step.lanes > 1 ? helpers.Vector(step.acc, step.lanes)
-                                    : std::string(VariableType(step.acc));
+  std::string type =
+      step.lanes > 1 ? helpers.Vector(step.acc, step.lanes) : std::string(VariableType(step.acc));
   std::string params = fmt::format("{} a, {} b, {} r", helpers.Vector(step.a, step.lanes_of_a),
                                    helpers.Vector(step.b, step.lanes_of_b), type);
   std::vector<Part> parts = helpers.Parts(8 * Bytes(step.acc), step.lanes);

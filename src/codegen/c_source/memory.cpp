@@ -102,31 +102,42 @@ struct Move {
 struct MaskedInstruction {
   int bits;  ///< of a lane
   int64_t lanes;
-  std::string_view feature;
+  std::string_view feature;  ///< whether the compiler has it
   std::string_view load;
   std::string_view store;
 };
+constexpr std::string_view kAvx2 = "defined(__AVX2__)";
+constexpr std::string_view kAvx512 =
+    "defined(__AVX512VL__) && defined(__AVX512BW__) && defined(__AVX512DQ__)";
 constexpr MaskedInstruction kMasked[] = {
-    {32, 4, "__AVX2__", "_mm_maskload_epi32((const int*)p, (__m128i)m)",
+    {32, 4, kAvx2, "_mm_maskload_epi32((const int*)p, (__m128i)m)",
      "_mm_maskstore_epi32((int*)p, (__m128i)m, (__m128i)a)"},
-    {64, 2, "__AVX2__", "_mm_maskload_epi64((const long long*)p, (__m128i)m)",
+    {64, 2, kAvx2, "_mm_maskload_epi64((const long long*)p, (__m128i)m)",
      "_mm_maskstore_epi64((long long*)p, (__m128i)m, (__m128i)a)"},
-    {32, 8, "__AVX2__", "_mm256_maskload_epi32((const int*)p, (__m256i)m)",
+    {32, 8, kAvx2, "_mm256_maskload_epi32((const int*)p, (__m256i)m)",
      "_mm256_maskstore_epi32((int*)p, (__m256i)m, (__m256i)a)"},
-    {64, 4, "__AVX2__", "_mm256_maskload_epi64((const long long*)p, (__m256i)m)",
+    {64, 4, kAvx2, "_mm256_maskload_epi64((const long long*)p, (__m256i)m)",
      "_mm256_maskstore_epi64((long long*)p, (__m256i)m, (__m256i)a)"},
-    {32, 16, "__AVX512DQ__", "_mm512_maskz_loadu_epi32(_mm512_movepi32_mask((__m512i)m), p)",
+    {32, 16, kAvx512, "_mm512_maskz_loadu_epi32(_mm512_movepi32_mask((__m512i)m), p)",
      "_mm512_mask_storeu_epi32(p, _mm512_movepi32_mask((__m512i)m), (__m512i)a)"},
-    {64, 8, "__AVX512DQ__", "_mm512_maskz_loadu_epi64(_mm512_movepi64_mask((__m512i)m), p)",
+    {64, 8, kAvx512, "_mm512_maskz_loadu_epi64(_mm512_movepi64_mask((__m512i)m), p)",
      "_mm512_mask_storeu_epi64(p, _mm512_movepi64_mask((__m512i)m), (__m512i)a)"},
-    {8, 64, "__AVX512BW__", "_mm512_maskz_loadu_epi8(_mm512_movepi8_mask((__m512i)m), p)",
+    {8, 16, kAvx512, "_mm_maskz_loadu_epi8(_mm_movepi8_mask((__m128i)m), p)",
+     "_mm_mask_storeu_epi8(p, _mm_movepi8_mask((__m128i)m), (__m128i)a)"},
+    {16, 8, kAvx512, "_mm_maskz_loadu_epi16(_mm_movepi16_mask((__m128i)m), p)",
+     "_mm_mask_storeu_epi16(p, _mm_movepi16_mask((__m128i)m), (__m128i)a)"},
+    {8, 32, kAvx512, "_mm256_maskz_loadu_epi8(_mm256_movepi8_mask((__m256i)m), p)",
+     "_mm256_mask_storeu_epi8(p, _mm256_movepi8_mask((__m256i)m), (__m256i)a)"},
+    {16, 16, kAvx512, "_mm256_maskz_loadu_epi16(_mm256_movepi16_mask((__m256i)m), p)",
+     "_mm256_mask_storeu_epi16(p, _mm256_movepi16_mask((__m256i)m), (__m256i)a)"},
+    {8, 64, kAvx512, "_mm512_maskz_loadu_epi8(_mm512_movepi8_mask((__m512i)m), p)",
      "_mm512_mask_storeu_epi8(p, _mm512_movepi8_mask((__m512i)m), (__m512i)a)"},
-    {16, 32, "__AVX512BW__", "_mm512_maskz_loadu_epi16(_mm512_movepi16_mask((__m512i)m), p)",
+    {16, 32, kAvx512, "_mm512_maskz_loadu_epi16(_mm512_movepi16_mask((__m512i)m), p)",
      "_mm512_mask_storeu_epi16(p, _mm512_movepi16_mask((__m512i)m), (__m512i)a)"}};
 
 /// Returns `body`, or for a compiler that has an instruction for the move, `before` and the instruction.
 std::string WithInstruction(const Move& move, std::string_view body, std::string_view before,
-                            std::string_view MaskedInstruction::*instruction) {
+                            std::string_view MaskedInstruction::* instruction) {
   bool may = move.masked && move.used == move.lanes && move.scalar != Scalar::Bool;
   const auto* row = std::ranges::find_if(kMasked, [&](const MaskedInstruction& one) {
     return one.bits == move.bits() && one.lanes == move.lanes;
@@ -134,7 +145,7 @@ std::string WithInstruction(const Move& move, std::string_view body, std::string
   if (!may || row == std::end(kMasked)) return std::string(body);
   move.w.helpers.Define("kdl_intrinsics", std::string(kIntrinsics));
   return fmt::format(
-      "#if defined({}) && defined(KDL_GNU_VECTORS)\n"
+      "#if {} && defined(KDL_GNU_VECTORS)\n"
       "  {}{};\n"
       "#else\n"
       "{}"
@@ -217,9 +228,10 @@ void DefineLoaded(Writer& w, const ir::Value* result, const Element& element,
   }
   std::string arguments = element.address();
   if (mask) arguments += ", " + w.Lanes(mask, lanes, 8 * Bytes(scalar));
-  w.Define(result,
-           fmt::format("{}({})", LoadFunction({w, scalar, lanes, lanes, mask != nullptr}), arguments),
-           scalar == Scalar::Bool ? kLoadedMask : 0);
+  w.Define(
+      result,
+      fmt::format("{}({})", LoadFunction({w, scalar, lanes, lanes, mask != nullptr}), arguments),
+      scalar == Scalar::Bool ? kLoadedMask : 0);
 }
 
 void WriteStored(Writer& w, const ir::Value* value, const Element& element, const ir::Value* mask) {

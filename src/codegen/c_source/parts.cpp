@@ -78,20 +78,21 @@ void Helpers::ConvertParts(const std::string& name, int64_t lanes, const std::ve
                          text);
     return fmt::format("{}({})", conversion.function(step), text);
   };
-  DefineByParts(name, conversion.to(lanes), conversion.from(lanes) + " a", to, [&](const Part& part) {
-    std::vector<std::string> texts;
-    for (int64_t at = 0; at < PaddedLanes(part.lanes); at += step)
-      texts.push_back(converted(part.first + at));
-    for (int64_t width = step; texts.size() > 1; width *= 2) {
-      std::string wider = conversion.to(std::min(2 * width, part.lanes));
-      std::string joined =
-          Shuffle(wider, conversion.to(width), 2, width, NumbersFrom(0, 2 * width));
-      for (size_t i = 0; i < texts.size() / 2; ++i)
-        texts[i] = fmt::format("{}({}, {})", joined, texts[2 * i], texts[2 * i + 1]);
-      texts.resize(texts.size() / 2);
-    }
-    return texts[0];
-  });
+  DefineByParts(name, conversion.to(lanes), conversion.from(lanes) + " a", to,
+                [&](const Part& part) {
+                  std::vector<std::string> texts;
+                  for (int64_t at = 0; at < PaddedLanes(part.lanes); at += step)
+                    texts.push_back(converted(part.first + at));
+                  for (int64_t width = step; texts.size() > 1; width *= 2) {
+                    std::string wider = conversion.to(std::min(2 * width, part.lanes));
+                    std::string joined =
+                        Shuffle(wider, conversion.to(width), 2, width, NumbersFrom(0, 2 * width));
+                    for (size_t i = 0; i < texts.size() / 2; ++i)
+                      texts[i] = fmt::format("{}({}, {})", joined, texts[2 * i], texts[2 * i + 1]);
+                    texts.resize(texts.size() / 2);
+                  }
+                  return texts[0];
+                });
 }
 
 }  // namespace kdl::codegen::c_source

@@ -23,6 +23,11 @@ constexpr std::string_view kVectors =
     "#define KDL_LANE(v, l) (v)[l]\n"
     "#define KDL_VECTOR_OF(type, ...) (type){__VA_ARGS__}\n"
     "#define KDL_LANES(type, lanes, whole, lane) { return whole; }\n"
+    "#ifdef __has_builtin\n"
+    "#if __has_builtin(__builtin_elementwise_sqrt)\n"
+    "#define KDL_ELEMENTWISE  // and the older ones\n"
+    "#endif\n"
+    "#endif\n"
     "#else\n"
     "#define KDL_VECTOR(name, element, lanes) typedef struct { element lane[lanes]; } name\n"
     "#define KDL_LANE(v, l) (v).lane[l]\n"
@@ -46,8 +51,7 @@ std::string Helpers::Vector(Scalar scalar, int64_t lanes, int mask_bits) {
   std::vector<Part> parts = Parts(bits, lanes);
   if (parts.size() > 1) {
     std::string fields;
-    for (const Part& part : parts)
-      fields += (fields.empty() ? "" : ", ") + part.field.substr(1);
+    for (const Part& part : parts) fields += (fields.empty() ? "" : ", ") + part.field.substr(1);
     Define(name, fmt::format("typedef struct {{ {} {}; }} {};\n",
                              Vector(scalar, parts[0].lanes, mask_bits), fields, name));
     return name;
@@ -103,9 +107,8 @@ std::string Helpers::MaskConversion(int from_bits, int to_bits, int64_t lanes) {
                fmt::format("({})$a", IntegerName(to_bits)));
 }
 
-void Helpers::DefineChain(const std::string& name, const std::string& result,
-                          const std::string& of, const std::string& first,
-                          const std::string& second) {
+void Helpers::DefineChain(const std::string& name, const std::string& result, const std::string& of,
+                          const std::string& first, const std::string& second) {
   Define(name, fmt::format("static inline {} {}({} a) {{ return {}({}(a)); }}\n", result, name, of,
                            second, first));
 }
@@ -134,8 +137,7 @@ std::string Helpers::MaskOperator(std::string_view name, std::string_view sign, 
   std::string type = Vector(Scalar::Bool, lanes, bits);
   std::string full = fmt::format("kdl_{}_{}", name, type.substr(4));
   if (std::vector<Part> parts = Parts(bits, lanes); parts.size() > 1)
-    return OnParts(full, type, {type, type}, parts,
-                   MaskOperator(name, sign, bits, parts[0].lanes));
+    return OnParts(full, type, {type, type}, parts, MaskOperator(name, sign, bits, parts[0].lanes));
   return Whole(full, type, {type, type}, lanes, fmt::format("a {} b", sign),
                fmt::format("({})($a {} $b)", IntegerName(bits), sign));
 }
@@ -193,9 +195,9 @@ std::string Helpers::AnyLane(std::string_view name, std::string_view test, Scala
   if (std::vector<Part> parts = Parts(bits, lanes); parts.size() > 1) {
     for (const Part& part : parts) {
       if (part.used == 0) continue;
-      body += fmt::format(
-          "{}{}(a{})", body.empty() ? "  return " : " | ",
-          AnyLane(name, test, scalar, part.lanes, part.used, mask_bits), part.field);
+      body +=
+          fmt::format("{}{}(a{})", body.empty() ? "  return " : " | ",
+                      AnyLane(name, test, scalar, part.lanes, part.used, mask_bits), part.field);
     }
     body += ";\n";
   } else {
@@ -221,19 +223,18 @@ std::string Helpers::FirstLanes(int bits, int64_t lanes) {
   }
   std::vector<int64_t> numbers(static_cast<size_t>(lanes));
   std::iota(numbers.begin(), numbers.end(), 0);
-  Define(name,
-         fmt::format("static inline {0} {1}(int64_t count) {{\n"
-                     "  const {2} end = ({2})(count < 0 ? 0 : count < {3} ? count : {3});\n"
-                     "#ifdef KDL_GNU_VECTORS\n"
-                     "  return KDL_VECTOR_OF({0}, {4}) < {5}(end);\n"
-                     "#else\n"
-                     "  {0} r = {{{{0}}}};\n"
-                     "  for (int l = 0; l < {3}; ++l) r.lane[l] = l < end ? -1 : 0;\n"
-                     "  return r;\n"
-                     "#endif\n"
-                     "}}\n",
-                     type, name, IntegerName(bits), lanes, fmt::join(numbers, ", "),
-                     Splat(IntegerOf(bits / 8, true), lanes, 0)));
+  Define(name, fmt::format("static inline {0} {1}(int64_t count) {{\n"
+                           "  const {2} end = ({2})(count < 0 ? 0 : count < {3} ? count : {3});\n"
+                           "#ifdef KDL_GNU_VECTORS\n"
+                           "  return KDL_VECTOR_OF({0}, {4}) < {5}(end);\n"
+                           "#else\n"
+                           "  {0} r = {{{{0}}}};\n"
+                           "  for (int l = 0; l < {3}; ++l) r.lane[l] = l < end ? -1 : 0;\n"
+                           "  return r;\n"
+                           "#endif\n"
+                           "}}\n",
+                           type, name, IntegerName(bits), lanes, fmt::join(numbers, ", "),
+                           Splat(IntegerOf(bits / 8, true), lanes, 0)));
   return name;
 }
 
@@ -268,20 +269,19 @@ std::string Helpers::Splat(Scalar scalar, int64_t lanes, int mask_bits) {
   std::string param = fmt::format("{} a", VariableType(scalar));
   int bits = is_bool ? mask_bits : 8 * Bytes(scalar);
   if (std::vector<Part> parts = Parts(bits, lanes); parts.size() > 1) {
-    DefineByParts(name, type, param, parts, [&](const Part& part) {
-      return Splat(scalar, part.lanes, mask_bits) + "(a)";
-    });
+    DefineByParts(name, type, param, parts,
+                  [&](const Part& part) { return Splat(scalar, part.lanes, mask_bits) + "(a)"; });
     return name;
   }
   std::vector<std::string_view> copies(static_cast<size_t>(lanes), is_bool ? "all" : "a");
-  Define(name,
-         fmt::format("static inline {0} {1}({2}) {{\n"
-                     "{3}"
-                     "  return KDL_VECTOR_OF({0}, {4});\n"
-                     "}}\n",
-                     type, name, param,
-                     is_bool ? fmt::format("  const {0} all = a ? -1 : 0;\n", IntegerName(bits)) : "",
-                     fmt::join(copies, ", ")));
+  Define(name, fmt::format(
+                   "static inline {0} {1}({2}) {{\n"
+                   "{3}"
+                   "  return KDL_VECTOR_OF({0}, {4});\n"
+                   "}}\n",
+                   type, name, param,
+                   is_bool ? fmt::format("  const {0} all = a ? -1 : 0;\n", IntegerName(bits)) : "",
+                   fmt::join(copies, ", ")));
   return name;
 }
 
