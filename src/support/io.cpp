@@ -144,7 +144,8 @@ Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view byt
   FreshFile file(path, std::move(*place), std::move(fresh));
   mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(descriptor, (executable ? 0777 : 0666) & ~mask);
+  mode_t usual = (executable ? 0777 : 0666) & ~mask;
+  ::fchmod(descriptor, exists && !executable ? info.st_mode & 0777 : usual);
   Status written = WriteAndClose(descriptor, path, bytes);
   if (!written.ok()) return written.failure();
   return file;

@@ -25,7 +25,8 @@ Result<std::string> ThroughLinks(const std::string& path);
 /// A file that is written next to its destination and then moved there by `Put`. A reader sees the old file
 /// or the new one, but never a partly written one. If `Put` is not called, the destructor removes the new
 /// file, and the old one stays. If the path is a symbolic link, the link stays and the file that it leads to
-/// is replaced. A device or a named pipe is not replaced: `Write` writes the bytes to it directly.
+/// is replaced. The new file has the permissions of the old one, unless it is executable. A device or a named
+/// pipe is not replaced: `Write` writes the bytes to it directly.
 class FreshFile {
  public:
   static Result<FreshFile> Write(const std::string& path, std::string_view bytes,

@@ -13,39 +13,12 @@
 #include "syntax/antlr.h"
 #include "syntax/build_item.h"
 #include "syntax/builder.h"
-#include "syntax/check_text.h"
-#include "syntax/error_strategy.h"
+#include "syntax/parsed_text.h"
 #include "syntax/tokens.h"
 
 namespace kdl::syntax {
 
 namespace {
-
-/// Parses in ANTLR's fast mode (SLL). Returns null on failure: the text has an error or requires the
-/// full mode.
-P::ModuleContext* ParseFast(P& parser) {
-  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
-      antlr4::atn::PredictionMode::SLL);
-  parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
-  try {
-    return parser.module();
-  } catch (const antlr4::ParseCancellationException&) {
-    return nullptr;
-  }
-}
-
-/// Parses in ANTLR's full mode (LL), which reports errors. Returns null if the parser gives up.
-P::ModuleContext* ParseFull(P& parser, const std::shared_ptr<ErrorStrategy>& errors) {
-  parser.reset();
-  parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
-      antlr4::atn::PredictionMode::LL);
-  parser.setErrorHandler(errors);
-  try {
-    return parser.module();
-  } catch (const antlr4::ParseCancellationException&) {
-    return nullptr;
-  }
-}
 
 /// Returns the text of the `///` lines directly above an item.
 std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStream& tokens,
@@ -85,30 +58,19 @@ ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, N
   auto* module = arena.Make<Module>();
   module->file = file;
   size_t errors_before = diagnostics.error_count();
-  if (!CheckText(sources, file, diagnostics)) return {module, false};
-  Lexed lexed(sources.text(file));
-  if (!Lex(sources, file, lexed, diagnostics)) return {module, false};
-
-  antlr4::ListTokenSource source(std::move(lexed.tokens));
-  antlr4::CommonTokenStream tokens(&source);
-  tokens.fill();
-  P parser(&tokens);
-  parser.removeErrorListeners();
-  P::ModuleContext* tree = ParseFast(parser);
-  auto errors = std::make_shared<ErrorStrategy>(sources, file, lexed, diagnostics);
-  if (tree == nullptr) tree = ParseFull(parser, errors);
-  if (tree == nullptr) return {module, false};
+  std::unique_ptr<ParsedText> parsed = ParseText(sources, file, diagnostics);
+  if (parsed == nullptr) return {module, false};
 
   Builder builder{sources, file, arena, names, diagnostics, *module};
-  std::vector<P::ItemContext*> nodes = tree->item();
+  std::vector<P::ItemContext*> nodes = parsed->tree->item();
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (!IsWhole(nodes, i, errors->error_tokens())) continue;
+    if (!IsWhole(nodes, i, parsed->error_tokens)) continue;
     size_t count = diagnostics.error_count();
     const Item* item =
-        BuildItem(builder, nodes[i], DocAbove(sources, file, tokens, *nodes[i]->start));
+        BuildItem(builder, nodes[i], DocAbove(sources, file, *parsed->tokens, *nodes[i]->start));
     if (diagnostics.error_count() == count) module->items.push_back(item);
   }
-  return {module, errors->error_tokens().empty() && diagnostics.error_count() == errors_before};
+  return {module, parsed->error_tokens.empty() && diagnostics.error_count() == errors_before};
 }
 
 }  // namespace kdl::syntax

@@ -1,22 +1,13 @@
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "driver/compile/compile.h"
 #include "driver/files.h"
 #include "syntax/limits.h"
 #include "tools/commands.h"
+#include "tools/standard_input.h"
 
 namespace kdl::tools {
-
-namespace {
-
-/// The file that means standard input, and its name in messages.
-constexpr std::string_view kStandardInput = "-";
-constexpr const char* kNameOfInput = "stdin.kdl";
-
-}  // namespace
 
 int RunCheck(const driver::Options& given, const targets::Registry& families) {
   driver::Options options = given;

@@ -82,10 +82,11 @@ int DispatchWithJson(const driver::Options& options, std::string_view name,
   return diagnostics.has_errors() ? driver::ExitCodeOf(diagnostics) : code;
 }
 
-/// Returns the files that the command line names as inputs.
+/// Returns the files that the command line names as inputs, without those that the command rewrites.
 std::vector<std::string> NamedInputs(const driver::Options& options,
                                      const std::vector<std::string>& code_files) {
-  std::vector<std::string> files = options.files;
+  std::vector<std::string> files;
+  if (options.command != driver::Command::Fmt) files = options.files;
   files.insert(files.end(), code_files.begin(), code_files.end());
   std::ranges::move(driver::FilesIn(options.arg), std::back_inserter(files));
   files.push_back(options.pipeline.substr(0, options.pipeline.find('?')));
