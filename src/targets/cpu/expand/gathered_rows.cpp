@@ -5,6 +5,7 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/elementwise_body.h"
+#include "targets/cpu/expand/layouts.h"
 
 // Expands rows of elementwise loops that gather elements, such as x[ids[i]], element by element. The indices of
 // many elements are checked together, with vectors:
@@ -114,11 +115,19 @@ class GatheredRow {
     for (const Value* operand : def->operands()) AddToSlice(operand);
   }
 
-  /// Whether the indices can be computed before the body runs: none depends on another gathered element.
+  /// Whether the indices can be computed before the body runs, in vectors: none depends on another gathered element, or
+  /// on elements of a tile that are not contiguous along the row.
   bool MayCheckTogether() const {
     return std::ranges::none_of(body_.last().Gathered(),
                                 [&](const Op* load) { return slice_.contains(load); }) &&
-           std::ranges::none_of(slice_, passes::MayTrap);
+           std::ranges::none_of(slice_, passes::MayTrap) &&
+           std::ranges::all_of(slice_, [&](const Op* op) { return IsContiguous(op); });
+  }
+
+  bool IsContiguous(const Op* op) const {
+    std::optional<AxisId> moving =
+        op->kind() == OpKind::Element ? body_.last().MovesAlong(op) : std::nullopt;
+    return !moving || LiesAlong(TileBufferOf(e_, op->operand(0)), *moving);
   }
 
   /// Returns the size of the widest type from which indices are computed.
