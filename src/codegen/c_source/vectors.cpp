@@ -15,7 +15,12 @@ namespace kdl::codegen::c_source {
 namespace {
 
 constexpr std::string_view kVectors =
-    "// Vectors are those of GNU C. For other compilers, or with KDL_PLAIN, they are structs.\n"
+    "// Vectors are those of GNU C. For other compilers, or with KDL_PLAIN, they are structs, also "
+    "for WebAssembly without\n"
+    "// vectors, which limits the variables of a function.\n"
+    "#if defined(__wasm__) && !defined(__wasm_simd128__) && !defined(KDL_PLAIN)\n"
+    "#define KDL_PLAIN\n"
+    "#endif\n"
     "#if defined(__GNUC__) && !defined(KDL_PLAIN)\n"
     "#define KDL_GNU_VECTORS\n"
     "#define KDL_VECTOR(name, element, lanes) \\\n"
