@@ -32,6 +32,12 @@ class Calls : public Handle {
   Error Bind(std::int32_t kernel, const DenseArguments& arguments,
              std::unique_ptr<BoundCall>* bound) const;
 
+  // Returns the variant of the kernel with this number, or null if there is none.
+  const kdl_variant* FindVariant(std::int32_t kernel) const {
+    return kernel >= 0 && kernel < std::ssize(kernels_)
+               ? kernels_[static_cast<std::size_t>(kernel)].candidate.variant
+               : nullptr;
+  }
   bool in_child() const { return scheduler_->in_child(); }
 
  private:

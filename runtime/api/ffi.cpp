@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/calls.h"
+#include "api/ffi_arguments.h"
 #include "core/dlpack.h"
 #include "core/small_array.h"
 #include "system/library.h"
@@ -14,18 +15,6 @@ using namespace kdl::runtime;
 
 namespace {
 
-// Values of TVMFFITypeIndex.
-enum FfiType : std::int32_t {
-  kInteger = 1,
-  kBool = 2,
-  kFloat = 3,
-  kTensorPointer = 7,
-  kTensorObject = 70
-};
-
-// A tensor object starts with a header of this size, TVMFFIObject.
-constexpr std::size_t kObjectHeader = 24;
-
 constexpr std::size_t kUsualArguments = 8;
 
 struct Arguments {
@@ -33,19 +22,12 @@ struct Arguments {
   SmallArray<kdl_dynamic_arg, kUsualArguments> given;
 };
 
-const dlpack::Tensor* TensorOf(const kdl_ffi_any& any) {
-  if (any.type == kTensorPointer) return static_cast<const dlpack::Tensor*>(any.value.pointer);
-  if (any.type != kTensorObject) return nullptr;
-  return reinterpret_cast<const dlpack::Tensor*>(static_cast<const char*>(any.value.pointer) +
-                                                 kObjectHeader);
-}
-
 Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* arguments) {
-  if (any.type == kInteger || any.type == kBool) {
+  if (any.type == kFfiInteger || any.type == kFfiBool) {
     arguments->given.Add({KDL_DYNAMIC_INTEGER, 0, {.integer = any.value.integer}});
     return nullptr;
   }
-  if (any.type == kFloat) {
+  if (any.type == kFfiFloat) {
     arguments->given.Add({KDL_DYNAMIC_FLOAT, 0, {.number = any.value.number}});
     return nullptr;
   }
@@ -61,6 +43,17 @@ Error AddArgument(const kdl_ffi_any& any, std::int32_t number, Arguments* argume
     return dlpack::ViewOf(*tensor, Concat("argument ", number), &view);  // with its number
   arguments->given.Add({KDL_DYNAMIC_TENSOR, 0, {.tensor = &view}});
   return nullptr;
+}
+
+Error CallDynamic(const Calls& kernels, std::int32_t first, std::int32_t kernel_count,
+                  const kdl_ffi_any* args, std::int32_t arg_count) {
+  Arguments arguments;
+  arguments.views.Reserve(static_cast<std::size_t>(arg_count));
+  arguments.given.Reserve(static_cast<std::size_t>(arg_count));
+  for (std::int32_t a = 0; a < arg_count; ++a)
+    KDL_RETURN_IF_ERROR(AddArgument(args[a], a, &arguments));
+  return kernels.CallDynamic(first, kernel_count, KDL_CORES_AUTO,
+                             {arguments.given.data(), arguments.given.size()}, nullptr);
 }
 
 // Returns the open kernels, and opens them if this process has not done so. If several threads open them at once, the
@@ -102,13 +95,12 @@ int kdl_ffi_call(kdl_ffi_library* library, int32_t first, int32_t kernel_count,
   const Error error(Guard([&]() -> Error {
     kdl_kernels* kernels = nullptr;
     KDL_RETURN_IF_ERROR(OpenLibrary(*library, &kernels));
-    Arguments arguments;
-    arguments.views.Reserve(static_cast<std::size_t>(arg_count));
-    arguments.given.Reserve(static_cast<std::size_t>(arg_count));
-    for (std::int32_t a = 0; a < arg_count; ++a)
-      KDL_RETURN_IF_ERROR(AddArgument(args[a], a, &arguments));
-    return Unwrap(kernels)->CallDynamic(first, kernel_count, KDL_CORES_AUTO,
-                                        {arguments.given.data(), arguments.given.size()}, nullptr);
+    const Calls& calls = *Unwrap(kernels);
+    const kdl_variant* only = kernel_count == 1 ? calls.FindVariant(first) : nullptr;
+    FfiArguments usual;
+    if (only != nullptr && usual.Take(*only, args, arg_count))
+      return calls.Call(first, usual.dense());
+    return CallDynamic(calls, first, kernel_count, args, arg_count);
   }));
   if (error == nullptr) {
     *result = {};

@@ -1,12 +1,8 @@
 #include "core/dlpack.h"
 
-#include <optional>
-
 #include "core/element.h"
 
 namespace kdl::runtime::dlpack {
-
-namespace {
 
 std::optional<std::uint8_t> ElementOf(Type type) {
   if (type.lanes != 1) return std::nullopt;
@@ -31,8 +27,6 @@ std::optional<std::uint8_t> ElementOf(Type type) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view) {
   if (tensor.device.kind != kCpu && tensor.device.kind != kCudaHost) {

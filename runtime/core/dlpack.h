@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/error.h"
 
@@ -60,6 +61,9 @@ struct VersionedManaged {
   uint64_t flags;
   Tensor tensor;
 };
+
+// Returns the element type (KDL_F32, …) of a tensor's elements, if kernels have it.
+std::optional<std::uint8_t> ElementOf(Type type);
 
 // Stores a view of the tensor's memory, which must be in the host's memory. An error begins with the name.
 Error ViewOf(const Tensor& tensor, std::string_view name, kdl_tensor* view);
