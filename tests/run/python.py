@@ -294,6 +294,19 @@ y = np.ones(9, "f4")
 module.axpy(2, np.ones(9, "f4"), y)
 assert (y == 3).all()
 ''',
+    "forked workers, as those of PyTorch's DataLoader, while the parent calls kernels, too": '''
+import multiprocessing
+ones = np.ones(200000, "f4")
+def batch(number):
+    y = np.zeros(200000, "f4")
+    module.axpy.submit(number, ones, y).result()
+    module.axpy(1, ones, y)
+    return y
+batch(0)  # so the parent has threads before it forks
+with multiprocessing.get_context("fork").Pool(2) as workers:
+    for number, y in enumerate(workers.imap(batch, range(20))):
+        assert (y == number + 1).all() and (batch(number) == y).all()
+''',
     "nothing leaks": '''
 import tracemalloc, resource
 x, y = np.ones(16, "f4"), np.ones(16, "f4")
