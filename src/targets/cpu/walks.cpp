@@ -10,6 +10,7 @@
 #include "passes/analysis/axis_order.h"
 #include "passes/rewriting/block_loops.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/block_work.h"
 #include "targets/cpu/analysis/own_elements.h"
 #include "targets/cpu/tile_selector.h"
 
@@ -111,6 +112,13 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
   }
   bool is_last = order.Sorted(axes).back() == binder->type()->axes[0];
   return is_last ? 2 * facts.vector_bits / ElementBits(op) : kRows;
+}
+
+/// Returns the smallest multiple of the granule for which it is worth waking a thread.
+int64_t WorthwhileGranule(const KernelShape& kernel, const Op* op, const Value* binder,
+                          int64_t granule) {
+  int64_t length = LeastWorthwhileLength(kernel, op, binder);
+  return (length + granule - 1) / granule * granule;
 }
 
 /// Whether the value is available before the spmd.
@@ -235,6 +243,10 @@ Walk BlockOrderOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
       walk.row_tiles[b] = RowTilesOf(facts.kernel, op, binder, facts.order);
       const RowTiles& rows = walk.row_tiles[b];
       if (!rows.tiles.empty() && !rows.are_vectorized) walk.granule[b] = 1;
+      if (!walk.narrow && rows.tiles.empty() && walk.rereads[b].empty() &&
+          walk.row_loops[b].empty())
+        walk.granule[b] = WorthwhileGranule({facts.kernel, facts.target, facts.order}, op, binder,
+                                            walk.granule[b]);
     }
   }
   for (size_t b = 0; b < binders && ops.size() > 1; ++b) {

@@ -38,7 +38,7 @@ struct Walk {
   /// For each binder, whether no result depends on the length of its blocks.
   std::vector<bool> free;
   /// For each binder, the granule of its blocks: the smallest length that fills complete vectors, rows or
-  /// cache lines.
+  /// cache lines, and takes as long as it takes to wake a thread.
   std::vector<int64_t> granule;
   /// For each binder, the rows that its blocks read several times, unless the blocks are rows of a product.
   std::vector<std::vector<Rereads::Rows>> rereads;
