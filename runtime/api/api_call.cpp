@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/bound_call.h"
 #include "api/calls.h"
+#include "api/dynamic_call.h"
 
 using namespace kdl::runtime;
 
@@ -76,6 +77,14 @@ kdl_error* kdl_kernels_call_dynamic(const kdl_kernels* kernels, int32_t first, i
     }
     return Unwrap(kernels)->CallDynamic(first, count, core_num,
                                         {args, static_cast<std::size_t>(arg_count)}, done);
+  });
+}
+
+kdl_error* kdl::runtime::EnqueueDynamic(const kdl_kernels* kernels, std::int32_t first,
+                                        std::int32_t count, std::int32_t queue,
+                                        std::span<const kdl_dynamic_arg> given, kdl_event** done) {
+  return GuardCall(kernels, kNotOpen, [&] {
+    return Unwrap(kernels)->CallDynamic(first, count, KDL_CORES_AUTO, given, done, queue);
   });
 }
 

@@ -87,7 +87,8 @@ Error Calls::CallAsync(std::int32_t kernel, const DenseArguments& arguments,
 }
 
 Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t core_num,
-                         std::span<const kdl_dynamic_arg> given, kdl_event** done) const {
+                         std::span<const kdl_dynamic_arg> given, kdl_event** done,
+                         std::int32_t queue) const {
   const std::int64_t end = std::int64_t{first} + count;
   if (first < 0 || count < 1 || end > std::ssize(kernels_)) {
     return Invalid("call of one of ", count, " kernels from kernel ", first,
@@ -100,13 +101,13 @@ Error Calls::CallDynamic(std::int32_t first, std::int32_t count, std::int64_t co
       given, &chosen));
   const std::int32_t kernel = first + chosen;
   const DenseArguments arguments = call.arguments(core_num);
-  if (call.is_dense()) {
-    return done == nullptr ? Call(kernel, arguments)
-                           : CallAsync(kernel, arguments, nullptr, 0, done);
-  }
+  if (call.is_dense() && done == nullptr) return Call(kernel, arguments);
+  CallPlace place = place_;
+  if (queue != 0)
+    KDL_RETURN_IF_ERROR(Error(kdl_device_queue(Wrap(place.device), queue, &place.queue)));
   std::unique_ptr<QueuedCall> queued;
-  KDL_RETURN_IF_ERROR(QueuedCall::Make(place_, kernels_[static_cast<std::size_t>(kernel)],
-                                       arguments, call.strides(), &queued));
+  KDL_RETURN_IF_ERROR(QueuedCall::Make(place, kernels_[static_cast<std::size_t>(kernel)], arguments,
+                                       call.is_dense() ? nullptr : call.strides(), &queued));
   return done == nullptr ? queued->RunAndWait() : queued->Enqueue(nullptr, 0, done);
 }
 

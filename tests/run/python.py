@@ -215,6 +215,17 @@ assert all((one.result()[0] == 2 * x.T).all() and one.done() for one in pending)
 fails("index", kernelc.Trap, lambda: module.at.submit(np.ones(1, "u1"), 9).result())
 module.both.submit(x)
 ''',
+    "calls on one queue run in their order, and other queues have their own": '''
+ones = np.ones(100000, "f4")
+sums = [np.zeros(100000, "f4") for _ in range(3)]
+pending = [module.axpy.queue(number).submit(1, ones, sums[number]) for _ in range(30) for number in range(3)]
+for one in pending: one.result()
+assert all((one == 30).all() for one in sums)
+fails("queue 99 of host does not exist", kernelc.ArgumentError, lambda: module.axpy.queue(99).submit(1, ones, sums[0]))
+with kernelc.interpret():
+    few = np.zeros(4, "f4")
+    assert module.axpy.queue(1).submit(2, ones[:4], few).done() and (few == 2).all()
+''',
     "errors of the compiler": '''
 try:
     kernelc.compile("export kernel f(x: out f32[N]) {\\n    spmd for i in N by 8 { x[i] = y; }\\n}")

@@ -77,13 +77,12 @@ bool OpenArguments(PyObject* self, const Given& given, Arguments* arguments) {
   return kernel.library->Open() && arguments->Open(given.all.data(), AnyVariant(kernel));
 }
 
-/// Calls one of the kernel's functions. If `done` is null, waits for the end of the call.
-kdl_error* CallFunction(PyObject* self, const Arguments& arguments, int64_t core_num,
-                        kdl_event** done) {
+/// Calls one of the kernel's functions, and waits for the end of the call.
+kdl_error* CallFunction(PyObject* self, const Arguments& arguments, int64_t core_num) {
   const Kernel& kernel = *AsKernel(self);
   return kdl_kernels_call_dynamic(kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
                                   static_cast<int32_t>(kernel.end - kernel.begin), core_num,
-                                  arguments.given(), arguments.count(), done);
+                                  arguments.given(), arguments.count(), nullptr);
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_num) {
@@ -95,7 +94,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords, int64_t core_
     return nullptr;
   kdl_error* error = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  error = CallFunction(self, arguments, core_num, nullptr);
+  error = CallFunction(self, arguments, core_num);
   Py_END_ALLOW_THREADS;
   return Succeeded(error) ? given.result.release() : nullptr;
 }
@@ -164,17 +163,36 @@ struct Pending {
 /// All objects of this type; not owned.
 std::vector<PyObject*> all_pending;
 
-PyObject* Submit(PyObject* self, PyObject* args, PyObject* keywords) {
+PyObject* Enqueue(PyObject* self, PyObject* args, PyObject* keywords, int32_t queue) {
   auto call = std::make_unique<QueuedCall>();
   if (!Complete(self, args, keywords, &call->given) ||
       !OpenArguments(self, call->given, &call->arguments))
     return nullptr;
-  if (!Succeeded(CallFunction(self, call->arguments, KDL_CORES_AUTO, &call->event))) return nullptr;
+  const Kernel& kernel = *AsKernel(self);
+  kdl_error* error = runtime::EnqueueDynamic(
+      kernel.library->kernels(), static_cast<int32_t>(kernel.begin),
+      static_cast<int32_t>(kernel.end - kernel.begin), queue,
+      {call->arguments.given(), static_cast<size_t>(call->arguments.count())}, &call->event);
+  if (!Succeeded(error)) return nullptr;
   PyObject* pending = PyType_GenericAlloc(pending_type, 0);
   if (pending == nullptr) return nullptr;
   reinterpret_cast<Pending*>(pending)->call = call.release();
   all_pending.push_back(pending);
   return pending;
+}
+
+PyObject* Submit(PyObject* self, PyObject* args, PyObject* keywords) {
+  return Enqueue(self, args, keywords, 0);
+}
+
+/// enqueue(queue, args, keywords): a call on a queue of the device.
+PyObject* EnqueueKernel(PyObject* self, PyObject* args) {
+  int queue = 0;
+  PyObject* given = nullptr;
+  PyObject* keywords = nullptr;
+  if (PyArg_ParseTuple(args, "iO!O!", &queue, &PyTuple_Type, &given, &PyDict_Type, &keywords) == 0)
+    return nullptr;
+  return Enqueue(self, given, keywords, queue);
 }
 
 /// Waits for the call without the interpreter's lock.
@@ -325,6 +343,7 @@ PyMethodDef kernel_methods[] = {
     {"submit", AsMethod(Submit), METH_VARARGS | METH_KEYWORDS,
      "Like a call, but returns at once: a `Pending` whose `result()` waits.\n\n"
      "Until then, the arrays must not be used."},
+    {"enqueue", AsMethod(EnqueueKernel), METH_VARARGS, "Submits a call to a queue of the device."},
     {}};
 PyGetSetDef kernel_properties[] = {
     {"name", Name, nullptr, "The name in the source.", nullptr},

@@ -58,6 +58,11 @@ class Kernel(CoreKernel):
         """Returns a function that calls the kernel on this number of cores: `kernel[4](x, y)`."""
         return lambda *args, **keywords: self.run(cores, args, keywords)
 
+    def queue(self, number: int) -> OnQueue:
+        """Returns the kernel on a queue of its device: `kernel.queue(1).submit(x, y)`. Calls on one queue, also those of other kernels of
+        the device, run in their order. Those on different queues can run at the same time. `submit` itself uses queue 0."""
+        return OnQueue(self, number)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(map(_text, self.parameters))})>"
 
@@ -138,6 +143,18 @@ class Kernel(CoreKernel):
             taken = dict.fromkeys(Parameter(*signature[place]).element for signature in self.signatures)
             if found not in taken:
                 raise ArgumentError(f"'{name}' has elements of type {found}, but {self.name} takes {' or '.join(taken)}{_conversion(name, *taken)}")
+
+
+class OnQueue:
+    """A kernel on a queue of its device."""
+
+    def __init__(self, kernel: Kernel, number: int):
+        self.kernel = kernel
+        self.number = number
+
+    def submit(self, *args: Any, **keywords: Any) -> Any:
+        """Like a call, but returns at once: an object whose `result()` waits. Until then, the arrays must not be used."""
+        return self.kernel.enqueue(self.number, args, keywords)
 
 
 def _conversion(name: str, element: str, *others: str) -> str:

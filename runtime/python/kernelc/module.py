@@ -31,6 +31,12 @@ class Kernel(calling.Kernel):
             return interpreter.Ended(self(*args, **keywords))
         return super().submit(*args, **keywords)
 
+    def enqueue(self, queue: int, args: tuple[Any, ...], keywords: dict[str, Any], /) -> Any:
+        """Does so on a queue of the device. See `queue`."""
+        if interpreter.is_active():
+            return interpreter.Ended(self(*args, **keywords))
+        return super().enqueue(queue, args, keywords)
+
     def diverted(self, cores: int, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The extension calls this first for each call while any thread is in a block of `interpret`."""
         return interpreter.call(self, cores, args, keywords) if interpreter.is_active() else NotImplemented
